@@ -33,7 +33,7 @@ before(async () => {
   client = openClient('relay')
   const documentsFile = await prepare()
   blog = await openBlog({ graphql: { documents: 'registered', documentsFile } })
-  for (const title of ['other', ...TITLES.toReversed()])
+  for (const title of ['other', ...titles.toReversed()])
     await blog.rest('POST', 'posts', { title, author_id: 1 })
   const types = await client.tool('tsc', ['-p', '.'])
   assert.equal(types.code, 0, types.out)

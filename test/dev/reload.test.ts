@@ -340,7 +340,7 @@ async function takeOver(dev: Development): Promise<void> {
       assert.deepEqual(
         seen().sort((a, b) => a - b),
         written,
-        'each once',
+        'each event once',
       )
     }
     assert.deepEqual([...new Set(codes)], [1001])

@@ -148,7 +148,7 @@ describe('the code blocks of the pages', () => {
   })
 })
 
-describe('the commands in the pages', () => {
+describe('the commands', () => {
   // Those of the README create a project: `first-page.test.ts` runs them.
   for (const page of alone.filter(name => name !== 'README.md' && examplesOf(read(name)).length > 0)) {
     it(`in ${page} print what the page shows`, () => answersOn(page))
@@ -158,7 +158,7 @@ describe('the commands in the pages', () => {
   })
 })
 
-describe('the models in the pages', () => {
+describe('the models', () => {
   const models = alone.flatMap(page =>
     blocksOf(read(page))
       .filter(({ language, text }) => language === 'ts' && text.includes('export default model('))
@@ -184,7 +184,7 @@ const furtherPages = [
   ...readdirSync(join(root, 'decisions')).map(name => `decisions/${name}`),
 ]
 
-describe('the links between the pages', () => {
+describe('the links', () => {
   for (const page of [...pages, ...furtherPages]) {
     it(`from ${page} lead to existing pages and headings`, () => {
       const base = pathToFileURL(join(root, page))

@@ -261,8 +261,8 @@ describe('a slow client', () => {
         return wait.promise
       },
     })
-    const quick = await subscribe(0)
-    await until(() => quick.got.at(-1) === 1000)
+    const fast = await subscribe(0)
+    await until(() => fast.got.at(-1) === 1000)
     assert.deepEqual(slow.got, numbers(1, 100))
     assert.equal(slow.subscription.position, 100)
     for (let taken = 1; taken < 10; taken++) {
@@ -274,7 +274,7 @@ describe('a slow client', () => {
     await until(() => slow.got.length === 1001)
     assert.deepEqual(slow.got, numbers(1, 1001))
     slow.subscription.close()
-    quick.subscription.close()
+    fast.subscription.close()
   })
 })
 

@@ -60,9 +60,9 @@ for (const limit of [2_000, 6_000]) {
       assert.equal(told.at(-1)?.read?.name, 'Ann')
       const again = openSqlite(blog, { file })
       const as = user(author, 'user', 'all')
-      const { id } = await new Client(again).create('posts', { title: 'room again' }, as)
+      const { id } = await new Client(again).create('posts', { title: 'space again' }, as)
       await again.close()
-      check(file, acknowledged.set(id, ['room again']))
+      check(file, acknowledged.set(id, ['space again']))
       const stored = titlesIn(file)
       assert.deepEqual(
         refused.filter(({ title }) => stored.has(title)),

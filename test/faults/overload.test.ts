@@ -23,7 +23,7 @@ interface Running {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** A metric of `/metrics`. */
-  figure(name: string): Promise<number>
+  metric(name: string): Promise<number>
   readonly log: readonly string[]
 }
 
@@ -54,14 +54,14 @@ async function withProcess(use: (running: Running) => Promise<void>): Promise<vo
       if (found !== undefined) listening.resolve(found)
     })
     const url = await listening.promise
-    const figure = async (name: string) => {
+    const metric = async (name: string) => {
       const text = await (await fetch(`${url}/metrics`)).text()
       const line = text.split('\n').find(each => each.startsWith(`${name} `))
       assert.ok(line, name)
       return Number(line.split(' ')[1])
     }
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    await use({ url, headers, figure, log })
+    await use({ url, headers, metric, log })
   } finally {
     child.kill('SIGTERM')
     await exit
@@ -87,7 +87,7 @@ async function watched(url: string, isOver: () => boolean): Promise<number> {
 }
 
 test('at ten times its capacity a process serves nearly its peak, refuses the rest quickly, and recovers', async context => {
-  await withProcess(async ({ url, headers, figure, log }) => {
+  await withProcess(async ({ url, headers, metric, log }) => {
     for (let nth = 0; nth < postCount; nth++) {
       const body = JSON.stringify({ title: `t${nth}`, body: 'x'.repeat(300), author_id: 1 })
       assert.equal((await fetch(`${url}/api/v1/posts`, { method: 'POST', headers, body })).status, 201)
@@ -100,9 +100,9 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
       headers,
       body: JSON.stringify({ query }),
     }
-    const before = await figure(cpu)
+    const before = await metric(cpu)
     const calm = await flood({ ...asked, rate: undefined, seconds: 3, connections: 16 })
-    const after = await figure(cpu)
+    const after = await metric(cpu)
     // A short stall of the machine makes even an idle service refuse some requests.
     assert.ok(calm.flatMap(({ refused }) => refused).length <= served(calm) / 20)
     const peak = served(calm) / calm.length
@@ -116,7 +116,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
       seconds.push(...(await flood({ ...asked, rate: Math.ceil(rate), seconds: 4, connections: 1500 })))
     }
     isOver = true
-    const spent = (await figure(cpu)) - after
+    const spent = (await metric(cpu)) - after
     const longest = await watching
 
     const refused = seconds.flatMap(second => second.refused)
@@ -134,7 +134,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     )
     assert.ok(share > 0.1, `${share} of the CPU time went into served requests`)
     assert.ok(longest < 30_000, `${longest} ms for a request that is never refused`)
-    assert.ok((await figure('portico_shed_requests_total')) >= refused.length)
+    assert.ok((await metric('portico_shed_requests_total')) >= refused.length)
 
     await sleep(2500)
     const again = await flood({ ...asked, rate: undefined, seconds: 2, connections: 16 })

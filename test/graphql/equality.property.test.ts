@@ -29,7 +29,7 @@ async function compare(
   who: Principal,
   seen: Seen,
 ) {
-  const naive = naiveReply({ ...world, schema: engine.schema, who }, operation)
+  const naive = naiveReply({ ...generated, schema: engine.schema, who }, operation)
   const expected = JSON.stringify(naive)
   const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.access.key}`
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)

@@ -173,7 +173,7 @@ for (const inside of seededStores) {
               const { userId } = callers[i % callers.length] ?? { userId: 0 }
               const who = callers[i % callers.length]
               if (!who || (userId !== null && !data.users?.some(row => row.id === userId))) continue
-              data = await compareMutation(bench, { ...world, data }, operation, who, seen)
+              data = await compareMutation(bench, { ...generated, data }, operation, who, seen)
             }
           })
         },

@@ -68,8 +68,8 @@ const filters: readonly (readonly [what: string, filter: Filter | undefined, cos
   ['a conjunction with one indexed field', both(is('name'), is('code')), 0],
   ['a disjunction of two indexed fields', either(is('id'), is('code')), 0],
   ['a disjunction of one indexed field and one without an index', either(is('name'), is('code')), 50],
-  ['a choice of nothing', either(), 50],
-  ['a relation to one', shop(is('id')), 50],
+  ['an empty disjunction', either(), 50],
+  ['a filter along a to-one relation', shop(is('id')), 50],
 ]
 
 for (const [what, filter, cost] of filters) {

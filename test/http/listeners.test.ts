@@ -18,10 +18,10 @@ test('one of several servers that listen on a port at the same time succeeds', a
   for (let round = 0; round < rounds; round++) {
     const place = { host: '127.0.0.1', port: await freePort() }
     const all = [1, 2, 3].map(() => new Listeners(createServer()))
-    const results = await Promise.allSettled(all.map(doors => doors.open(place, false)))
+    const results = await Promise.allSettled(all.map(listeners => listeners.open(place, false)))
     const open = all.filter((_, at) => results[at]?.status === 'fulfilled')
     const codes = results.flatMap(result => (result.status === 'rejected' ? [result.reason.code] : []))
-    await Promise.all(open.map(doors => doors.close()))
+    await Promise.all(open.map(listeners => listeners.close()))
     assert.deepEqual([open.length, codes], [1, ['EADDRINUSE', 'EADDRINUSE']], `round ${round}`)
   }
 })

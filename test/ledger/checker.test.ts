@@ -30,7 +30,7 @@ test('events received as logged are no fault, even if the last ones are repeated
   assert.deepEqual(
     faultsOf([log[1], log[0], ...log.slice(2)] as EntryEvent[]),
     [],
-    'items have no order between them',
+    'the order of different items does not matter',
   )
   const listener = new ReceivedEvents('L', all)
   for (const each of [...log, ...log.slice(3)]) listener.add(each)

@@ -12,16 +12,16 @@ import { inheritedEnvironment } from '../processes/environment.ts'
 import { freePort } from '../processes/port.ts'
 import { call } from '../serve/service.ts'
 
-/** A file with `room` bytes of free space; `fault` is its error beyond that. */
+/** A file with `freeBytes` bytes of free space; `fault` is its error beyond that. */
 class Disk implements Files {
   text = ''
-  room = Number.POSITIVE_INFINITY
+  freeBytes = Number.POSITIVE_INFINITY
   fault = 'ENOSPC'
 
   writeSync(_fd: number, data: Buffer, offset: number): number {
-    const taken = data.subarray(offset, offset + this.room)
+    const taken = data.subarray(offset, offset + this.freeBytes)
     if (taken.length === 0) throw Object.assign(new Error(this.fault), { code: this.fault })
-    this.room -= taken.length
+    this.freeBytes -= taken.length
     this.text += taken.toString()
     return taken.length
   }
@@ -54,12 +54,12 @@ test('a full disk drops lines; when it has space again, the log reports how many
   const output = new LineOutput(1, disk)
   output.write('{"first":1}\n')
   await settled()
-  disk.room = 5
+  disk.freeBytes = 5
   output.write('{"torn":1}\n{"lost":1}\n')
   await settled()
   output.write('{"lost":2}\n')
   await settled()
-  disk.room = Number.POSITIVE_INFINITY
+  disk.freeBytes = Number.POSITIVE_INFINITY
   output.write('{"last":1}\n')
   await settled()
   const [first, torn, told, last] = disk.text.split('\n')
@@ -79,7 +79,7 @@ test('a full disk drops lines; when it has space again, the log reports how many
 
 test('closing does not wait for a full disk', () => {
   const disk = new Disk()
-  disk.room = 0
+  disk.freeBytes = 0
   const output = new LineOutput(1, disk)
   output.write('a\n')
   output.write('b\n')
@@ -90,16 +90,16 @@ test('closing does not wait for a full disk', () => {
 test('a full pipe is retried, and closing waits for it', async () => {
   const disk = new Disk()
   disk.fault = 'EAGAIN'
-  disk.room = 1
+  disk.freeBytes = 1
   const output = new LineOutput(1, disk)
   output.write('a\n')
   await settled()
   output.write('b\n')
-  disk.room = 1
+  disk.freeBytes = 1
   await wait(80)
   assert.equal(disk.text, 'a\n')
   await settled()
-  disk.room = 4
+  disk.freeBytes = 4
   output.write('c\n')
   output.flushSync()
   await wait(80)
@@ -109,13 +109,13 @@ test('a full pipe is retried, and closing waits for it', async () => {
 test('the memory for unwritten lines is limited', async () => {
   const disk = new Disk()
   disk.fault = 'EAGAIN'
-  disk.room = 0
+  disk.freeBytes = 0
   const output = new LineOutput(1, disk)
   output.write('begun\n')
   await settled()
   const line = `${'x'.repeat(1_048_575)}\n`
   for (let count = 0; count < 20; count++) output.write(line)
-  disk.room = Number.POSITIVE_INFINITY
+  disk.freeBytes = Number.POSITIVE_INFINITY
   output.flushSync()
   output.write('last\n')
   await settled()
@@ -127,11 +127,11 @@ test('the memory for unwritten lines is limited', async () => {
 test('nothing is kept for a closed pipe', async () => {
   const disk = new Disk()
   disk.fault = 'EPIPE'
-  disk.room = 0
+  disk.freeBytes = 0
   const output = new LineOutput(1, disk)
   output.write('a\n')
   await settled()
-  disk.room = 100
+  disk.freeBytes = 100
   output.write('b\n')
   output.flushSync()
   assert.equal(disk.text, '')

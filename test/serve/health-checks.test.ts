@@ -39,7 +39,7 @@ function unavailable(message: RegExp) {
 }
 
 for (const [how, check] of [
-  ['at once', fail],
+  ['synchronously', fail],
   ['asynchronously', async () => fail()],
 ] as const) {
   test(`a database check that fails ${how} makes the service not ready, and no internals are revealed`, async () => {

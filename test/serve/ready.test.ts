@@ -108,7 +108,7 @@ test('until the first administrator exists, every request is a 503 and no key is
     const service = await starting
     await Promise.all(['/readyz', '/api/v1/me'].map(ask))
     await service.close()
-    assert.deepEqual([...told].toSorted(), [
+    assert.deepEqual([...responses].toSorted(), [
       '/api/v1/me 200 ',
       '/api/v1/me 503 1',
       '/healthz 200 ',

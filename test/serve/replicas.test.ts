@@ -24,7 +24,7 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
       cacheBytes: 0,
     })
     try {
-      const figure = async (name: string) => {
+      const metric = async (name: string) => {
         const { text } = await call(`${service.url}/metrics`)
         return Number(new RegExp(`^portico_${name} (\\d+)$`, 'm').exec(text)?.[1])
       }
@@ -40,25 +40,25 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
       }
       const used = async () => {
         await read()
-        return (await figure('replica_reads_total')) > 1
+        return (await metric('replica_reads_total')) > 1
       }
       await until('the replica answers', used)
       assert.deepEqual(await ready(), { status: 'ok' })
-      assert.equal(await figure('replicas_up'), 1)
-      assert.ok((await figure('replica_lag_bytes')) >= 0)
-      assert.ok((await figure('replica_unfit_total')) >= 0)
+      assert.equal(await metric('replicas_up'), 1)
+      assert.ok((await metric('replica_lag_bytes')) >= 0)
+      assert.ok((await metric('replica_unfit_total')) >= 0)
       await standby?.stop()
-      await until('the replica is not used', async () => (await figure('replicas_up')) === 0)
+      await until('the replica is not used', async () => (await metric('replicas_up')) === 0)
       await read()
       const reason = 'Of 1 read replicas 1 cannot be used: the primary answers instead.'
       assert.deepEqual(await ready(), { status: 'degraded', reason })
       await standby?.start()
-      await until('the replica is used again', async () => (await figure('replicas_up')) === 1)
+      await until('the replica is used again', async () => (await metric('replicas_up')) === 1)
       assert.deepEqual(await ready(), { status: 'ok' })
-      const before = await figure('replica_reads_total')
+      const before = await metric('replica_reads_total')
       await until('it answers again', async () => {
         await read()
-        return (await figure('replica_reads_total')) > before
+        return (await metric('replica_reads_total')) > before
       })
     } finally {
       await service.close()

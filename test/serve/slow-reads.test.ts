@@ -64,7 +64,7 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
 /** Sorts the whole table; each has its own parameters. */
 const scan = (n: number) => `/api/v1/numbers?sort=name,-n&per_page=5&name[ne]=${n}`
 
-async function figure({ call }: Pick<TestService, 'call'>, name: string): Promise<number> {
+async function metric({ call }: Pick<TestService, 'call'>, name: string): Promise<number> {
   const { text } = await call('/metrics')
   return Number(new RegExp(`^portico_${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
@@ -126,7 +126,7 @@ test('eight running scans delay no other request, and return the rows of the tab
   const answered = collected(scans)
   await until(
     async () =>
-      (await figure(service, 'slow_reads_running')) + (await figure(service, 'slow_reads_waiting')) === 8,
+      (await metric(service, 'slow_reads_running')) + (await metric(service, 'slow_reads_waiting')) === 8,
   )
   await sendOtherRequests(service)
   assert.deepEqual(answered, [], 'no scan has finished')
@@ -186,8 +186,8 @@ test('a scan past its deadline is a 503 and nothing else fails; its process is k
       const [killed = 0] = pids
       await until(() => !isReader(killed))
       assert.equal((await own.call(scan(2))).status, 200)
-      assert.equal(await figure(own, 'slow_reads_timed_out_total'), 1)
-      assert.equal(await figure(own, 'reader_processes_killed_total'), 1)
+      assert.equal(await metric(own, 'slow_reads_timed_out_total'), 1)
+      assert.equal(await metric(own, 'reader_processes_killed_total'), 1)
     },
     numbers,
   )

@@ -114,7 +114,7 @@ for (const kind of kinds) {
           assert.deepEqual(codes, body.error ? [body.error.code] : [])
           if (body.error) return
           const groups = inRestForm(answer) as { group?: object }[]
-          const flat = groups.map(({ group, ...figures }) => ({ ...group, ...figures }))
+          const flat = groups.map(({ group, ...values }) => ({ ...group, ...values }))
           assert.deepEqual(
             flat,
             JSON.parse(JSON.stringify(body.data).replaceAll(/"(\w+):(\w+)":/g, '"$1_$2":')),

@@ -136,7 +136,7 @@ export function dumpCollection(model: Model, run: Run, name: string): Promise<st
   return dumpBy(run, dumpShape(model, name))
 }
 
-/** The face alone, on a store of its own. */
+/** The REST handler alone, on a store of its own. */
 export async function openBench(model: Model, openStore: OpenStore): Promise<Bench> {
   const { store, close } = await openStore(model)
   const run = createRun(createGuard(model), store)

@@ -227,7 +227,7 @@ for (const database of databases.slice(0, 2)) {
         await until(
           async () =>
             (await deliveries()).some(({ attempt, webhook_id }) => webhook_id === id && attempt > 0),
-          'it has failed',
+          'the delivery has failed',
         )
         await client.remove('webhooks', id)
         await until(() => running.state.queued === 0, 'nothing waits')

@@ -131,9 +131,9 @@ test('endpoints that never respond delay no other webhooks', async () => {
   await clock.advance(2000)
   for (let rounds = 0; rounds < 20; rounds++) await clock.advance(2000)
   const before = begun.length
-  const quick = add({ webhookId: 99 })
-  assert.deepEqual(begun.slice(before), [quick])
-  await end(quick)
+  const fast = add({ webhookId: 99 })
+  assert.deepEqual(begun.slice(before), [fast])
+  await end(fast)
   const next = add({ webhookId: 99 })
   assert.equal(begun.at(-1), next)
   // Slow webhooks wait for each other.
