@@ -19,7 +19,7 @@ const shown: readonly (readonly [what: string, headers: Headers, peer?: string, 
   ['the host of the base URL', { host: 'product.test:3000' }],
   ['an address of this machine, from this machine', { host: '192.168.1.5:3000' }, '192.168.1.5', '192.168.1.5'],
   ['an address typed by the user', { host, 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document' }],
-  ['an own frame', { host, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'iframe' }],
+  ['a frame of the same origin', { host, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'iframe' }],
   ['a link elsewhere', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }],
   ['its own origin', { host, origin: 'http://localhost:3000' }],
 ]

@@ -116,7 +116,7 @@ test('a subscription renders computed fields for its own caller', async () => {
     const post = await posts.create({ title: 'One', published_at: '2025-01-01T00:00:00Z' })
     await data.comments?.create({ body: 'Hers', post_id: Number(post.id), author_id: ann })
     let round = 0
-    await until('both are received', async () => {
+    await until('both have received an event', async () => {
       await posts.update(Number(post.id), { title: `One ${round++}` })
       return received.every(({ length }) => length > 0)
     })

@@ -249,7 +249,7 @@ test('every error of a GraphQL response is explained at its path, and so is a hi
   assert.deepEqual([none.code, none.reasons[0].kind], ['BAD_REQUEST', 'request'])
 })
 
-test('the explanation of a write lists which subscribers receive which events', async () => {
+test('the explanation of a subscription lists the events that the caller receives, and the reason for others', async () => {
   const { ours, outsider } = context
   const { tasks } = ours.items
   const path = `/events?collections=tasks&item_id=${tasks}&wait=30`

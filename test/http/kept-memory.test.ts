@@ -90,7 +90,7 @@ suite('a subscription over WebSocket does not keep', () => {
       query: 'subscription { newPost { id } }',
       variables: { other: text(nth) },
     }),
-    'extensions': nth => ({
+    extensions: nth => ({
       query: 'subscription { newPost { id } }',
       extensions: { other: text(nth) },
     }),

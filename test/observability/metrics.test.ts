@@ -38,7 +38,7 @@ test('external metrics are read at each scrape', async () => {
   assert.match(text, /^nodejs_eventloop_lag_seconds /m)
 })
 
-test('the number of routes is limited', () => {
+test('route labels come from a fixed set', () => {
   const routeOf = routeLabels(new Map([['posts', 1]]))
   const rows = [
     ['/api/v1/posts', '/api/v1/posts'],

@@ -187,7 +187,7 @@ describe('a service', () => {
     withFile(async file => {
       const environment = environmentOf(file, 'http://127.0.0.1:9')
       await assert.rejects(startProcess({ environment, node: without }), error => {
-        assert.match(String(error), /ended with 1.*npm i @opentelemetry\/api/s)
+        assert.match(String(error), /exited with 1.*npm i @opentelemetry\/api/s)
         assert.doesNotMatch(String(error), /\n +at [^s]/)
         return true
       })

@@ -36,8 +36,8 @@ interface Media {
   readonly example: JsonValue | undefined
 }
 
-/** Every body of JSON in the value. */
-function mediaIn(value: unknown, place = 'Every JSON body in the value.'): Media[] {
+/** Every JSON body in the value. */
+function mediaIn(value: unknown, place = ''): Media[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, member]) =>
     key === 'application/json' ? [{ place, ...member }] : mediaIn(member, `${place}/${key}`),

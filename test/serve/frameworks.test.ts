@@ -245,7 +245,7 @@ describe('behind a framework', () => {
     }
   })
 
-  test('a response that the host has already sent loses at most its connection', async () => {
+  test('passing on a request that the host has answered costs at most its connection', async () => {
     const { service } = made()
     const answers: Middleware = (req, res) => {
       res.end('first')

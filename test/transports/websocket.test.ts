@@ -339,7 +339,7 @@ describe('subscriptions', () => {
     await until(() => heard(opened, 'error').length === 1)
     assert.match(opened.heard.at(-1) ?? '', /INTERNAL_ERROR/)
     assert.doesNotMatch(opened.heard.at(-1) ?? '', /database/)
-    assert.match(String(service.faults[0]), /the database is gone/)
+    assert.match(String(service.faults[0]), /the database is unavailable/)
     service.feed.commit({ kind: 'deleted' })
     await until(() => heard(other, 'next').length === 1)
   })

@@ -276,7 +276,7 @@ export async function openTransports(kind: (typeof kinds)[number]): Promise<Tran
     decisions(who) {
       const plan = lastPlan
       lastPlan = undefined
-      if (!plan) throw new Error('nothing was lastPlan')
+      if (!plan) throw new Error('there was no read')
       return decided(plan, who)
     },
     close: () => opened.close(),

@@ -41,10 +41,10 @@ export interface Bench {
   close(): Promise<void>
 }
 
-/** What the hooks of keys, apps and their secrets would do, with nothing at random but what must be unique. */
+/** The hooks of keys, apps and their secrets, without random values except where they must be unique. */
 const hooks: CreateHooks = new Map<string, CreateHook>([
   [
-    'The hooks of keys, apps and their secrets, without random values except where they must be unique.',
+    'api_keys',
     () => ({
       computed: { prefix: 'pk_test', hash: 'hashed', scopes: ['*'] },
       revealed: { key: 'pk_test_secret' },
