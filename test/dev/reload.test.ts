@@ -304,7 +304,7 @@ async function newestNote(dev: Development): Promise<number> {
 }
 
 /** Reloads three times under load. */
-async function takeOver(dev: Development): Promise<void> {
+async function reloadUnderLoad(dev: Development): Promise<void> {
   await dev.says(/Try it/)
   const codes: number[] = []
   const followers = [
@@ -352,7 +352,7 @@ async function takeOver(dev: Development): Promise<void> {
 const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' }
 
 test('no request is lost during reloads, and event streams, subscriptions and WebSockets resume', () =>
-  developing({ environment: busy }, takeOver))
+  developing({ environment: busy }, reloadUnderLoad))
 
 test('no request is lost during reloads on PostgreSQL', () =>
   withPostgres(url =>
@@ -364,7 +364,7 @@ test('no request is lost during reloads on PostgreSQL', () =>
           PORTICO_SECRET_KEY: 'a-key-of-this-test-alone-0123456789',
         },
       },
-      takeOver,
+      reloadUnderLoad,
     ),
   ))
 

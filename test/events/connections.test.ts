@@ -10,7 +10,7 @@ import { ask, type Event, type Page, page, stream } from './listener.ts'
 
 const waitingCount = 1000
 /** A larger number would be refused as overload: the clients run in the same process. */
-const openedAtOnce = 50
+const openedTogether = 50
 
 async function open(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
@@ -38,7 +38,7 @@ test('one event answers a thousand waiting polls', async () => {
       const { meta } = await page(url, '', ann.key)
       const waits: Promise<Page>[] = []
       while (waits.length < waitingCount) {
-        for (let at = 0; at < openedAtOnce; at++) {
+        for (let at = 0; at < openedTogether; at++) {
           waits.push(page(url, `after=${meta.next_after}&wait=30`, ann.key))
         }
         await untilOpen(url, waits.length)

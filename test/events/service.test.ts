@@ -27,12 +27,12 @@ const listeners = async (urls: readonly string[]) => {
   return counts.reduce((one, other) => one + other, 0)
 }
 /** Polls until the condition holds. */
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
   for (const giveUp = performance.now() + 15_000; performance.now() < giveUp; ) {
-    if (await isSo()) return
+    if (await condition()) return
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-  assert.fail(`not so: ${isSo}`)
+  assert.fail(`not so: ${condition}`)
 }
 
 for (const setup of setups) {

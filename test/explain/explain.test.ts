@@ -262,9 +262,9 @@ test('the explanation of a subscription lists the events that the caller receive
   assert.equal(hidden.allowed, true)
   assert.match(hidden.reasons[0].message, /^Not heard: task\.created.* does not hold\. .*memberships/)
   const some = await explained(context, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
-  const told = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
-  assert.match(String(told.get('labels')), /^Heard: label\.created/)
-  assert.match(String(told.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
+  const messages = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
+  assert.match(String(messages.get('labels')), /^Heard: label\.created/)
+  assert.match(String(messages.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
   const query = 'subscription { taskUpdated { id } }'
   const asked = { method: 'POST', path: '/graphql', body: { query } }
   const live = await explained(context, { as: ours.people.reader, ...asked })

@@ -31,7 +31,7 @@ async function load(service: Process): Promise<ReadonlySet<string>> {
   return sent
 }
 
-async function verdictOn(node: readonly string[]): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
+async function analyseLoad(node: readonly string[]): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
   return withFile(async file => {
     const output = join(file, '..', 'trace')
     const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }
@@ -43,7 +43,7 @@ async function verdictOn(node: readonly string[]): Promise<Verdict & { readonly 
 
 describe('a service under write load', () => {
   it('acknowledges nothing before the log is synced', async () => {
-    const { sent, acknowledged, violations } = await verdictOn([])
+    const { sent, acknowledged, violations } = await analyseLoad([])
     assert.deepEqual(violations, [])
     assert.deepEqual(
       [...sent].filter(mark => !acknowledged.has(mark)),
@@ -53,7 +53,7 @@ describe('a service under write load', () => {
 
   it('is detected when it does not sync', async () => {
     const careless = join(import.meta.dirname, 'careless.mjs')
-    const { sent, violations } = await verdictOn(['--import', careless])
+    const { sent, violations } = await analyseLoad(['--import', careless])
     for (const mark of sent)
       assert.ok(
         violations.some(text => text.includes(mark)),

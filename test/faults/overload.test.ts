@@ -73,7 +73,7 @@ const cpu = 'process_cpu_seconds_total'
 const served = (seconds: readonly Second[]) => seconds.reduce((sum, second) => sum + second.served.length, 0)
 
 /** Sends requests that must never be refused until `isOver`; returns the slowest response time. */
-async function watched(url: string, isOver: () => boolean): Promise<number> {
+async function slowestResponse(url: string, isOver: () => boolean): Promise<number> {
   let longest = 0
   while (!isOver()) {
     for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -108,7 +108,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     const peak = served(calm) / calm.length
 
     let isOver = false
-    const watching = watched(url, () => isOver)
+    const watching = slowestResponse(url, () => isOver)
     // If the peak was measured during a stall, ten times that may not be an overload yet.
     const seconds: Second[] = []
     for (let rate = peak * 10; seconds.flatMap(second => second.refused).length < 200; rate *= 2) {

@@ -385,7 +385,7 @@ test('the document cache is limited, and keeps documents that are used again', (
 })
 
 /** The number of 400 documents, bound with these variables, that an engine with a small cache still holds. */
-function knownOf(make: (at: number) => string, variables: readonly unknown[] = []): number {
+function countCached(make: (at: number) => string, variables: readonly unknown[] = []): number {
   const few = createEngine({ model: checkModel(blog), run, hooks: new Map(), limits: { tokens: 60 } })
   const prepare = (at: number) => {
     const prepared = few.prepare(make(at), undefined)
@@ -410,11 +410,11 @@ test('long texts and plans for variables of many shapes count towards the docume
       ['id', 'name', 'email', 'role'].flatMap((name, bit) => ((bits >> bit) & 1 ? [[name, {}]] : [])),
     ),
   }))
-  const known = knownOf(short)
+  const known = countCached(short)
   assert.ok(known > 60 && known < 200, `${known}`)
-  const long = knownOf(at => `${short(at)}${'x'.repeat(2900)}`)
+  const long = countCached(at => `${short(at)}${'x'.repeat(2900)}`)
   assert.ok(long > 0 && long < known * 0.8, `${long} of ${known}`)
-  const planned = knownOf(short, forms)
+  const planned = countCached(short, forms)
   assert.ok(planned > 0 && planned < known / 4, `${planned} of ${known}`)
 })
 

@@ -304,7 +304,7 @@ async function withReaders(
 
 const big = Buffer.alloc(32 * 1024 * 1024, 'x')
 
-async function answeredBig(
+async function sendLargeResponse(
   server: Server,
   readers: SlowClients,
   ask: () => Promise<Socket>,
@@ -320,7 +320,7 @@ async function answeredBig(
 test('a client that does not read its response is disconnected', async () => {
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
-    const res = await answeredBig(server, readers, dialIn)
+    const res = await sendLargeResponse(server, readers, dialIn)
     assert.ok(readers.bytes > 0)
     await once(res, 'close')
     assert.equal(res.writableFinished, false)
@@ -331,8 +331,8 @@ test('a client that does not read its response is disconnected', async () => {
 test('when unread bytes exceed the limit, the client that has waited longest is disconnected', async () => {
   const readers = new SlowClients({ timeoutSeconds: 60, maxBytes: 40 * 1024 * 1024 })
   await withReaders(async (server, dialIn) => {
-    const first = await answeredBig(server, readers, dialIn)
-    const second = await answeredBig(server, readers, dialIn)
+    const first = await sendLargeResponse(server, readers, dialIn)
+    const second = await sendLargeResponse(server, readers, dialIn)
     await once(first, 'close')
     assert.equal(second.destroyed, false)
     assert.equal(readers.counts.disconnected, 1)
@@ -344,7 +344,7 @@ test('a client that reads its response in time keeps its connection', async () =
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
     let reader: Socket | undefined
-    const res = await answeredBig(server, readers, async () => {
+    const res = await sendLargeResponse(server, readers, async () => {
       reader = await dialIn()
       return reader
     })

@@ -22,7 +22,7 @@ async function titles(): Promise<unknown[]> {
 }
 
 /** Sends the bytes, half-closes the connection, and reads the responses. */
-async function sayAndEnd(bytes: string): Promise<WireAnswer[]> {
+async function sendAndHalfClose(bytes: string): Promise<WireAnswer[]> {
   const socket = await dial(service().port)
   // Otherwise Node would close the other half, too.
   socket.allowHalfOpen = true
@@ -35,7 +35,7 @@ async function sayAndEnd(bytes: string): Promise<WireAnswer[]> {
 
 suite('a client that has half-closed its connection', () => {
   test('gets the response to its write', async () => {
-    const [answer, ...others] = await sayAndEnd(post('half-closed'))
+    const [answer, ...others] = await sendAndHalfClose(post('half-closed'))
     assert.equal(answer?.status, 201)
     assert.equal(answer.headers.connection, 'close')
     assert.equal(JSON.parse(answer.body).title, 'half-closed')
@@ -43,7 +43,7 @@ suite('a client that has half-closed its connection', () => {
   })
 
   test('gets the responses to all its requests, in order', async () => {
-    const answers = await sayAndEnd(get('/api/v1/posts') + post('one of three') + get('/healthz'))
+    const answers = await sendAndHalfClose(get('/api/v1/posts') + post('one of three') + get('/healthz'))
     assert.deepEqual(
       answers.map(({ status }) => status),
       [200, 201, 200],
@@ -54,24 +54,24 @@ suite('a client that has half-closed its connection', () => {
     const query = JSON.stringify({
       query: 'mutation { createPost(title: "g", authorId: "1") { title } }',
     })
-    const [stored] = await sayAndEnd(request('POST', '/graphql', query))
+    const [stored] = await sendAndHalfClose(request('POST', '/graphql', query))
     assert.match(stored?.body ?? '', /"title":"g"/)
-    const [refused] = await sayAndEnd(request('POST', '/api/v1/posts', '{'))
+    const [refused] = await sendAndHalfClose(request('POST', '/api/v1/posts', '{'))
     assert.equal(refused?.status, 400)
-    const [token] = await sayAndEnd('POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+    const [token] = await sendAndHalfClose('POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
     assert.equal(token?.status, 400)
   })
 
   test('in the middle of a body gets a 400, and nothing is stored', async () => {
     const was = await titles()
-    const [answer] = await sayAndEnd(post('cut off').slice(0, -5))
+    const [answer] = await sendAndHalfClose(post('cut off').slice(0, -5))
     assert.equal(answer?.status, 400)
     assert.deepEqual(await titles(), was)
   })
 
   test('without a request is disconnected', async () => {
-    assert.deepEqual(await sayAndEnd(''), [])
-    assert.equal((await sayAndEnd(get('/healthz')))[0]?.status, 200)
+    assert.deepEqual(await sendAndHalfClose(''), [])
+    assert.equal((await sendAndHalfClose(get('/healthz')))[0]?.status, 200)
   })
 
   test('ends its event stream', async () => {

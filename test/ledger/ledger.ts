@@ -154,7 +154,7 @@ async function readLog({ url, key }: Nodes): Promise<readonly EntryEvent[]> {
 }
 
 /** Waits until every subscriber has all events, or none gets new ones. */
-async function untilHeard(
+async function untilReceived(
   listeners: readonly Listener[],
   log: readonly EntryEvent[],
   patienceMs: number,
@@ -250,7 +250,7 @@ export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
     const { written, repeated, cuts, kills } = await disturbedWrites(options, cluster, where, listeners)
     const log = await readLog(where)
     options.onProgress?.(`${log.length} events in the log`)
-    await untilHeard(listeners, log, options.patienceMs)
+    await untilReceived(listeners, log, options.patienceMs)
     const seconds = (performance.now() - began) / 1000
     await Promise.all(listeners.map(listener => listener.end()))
     const faults = [compareLog(log, written), ...listeners.map(({ received }) => received.compare(log))]

@@ -62,9 +62,9 @@ test('a full disk drops lines; when it has space again, the log reports how many
   disk.freeBytes = Number.POSITIVE_INFINITY
   output.write('{"last":1}\n')
   await settled()
-  const [first, torn, told, last] = disk.text.split('\n')
+  const [first, torn, printed, last] = disk.text.split('\n')
   assert.deepEqual([first, torn, last], ['{"first":1}', '{"tor', '{"last":1}'])
-  const { time, ...line } = JSON.parse(told ?? '')
+  const { time, ...line } = JSON.parse(printed ?? '')
   assert.ok(time > 0)
   assert.deepEqual(line, {
     level: 40,
@@ -159,9 +159,9 @@ test('a service whose log is on a full disk responds, and stops on request', asy
     env: { ...inheritedEnvironment, PORTICO_MODEL: blog, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', full, 'pipe'],
   })
-  let told = ''
+  let printed = ''
   service.stderr?.on('data', text => {
-    told += text
+    printed += text
   })
   const ended = once(service, 'exit')
   try {
@@ -172,8 +172,8 @@ test('a service whose log is on a full disk responds, and stops on request', asy
     await wait(600)
     assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
     service.kill('SIGTERM')
-    assert.deepEqual(await ended, [0, null], told)
-    assert.match(told, /password {2}\S+\n/, 'the password, which is shown once, is not lost')
+    assert.deepEqual(await ended, [0, null], printed)
+    assert.match(printed, /password {2}\S+\n/, 'the password, which is shown once, is not lost')
   } finally {
     service.kill('SIGKILL')
     closeSync(full)

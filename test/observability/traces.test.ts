@@ -11,7 +11,7 @@ const serverKind = 2
 const errorStatus = 2
 
 /** The spans that a collector has when the service has stopped. */
-async function traced(
+async function collectSpans(
   use: (service: TestService) => Promise<void>,
   check: (collector: Collector, service: TestService) => void,
 ): Promise<void> {
@@ -39,7 +39,7 @@ const traceparent = `00-${traceId}-${parentId}-01`
 
 describe('a trace', () => {
   it('has a span for the request with a child for each step', () =>
-    traced(
+    collectSpans(
       ({ call, key }) => call('/api/v1/users/1', { key }).then(() => {}),
       ({ spans }) => {
         const request = one(spans, 'GET /api/v1/users/{id}')
@@ -71,7 +71,7 @@ describe('a trace', () => {
     ))
 
   it('includes a write until its commit', () =>
-    traced(
+    collectSpans(
       async ({ call, key }) => {
         assert.equal((await call('/api/v1/posts', { method: 'POST', key, body: { title: 'a' } })).status, 201)
       },
@@ -88,7 +88,7 @@ describe('a trace', () => {
     ))
 
   it('continues the trace of the client', () =>
-    traced(
+    collectSpans(
       async ({ call }) => {
         await call('/api/v1/posts', { headers: { traceparent } })
         await call('/graphql', {
@@ -106,7 +106,7 @@ describe('a trace', () => {
     ))
 
   it('is not recorded if the client’s is not, and a malformed parent starts a new trace', () =>
-    traced(
+    collectSpans(
       async ({ call }) => {
         await call('/api/v1/posts/1', { headers: { traceparent: `00-${traceId}-${parentId}-00` } })
         await call('/api/v1/posts', { headers: { traceparent: '00-zzz-1-01\u00e9' } })
@@ -122,7 +122,7 @@ describe('a trace', () => {
     ))
 
   it('records the error and no secret', () =>
-    traced(
+    collectSpans(
       async ({ call, key }) => {
         assert.equal((await call('/api/v1/posts', { key: 'pk_notakeyofanybody' })).status, 401)
         assert.equal((await call(`/api/v1/posts?api_key=${key}&per_page=1`)).status, 200)
@@ -141,7 +141,7 @@ describe('a trace', () => {
     ))
 
   it('does not include later work: a subscription continues without its request', () =>
-    traced(
+    collectSpans(
       async ({ call, url, key }) => {
         const stop = new AbortController()
         const stream = await fetch(`${url}/graphql`, {

@@ -204,7 +204,7 @@ function queryOf(document: Document, path: string): ReadonlyMap<string, Document
 }
 
 /** The JSON value that a client would send as this text. */
-function meant({ type }: { type?: unknown }, text: string): unknown {
+function jsonValueOf({ type }: { type?: unknown }, text: string): unknown {
   if ((type === 'integer' || type === 'number') && /^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[0-9]+)?$/.test(text))
     return Number(text)
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
@@ -221,7 +221,7 @@ test('a parameter accepts exactly the values of its schema', async () => {
       for (const text of texts) {
         const listed = text === '' ? [] : text.split(',')
         const { items } = schema
-        const valid = validate(items ? listed.map(each => meant(items, each)) : meant(schema, text))
+        const valid = validate(items ? listed.map(each => jsonValueOf(items, each)) : jsonValueOf(schema, text))
         const url = `${path}?${encodeURIComponent(name)}=${encodeURIComponent(text)}`
         const { status, body } = await benchOf('rich').send({ url }, admin)
         assert.equal(status, valid ? 200 : 400, `${name}=${text}: ${body}`)
