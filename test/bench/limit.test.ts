@@ -82,10 +82,10 @@ describe('the hand-written server', () => {
       assert.equal(own.length, its.length)
       let items = 0
       for (let n = 0; n < 12; n++) {
-        const [asked, itsAsked] = [own[n], its[n]]
-        assert.ok(asked && itsAsked)
-        const expected = comparable(await answer(pair.limit.origin, itsAsked, pair.key))
-        assert.deepEqual(comparable(await answer(pair.portico.url, asked, pair.key)), expected)
+        const [request, otherRequest] = [own[n], its[n]]
+        assert.ok(request && otherRequest)
+        const expected = comparable(await answer(pair.limit.origin, otherRequest, pair.key))
+        assert.deepEqual(comparable(await answer(pair.portico.url, request, pair.key)), expected)
         items += JSON.stringify(expected).split('"title"').length - 1
       }
       assert.ok(items > 12, `${items} items were compared`)

@@ -17,17 +17,17 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const asked = (...words: string[]) =>
+const requestOf = (...words: string[]) =>
   requestOf(parseArguments({ ...command, name: 'explain', sentence: '' }, words))
 
 test('the arguments describe a request', () => {
-  assert.deepEqual(asked('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
+  assert.deepEqual(requestOf('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
     ...{ method: 'PATCH', path: '/api/v1/tasks/7', as: 3, body: { status: 'done' } },
   })
-  assert.deepEqual(asked('--as', 'ada@example.com', '--scopes', 'read:task, write:label', 'GET /tasks'), {
+  assert.deepEqual(requestOf('--as', 'ada@example.com', '--scopes', 'read:task, write:label', 'GET /tasks'), {
     ...{ method: 'GET', path: '/tasks', as: 'ada@example.com', scopes: ['read:task', 'write:label'] },
   })
-  assert.deepEqual(asked('--api-key', '12', 'GET /tasks'), {
+  assert.deepEqual(requestOf('--api-key', '12', 'GET /tasks'), {
     ...{ method: 'GET', path: '/tasks', as: null, api_key: 12 },
   })
   for (const [words, says] of [
@@ -37,7 +37,7 @@ test('the arguments describe a request', () => {
     [['--as', '3', '--api-key', '12', 'GET /tasks'], /a key has a user already/],
   ] as const) {
     assert.throws(
-      () => asked(...words),
+      () => requestOf(...words),
       (error: unknown) => error instanceof Failure && error.exitCode === 2 && says.test(error.message),
     )
   }

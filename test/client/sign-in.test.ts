@@ -120,9 +120,9 @@ test('sign-in survives a reload, tokens are refreshed by one tab at a time, and 
       assert.equal(await tab.evaluate('api.me().then(({ email }) => email)'), email)
 
     const last = String(await page.evaluate('session.token()'))
-    const told = copy.waitForFunction('changes.at(-1) === false', undefined, polled)
+    const signedOut = copy.waitForFunction('changes.at(-1) === false', undefined, polled)
     await page.evaluate('session.signOut()')
-    await told
+    await signedOut
     assert.deepEqual(await copy.evaluate('[session.isSignedIn, sessionStorage.length]'), [false, 0])
     assert.equal((await service.call('/api/v1/me', { key: last })).status, 401)
     await context.close()
@@ -162,7 +162,7 @@ interface Answers {
 
 /** Signs in at a server with this response. Returns the code of the error. */
 async function codeWith({
-  issuer: told = issuer,
+  issuer: sentIssuer = issuer,
   iss = issuer,
   claims = {},
   endpoints,
@@ -183,7 +183,7 @@ async function codeWith({
       const payload = { iss: issuer, aud: 'app', nonce: opened.get('nonce'), ...claims }
       const id_token = `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.x`
       const metadata = {
-        issuer: told,
+        issuer: sentIssuer,
         authorization_endpoint: `${issuer}/authorize`,
         token_endpoint: `${issuer}/token`,
         authorization_response_iss_parameter_supported: true,

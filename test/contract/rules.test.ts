@@ -30,12 +30,12 @@ async function graphql(url: string, { key }: Person, query: string): Promise<Ans
 
 /** Whether the caller sees the note, in every way to read it. */
 async function visibility(url: string, note: Item, who: Person): Promise<Readonly<Record<string, boolean>>> {
-  const ask = (path: string) => call(`${url}/api/v1/${path}`, { key: who.key })
+  const request = (path: string) => call(`${url}/api/v1/${path}`, { key: who.key })
   const [item, list, filtered, related, document] = await Promise.all([
-    ask(`notes/${note.id}`),
-    ask('notes'),
-    ask('notes?title=news&sort=-created_at&total=exact'),
-    ask(`users/${note.author_id}?include=notes`),
+    request(`notes/${note.id}`),
+    request('notes'),
+    request('notes?title=news&sort=-created_at&total=exact'),
+    request(`users/${note.author_id}?include=notes`),
     graphql(url, who, `{ note(id: ${note.id}) { id } notes { id } notesConnection { totalCount } }`),
   ])
   const data = document.data as { note: unknown; notes: unknown[]; notesConnection: { totalCount: number } }
@@ -53,10 +53,10 @@ async function visibility(url: string, note: Item, who: Person): Promise<Readonl
 }
 
 /** Repeats a request until the moment has passed; checks the answers that came before it. */
-async function repeatUntil<T>(moment: number, ask: () => Promise<T>, before: (answer: T) => void): Promise<T> {
+async function repeatUntil<T>(moment: number, request: () => Promise<T>, before: (answer: T) => void): Promise<T> {
   for (;;) {
     const askedAt = Date.now()
-    const answer = await ask()
+    const answer = await request()
     if (Date.now() < moment) before(answer)
     if (askedAt >= moment) return answer
   }
@@ -198,7 +198,7 @@ for (const setup of setups) {
       const renamed = { method: 'PATCH', key: ben.key, body: { name: 'Benjamin' } }
       assert.equal((await fixture.call(`/api/v1/users/${ben.id}`, renamed)).status, 200)
       const address = encodeURIComponent(ben.email)
-      const asked = [
+      const paths = [
         'users',
         `users/${ben.id}`,
         'users?sort=email',
@@ -209,7 +209,7 @@ for (const setup of setups) {
         `notes?author.email=${address}`,
         `events?collections=users&after=${after}`,
       ]
-      for (const path of asked) {
+      for (const path of paths) {
         const answer = await fixture.call(`/api/v1/${path}`, { key: ann.key })
         assert.ok(!answer.text.includes(ben.email), `${path}: ${answer.text}`)
         if (path.includes('email=') || path.includes('email[')) {

@@ -89,9 +89,9 @@ describe('compose.yaml', () => {
 
   it('declares the volumes that it uses, and requires the password', () => {
     assert.deepEqual(Object.keys(volumes), ['postgres'])
-    const asked = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
+    const variableNames = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
     const given = [...text('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
-    assert.deepEqual([...new Set(asked)].sort(), given.sort())
+    assert.deepEqual([...new Set(variableNames)].sort(), given.sort())
   })
 })
 

@@ -144,15 +144,15 @@ test('requests, events and mails are readable lines, and clients cannot forge li
     await dev.says(/Reloaded/)
     const later = await dev.call('/dev/mail')
     assert.match(later.text, /href="\/dev\/mail\/1">.*Finish signing up/, 'the next version shows it, too')
-    const asked = async (headers: Readonly<Record<string, string>>) =>
+    const statusOf = async (headers: Readonly<Record<string, string>>) =>
       (await dev.call('/dev/mail/1/text', { headers })).status
-    assert.equal(await asked({}), 200)
+    assert.equal(await statusOf({}), 200)
     for (const headers of [
       { Origin: 'http://localhost:5173' },
       { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'empty' },
       { 'X-Forwarded-For': '192.0.2.1' },
     ])
-      assert.equal(await asked(headers), 403, JSON.stringify(headers))
+      assert.equal(await statusOf(headers), 403, JSON.stringify(headers))
     const rebound = connect(Number(port), hostname)
     rebound.end('GET /dev/mail/1/text HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')
     assert.match(String(await text(rebound)), /^HTTP\/1\.1 403 /)
@@ -209,7 +209,7 @@ interface Follower {
 /** The events of one connection, until it ends. */
 type Listen = (
   last: string | undefined,
-  told: (event: string, item: number) => void,
+  onEvent: (event: string, item: number) => void,
   signal: AbortSignal,
 ) => Promise<void>
 
@@ -220,13 +220,13 @@ function follow(listen: Listen): Follower {
   const { signal } = controller
   let last: string | undefined
   let connections = 0
-  const told = (event: string, item: number) => {
+  const onEvent = (event: string, item: number) => {
     last = event
     items.push(item)
   }
   const all = (async () => {
     while (!signal.aborted) {
-      await listen(last, told, signal).catch(() => {})
+      await listen(last, onEvent, signal).catch(() => {})
       connections++
     }
   })()
@@ -244,7 +244,7 @@ type Ask = (last: string | undefined) => readonly [path: string, init: RequestIn
 
 /** Over server-sent events. `item`: finds the item's id in the text of an event. */
 function streamed(url: string, ask: Ask, item: RegExp): Listen {
-  return async (last, told, signal) => {
+  return async (last, onEvent, signal) => {
     const [path, init] = ask(last)
     const headers = { ...init.headers, Accept: 'text/event-stream' }
     const response = await fetch(url + path, { ...init, headers, signal })
@@ -255,7 +255,7 @@ function streamed(url: string, ask: Ask, item: RegExp): Listen {
       for (const block of blocks) {
         const [, event] = /^id: (\d+)$/m.exec(block) ?? []
         const [, found] = item.exec(block) ?? []
-        if (event !== undefined && found !== undefined) told(event, Number(found))
+        if (event !== undefined && found !== undefined) onEvent(event, Number(found))
       }
     }
   }
@@ -268,7 +268,7 @@ const subscription = (last: string | undefined) => ({
 
 /** Over a WebSocket. `codes` receives the codes that close it. */
 function overWebSocket(url: string, codes: number[]): Listen {
-  return async (last, told, signal) => {
+  return async (last, onEvent, signal) => {
     const client = createClient({
       url: `${url.replace('http', 'ws')}/graphql`,
       webSocketImpl: WebSocket,
@@ -278,7 +278,7 @@ function overWebSocket(url: string, codes: number[]): Listen {
     const results = client.iterate<{ newNote: { id: string } }, { eventId?: string }>(subscription(last))
     signal.addEventListener('abort', () => void results.return?.())
     for await (const { data, extensions } of results)
-      if (data) told(String(extensions?.['eventId']), Number(data.newNote.id))
+      if (data) onEvent(String(extensions?.['eventId']), Number(data.newNote.id))
   }
 }
 

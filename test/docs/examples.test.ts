@@ -41,7 +41,7 @@ async function listens(command: string): Promise<void> {
   }
   const child = spawn('bash', ['-c', `exec env ${command}`], { cwd: project, env })
   let said = ''
-  const told = new Promise<string>(resolve => {
+  const listeningUrl = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
       said += chunk
       const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
@@ -52,7 +52,7 @@ async function listens(command: string): Promise<void> {
     child.once('close', () => resolve(''))
   })
   try {
-    const url = await told
+    const url = await listeningUrl
     assert.notEqual(url, '', said)
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
   } finally {

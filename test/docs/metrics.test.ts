@@ -19,7 +19,7 @@ async function metricsOfService(): Promise<ReadonlySet<string>> {
       })
       try {
         // Each worker loads GraphQL with its first GraphQL request.
-        for (let asked = 0; asked < 40; asked++) await node.call('/graphql?query={__typename}')
+        for (let request = 0; request < 40; request++) await node.call('/graphql?query={__typename}')
         const { text } = await node.call('/metrics')
         return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name))
       } finally {

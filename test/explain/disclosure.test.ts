@@ -119,13 +119,13 @@ test('a hypothetical write does not give its caller the right to read a value', 
 })
 
 test('a user cannot be found by an address that the caller cannot read', async () => {
-  const asked = (as: string) =>
+  const explainAs = (as: string) =>
     service.request('POST /api/v1/explain', { as: root, body: { as, path: '/vaults' } })
-  const there = await asked('hidden@example.com')
-  const not = await asked('nobody@example.com')
+  const there = await explainAs('hidden@example.com')
+  const not = await explainAs('nobody@example.com')
   assert.deepEqual([there.status, not.status], [400, 400])
   assert.equal(there.text.replaceAll('hidden', 'nobody'), not.text)
-  assert.equal((await asked('nobody\0@example.com')).status, 400)
+  assert.equal((await explainAs('nobody\0@example.com')).status, 400)
 })
 
 test('an exception in custom code is logged, and not part of the explanation', async () => {

@@ -266,10 +266,10 @@ test('the explanation of a subscription lists the events that the caller receive
   assert.match(String(messages.get('labels')), /^Heard: label\.created/)
   assert.match(String(messages.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
   const query = 'subscription { taskUpdated { id } }'
-  const asked = { method: 'POST', path: '/graphql', body: { query } }
-  const live = await explained(context, { as: ours.people.reader, ...asked })
+  const explainedRequest = { method: 'POST', path: '/graphql', body: { query } }
+  const live = await explained(context, { as: ours.people.reader, ...explainedRequest })
   assert.deepEqual([live.allowed, live.reasons[0].types], [true, ['task.updated']])
-  const refused = await explained(context, asked)
+  const refused = await explained(context, explainedRequest)
   assert.deepEqual([refused.code, refused.reasons[0].collection], ['UNAUTHORIZED', 'tasks'])
 })
 
@@ -282,9 +282,9 @@ test('a key is explained as it would be accepted: with its scopes, its expiry, a
     expires_at: new Date(Date.parse(service.clock.now()) + 60_000),
   }
   const { body: key } = await service.request('POST /api/v1/api_keys', { as: owner, body })
-  const asked = { api_key: key.id, path: '/labels' }
+  const explainedRequest = { api_key: key.id, path: '/labels' }
   const verdict = async () => {
-    const { status, as, reasons } = await explained(context, asked)
+    const { status, as, reasons } = await explained(context, explainedRequest)
     const real = await service.request('GET /api/v1/labels', {
       headers: { authorization: `Bearer ${key.key}` },
     })

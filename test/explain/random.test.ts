@@ -105,8 +105,8 @@ interface Verdict {
   readonly allowed: boolean
 }
 
-async function explained(service: Service, root: number, caller: Caller, asked: Asked): Promise<Verdict> {
-  const { method, path, headers, body } = asked
+async function explained(service: Service, root: number, caller: Caller, request: Asked): Promise<Verdict> {
+  const { method, path, headers, body } = request
   const given = {
     ...{ method, path, body },
     ...(caller.key && { api_key: caller.key.id }),
@@ -151,13 +151,13 @@ for (const kind of kinds) {
       let before = await dump.lines()
       for (let n = 0; n < requests; n++) {
         const caller = generator.pick(callers)
-        const asked = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
-        if (asked === undefined) continue
-        const verdict = await explained(service, root, caller, asked)
-        const label = `${caller.label} ${JSON.stringify(asked)} ${JSON.stringify(verdict)}`
+        const request = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
+        if (request === undefined) continue
+        const verdict = await explained(service, root, caller, request)
+        const label = `${caller.label} ${JSON.stringify(request)} ${JSON.stringify(verdict)}`
         const lines = await dump.lines()
         assert.deepEqual(changed(before, lines), [], `explained, and something was stored: ${label}`)
-        const real = await answered(service, caller, asked)
+        const real = await answered(service, caller, request)
         assert.equal(verdict.status, real.status, `${label}\n${real.text}`)
         assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), label)
         assert.ok(verdict.allowed || verdict.reasons.length > 0, label)

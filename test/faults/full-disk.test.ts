@@ -46,18 +46,18 @@ for (const limit of [2_000, 6_000]) {
       const args = ['-c', script, 'sh', process.execPath, program, file, String(author)]
       const child = spawnSync('sh', args, { encoding: 'utf8' })
       assert.equal(child.status, 0, child.stderr)
-      const told = child.stdout
+      const printed = child.stdout
         .trimEnd()
         .split('\n')
         .map((line): Told => JSON.parse(line))
       const acknowledged: Acknowledged = new Map(
-        told.flatMap(({ id, title }) => (id === undefined || title === undefined ? [] : [[id, [title]]])),
+        printed.flatMap(({ id, title }) => (id === undefined || title === undefined ? [] : [[id, [title]]])),
       )
-      const refused = told.filter(line => line.refused !== undefined)
+      const refused = printed.filter(line => line.refused !== undefined)
       assert.ok(acknowledged.size > 0)
       assert.ok(refused.length > 0)
       assert.deepEqual([...new Set(refused.map(line => line.refused))], ['UNAVAILABLE'])
-      assert.equal(told.at(-1)?.read?.name, 'Ann')
+      assert.equal(printed.at(-1)?.read?.name, 'Ann')
       const again = openSqlite(blog, { file })
       const as = user(author, 'user', 'all')
       const { id } = await new Client(again).create('posts', { title: 'space again' }, as)

@@ -93,7 +93,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
       assert.equal((await fetch(`${url}/api/v1/posts`, { method: 'POST', headers, body })).status, 201)
     }
     const query = '{ posts(limit: 50) { id title author { id name posts(limit: 20) { id title body } } } }'
-    const asked = {
+    const requestOptions = {
       port: Number(new URL(url).port),
       method: 'POST',
       path: '/graphql',
@@ -101,7 +101,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
       body: JSON.stringify({ query }),
     }
     const before = await metric(cpu)
-    const calm = await flood({ ...asked, rate: undefined, seconds: 3, connections: 16 })
+    const calm = await flood({ ...requestOptions, rate: undefined, seconds: 3, connections: 16 })
     const after = await metric(cpu)
     // A short stall of the machine makes even an idle service refuse some requests.
     assert.ok(calm.flatMap(({ refused }) => refused).length <= served(calm) / 20)
@@ -113,7 +113,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     const seconds: Second[] = []
     for (let rate = peak * 10; seconds.flatMap(second => second.refused).length < 200; rate *= 2) {
       assert.ok(rate < peak * 400, 'the load never exceeded the capacity')
-      seconds.push(...(await flood({ ...asked, rate: Math.ceil(rate), seconds: 4, connections: 1500 })))
+      seconds.push(...(await flood({ ...requestOptions, rate: Math.ceil(rate), seconds: 4, connections: 1500 })))
     }
     isOver = true
     const spent = (await metric(cpu)) - after
@@ -137,7 +137,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     assert.ok((await metric('portico_shed_requests_total')) >= refused.length)
 
     await sleep(2500)
-    const again = await flood({ ...asked, rate: undefined, seconds: 2, connections: 16 })
+    const again = await flood({ ...requestOptions, rate: undefined, seconds: 2, connections: 16 })
     assert.ok(served(again) > 0)
     assert.ok(again.flatMap(({ refused: some }) => some).length <= served(again) / 20)
     const countLogged = (text: string) => log.filter(line => line.includes(text)).length

@@ -309,9 +309,9 @@ async function sendLargeResponse(
   readers: SlowClients,
   ask: () => Promise<Socket>,
 ): Promise<ServerResponse> {
-  const asked = once(server, 'request')
+  const requested = once(server, 'request')
   await ask()
-  const [, res] = (await asked) as [unknown, ServerResponse]
+  const [, res] = (await requested) as [unknown, ServerResponse]
   res.end(big)
   readers.answered(res)
   return res

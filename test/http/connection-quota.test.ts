@@ -196,11 +196,11 @@ suite('when there are too many connections', () => {
         const { status } = await it.call('/api/v1/posts', {
           method: 'POST',
           key: it.key,
-          body: { title: 'told', body: 'text' },
+          body: { title: 'delivered', body: 'text' },
         })
         assert.equal(status, 201)
         const { data } = (await busy.hear()).payload as { data?: unknown }
-        assert.deepEqual(data, { newPost: { title: 'told' } })
+        assert.deepEqual(data, { newPost: { title: 'delivered' } })
       },
     )
   })

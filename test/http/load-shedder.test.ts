@@ -83,7 +83,7 @@ test('refusals are sent before other requests are served', async () => {
       order.push('worked')
     },
     refuse: () => order.push('refused'),
-    beforeSlice: () => order.push('told'),
+    beforeSlice: () => order.push('notified'),
   })
   while (!shedder.isOverloaded) {
     addMany(shedder)
@@ -93,7 +93,7 @@ test('refusals are sent before other requests are served', async () => {
   order.length = 0
   shedder.take(new Request())
   await nextTurn()
-  assert.deepEqual(order.slice(0, 3), ['refused', 'told', 'worked'])
+  assert.deepEqual(order.slice(0, 3), ['refused', 'notified', 'worked'])
 })
 
 test('a half-closed client is served in order, but refused under overload', async () => {

@@ -35,7 +35,7 @@ function sender({ urls, ann }: Fixture) {
       status,
       text,
       json,
-      headers: told,
+      headers: responseHeaders,
     } = await call(`${urls[at++ % urls.length]}/graphql`, {
       method: 'POST',
       key,
@@ -43,7 +43,7 @@ function sender({ urls, ann }: Fixture) {
       headers: { ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }), ...headers },
     })
     const { data = null, errors = [] } = json as Partial<Result>
-    return { status, text, replayed: told.get('Idempotent-Replayed'), data, errors }
+    return { status, text, replayed: responseHeaders.get('Idempotent-Replayed'), data, errors }
   }
 }
 

@@ -84,7 +84,7 @@ function headerOf({ headers }: Reply, name: string): string | undefined {
 
 /** A run whose writes get the outcome `fate` after their commit. */
 function after(fate: (answered: Promise<unknown>) => Promise<never>) {
-  return (run: Run): Run => ({ ...run, write: (...asked) => fate(run.write(...asked)) })
+  return (run: Run): Run => ({ ...run, write: (...args) => fate(run.write(...args)) })
 }
 
 for (const kind of kinds) {
@@ -106,7 +106,7 @@ for (const kind of kinds) {
       })
     })
 
-    test('when no record is found, the client is told to retry with the key', async () => {
+    test('when no record is found, the client gets a 503 that tells it to retry with the key', async () => {
       await withNodes(kind, async open => {
         // The steps have run, and nothing was committed.
         const undone = new Error('undone')
@@ -125,9 +125,9 @@ for (const kind of kinds) {
                 }),
           }),
         })
-        const told = await lost.post('a', { title: 'One' })
-        assert.deepEqual(codeOf(told), [503, 'UNAVAILABLE'])
-        assert.equal(headerOf(told, 'Retry-After'), '1')
+        const unconfirmed = await lost.post('a', { title: 'One' })
+        assert.deepEqual(codeOf(unconfirmed), [503, 'UNAVAILABLE'])
+        assert.equal(headerOf(unconfirmed, 'Retry-After'), '1')
         const other = await open()
         const made = await other.post('a', { title: 'One' })
         assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
@@ -157,10 +157,10 @@ for (const kind of kinds) {
         const slow = await open({
           around: run => ({
             ...run,
-            write: async (...asked) => {
+            write: async (...args) => {
               started.resolve()
               await promise
-              return run.write(...asked)
+              return run.write(...args)
             },
           }),
         })

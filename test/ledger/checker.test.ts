@@ -40,7 +40,7 @@ test('events received as logged are no fault, even if the last ones are repeated
 test('a subscriber to some kinds is compared with those', () => {
   const updates = log.filter(({ kind }) => kind === 'updated')
   assert.deepEqual(faultsOf(updates, ['updated']), [])
-  assert.match(faultsOf(log, ['updated'])[0] ?? '', /event 3 .* was not asked for/)
+  assert.match(faultsOf(log, ['updated'])[0] ?? '', /event 3 .* was not subscribed to/)
 })
 
 test('a lost event is detected', () => {

@@ -95,7 +95,7 @@ export class ReceivedEvents {
     this.#contents.set(event.id, content)
     this.count += 1
     this.last = Math.max(this.last, event.id)
-    if (!this.kinds.includes(event.kind)) this.#fault(`${shown(event)} was not asked for`)
+    if (!this.kinds.includes(event.kind)) this.#fault(`${shown(event)} was not subscribed to`)
     const step = stepOf(event)
     const behind = this.#steps.get(event.item)
     if (step < behind) this.#fault(`${shown(event)} came after step ${behind - 1} of its item`)

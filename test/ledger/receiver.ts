@@ -12,8 +12,8 @@ interface Hook {
 
 export class Receiver {
   readonly #hooks: Hook[] = []
-  readonly #server = createServer((asked, answer) => {
-    this.#receive(asked, answer).catch(() => answer.destroy())
+  readonly #server = createServer((request, response) => {
+    this.#receive(request, response).catch(() => response.destroy())
   })
 
   async start(): Promise<void> {
@@ -39,16 +39,16 @@ export class Receiver {
     await new Promise(resolve => this.#server.close(resolve))
   }
 
-  async #receive(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
-    const hook = this.#hooks[Number(asked.url?.slice(1))]
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const hook = this.#hooks[Number(request.url?.slice(1))]
     let text = ''
-    for await (const part of asked.setEncoding('utf8')) text += part
+    for await (const part of request.setEncoding('utf8')) text += part
     const isCut = hook !== undefined && hook.cuts > 0
     // The sender sees no response in either case.
     const isTaken = !isCut || hook.cuts % 2 === 0
     if (hook && isTaken) hook.received.add(entryEvent(JSON.parse(text)))
-    if (!isCut) return void answer.writeHead(204).end()
+    if (!isCut) return void response.writeHead(204).end()
     hook.cuts -= 1
-    asked.socket.destroy()
+    request.socket.destroy()
   }
 }

@@ -167,10 +167,10 @@ test('a name with a private address is refused, and of several addresses only pu
 
 test('a name whose address changes with each lookup never leads to a private address', async () => {
   await withServer(async (port, requests) => {
-    let asked = 0
+    let lookups = 0
     const changing = (_name: string, _options: object, done: (error: null, found: object[]) => void) => {
       // A public address that refuses connections: nothing is sent anywhere, whichever address is looked up first.
-      const address = asked++ % 2 === 0 ? '192.0.2.1' : '127.0.0.1'
+      const address = lookups++ % 2 === 0 ? '192.0.2.1' : '127.0.0.1'
       done(null, [{ address, family: 4 }])
     }
     const outgoing = new Outgoing({ allowPrivate: false, lookup: changing as never })
@@ -179,7 +179,7 @@ test('a name whose address changes with each lookup never leads to a private add
     }
     await outgoing.close()
     assert.equal(requests(), 0)
-    assert.equal(asked, 20, 'each connection looks the name up once, and uses the address that was checked')
+    assert.equal(lookups, 20, 'each connection looks the name up once, and uses the address that was checked')
   })
 })
 

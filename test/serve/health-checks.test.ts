@@ -55,7 +55,7 @@ test('the message of an ApiError from the check is shown', async () => {
 })
 
 test('the service is not ready, and the database not queried, until the first administrator exists', async () => {
-  const check = async () => assert.fail('asked')
+  const check = async () => assert.fail('the database was queried')
   await assert.rejects(readiness({ check, starting: true }), unavailable(/starting/))
 })
 

@@ -400,9 +400,9 @@ it('a change of permissions while a subscription begins applies to it', async ()
   opened.say(subscribe('1', newPost))
   await until(() => openSubscriptions(service) === 1)
   service.accounts.keys.set('ada', user(9, 'hidden', 'all'))
-  let asked = 1
+  let subscribed = 1
   await until(() => {
-    opened.say(subscribe(String(++asked), '{ secret }'))
+    opened.say(subscribe(String(++subscribed), '{ secret }'))
     return opened.heard.some(text => text.includes('user 9'))
   })
   gate.resolve(0)

@@ -96,9 +96,9 @@ for (const kind of kinds) {
           const body = await transports.byRest(url, who)
           const decided = transports.decisions(who)
           // REST omits the field for everybody else.
-          const asked =
+          const document =
             name === 'an administrator' ? graphql.replaceAll('email role', 'email role disabled') : graphql
-          const { answer, codes } = await transports.byGraphql(asked, who)
+          const { answer, codes } = await transports.byGraphql(document, who)
           assert.deepEqual(codes, [])
           assert.deepEqual(inRestForm(answer), body.data ?? body)
           assert.deepEqual(transports.decisions(who), decided)

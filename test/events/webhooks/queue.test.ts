@@ -176,19 +176,19 @@ for (const database of databases.slice(0, 2)) {
         const { store, webhook, webhookRow, post, sender, until, owned } = fixture
         const id = await webhook()
         let principal: Principal | undefined
-        let asked = 0
+        let reads = 0
         const owners = {
           usersOf: () => [],
           secretsOf: () => owned.secrets,
           principalOf() {
-            asked++
+            reads++
             return principal
           },
         }
         sender({ owners })
         await until(async () => (await webhookRow(id))['position'] === null, 'its position is that of the sender')
         await post('hidden')
-        await until(() => asked > 0, 'the first event has been read')
+        await until(() => reads > 0, 'the first event has been read')
         principal = user(1, 'user', 'all')
         await post('shown')
         await until(() => eventsAt(fixture, one).length === 1, 'the second event is sent')
