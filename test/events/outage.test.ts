@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
-import type { ChangeFeed, LoggedChange } from '../../src/events/change-feed.ts'
+import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
+import type { SubscriptionRequest } from '../../src/events/subscriber.ts'
 import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
-import { stubFeed, stubRequest } from './stub.ts'
+import { stubFeed } from './stub.ts'
 
 const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
@@ -30,11 +31,18 @@ function fixture(retryLimitMs = 60_000) {
     onCommit: stub.onCommit,
     look: () => ask(undefined),
   }
-  const request = stubRequest(async ({ event, row }: LoggedChange) => {
-    await pause(1)
-    if (state.replies || state.event === event) throw unavailable()
-    return row
-  })
+  /** Each reply names the permissions that it was rendered with. */
+  const request: SubscriptionRequest = {
+    key: 'new posts',
+    rendererFor: ({ access }) => ({
+      topics: [{ collection: 'posts', kind: 'created' }],
+      render: async ({ event }) => {
+        await pause(1)
+        if (state.replies || state.event === event) throw unavailable()
+        return access.key
+      },
+    }),
+  }
   const hub = new Hub({
     feed,
     beforeDelivery: () => undefined,
@@ -43,12 +51,16 @@ function fixture(retryLimitMs = 60_000) {
   })
   const subscriber = async (id: number, role = 'user') => {
     const got: number[] = []
+    const replies: string[] = []
     const ends: unknown[] = []
     const { changePrincipal, close } = await hub.subscribe(request, user(id, role, 'all'), {
-      next: (_reply, event) => got.push(event),
+      next: (reply, event) => {
+        got.push(event)
+        replies.push(reply)
+      },
       end: error => ends.push(error),
     })
-    return { got, ends, changePrincipal, close }
+    return { got, replies, ends, changePrincipal, close }
   }
   return { stub, state, faults, hub, subscriber }
 }
@@ -109,13 +121,14 @@ test('a reply that keeps failing while the database responds ends the subscripti
   assert.ok(one.ends[0] instanceof ApiError && one.ends[0].code === 'UNAVAILABLE')
 })
 
-test('a subscriber whose permissions change during an outage still gets every event once', async () => {
+test('a subscriber whose permissions change during an outage gets every event once, rendered with the new ones', async () => {
   const { stub, state, subscriber } = fixture()
   const [changed, same] = await Promise.all([subscriber(1), subscriber(1)])
   state.replies = true
   stub.commit({}, {}, {})
   await pause(50)
-  changed.changePrincipal(user(1, 'admin', 'all'))
+  const admin = user(1, 'admin', 'all')
+  changed.changePrincipal(admin)
   state.replies = false
   await until(() => changed.got.length >= 3 && same.got.length >= 3)
   await pause(50)
@@ -126,6 +139,8 @@ test('a subscriber whose permissions change during an outage still gets every ev
       [1, 2, 3],
     ],
   )
+  assert.deepEqual(changed.replies, Array(3).fill(admin.access.key))
+  assert.ok(same.replies.every(reply => reply !== admin.access.key))
   changed.close()
   same.close()
 })

@@ -38,7 +38,7 @@ export const author = graphql`
   }
 `
 
-/** Pages of a list within an item, from its end: they are asked for by \`node\`. */
+/** Pages through a list of an item from its end. */
 export const authorPosts = graphql`
   fragment Author_posts on User
   @argumentDefinitions(last: { type: "Int!" }, before: { type: "String" })
