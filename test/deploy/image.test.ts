@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { settingsTable } from '../../src/config.ts'
 import { newFolder, ordinaryUser } from '../databases/programs.ts'
+import { listening } from '../processes/listening.ts'
 import { buildImage, commandOf, healthCheckOf, runIn, said } from './dockerfile.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -41,7 +42,7 @@ describe('the image', async () => {
     const { program, args, options } = commandOf(stage, said(stage, 'CMD'))
     const child = spawn(program, args, options)
     try {
-      stage.env.PORT = String(await listening(child))
+      stage.env.PORT = new URL((await listening(child)).url).port
       const healthCheck = healthCheckOf(stage)
       await runIn(stage, healthCheck)
       const ended = once(child, 'exit')
@@ -68,7 +69,7 @@ describe('the image', async () => {
       const env = { PATH: process.env.PATH, ...stage.env, HOME: nowhere, TMPDIR: nowhere }
       const child = spawn(node, args, { ...options, ...owner, env })
       try {
-        const port = await listening(child)
+        const { port } = new URL((await listening(child)).url)
         const answer = await fetch(`http://127.0.0.1:${port}/api/v1/posts`)
         assert.equal(answer.status, 200)
         const page = await fetch(`http://127.0.0.1:${port}/account/sign-in`)
@@ -85,17 +86,3 @@ describe('the image', async () => {
     }
   })
 })
-
-function listening(child: ReturnType<typeof spawn>): Promise<number> {
-  return new Promise((found, failed) => {
-    let text = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', chunk => {
-        text += chunk
-        const [, port] = /listening on http:\/\/[^"]*:(\d+)/.exec(text) ?? []
-        if (port !== undefined) found(Number(port))
-      })
-    }
-    child.on('exit', code => failed(new Error(`It ended with ${code}:\n${text}`)))
-  })
-}

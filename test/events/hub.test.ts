@@ -1,6 +1,7 @@
 /** Subscribing to a log with latency, as on a remote database: each event is delivered once, and no older one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
 import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
@@ -8,7 +9,6 @@ import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 
-const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 /** A feed whose results are correct when they are read, and arrive `delay` milliseconds later. */
 function delayedFeed(delay: () => number) {

@@ -1,6 +1,7 @@
 /** Subscribers during an outage of the database: afterwards they get every event, once and in order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
 import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
@@ -9,7 +10,6 @@ import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed } from './stub.ts'
 
-const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 function fixture(retryLimitMs = 60_000) {
   const stub = stubFeed()

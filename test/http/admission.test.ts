@@ -13,6 +13,7 @@ import { SlowClients } from '../../src/http/slow-clients.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { closedAfterEach } from '../closing.ts'
+import { workFor } from './busy-loop.ts'
 import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
 
 interface Opened {
@@ -55,12 +56,6 @@ async function open(
 }
 
 const fine: Reply = { status: 200, headers: [], body: 'fine' }
-
-/** Keeps the event loop busy. */
-function workFor(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
-}
 
 const slow = (milliseconds: number) => () => {
   workFor(milliseconds)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LoadShedder } from '../../src/http/load-shedder.ts'
+import { workFor } from './busy-loop.ts'
 
 class Request {
   readonly start = performance.now()
@@ -13,11 +14,6 @@ class Request {
   constructor(hasBody = false) {
     this.hasBody = hasBody
   }
-}
-
-function workFor(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
 }
 
 /** Adds more requests than one turn can process. */

@@ -8,6 +8,7 @@ import { readSettings } from '../../src/config.ts'
 import { AdmissionControl } from '../../src/http/admission.ts'
 import { createHttp, type Exchange } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { workFor } from './busy-loop.ts'
 import { dial } from './wire.ts'
 
 class Connection {
@@ -72,11 +73,6 @@ test('a connection that closes with its refusal is read to its end', () => {
   control.refusalSent(refused(ending, 1000, false))
   assert.ok(ending.isRead)
 })
-
-function workFor(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
-}
 
 /** Retries immediately, `times` times; the statuses of the responses. */
 function requestRepeatedly(socket: Socket, times: number): Promise<string[]> {

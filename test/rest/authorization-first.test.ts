@@ -19,16 +19,16 @@ const reads = [
   '/api/v1/users/1/api_keys?nonsense=1',
 ]
 
-function isUnauthorized({ status, code, headers }: Answer, what: string): void {
+function assertUnauthorized({ status, code, headers }: Answer, what: string): void {
   assert.deepEqual([status, code], [401, 'UNAUTHORIZED'], what)
   assert.ok(headers.get('WWW-Authenticate'), what)
 }
 
 test('a read that lacks its credential is a 401 before its parameters are validated', async () => {
   for (const path of reads) {
-    isUnauthorized(await service().call(path), path)
-    isUnauthorized(await service().call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
-    isUnauthorized(await service().call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
+    assertUnauthorized(await service().call(path), path)
+    assertUnauthorized(await service().call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
+    assertUnauthorized(await service().call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
     assert.equal(
       (await service().call(path, { key: service().key })).status,
       400,
@@ -62,7 +62,7 @@ test('a write that lacks its credential is a 401 before its body, headers and pa
   for (const [method, path] of writes) {
     for (const options of wrong) {
       const answer = await service().call(path, { method, ...options })
-      isUnauthorized(answer, `${method} ${path} ${JSON.stringify(options)}`)
+      assertUnauthorized(answer, `${method} ${path} ${JSON.stringify(options)}`)
     }
   }
 })

