@@ -87,7 +87,7 @@ test('the earliest deprecation and sunset are sent, each in its own format', () 
     { since: '2026-02-01T00:00:00Z', sunset: '2027-02-01T00:00:00Z', reason: undefined },
     { since: '2026-01-01T00:00:00Z', sunset: undefined, reason: undefined },
   ])
-  // RFC 9745 wants a structured date, RFC 8594 an HTTP date.
+  // RFC 9745 requires a structured date, RFC 8594 an HTTP date.
   assert.deepEqual(open.slice(-4), ['Deprecation', '@1767225600', 'Sunset', 'Mon, 01 Feb 2027 00:00:00 GMT'])
 })
 

@@ -92,7 +92,7 @@ describe('the protocol', () => {
     assert.equal((await (await wire(socketUrl, '')).closed).code, 4406)
     await assert.rejects(wire(socketUrl, 'graphql-ws'), /subprotocol/)
   })
-  it('a message that is too large closes with 1009', async () => {
+  it('a message over the size limit closes with 1009', async () => {
     const opened = await ready(await open({ maxMessageBytes: 1000 }))
     opened.say(subscribe('1', `{ hello }${' '.repeat(2000)}`))
     assert.equal((await opened.closed).code, 1009)
