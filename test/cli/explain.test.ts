@@ -17,17 +17,20 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const requestOf = (...words: string[]) =>
+const requestFrom = (...words: string[]) =>
   requestOf(parseArguments({ ...command, name: 'explain', sentence: '' }, words))
 
 test('the arguments describe a request', () => {
-  assert.deepEqual(requestOf('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
+  assert.deepEqual(requestFrom('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
     ...{ method: 'PATCH', path: '/api/v1/tasks/7', as: 3, body: { status: 'done' } },
   })
-  assert.deepEqual(requestOf('--as', 'ada@example.com', '--scopes', 'read:task, write:label', 'GET /tasks'), {
-    ...{ method: 'GET', path: '/tasks', as: 'ada@example.com', scopes: ['read:task', 'write:label'] },
-  })
-  assert.deepEqual(requestOf('--api-key', '12', 'GET /tasks'), {
+  assert.deepEqual(
+    requestFrom('--as', 'ada@example.com', '--scopes', 'read:task, write:label', 'GET /tasks'),
+    {
+      ...{ method: 'GET', path: '/tasks', as: 'ada@example.com', scopes: ['read:task', 'write:label'] },
+    },
+  )
+  assert.deepEqual(requestFrom('--api-key', '12', 'GET /tasks'), {
     ...{ method: 'GET', path: '/tasks', as: null, api_key: 12 },
   })
   for (const [words, says] of [
@@ -37,7 +40,7 @@ test('the arguments describe a request', () => {
     [['--as', '3', '--api-key', '12', 'GET /tasks'], /a key has a user already/],
   ] as const) {
     assert.throws(
-      () => requestOf(...words),
+      () => requestFrom(...words),
       (error: unknown) => error instanceof Failure && error.exitCode === 2 && says.test(error.message),
     )
   }

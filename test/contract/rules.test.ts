@@ -53,7 +53,11 @@ async function visibility(url: string, note: Item, who: Person): Promise<Readonl
 }
 
 /** Repeats a request until the moment has passed; checks the answers that came before it. */
-async function repeatUntil<T>(moment: number, request: () => Promise<T>, before: (answer: T) => void): Promise<T> {
+async function repeatUntil<T>(
+  moment: number,
+  request: () => Promise<T>,
+  before: (answer: T) => void,
+): Promise<T> {
   for (;;) {
     const askedAt = Date.now()
     const answer = await request()

@@ -9,7 +9,6 @@ import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 
-
 /** A feed whose results are correct when they are read, and arrive `delay` milliseconds later. */
 function delayedFeed(delay: () => number) {
   const stub = stubFeed()

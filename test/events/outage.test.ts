@@ -10,7 +10,6 @@ import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed } from './stub.ts'
 
-
 function fixture(retryLimitMs = 60_000) {
   const stub = stubFeed()
   const faults: unknown[] = []

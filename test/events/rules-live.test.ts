@@ -70,7 +70,10 @@ test('subscribers get the first change after an embargo ends and none before', a
   const received: unknown[] = []
   try {
     const query = 'subscription { postUpdated { title } }'
-    sse.subscribe({ query }, { next: result => received.push(result.data), error: assert.fail, complete: () => {} })
+    sse.subscribe(
+      { query },
+      { next: result => received.push(result.data), error: assert.fail, complete: () => {} },
+    )
     const posts = data.posts ?? assert.fail()
     const secret = await posts.create({ title: 'Secret', published_at: '2026-01-01T00:01:00Z' })
     const open = await posts.create({ title: 'Open', published_at: '2025-01-01T00:00:00Z' })

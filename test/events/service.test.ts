@@ -40,10 +40,7 @@ for (const setup of setups) {
     const withFixture = sharedFixtures(setup, {}, notes)
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))
 
-    test('a page returns the events after an id, and the id for the next page', async ({
-      url,
-      ann,
-    }) => {
+    test('a page returns the events after an id, and the id for the next page', async ({ url, ann }) => {
       const start = await end(url)
       const { id } = await create(url, ann)
       await write(url, ann, 'PATCH', `notes/${id}`, { title: 'b' })
@@ -99,12 +96,7 @@ for (const setup of setups) {
       assert.equal((await pages(url, '', ann.key, start)).length, 7)
     })
 
-    test('events are filtered by the caller’s current role', async ({
-      url,
-      admin,
-      ann,
-      ben,
-    }) => {
+    test('events are filtered by the caller’s current role', async ({ url, admin, ann, ben }) => {
       const start = await end(url)
       await create(url, ann, { state: 'draft', secret: 's' })
       const seenByBen = async () => pages(url, 'collections=notes', ben.key, start)
@@ -272,10 +264,7 @@ for (const setup of setups) {
       open.leave()
     })
 
-    test('a stream from a pruned id reports it once, with the id to continue from', async ({
-      url,
-      ann,
-    }) => {
+    test('a stream from a pruned id reports it once, with the id to continue from', async ({ url, ann }) => {
       const huge = await stream(url, 'after=99999999999999999999', { key: ann.key })
       await huge.ended
       assert.equal(huge.blocks[0]?.event, 'resync_required')

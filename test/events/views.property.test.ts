@@ -286,7 +286,11 @@ async function assertViewsAgree(
   }
   for (const [index, subscriber] of possible.entries()) {
     const inPages = await readPages(place, subscriber, start, limit)
-    assert.deepEqual(inPages.map(bare), wanted[index], `pages of ${subscriber.who.access.key} with ${subscriber.filter}`)
+    assert.deepEqual(
+      inPages.map(bare),
+      wanted[index],
+      `pages of ${subscriber.who.access.key} with ${subscriber.filter}`,
+    )
     const replayed = await openStream(place, subscriber, `&after=${start}`)
     const streams = [live[index], replayed].filter(one => one !== undefined)
     await until(() => streams.every(({ received }) => received.length >= inPages.length))
@@ -309,14 +313,21 @@ for (const [kind, numRuns] of runs) {
     const subscribers = fc.array(subscriber, { minLength: 3, maxLength: 5 })
     const limits = fc.constantFrom(1, 2, 100)
     await fc.assert(
-      fc.asyncProperty(rules, rules, changes, subscribers, limits, async (read, readB, all, listening, limit) => {
-        const place = await open(kind, read, readB)
-        try {
-          await assertViewsAgree(place, all, listening, limit)
-        } finally {
-          await place.close()
-        }
-      }),
+      fc.asyncProperty(
+        rules,
+        rules,
+        changes,
+        subscribers,
+        limits,
+        async (read, readB, all, listening, limit) => {
+          const place = await open(kind, read, readB)
+          try {
+            await assertViewsAgree(place, all, listening, limit)
+          } finally {
+            await place.close()
+          }
+        },
+      ),
       { numRuns },
     )
   })

@@ -138,7 +138,10 @@ test('PostgreSQL: the server notices a killed migration even while its statement
           url,
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate' ${and}`,
         )
-      await until('the migration waits for a lock', async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0)
+      await until(
+        'the migration waits for a lock',
+        async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0,
+      )
       child.kill('SIGKILL')
       await ended
       await until('its connection is closed', async () => (await migrating('')).length === 0)

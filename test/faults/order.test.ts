@@ -31,7 +31,9 @@ async function load(service: Process): Promise<ReadonlySet<string>> {
   return sent
 }
 
-async function analyseLoad(node: readonly string[]): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
+async function analyseLoad(
+  node: readonly string[],
+): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
   return withFile(async file => {
     const output = join(file, '..', 'trace')
     const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }

@@ -198,7 +198,10 @@ async function post(url: string, key: string, title: string, load: { slowest: nu
 }
 
 /** Subscribes on one node; the titles of the posts in its events, in order. */
-export function subscribeToPosts({ cluster, key }: Outage, at: number): { readonly titles: string[]; end(): void } {
+export function subscribeToPosts(
+  { cluster, key }: Outage,
+  at: number,
+): { readonly titles: string[]; end(): void } {
   const titles: string[] = []
   const socket = client(cluster.node(at).socketUrl, { Authorization: `Bearer ${key}` })
   const stop = socket.subscribe<{ newPost: { title: string } }>(

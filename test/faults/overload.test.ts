@@ -113,7 +113,9 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     const seconds: Second[] = []
     for (let rate = peak * 10; seconds.flatMap(second => second.refused).length < 200; rate *= 2) {
       assert.ok(rate < peak * 400, 'the load never exceeded the capacity')
-      seconds.push(...(await flood({ ...requestOptions, rate: Math.ceil(rate), seconds: 4, connections: 1500 })))
+      seconds.push(
+        ...(await flood({ ...requestOptions, rate: Math.ceil(rate), seconds: 4, connections: 1500 })),
+      )
     }
     isOver = true
     const spent = (await metric(cpu)) - after

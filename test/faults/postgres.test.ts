@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { query } from '../databases/postgres.ts'
 import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
-import { subscribeToPosts, Load, type Outage, withOutage } from './outage.ts'
+import { Load, type Outage, subscribeToPosts, withOutage } from './outage.ts'
 
 /** Statuses that a write may get while the database fails. */
 const refused = [201, 503]
@@ -139,7 +139,10 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
         const answer = await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body: { title } })
         assert.equal(answer.status, 201, answer.text)
       }
-      const all = cluster.nodes.flatMap((_, at) => [subscribeToPosts(outage, at), subscribeToPosts(outage, at)])
+      const all = cluster.nodes.flatMap((_, at) => [
+        subscribeToPosts(outage, at),
+        subscribeToPosts(outage, at),
+      ])
       const received = (one: { readonly titles: string[] }) => one.titles.filter(title => title !== 'warm-up')
       for (let round = 0; all.some(({ titles }) => titles.length === 0); round++) {
         assert.ok(round < 100, 'a subscriber hears nothing')
@@ -164,31 +167,34 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
       }
     })
 
-    await t.test('without PostgreSQL requests are a 503 in time, readiness fails and liveness does not', async () => {
-      const { cluster, postgres, key } = outage
-      const reads = ['/api/v1/posts?per_page=1', '/api/v1/users/1', '/readyz']
-      await postgres.kill()
-      try {
-        for (const { url } of cluster.nodes) {
-          for (const path of reads) {
-            const since = performance.now()
-            const { status, code } = await call(url + path, { key })
-            assert.deepEqual([status, code], [503, 'UNAVAILABLE'], path)
-            assert.ok(performance.now() - since < maxResponseMs)
+    await t.test(
+      'without PostgreSQL requests are a 503 in time, readiness fails and liveness does not',
+      async () => {
+        const { cluster, postgres, key } = outage
+        const reads = ['/api/v1/posts?per_page=1', '/api/v1/users/1', '/readyz']
+        await postgres.kill()
+        try {
+          for (const { url } of cluster.nodes) {
+            for (const path of reads) {
+              const since = performance.now()
+              const { status, code } = await call(url + path, { key })
+              assert.deepEqual([status, code], [503, 'UNAVAILABLE'], path)
+              assert.ok(performance.now() - since < maxResponseMs)
+            }
+            const query = '{ posts(limit: 1) { id } }'
+            const response = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
+            assert.match(response.text, /UNAVAILABLE/)
+            assert.equal((await call(`${url}/healthz`)).status, 200)
+            assert.equal((await call(`${url}/metrics`)).status, 200)
           }
-          const query = '{ posts(limit: 1) { id } }'
-          const response = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
-          assert.match(response.text, /UNAVAILABLE/)
-          assert.equal((await call(`${url}/healthz`)).status, 200)
-          assert.equal((await call(`${url}/metrics`)).status, 200)
+        } finally {
+          await postgres.start()
         }
-      } finally {
-        await postgres.start()
-      }
-      for (const node of cluster.nodes) {
-        await node.ready()
-        assert.equal((await call(`${node.url}/api/v1/posts?per_page=1`, { key })).status, 200)
-      }
-    })
+        for (const node of cluster.nodes) {
+          await node.ready()
+          assert.equal((await call(`${node.url}/api/v1/posts?per_page=1`, { key })).status, 200)
+        }
+      },
+    )
   })
 })

@@ -480,7 +480,9 @@ describe('mutations', () => {
   })
 
   test('validation errors name the arguments', async () => {
-    const { errors } = await execute(`mutation { createPost(title: "${'x'.repeat(201)}", authorId: "x") { id } }`)
+    const { errors } = await execute(
+      `mutation { createPost(title: "${'x'.repeat(201)}", authorId: "x") { id } }`,
+    )
     assert.equal(errors[0].extensions.code, 'VALIDATION_FAILED')
     const fields = errors[0].extensions.details.map(({ field }: { field: string }) => field)
     assert.deepEqual(fields, ['title', 'authorId'])
@@ -530,7 +532,12 @@ describe('mutations', () => {
 
   test('a caller who cannot read the created item gets its id in the error', async () => {
     const unseen = engineWith({ run: { ...run, write: async () => ({ id: 7, text: null }) } })
-    const reply = await execute('mutation { createPost(title: "t", authorId: 1) { id } }', ada, undefined, unseen)
+    const reply = await execute(
+      'mutation { createPost(title: "t", authorId: 1) { id } }',
+      ada,
+      undefined,
+      unseen,
+    )
     assert.equal(reply.data, null)
     assert.equal(reply.errors[0].message, 'Item 7 of posts was made, but you may not see it.')
   })

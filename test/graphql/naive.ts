@@ -97,7 +97,8 @@ function answered(
   })
   if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers are synchronous')
   const errors = (result.errors ?? []).map(({ message, locations, path, originalError }) => {
-    if (originalError instanceof WriteRefused) return { locations, path, extensions: originalError.expectedCodes }
+    if (originalError instanceof WriteRefused)
+      return { locations, path, extensions: originalError.expectedCodes }
     const code = originalError instanceof ApiError ? originalError.code : 'NOT_FOUND'
     return { message, locations, path, extensions: { code } }
   })

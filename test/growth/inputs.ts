@@ -112,9 +112,7 @@ const queries: readonly GrowthInput[] = [
     headerBound,
     query => findCredential({ headers: {}, query }),
   ),
-  ...rows('unknown parameter', hostile, headerBound, text =>
-    unknownParameter(text, things.fields.keys()),
-  ),
+  ...rows('unknown parameter', hostile, headerBound, text => unknownParameter(text, things.fields.keys())),
   ...rows('cursor', hostile, 6000, text => cursorsOf(things, orderById).decode(text)),
   ...rows('cursor, base64', hostile, 4500, text =>
     cursorsOf(things, orderById).decode(Buffer.from(text).toString('base64url')),

@@ -58,7 +58,9 @@ suite('a client that has half-closed its connection', () => {
     assert.match(stored?.body ?? '', /"title":"g"/)
     const [refused] = await sendAndHalfClose(request('POST', '/api/v1/posts', '{'))
     assert.equal(refused?.status, 400)
-    const [token] = await sendAndHalfClose('POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+    const [token] = await sendAndHalfClose(
+      'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
+    )
     assert.equal(token?.status, 400)
   })
 

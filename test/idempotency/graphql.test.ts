@@ -170,7 +170,9 @@ for (const setup of nodeSetups) {
         const idempotencyKey = randomUUID()
         const query = `mutation($title: String!) { createPost(title: $title, authorId: ${fixture.ann.id}) { id title } }`
         const sent = { idempotencyKey, variables: { title: `${marker}1` } }
-        const all = await Promise.all(Array.from({ length: 12 }, () => retryConflicts(() => send(query, sent))))
+        const all = await Promise.all(
+          Array.from({ length: 12 }, () => retryConflicts(() => send(query, sent))),
+        )
         assert.deepEqual(new Set(all.map(({ text }) => text)).size, 1, all.map(({ text }) => text).join('\n'))
         assert.equal(all.filter(({ replayed }) => replayed === null).length, 1)
         assert.equal(all[0]?.data?.createPost?.title, `${marker}1`)

@@ -32,7 +32,6 @@ function writer({ urls, ann }: Fixture) {
 
 const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
 
-
 async function countOf({ call: ask, ann }: Fixture, query: string): Promise<number> {
   const { json } = await ask(`/api/v1/${query}`, { key: ann.key })
   return (json.meta as { total: number }).total

@@ -9,4 +9,5 @@ export async function retryWhile<A>(send: () => Promise<A>, isRunning: (answer: 
 }
 
 /** Retries a REST request as long as another one with the same key runs. */
-export const retryConflicts = (send: () => Promise<Answer>) => retryWhile(send, ({ status }) => status === 409)
+export const retryConflicts = (send: () => Promise<Answer>) =>
+  retryWhile(send, ({ status }) => status === 409)

@@ -20,7 +20,6 @@ function poster({ urls, ann }: Fixture) {
 
 const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
 
-
 async function countOf({ call: ask, ann }: Fixture, marker: string): Promise<number> {
   const { json } = await ask(`/api/v1/posts?title[contains]=${marker}`, { key: ann.key })
   return (json.meta as { total: number }).total
@@ -79,7 +78,9 @@ for (const setup of nodeSetups) {
         const refused = await post('/batch', { operations: [...operations, gone] }, key)
         assert.equal(refused.code, 'NOT_FOUND', refused.text)
         assert.equal(await countOf(fixture, marker), 0)
-        const sent = Array.from({ length: 6 }, () => retryConflicts(() => post('/batch', { operations }, key)))
+        const sent = Array.from({ length: 6 }, () =>
+          retryConflicts(() => post('/batch', { operations }, key)),
+        )
         const answers = await Promise.all(sent)
         const first = answers.find(answer => replayed(answer) === null) ?? assert.fail('all are replayed')
         assert.equal(first.status, 200, first.text)

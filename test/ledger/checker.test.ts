@@ -1,7 +1,7 @@
 /** The checker of the ledger detects each kind of loss. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareLog, type EntryEvent, ReceivedEvents, type Kind } from './checker.ts'
+import { compareLog, type EntryEvent, type Kind, ReceivedEvents } from './checker.ts'
 
 const event = (id: number, item: number, kind: Kind, version: number): EntryEvent => ({
   id,

@@ -2,7 +2,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { EntryEvent, ReceivedEvents, Kind } from './checker.ts'
+import type { EntryEvent, Kind, ReceivedEvents } from './checker.ts'
 
 export interface Listener {
   readonly received: ReceivedEvents

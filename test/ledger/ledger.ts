@@ -12,7 +12,7 @@ import { RedisServer } from '../databases/redis.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import type { Node } from '../nodes/node.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { compareLog, type EntryEvent, ReceivedEvents, type Kind, type Written } from './checker.ts'
+import { compareLog, type EntryEvent, type Kind, ReceivedEvents, type Written } from './checker.ts'
 import { entryEvent, type Listener, listen, type Nodes, type Over } from './connections.ts'
 import { Receiver } from './receiver.ts'
 import { Writer } from './writers.ts'
@@ -179,10 +179,15 @@ function transportsOf(
   return Object.fromEntries(
     [...new Set(transports)].map(name => {
       const all = listeners.map(({ received }) => received).filter(received => received.name === name)
-      const sum = (of: (received: ReceivedEvents) => number) => all.reduce((total, received) => total + of(received), 0)
+      const sum = (of: (received: ReceivedEvents) => number) =>
+        all.reduce((total, received) => total + of(received), 0)
       return [
         name,
-        { listeners: all.length, received: sum(received => received.count), repeated: sum(received => received.repeated) },
+        {
+          listeners: all.length,
+          received: sum(received => received.count),
+          repeated: sum(received => received.repeated),
+        },
       ]
     }),
   )

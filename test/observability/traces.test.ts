@@ -159,7 +159,9 @@ describe('a trace', () => {
         stop.abort()
       },
       ({ spans }) => {
-        const requests = new Map(spans.filter(span => span.kind === serverKind).map(span => [span.spanId, span]))
+        const requests = new Map(
+          spans.filter(span => span.kind === serverKind).map(span => [span.spanId, span]),
+        )
         for (const { parentSpanId = '', startTimeUnixNano } of spans) {
           const request = requests.get(parentSpanId)
           if (request) assert.ok(BigInt(startTimeUnixNano) <= BigInt(request.endTimeUnixNano))

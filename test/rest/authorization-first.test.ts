@@ -27,7 +27,10 @@ function assertUnauthorized({ status, code, headers }: Answer, what: string): vo
 test('a read that lacks its credential is a 401 before its parameters are validated', async () => {
   for (const path of reads) {
     assertUnauthorized(await service().call(path), path)
-    assertUnauthorized(await service().call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
+    assertUnauthorized(
+      await service().call(path, { headers: { Accept: 'image/png' } }),
+      `${path} as an image`,
+    )
     assertUnauthorized(await service().call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
     assert.equal(
       (await service().call(path, { key: service().key })).status,

@@ -221,7 +221,9 @@ test('a parameter accepts exactly the values of its schema', async () => {
       for (const text of texts) {
         const listed = text === '' ? [] : text.split(',')
         const { items } = schema
-        const valid = validate(items ? listed.map(each => jsonValueOf(items, each)) : jsonValueOf(schema, text))
+        const valid = validate(
+          items ? listed.map(each => jsonValueOf(items, each)) : jsonValueOf(schema, text),
+        )
         const url = `${path}?${encodeURIComponent(name)}=${encodeURIComponent(text)}`
         const { status, body } = await benchOf('rich').send({ url }, admin)
         assert.equal(status, valid ? 200 : 400, `${name}=${text}: ${body}`)

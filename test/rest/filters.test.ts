@@ -229,7 +229,10 @@ test('spellings of other products get an error with the correct one', async () =
 test('alternatives are limited in number, and in the relations that they follow together with other filters', async () => {
   assert.equal((await listItems('or[20][sum]=1')).status, 200)
   for (const number of ['0', '21', '999999999']) {
-    assert.match((await listItems(`or[${number}][sum]=1`)).message, /must number its alternative from 1 to 20/)
+    assert.match(
+      (await listItems(`or[${number}][sum]=1`)).message,
+      /must number its alternative from 1 to 20/,
+    )
   }
   for (const query of [
     'or[1][or][sum]=1',
@@ -244,7 +247,10 @@ test('alternatives are limited in number, and in the relations that they follow 
   const many = Array.from({ length: 11 }, (_, at) => `or[${at + 1}][not][writer.name]=Ann`)
   assert.equal((await listItems(many.slice(1).join('&'))).status, 200)
   assert.match((await listItems(many.join('&'))).message, /follow at most 10 relations/)
-  assert.match((await listItems('not[parent.parent.parent.parent.sum]=1')).message, /follows at most 3 relations/)
+  assert.match(
+    (await listItems('not[parent.parent.parent.parent.sum]=1')).message,
+    /follows at most 3 relations/,
+  )
 })
 
 test('a text that no item can contain is not searched for', () => {

@@ -161,7 +161,7 @@ test('a caller with many scans occupies one of two processes; another caller’s
   await until(() => answered.length > 0)
   const { status } = await call(scan(0), { key })
   assert.equal(status, 200)
-  assert.ok(answered.length < flood.length, 'the first caller's scans are not finished')
+  assert.ok(answered.length < flood.length, 'the first caller’s scans are not finished')
   const statuses = (await Promise.all(flood)).map(answer => answer.status)
   assert.deepEqual([...new Set(statuses)], [200])
 })

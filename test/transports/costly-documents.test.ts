@@ -57,7 +57,11 @@ const costlyDocuments: readonly [name: string, query: string, message: RegExp][]
     `${many(100, at => `query q${at} { me { ...F0 } }`)} ${many(100, at => `fragment F${at} on User { ...F${at + 1} }`)} fragment F100 on User { id }`,
     /selects 10300 fields.*at most 5000/,
   ],
-  ['650 arguments with the same name', `{ posts(${many(650, () => 'limit: 1')}) { id } }`, /only one argument/],
+  [
+    '650 arguments with the same name',
+    `{ posts(${many(650, () => 'limit: 1')}) { id } }`,
+    /only one argument/,
+  ],
   [
     'a filter of 200 parts',
     `{ posts(filter: {or: [${many(200, at => `{id: {eq: "${at}"}}`)}]}) { id } }`,
@@ -120,7 +124,8 @@ for (const [transport, send] of Object.entries(transports)) {
           taken.push(await blog.end())
           assert.ok(errors.length > 0)
           const messages = errors.map(error => error.message).join()
-          if (transport !== 'GET' || encodeURIComponent(query).length < maxUrlLength) assert.match(messages, message)
+          if (transport !== 'GET' || encodeURIComponent(query).length < maxUrlLength)
+            assert.match(messages, message)
           assert.doesNotMatch(JSON.stringify(errors), /INTERNAL_ERROR/)
         }
         const cpu = taken.map(one => one.cpu)

@@ -114,7 +114,8 @@ function describeWithin(
 
 function ofList(shape: GuardedList, args: Args): Omit<Decisions, 'reads' | 'personal'> {
   const { collection, within, rows, sort, window, select } = shape
-  const page = window.kind === 'cursor' ? describePage(window.after, Number(args[window.limit]), args) : undefined
+  const page =
+    window.kind === 'cursor' ? describePage(window.after, Number(args[window.limit]), args) : undefined
   return {
     collection: collection.name,
     within: within && describeWithin(within, within.path, args),

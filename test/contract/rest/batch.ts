@@ -519,7 +519,13 @@ const forms: readonly Scenario[] = [
     has: { error: { details: [{ field: 'fields' }] } },
   },
   { ...post, name: 'a batch refuses GET', method: 'GET', status: 405, sends: { Allow: 'POST, OPTIONS' } },
-  { ...post, name: 'OPTIONS of the batch names its methods', method: 'OPTIONS', status: 204, sends: { Allow: 'POST, OPTIONS' } },
+  {
+    ...post,
+    name: 'OPTIONS of the batch names its methods',
+    method: 'OPTIONS',
+    status: 204,
+    sends: { Allow: 'POST, OPTIONS' },
+  },
   {
     ...post,
     name: 'a batch must be JSON',

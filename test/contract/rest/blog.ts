@@ -923,7 +923,12 @@ const bodies: readonly Scenario[] = [
     has: error('BAD_REQUEST', /not JSON/),
     lacks: ['title'],
   },
-  { name: 'an empty array is refused', body: '[]', status: 400, has: error('BAD_REQUEST', /at least one item/) },
+  {
+    name: 'an empty array is refused',
+    body: '[]',
+    status: 400,
+    has: error('BAD_REQUEST', /at least one item/),
+  },
   { name: 'null is refused', body: 'null', status: 400, has: error('BAD_REQUEST', /object/) },
   { name: 'an empty body is refused', body: '', status: 400, has: error('BAD_REQUEST', /empty/) },
   {
@@ -938,7 +943,12 @@ const bodies: readonly Scenario[] = [
     status: 400,
     has: error('BAD_REQUEST', /not JSON/),
   },
-  { name: 'a duplicate member name is refused', body: '{"title":"a","title":"b"}', status: 400, has: error('BAD_REQUEST', /twice/) },
+  {
+    name: 'a duplicate member name is refused',
+    body: '{"title":"a","title":"b"}',
+    status: 400,
+    has: error('BAD_REQUEST', /twice/),
+  },
   {
     name: 'JSON nested too deeply is refused',
     body: `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
@@ -951,7 +961,12 @@ const bodies: readonly Scenario[] = [
     status: 400,
     has: error('BAD_REQUEST', /deep/),
   },
-  { name: 'a lone surrogate is refused', body: '{"title":"\\ud800"}', status: 400, has: error('VALIDATION_FAILED') },
+  {
+    name: 'a lone surrogate is refused',
+    body: '{"title":"\\ud800"}',
+    status: 400,
+    has: error('VALIDATION_FAILED'),
+  },
   { name: 'U+0000 is refused', body: '{"title":"a\\u0000b"}', status: 400, has: error('VALIDATION_FAILED') },
   {
     name: 'a text that is too long is refused',
@@ -979,7 +994,12 @@ const mediaTypes: readonly Scenario[] = [
     'application/merge-patch+json',
     'multipart/form-data; boundary=a',
     '',
-  ].map(type => ({ name: `Content-Type ${JSON.stringify(type)} is refused`, type, status: 415, has: error('UNSUPPORTED_MEDIA_TYPE') })),
+  ].map(type => ({
+    name: `Content-Type ${JSON.stringify(type)} is refused`,
+    type,
+    status: 415,
+    has: error('UNSUPPORTED_MEDIA_TYPE'),
+  })),
 ].map(({ type, ...row }) => ({
   ...row,
   as: ann,
@@ -1081,9 +1101,21 @@ const paths: readonly Scenario[] = [
     '/api/v1/users/2/posts/1',
     '/api/v1/me/',
     '/api/v1/openapi.json/',
-  ].map(url => ({ name: 'an unknown path responds 404', as: admin, url, status: 404, has: error('NOT_FOUND') })),
+  ].map(url => ({
+    name: 'an unknown path responds 404',
+    as: admin,
+    url,
+    status: 404,
+    has: error('NOT_FOUND'),
+  })),
   ...['0', '01', '+1', '-1', '1e0', '1.0', ' 1', '9007199254740993', '99999999999999999999', 'x', '１'].map(
-    id => ({ name: 'a malformed id responds 404', as: admin, url: `/api/v1/posts/${id}`, status: 404, has: error('NOT_FOUND') }),
+    id => ({
+      name: 'a malformed id responds 404',
+      as: admin,
+      url: `/api/v1/posts/${id}`,
+      status: 404,
+      has: error('NOT_FOUND'),
+    }),
   ),
   {
     name: 'a list refuses DELETE',
@@ -1137,7 +1169,13 @@ const paths: readonly Scenario[] = [
       'Accept-Patch': 'application/json, application/merge-patch+json',
     },
   },
-  { name: 'OPTIONS of an unknown path responds 404', as: nobody, method: 'OPTIONS', url: '/api/v1/nothing', status: 404 },
+  {
+    name: 'OPTIONS of an unknown path responds 404',
+    as: nobody,
+    method: 'OPTIONS',
+    url: '/api/v1/nothing',
+    status: 404,
+  },
   {
     name: 'the OpenAPI document is public',
     as: nobody,
@@ -1146,7 +1184,12 @@ const paths: readonly Scenario[] = [
     has: { openapi: /^3\.1/ },
     sends: { ETag: /^"/, 'Content-Type': json },
   },
-  { name: 'the OpenAPI document takes no parameters', as: nobody, url: '/api/v1/openapi.json?x=1', status: 400 },
+  {
+    name: 'the OpenAPI document takes no parameters',
+    as: nobody,
+    url: '/api/v1/openapi.json?x=1',
+    status: 400,
+  },
 ]
 
 const preconditions: readonly Scenario[] = [

@@ -172,13 +172,16 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  writing('responses to authenticated callers are private, those to anonymous callers are public', async bench => {
-    const tags = new Set<string>()
-    await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
-    for (const who of [ann, nobody]) {
-      const reply = await bench.send({ url: '/api/v1/posts/1' }, who)
-      tags.add(header(reply, 'Cache-Control'))
-    }
-    assert.deepEqual([...tags], ['private, no-cache', 'public, no-cache'])
-  })
+  writing(
+    'responses to authenticated callers are private, those to anonymous callers are public',
+    async bench => {
+      const tags = new Set<string>()
+      await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
+      for (const who of [ann, nobody]) {
+        const reply = await bench.send({ url: '/api/v1/posts/1' }, who)
+        tags.add(header(reply, 'Cache-Control'))
+      }
+      assert.deepEqual([...tags], ['private, no-cache', 'public, no-cache'])
+    },
+  )
 }

@@ -86,7 +86,13 @@ const hidden: readonly Scenario[] = [
     has: { name: 'Ben', phone: null },
     lacks: ['333'],
   },
-  { name: 'a field of the owner is returned to the owner', as: ben, url: '/api/v1/users/3', status: 200, has: { phone: '333' } },
+  {
+    name: 'a field of the owner is returned to the owner',
+    as: ben,
+    url: '/api/v1/users/3',
+    status: 200,
+    has: { phone: '333' },
+  },
   {
     name: 'a filter by a field of another user’s item finds nothing',
     as: ann,

@@ -75,7 +75,10 @@ describe('webhook endpoints', () => {
         for (const path of ['/never', '/drips', '/good']) await webhook({ url: `${origin}${path}` })
         const sending = sender({ outgoing })
         for (let times = 0; times < 20; times++) await post(`post ${times}`)
-        await until(() => requestedPaths.filter(path => path === '/good').length === 20, '/good has received all events')
+        await until(
+          () => requestedPaths.filter(path => path === '/good').length === 20,
+          '/good has received all events',
+        )
         // None of the hanging requests has ended by then.
         assert.ok(sending.state.inFlight > 0)
         assert.equal(sending.counts.retried, 0)
@@ -176,7 +179,11 @@ describe('webhook endpoints', () => {
         await webhook({ url: 'http://inside.example/inside' })
         sender({ outgoing })
         await post()
-        await until(async () => Number((await deliveries())[0]?.attempt) >= 2, 'the delivery has failed twice', 1000)
+        await until(
+          async () => Number((await deliveries())[0]?.attempt) >= 2,
+          'the delivery has failed twice',
+          1000,
+        )
         assert.ok(lookups >= 2)
         assert.match(String((await first(place))?.error), /does not have a public address/)
         assert.deepEqual(requestedPaths, [])

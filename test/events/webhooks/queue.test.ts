@@ -42,14 +42,25 @@ for (const database of databases.slice(0, 2)) {
         await until(async () => (await deliveries()).some(({ attempt }) => attempt > 0), 'it has failed')
         const texts = Array.from({ length: 260 }, (_, at) => `post ${at}`)
         for (const text of texts) await post(text)
-        await until(() => eventsAt(fixture, two).length === 261, 'the working webhook has received all events')
+        await until(
+          () => eventsAt(fixture, two).length === 261,
+          'the working webhook has received all events',
+        )
         const waiting = (await deliveries()).filter(({ webhook_id }) => webhook_id === failing)
         assert.ok(waiting.length <= 200, `${waiting.length} wait`)
         assert.notEqual((await webhookRow(failing))['position'], null)
         assert.equal((await webhookRow(good))['position'], null)
         fails = false
-        await until(async () => new Set(eventsAt(fixture, one)).size === 261, 'the failing webhook has caught up', 60_000)
-        await until(async () => (await webhookRow(failing))['position'] === null, 'its position is that of the sender', 1000)
+        await until(
+          async () => new Set(eventsAt(fixture, one)).size === 261,
+          'the failing webhook has caught up',
+          60_000,
+        )
+        await until(
+          async () => (await webhookRow(failing))['position'] === null,
+          'its position is that of the sender',
+          1000,
+        )
         const ids = (await deliveries()).filter(({ webhook_id }) => webhook_id === failing)
         assert.equal(new Set(ids.map(({ event_id }) => event_id)).size, ids.length)
         assert.ok(client)
@@ -186,7 +197,10 @@ for (const database of databases.slice(0, 2)) {
           },
         }
         sender({ owners })
-        await until(async () => (await webhookRow(id))['position'] === null, 'its position is that of the sender')
+        await until(
+          async () => (await webhookRow(id))['position'] === null,
+          'its position is that of the sender',
+        )
         await post('hidden')
         await until(() => reads > 0, 'the first event has been read')
         principal = user(1, 'user', 'all')
@@ -294,7 +308,10 @@ for (const database of databases.slice(0, 2)) {
           },
         }
         sender({ log })
-        await until(() => eventsAt(fixture, one).length >= 2 * count, 'the webhook that is behind has received all events')
+        await until(
+          () => eventsAt(fixture, one).length >= 2 * count,
+          'the webhook that is behind has received all events',
+        )
         await until(() => eventsAt(fixture, two).length >= count, 'the other has received its events')
         for (const [url, expected] of [
           [one, 2 * count],

@@ -89,7 +89,10 @@ for (const database of databases) {
         assert.deepEqual(titles(fixture), ['gone'])
         isGone = false
         await client.update('webhooks', id, { paused_at: null, pause_reason: null })
-        await until(async () => (await webhookRow(id))['position'] === null, 'its position is that of the sender')
+        await until(
+          async () => (await webhookRow(id))['position'] === null,
+          'its position is that of the sender',
+        )
         await until(() => titles(fixture).length === 3, 'the other events are sent')
         assert.deepEqual(titles(fixture), ['gone', 'two', 'three'])
       }),
