@@ -81,7 +81,7 @@ describe('the protocol', () => {
     ],
   ]
   for (const [name, messages, code] of closings) {
-    it(`${name} closes with ${code}`, async () => {
+    it(`the connection closes with ${code} on ${name}`, async () => {
       const opened = await wire((await open()).socketUrl)
       for (const message of messages) opened.say(message)
       assert.equal((await opened.closed).code, code)
@@ -186,7 +186,7 @@ describe('operations', () => {
     ['an unknown stored document', { documentId: `sha256:${'0'.repeat(64)}` }],
   ]
   for (const [name, payload] of wrong) {
-    it(`${name} gets an error message`, async () => {
+    it(`the client gets an error message for ${name}`, async () => {
       const service = await open()
       const opened = await ready(service)
       opened.say({ id: '1', type: 'subscribe', payload })
