@@ -58,7 +58,7 @@ function rowOf({
     repeatedWrites,
     cuts,
     kills,
-    sum(one => one.heard),
+    sum(one => one.received),
     sum(one => one.repeated),
     faultCount,
     seconds,
@@ -68,8 +68,8 @@ function rowOf({
 
 function transportRows({ database, transports }: Ledger): readonly string[] {
   return Object.entries(transports).map(
-    ([name, { listeners, heard, repeated }]) =>
-      `| ${[database, name, ...[listeners, heard, repeated].map(shown)].join(' | ')} |`,
+    ([name, { listeners, received, repeated }]) =>
+      `| ${[database, name, ...[listeners, received, repeated].map(shown)].join(' | ')} |`,
   )
 }
 

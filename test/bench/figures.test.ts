@@ -25,7 +25,7 @@ describe('figures', () => {
     assert.equal(median([4, 1, 2, 3]), 2.5)
   })
 
-  it('are written with median, spread and floor', () => {
+  it('are formatted with median, spread and floor', () => {
     const row = figuresTable([figure]).split('\n')[2]
     assert.equal(
       row,
@@ -33,11 +33,11 @@ describe('figures', () => {
     )
   })
 
-  it('leave the floor out where none is set', () => {
+  it('omit a floor that is not set', () => {
     assert.match(figuresTable([{ ...figure, floor: undefined }]), /\| 61,000 \| {2}\|$/)
   })
 
-  it('of stages beside each other are shares of the first, round by round', () => {
+  it('of parallel stages are fractions of the first, round by round', () => {
     const locked = {
       ...figure,
       stage: 'locked',
@@ -53,7 +53,7 @@ describe('figures', () => {
     ])
   })
 
-  it('say what a start and a walk took', () => {
+  it('of a start and a walk are durations', () => {
     assert.match(footprintLines({ startMs: [200, 300, 250], idleMiB: [90] }), /: 250 ms\..*: 90 MiB/)
     assert.match(footprintLines({ startMs: [1], idleMiB: [] }), /unknown here/)
     assert.match(
@@ -62,7 +62,7 @@ describe('figures', () => {
     )
   })
 
-  it('of a profile are shares of its samples, the largest first', () => {
+  it('of a profile are fractions of its samples, in descending order', () => {
     const node = (id: number, functionName: string) => ({
       id,
       callFrame: { functionName, url: 'file:///a/b/c.js', lineNumber: 4 },
@@ -73,7 +73,7 @@ describe('figures', () => {
 })
 
 describe('random numbers', () => {
-  it('are the same each time, and between 0 and 1', () => {
+  it('are reproducible, and between 0 and 1', () => {
     const [a, b] = [randomNumbers(7), randomNumbers(7)]
     for (let n = 0; n < 100; n++) {
       const value = a()
@@ -120,7 +120,7 @@ const askedFigure: AskedFigure = {
 describe('requests of W10 to W19', () => {
   for (const workload of askedWorkloads) {
     const { name } = workload
-    it(`are many and differ from each other: ${name}`, () => {
+    it(`are numerous and different: ${name}`, () => {
       const requests = requestsOf(workload)
       const different = new Set(requests.map(keyOf)).size
       assert.ok(different >= 900, `${different} different requests`)
@@ -129,11 +129,11 @@ describe('requests of W10 to W19', () => {
     })
   }
 
-  it('delete each post once, and as many as there are', () => {
+  it('delete each post once', () => {
     assert.equal(named('W16').length, rows)
   })
 
-  it('mix nine reads with one create', () => {
+  it('consist of nine reads for each create', () => {
     const requests = named('W19@memory')
     const creates = requests.filter(({ method }) => method === 'POST').length
     assert.ok(Math.abs(creates / requests.length - 0.1) < 0.01, `${creates} of ${requests.length}`)
@@ -141,7 +141,7 @@ describe('requests of W10 to W19', () => {
 })
 
 describe('posts of the data sets', () => {
-  it('are made over a year, a few of them out of order', () => {
+  it('are spread over a year, a few of them out of order', () => {
     const random = randomNumbers(1)
     const times = Array.from({ length: 10_000 }, (_, n) => createdAt(n + 1, 10_000, random))
     assert.equal(new Set(times).size, times.length)
@@ -163,7 +163,7 @@ describe('posts of the data sets', () => {
 })
 
 describe('the table of W10 to W19', () => {
-  it('has both ratios, the floor, the latencies and the processor times', () => {
+  it('has both ratios, the floor, the latencies and the CPU times', () => {
     const [, , row] = askedTable([askedFigure]).split('\n')
     assert.equal(
       row,
@@ -171,12 +171,12 @@ describe('the table of W10 to W19', () => {
     )
   })
 
-  it('says which share was refused', () => {
+  it('states the fraction of refused requests', () => {
     const rounds = [{ bare: turn(1_000, 10), own: { ...turn(30, 10), refused: 170 } }]
     assert.match(askedTable([{ ...askedFigure, rounds }]), /\| 30 \(85 % refused\) \|/)
   })
 
-  it('leaves out what there is not', () => {
+  it('omits missing values', () => {
     const bare = { bare: turn(100_000, undefined), own: turn(8_000, undefined) }
     const [, , row] = askedTable([{ ...askedFigure, stage: 'PostgreSQL', rounds: [bare] }]).split('\n')
     assert.equal(

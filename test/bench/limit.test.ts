@@ -15,8 +15,8 @@ import blog from '../models/blog.ts'
 import { serveHere } from '../setups/serve.ts'
 import type { Served } from '../setups/setup.ts'
 
-/** As many as W14's common words need to be in some, and W18's pages to be full. */
-const ROWS = 3_000
+/** Enough for some rows to contain W14's common words, and for W18's pages to be full. */
+const rowCount = 3_000
 
 interface Pair {
   readonly portico: Served
@@ -32,7 +32,7 @@ async function startPair(model: ModelName, folder: string, closing: (() => unkno
   const settings = { database, adminEmail: 'admin@example.com', adminApiKey: key, rateLimit: 'off' } as const
   const made = await serveHere(declarations[model], settings)
   await made.close()
-  fill(database, ROWS, model)
+  fill(database, rowCount, model)
   const copied = `${database}.limit`
   copyFileSync(database, copied)
   const portico = await serveHere(declarations[model], settings)
@@ -52,7 +52,7 @@ async function answer(origin: string, { method, path, body }: Request, key: stri
   return response.json()
 }
 
-/** What both servers say alike: cursors and the cost of a document are Portico's own. */
+/** The parts that both servers have: cursors and the cost of a document exist in Portico only. */
 function comparable(value: unknown): unknown {
   const { data, meta } = value as { data: unknown; meta?: { total?: number; next_cursor?: unknown } }
   return { data, total: meta?.total }
@@ -73,26 +73,26 @@ describe('the hand-written server', () => {
   })
 
   for (const workload of askedWorkloads.filter(({ floor }) => floor.ofLimit !== undefined)) {
-    it(`gives the same data as Portico: ${workload.name}`, async () => {
+    it(`returns the same data as Portico: ${workload.name}`, async () => {
       const pair = pairs.get(workload.model)
       assert.ok(pair)
-      const data = { rows: ROWS }
+      const data = { rows: rowCount }
       const own = workload.requests(data, await cursorsOf(pair.portico.url, pair.key))
       const its = workload.requests(data, String)
       assert.equal(own.length, its.length)
       let items = 0
       for (let n = 0; n < 12; n++) {
-        const [asked, itsAsked] = [own[n], its[n]]
-        assert.ok(asked && itsAsked)
-        const expected = comparable(await answer(pair.limit.origin, itsAsked, pair.key))
-        assert.deepEqual(comparable(await answer(pair.portico.url, asked, pair.key)), expected)
+        const [request, otherRequest] = [own[n], its[n]]
+        assert.ok(request && otherRequest)
+        const expected = comparable(await answer(pair.limit.origin, otherRequest, pair.key))
+        assert.deepEqual(comparable(await answer(pair.portico.url, request, pair.key)), expected)
         items += JSON.stringify(expected).split('"title"').length - 1
       }
       assert.ok(items > 12, `${items} items were compared`)
     })
   }
 
-  it('writes what it is asked to', async () => {
+  it('carries out writes', async () => {
     const { limit } = pairs.get('blog') ?? assert.fail()
     const ask = async (method: string, path: string, body?: object) => {
       const sent = { method, ...(body && { body: JSON.stringify(body) }) }

@@ -15,7 +15,7 @@ test('figures of W9 have their server, median, spread and floor', () => {
   assert.equal(row, '| introspection | Portico | 0.10 | 0.090–0.11 | 8,000 | ≥ 0.090 |')
 })
 
-test('what is only compared with has no floor', () => {
+test('a server that is only compared has no floor', () => {
   const table = oauthTable([{ ...figure, server: 'oidc-provider in memory', floor: undefined }])
   assert.match(table, /oidc-provider in memory .* 8,000 \| {2}\|$/)
 })

@@ -5,7 +5,7 @@ import { requireLanes } from '../../bench/soak-load.ts'
 
 const MIB = 1024 * 1024
 const series = (make: (at: number) => number) => Array.from({ length: 60 }, (_, at) => make(at))
-/** Looks random, is the same each time, and has no direction. */
+/** Deterministic noise without a trend. */
 const noise = (at: number) => ((at * 7919) % 13) - 6
 
 const samples = (heap: (at: number) => number, descriptors: (at: number) => number): Sample[] =>
@@ -17,7 +17,7 @@ const samples = (heap: (at: number) => number, descriptors: (at: number) => numb
   }))
 
 describe('the verdict of a soak', () => {
-  it('lets noise, saws, a filling cache and a fall pass', () => {
+  it('accepts noise, sawtooth curves, a filling cache and a decline', () => {
     const flat = () => 100
     const heaps = [
       (at: number) => 50 * MIB + noise(at) * MIB,
@@ -29,17 +29,17 @@ describe('the verdict of a soak', () => {
     for (const heap of heaps) assert.deepEqual(verdict(samples(heap, flat)), [])
   })
 
-  it('finds memory that grows slowly in much noise', () => {
+  it('detects slow growth of memory in much noise', () => {
     const heap = (at: number) => 50 * MIB + noise(at) * 0.4 * MIB + (at * MIB) / 8
     assert.deepEqual(verdict(samples(heap, () => 100)), ['memory after collection grows'])
   })
 
-  it('finds descriptors that are not closed', () => {
+  it('detects a leak of descriptors', () => {
     const descriptors = (at: number) => 100 + noise(at) + Math.floor(at / 2)
     assert.deepEqual(verdict(samples(() => 50 * MIB, descriptors)), ['open descriptors grow'])
   })
 
-  it('is made of slopes and directions', () => {
+  it('is based on slopes and trends', () => {
     assert.equal(growthOf([1, 2, 3, 4]), 3)
     assert.equal(growthOf([4, 4, 100, 4, 4]), 0)
     assert.equal(directionOf([1, 2, 3]), 1)
@@ -49,7 +49,7 @@ describe('the verdict of a soak', () => {
 })
 
 describe('the lanes of a soak', () => {
-  it('are known, or the soak does not begin', () => {
+  it('must be known before the soak begins', () => {
     requireLanes([])
     requireLanes(['reads', 'grants'])
     assert.throws(() => requireLanes(['reads', 'reeds']), /no lane reeds\. The lanes are reads, writes/)

@@ -1,10 +1,10 @@
-/** `portico apps`, beside a service that runs. */
+/** `portico apps`, beside a running service. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { post, redirectUri, withFixture } from '../conformance/oauth/server.ts'
 import { portico as command } from '../processes/command.ts'
 
-test('an app’s secrets are made, listed and ended, at once in a running service', async () => {
+test('portico apps creates, lists and ends an app’s secrets, with immediate effect on a running service', async () => {
   await withFixture({}, async ({ place: { database }, url }) => {
     const portico = (...words: string[]) => command(words, { environment: { DATABASE_URL: database } })
     const own = ['--user', 'ann@example.com', '--name', 'By command', '--redirect-uri', redirectUri]

@@ -22,7 +22,7 @@ function portico(words: readonly string[], environment: Environment = {}): Promi
   return command(words, { folder, environment: { HOST: '127.0.0.1', PORT: '0', ...environment } })
 }
 
-/** Starts a service, and stops it by a signal after `use`. Returns what it said. */
+/** Starts a service and stops it by a signal after `use`. Returns its output. */
 async function whileServing(
   environment: Environment,
   use: (url: string, said: () => string) => Promise<void>,
@@ -74,7 +74,7 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
 ]
 
 for (const [words, environment, status, says] of mistakes) {
-  test(`\`portico ${words.join(' ')}\` says what is wrong, without a stack`, async () => {
+  test(`\`portico ${words.join(' ')}\` reports the fault without a stack`, async () => {
     const { code, err, out } = await portico(words, environment)
     assert.equal(code, status, err)
     assert.match(err, says)
@@ -82,7 +82,7 @@ for (const [words, environment, status, says] of mistakes) {
   })
 }
 
-test('a wrong model shows all its faults with the file', async () => {
+test('an invalid model is reported with all its faults and the file', async () => {
   const file = join(folder, 'wrong.ts')
   const source = `import { collection, model, owner, relation } from '${resolve(bin, '../index.ts')}'
 export default model({
@@ -101,7 +101,7 @@ export default model({
   assert.match(empty.err, /empty\.ts: the model file must have a default export/)
 })
 
-test('a project of CommonJS modules, which `npm init` makes, is told what to write', async () => {
+test('a CommonJS project, as created by npm init, is told what to change', async () => {
   const place = mkdtempSync(join(folder, 'commonjs-'))
   writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}')
   writeFileSync(join(place, 'model.ts'), "import { model } from 'portico'\nexport default model({})\n")
@@ -123,7 +123,7 @@ test('the config file is read, and its faults are named', async () => {
   rmSync(file)
 })
 
-test('.env is read: what is set wins over it, and it wins over the config file', async () => {
+test('.env is read: the environment overrides it, and it overrides the config file', async () => {
   const file = join(folder, '.env')
   writeFileSync(file, '# Ours\nLOG_LEVEL=loud\nPORTICO_RATE_LIMIT=many\n')
   writeFileSync(join(folder, 'portico.config.json'), '{"logLevel": "info"}')
@@ -135,17 +135,17 @@ test('.env is read: what is set wins over it, and it wins over the config file',
   rmSync(join(folder, 'portico.config.json'))
 })
 
-test('what users call themselves does nothing to the terminal of an operator', () => {
+test('user names cannot send control sequences to an operator’s terminal', () => {
   const shown = table(['name'], [{ name: 'a\u001b[31m\r\nb\u009b2J\u202ec' }])
   assert.equal(shown, 'name\na\\u001b[31m\\u000d\\u000ab\\u009b2J\\u202ec')
 })
 
-test('a table has as many rows as there are items', () => {
+test('a table has a row for each item', () => {
   const items = Array.from({ length: 200_000 }, (_, id) => ({ id }))
   assert.equal(table(['id'], items).split('\n').length, items.length + 1)
 })
 
-test('one Ctrl-C may come as several signals; a later one ends the process at once', async () => {
+test('one Ctrl-C may cause several signals; a later one ends the process immediately', async () => {
   const environment = { DATABASE_URL: join(folder, 'signals.db'), PORTICO_SHUTDOWN_DELAY: '1' }
   const service = await startProcess({ folder, environment })
   for (let count = 0; count < 3; count++) process.kill(service.pid, 'SIGINT')
@@ -156,7 +156,7 @@ test('one Ctrl-C may come as several signals; a later one ends the process at on
   assert.equal(await slow.end('SIGINT'), 1)
 })
 
-test('what is printed can be read by others', async () => {
+test('portico print writes the OpenAPI document, the settings, the SQL and the error codes', async () => {
   const { out } = await portico(['print', 'openapi'])
   assert.equal(JSON.parse(out).openapi.slice(0, 3), '3.1')
   assert.equal((await portico(['print', 'config'])).out, configurationPage())
@@ -164,7 +164,7 @@ test('what is printed can be read by others', async () => {
   assert.match((await portico(['print', 'errors'])).out, /`NOT_FOUND`/)
 })
 
-test('the first start prints a sign-in and a curl line that works, once, and nothing leaks into the log', async () => {
+test('the first start prints a password and a working curl command once, and leaks nothing into the log', async () => {
   const environment = { DATABASE_URL: join(folder, 'first.db'), LOG_LEVEL: 'trace' }
   let key = ''
   const first = await whileServing(environment, async (url, said) => {
@@ -183,12 +183,12 @@ test('the first start prints a sign-in and a curl line that works, once, and not
   const log = first.out.split('\n').filter(line => line.startsWith('{'))
   assert.ok(log.length >= 5)
   for (const line of log) assert.doesNotMatch(line, /pk_[A-Za-z0-9]|Bearer|api_key=/)
-  assert.equal(first.out.split(key).length - 1, 2, 'the banner has it twice, the log never')
+  assert.equal(first.out.split(key).length - 1, 2, 'the banner contains it twice, the log never')
   const second = await whileServing(environment, async () => {})
   assert.doesNotMatch(second.out, /pk_|password/)
 })
 
-test('given sign-ins are taken and not printed', async () => {
+test('configured credentials are used and not printed', async () => {
   const secret = { PORTICO_ADMIN_PASSWORD: 'correct-horse', PORTICO_ADMIN_API_KEY: 'given_key_0123456789' }
   const environment = {
     ...secret,
@@ -205,7 +205,7 @@ test('given sign-ins are taken and not printed', async () => {
   assert.match(out, /curl .+ https:\/\/api\.example\.com\/api\/v1\/users\n/)
 })
 
-test('two first starts at once make one administrator', async () => {
+test('two concurrent first starts create one administrator', async () => {
   const environment = { DATABASE_URL: join(folder, 'twice.db'), LOG_LEVEL: 'info' }
   const both = await Promise.all([
     whileServing(environment, async () => {}),
@@ -216,7 +216,7 @@ test('two first starts at once make one administrator', async () => {
   assert.equal(out.match(/admin@example\.com/g)?.length, 1)
 })
 
-test('keys and roles that another process changes count at once in a running service', async () => {
+test('changes of keys and roles by another process apply immediately to a running service', async () => {
   const environment = { DATABASE_URL: join(folder, 'beside.db') }
   const user = ['--user', 'ann@example.com']
   await whileServing(environment, async url => {
@@ -279,11 +279,11 @@ test('backup copies a running service, and restore brings it back', async () => 
     assert.equal((await resume(url, lastSeen)).status, 200)
     const raised = await portico(['events', 'restored'], environment)
     assert.match(raised.out, /far above all earlier ones/)
-    assert.equal((await resume(url, lastSeen)).status, 410, 'beside a service that runs')
+    assert.equal((await resume(url, lastSeen)).status, 410, 'beside a running service')
   })
 })
 
-test('migrate shows, does, and asks before it destroys', async () => {
+test('migrate shows the plan, applies it, and requires a flag before it destroys data', async () => {
   const environment = { DATABASE_URL: join(folder, 'migrate.db'), NODE_ENV: 'production' }
   assert.match((await portico(['migrate'], environment)).out, /posts.*\n\nNothing was changed.*--apply/s)
   assert.match((await portico(['migrate', '--apply'], environment)).out, /Done/)
@@ -299,7 +299,7 @@ test('migrate shows, does, and asks before it destroys', async () => {
   assert.match((await portico(['migrate', '--apply', '--allow-destructive'], less)).out, /Done/)
 })
 
-test('times of expiry', () => {
+test('times of expiry are parsed', () => {
   const now = Date.parse('2026-01-01T00:00:00Z')
   assert.equal(expiry('30d', now), '2026-01-31T00:00:00.000Z')
   assert.equal(expiry('12h', now), '2026-01-01T12:00:00.000Z')

@@ -1,4 +1,4 @@
-/** `portico copy`, as whoever types it meets it. */
+/** `portico copy` on the command line. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ function portico(...words: string[]): Promise<Ended> {
   return command(words, { folder, environment })
 }
 
-test('a copy says what it does, and at the end what it holds', () =>
+test('a copy reports its progress, and at the end what it contains', () =>
   withPostgres(async url => {
     assert.match((await portico('--help')).out, /^ {2}copy +Copy a database/m)
     assert.match((await portico('copy', '--help')).out, /--from <database>.*--to <database>.*--live/s)
@@ -52,7 +52,7 @@ test('a copy says what it does, and at the end what it holds', () =>
     )
   }))
 
-test('what is written wrongly is one sentence, without a password', async () => {
+test('invalid arguments are reported in one sentence, without a password', async () => {
   const faults: readonly (readonly [words: string[], code: number, message: RegExp])[] = [
     [['copy', '--from', 'one.db'], 2, /needs --to/],
     [['copy', '--from', 'mysql://me:secret@host/x', '--to', 'x.db'], 2, /^--from takes a file for SQLite/],
@@ -77,7 +77,7 @@ test('what is written wrongly is one sentence, without a password', async () => 
   }
 })
 
-test('on a terminal there is one line that changes and goes', () => {
+test('a terminal shows one line of progress, which is updated and removed', () => {
   let written = ''
   let now = 1000
   const reporter = new Reporter({ isTTY: true, write: text => (written += text) }, () => now)

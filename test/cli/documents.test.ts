@@ -32,7 +32,7 @@ function file(name: string, content: unknown): string {
 const register = (...files: string[]) => registerDocuments(model, settings, files)
 
 describe('portico documents', () => {
-  it('has none at first', async () => {
+  it('lists no documents at first', async () => {
     assert.equal(await listDocuments(settings), 'No documents are registered.\n')
   })
   it('registers documents, manifests of hashes, and those of Apollo', async () => {
@@ -78,7 +78,7 @@ describe('portico documents', () => {
       assert.equal(readFileSync(settings['graphql.documentsFile'], 'utf8'), before)
     })
   }
-  it('names a file that is not there', async () => {
+  it('names a missing file', async () => {
     await assert.rejects(register(join(folder, 'none.graphql')), /There is no file/)
   })
   it('says that the file cannot be written', async () => {
@@ -86,11 +86,11 @@ describe('portico documents', () => {
     const registered = registerDocuments(model, elsewhere, [file('one.graphql', query)])
     await assert.rejects(registered, { name: 'Failure', message: /^Cannot write to .*nowhere.*: ENOENT/ })
   })
-  it('writes what it reads', () => {
+  it('reads the manifests that it writes', () => {
     const text = readFileSync(settings['graphql.documentsFile'], 'utf8')
     assert.equal(parseManifest(text).get(documentHash(query)), query)
   })
-  it('is what a service that answers registered documents only answers', async () => {
+  it('determines what a service with registered documents executes', async () => {
     const service = await openBlog({
       graphql: { documents: 'registered', documentsFile: settings['graphql.documentsFile'] },
     })
@@ -104,7 +104,7 @@ describe('portico documents', () => {
     assert.match(await ask({ query: '{ posts { id } }' }), /"code":"FORBIDDEN"/)
     await service.close()
   })
-  it('stops the start of a service where they cannot be read', async () => {
+  it('prevents the start of a service if they cannot be read', async () => {
     const documentsFile = file('broken.json', '{')
     await assert.rejects(openBlog({ graphql: { documentsFile } }), /graphql\.documentsFile.*not JSON/s)
   })

@@ -1,4 +1,4 @@
-/** `portico explain`, beside a service that runs. */
+/** `portico explain`, beside a running service. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,17 +17,20 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const asked = (...words: string[]) =>
+const requestFrom = (...words: string[]) =>
   requestOf(parseArguments({ ...command, name: 'explain', sentence: '' }, words))
 
-test('the arguments stand for a request', () => {
-  assert.deepEqual(asked('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
+test('the arguments describe a request', () => {
+  assert.deepEqual(requestFrom('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
     ...{ method: 'PATCH', path: '/api/v1/tasks/7', as: 3, body: { status: 'done' } },
   })
-  assert.deepEqual(asked('--as', 'ada@example.com', '--scopes', 'read:task, write:label', 'GET /tasks'), {
-    ...{ method: 'GET', path: '/tasks', as: 'ada@example.com', scopes: ['read:task', 'write:label'] },
-  })
-  assert.deepEqual(asked('--api-key', '12', 'GET /tasks'), {
+  assert.deepEqual(
+    requestFrom('--as', 'ada@example.com', '--scopes', 'read:task, write:label', 'GET /tasks'),
+    {
+      ...{ method: 'GET', path: '/tasks', as: 'ada@example.com', scopes: ['read:task', 'write:label'] },
+    },
+  )
+  assert.deepEqual(requestFrom('--api-key', '12', 'GET /tasks'), {
     ...{ method: 'GET', path: '/tasks', as: null, api_key: 12 },
   })
   for (const [words, says] of [
@@ -37,14 +40,14 @@ test('the arguments stand for a request', () => {
     [['--as', '3', '--api-key', '12', 'GET /tasks'], /a key belongs to a user/],
   ] as const) {
     assert.throws(
-      () => asked(...words),
+      () => requestFrom(...words),
       (error: unknown) => error instanceof Failure && error.exitCode === 2 && says.test(error.message),
     )
   }
 })
 
 for (const kind of ['SQLite', 'PostgreSQL'] as const) {
-  test(`says why a request is refused, while the service runs on ${kind}`, async () => {
+  test(`explains why a request is refused, while the service runs on ${kind}`, async () => {
     const made = kind === 'SQLite' ? undefined : await newDatabase()
     const database = made && { DATABASE_URL: made.url, PORTICO_SECRET_KEY: 'k'.repeat(40) }
     const environment = { HOST: '127.0.0.1', PORT: '0', ...database }
@@ -72,7 +75,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   })
 }
 
-test('makes no database where there is none', async () => {
+test('does not create a missing database', async () => {
   const { code, err } = await start(['explain', '--database', 'none.db', 'GET /posts'], { folder })
   assert.deepEqual([code, /There is no database at .*none\.db/.test(err)], [2, true])
   assert.ok(!readdirSync(folder).includes('none.db'))

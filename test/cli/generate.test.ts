@@ -1,4 +1,4 @@
-/** `portico generate client`: where it reads and writes, and what it says when it cannot. */
+/** `portico generate client`: its input, its output and its errors. */
 import assert from 'node:assert/strict'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
@@ -25,7 +25,7 @@ const command = { ...client, name: 'generate client', sentence: '' }
 const generate = async (...words: string[]) => command.run(parseArguments(command, words))
 const document = JSON.stringify(openapi(checkModel(blogModel), undefined))
 
-/** Runs `use` with the address of a server. */
+/** Runs `use` with the URL of a server. */
 async function served(listener: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
   const server = createServer(listener)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -38,14 +38,14 @@ async function served(listener: RequestListener, use: (url: string) => Promise<v
 }
 
 describe('portico generate client', () => {
-  it('writes the file of the model, and --check tells whether it is current', async () => {
+  it('writes the types of the model, and --check tells whether the file is current', async () => {
     const model = ['--model', blog, '--out', out]
     await assert.rejects(generate(...model, '--check'), { message: /There is no file/ })
     assert.equal(await generate(...model), `${out} written.\n`)
     assert.equal(await generate('--model', blog), readFileSync(out, 'utf8'))
     assert.equal(await generate(...model), `${out} is current.\n`)
     assert.equal(await generate(...model, '--check'), `${out} is current.\n`)
-    // As a checkout on Windows has it.
+    // As in a checkout on Windows.
     writeFileSync(out, readFileSync(out, 'utf8').replaceAll('\n', '\r\n'))
     assert.equal(await generate(...model, '--check'), `${out} is current.\n`)
     appendFileSync(out, '// mine\n')
@@ -54,7 +54,7 @@ describe('portico generate client', () => {
     assert.match(err, /^\S+ is not current: line \d+ is\n {2}\/\/ mine\nand would be\n/)
   })
 
-  it('reads the document of a service, with the headers that it is given', async () => {
+  it('reads the document of a service, with the given headers', async () => {
     const listener: RequestListener = (request, response) => {
       if (request.headers.authorization !== 'Bearer sesame') response.writeHead(401).end()
       else if (request.url === '/behind/api/v1/openapi.json') response.end(document)
@@ -78,7 +78,7 @@ describe('portico generate client', () => {
     })
   })
 
-  it('says in a sentence what is wrong with an answer', async () => {
+  it('reports an invalid response in a sentence', async () => {
     const other = JSON.stringify({ openapi: '3.0.0', paths: {} })
     const answers: readonly (readonly [RegExp, RequestListener])[] = [
       [/answered 404 .* Name the service/, (_, response) => response.writeHead(404).end()],
@@ -102,7 +102,7 @@ describe('portico generate client', () => {
       await served(listener, url => assert.rejects(generate('--from', url), { message }))
   })
 
-  it('does not follow a redirect to another host, which would be sent the headers', async () => {
+  it('does not follow a redirect to another host, which would receive the headers', async () => {
     let count = 0
     const elsewhere: RequestListener = (_, response) => {
       count += 1
@@ -122,7 +122,7 @@ describe('portico generate client', () => {
     assert.equal(count, 0)
   })
 
-  it('says in a sentence what is wrong with the arguments', async () => {
+  it('reports invalid arguments in a sentence', async () => {
     const closed = await new Promise<string>(resolve =>
       served(
         (_, response) => response.end(),

@@ -1,4 +1,4 @@
-/** `portico reactions`: lists what waits and what was given up; what is asked for happens in the service that runs. */
+/** `portico reactions` lists pending and abandoned runs; the running service carries out its requests. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ describe('portico reactions', () => {
       assert.equal(ids.length, 2)
       assert.match(await run('skip', ids[0] ?? ''), /will be dropped/)
       assert.match(await run('retry', ids[1] ?? ''), /will be run again/)
-      // Not before: a run may be retried by itself before the command has found it.
+      // Not before: a run may be retried automatically before the command has found it.
       writeFileSync(join(folder, 'mended'), '')
       await until(async () => !(await run('list')).includes('told/'))
       const metrics = await (await fetch(`${service.url}/metrics`)).text()
@@ -78,7 +78,7 @@ describe('portico reactions', () => {
     }
   })
 
-  it('forgets a reaction that the model does not have any more', { timeout: 60_000 }, async () => {
+  it('forgets a reaction that the model no longer has', { timeout: 60_000 }, async () => {
     writeFileSync(join(folder, 'model.ts'), source.replaceAll('told:', 'renamed:'))
     const service = await startProcess({ folder, environment })
     try {

@@ -1,4 +1,4 @@
-/** `portico secrets`, beside a service that runs. */
+/** `portico secrets`, beside a running service. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ function portico(words: readonly string[], environment: Environment): Promise<En
   return command(words, { environment })
 }
 
-test('a new key beside a running service; the old one is removed; sign-in and keys go on', async () => {
+test('rotating the key beside a running service keeps sign-ins and API keys valid, and the old key can be removed', async () => {
   await withFixture({}, async ({ place: { database: file }, call, restart }) => {
     const environment = { DATABASE_URL: file }
     const keyFile = file.replace(/\.db$/, '.key')
@@ -41,7 +41,7 @@ test('a new key beside a running service; the old one is removed; sign-in and ke
   })
 })
 
-test('a key from the setting takes no file; a wrong one stops a command with a sentence', async () => {
+test('a key from the setting creates no file; a wrong one stops a command with a sentence', async () => {
   const { out: one } = await portico(['secrets', 'generate'], {})
   const { out: other } = await portico(['secrets', 'generate'], {})
   assert.match(one, /^[A-Za-z0-9_-]{43}\n$/)
@@ -62,7 +62,7 @@ test('a key from the setting takes no file; a wrong one stops a command with a s
   })
 })
 
-test('before the first start there is nothing to rotate', async () => {
+test('nothing can be rotated before the first start', async () => {
   await withFixture({}, async ({ place: { database: file } }) => {
     rmSync(file.replace(/\.db$/, '.key'))
     const { code, err } = await portico(['secrets', 'rotate'], { DATABASE_URL: file })

@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const environment = { HOST: '127.0.0.1', PORT: '0' }
 const portico = (...words: string[]) => command(words, { folder, environment })
 
-test('an operator disables and enables accounts, and sees what they hold', async () => {
+test('an operator disables and enables accounts, and lists what they own', async () => {
   await portico('users', 'create', '--email', 'root@b.example', '--role', 'admin')
   await portico('users', 'create', '--email', 'ann@b.example')
   const rows: readonly (readonly [string[], number, RegExp])[] = [
@@ -37,7 +37,7 @@ test('an operator disables and enables accounts, and sees what they hold', async
   }
 })
 
-test('a mail tells the person, where there is a mail server', () =>
+test('the user is notified by mail when a mail server is configured', () =>
   withSmtp(async (smtp, received) => {
     await portico('users', 'create', '--email', 'ben@b.example')
     const mailing = { folder, environment: { ...environment, PORTICO_SMTP: smtp } }

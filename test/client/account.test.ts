@@ -1,4 +1,4 @@
-/** Sign-in, sign-up and reset by the client: what its calls give, and the errors that they reject with. */
+/** Sign-in, sign-up and password reset with the client: results and errors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AccountClient, ApiError, createAccountClient, type SignUpValues } from '../../src/client.ts'
@@ -8,7 +8,7 @@ import { sqlite } from '../setups/sqlite.ts'
 
 const withFixture = sharedFixtures(sqlite, { 'accounts.signUp': 'open' })
 
-/** As a page of the origin; Node keeps no cookies. */
+/** Acts as a page of the origin; Node keeps no cookies. */
 function pageOf(url: string, headers: Readonly<Record<string, string>> = { Origin: url }): AccountClient {
   return createAccountClient({ baseUrl: url, headers })
 }
@@ -16,7 +16,7 @@ function pageOf(url: string, headers: Readonly<Record<string, string>> = { Origi
 const refusal = (code: string, field?: string) => (error: unknown) =>
   error instanceof ApiError && error.code === code && error.details?.[0]?.field === field
 
-test('an app signs in, signs up and asks for a new password', async () => {
+test('an app signs in, signs up and requests a password reset', async () => {
   await withFixture(async ({ ann, url }) => {
     const changes: unknown[] = []
     const onChange = (user: object | undefined) => changes.push(user)
@@ -71,9 +71,9 @@ test('a sign-up is typed by the model', () => {
     ...{ name: 'A', email: 'a@example.com', password: 'x' },
     ...{ company: 'B', news: true },
   }
-  // @ts-expect-error: there is no such field.
+  // @ts-expect-error: no such field.
   const wrong: SignUpValues<typeof shop> = { ...values, compny: 'B' }
-  // @ts-expect-error: nobody signs up as an administrator.
+  // @ts-expect-error: the role cannot be set at sign-up.
   const role: SignUpValues<typeof shop> = { ...values, role: 'admin' }
   assert.ok(wrong && role)
 })

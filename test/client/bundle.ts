@@ -1,4 +1,4 @@
-/** `portico/client` as one module, as bundlers make it for browsers, and the runtimes that load it. */
+/** `portico/client` as one module, bundled for browsers, and the runtimes that load it. */
 import { join } from 'node:path'
 import { build, type Rolldown } from 'vite'
 import { npmPackages } from '../clients/installed.ts'
@@ -19,7 +19,7 @@ export async function bundledClient(): Promise<string> {
   return output[0].code
 }
 
-/** A program of these packages, without its install script. */
+/** The program of one of these packages, without its install script. */
 export async function runtime(name: 'deno' | 'bun'): Promise<string> {
   const packages = await npmPackages('runtimes')
   const machine = `${process.platform}-${process.arch}`

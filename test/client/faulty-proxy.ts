@@ -1,10 +1,10 @@
-/** A proxy before a service in a process of its own, which breaks what it is told to break. */
+/** A proxy in a process of its own, before a service, that injects faults. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Process, startProcess } from '../processes/portico.ts'
 
-/** What a scenario asks for by `POST /faults/{name}`, from any origin. */
+/** Faults that a scenario sets by `POST /faults/{name}`, from any origin. */
 type Fault = (res: ServerResponse) => void | Promise<void>
 
 export interface FaultyProxy {
@@ -15,7 +15,7 @@ export interface FaultyProxy {
 export interface Behind {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
-  /** Answered by the proxy itself: type and text, by path. */
+  /** Responses of the proxy itself: media type and text, by path. */
   readonly files: ReadonlyMap<string, readonly [type: string, text: string]>
 }
 
@@ -24,9 +24,9 @@ class BreakingProxy {
   readonly #streams = new Set<ServerResponse>()
   #service: Process
   #port: number
-  /** The next write is carried out, and its answer lost. */
+  /** The next write is carried out and its response lost. */
   #drops = false
-  /** What is answered in place of the service, by nobody, or with HTML. */
+  /** The response sent in place of the service's: none, or HTML. */
   #instead: 'silence' | 'html' | undefined
 
   constructor(behind: Behind, service: Process) {
@@ -76,7 +76,7 @@ class BreakingProxy {
       await fault(res)
       return void res.end()
     }
-    // A browser asks first, and is told.
+    // Responds to the preflight request of a browser.
     const instead = req.method === 'OPTIONS' ? undefined : this.#instead
     if (instead) this.#instead = undefined
     if (instead === 'silence') return

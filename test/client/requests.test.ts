@@ -1,4 +1,4 @@
-/** What the client sends, and what it refuses to send. */
+/** The requests that the client sends, and those that it refuses to send. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,13 +56,13 @@ test('conditions become filters, always with an operator', async () => {
   )
 })
 
-test('a related field that is called as an operator takes one', async () => {
+test('a related field whose name is an operator gets an explicit operator', async () => {
   const { api, url } = recording()
   await api.tasks.list({ where: { project: { contains: { eq: 'x' } } } as never })
   assert.equal(url(), `${here}/tasks?project.contains[eq]=x`)
 })
 
-test('a condition that REST cannot express is refused before it is sent, with its place', async () => {
+test('a condition that REST cannot express is refused with its place before it is sent', async () => {
   const { api, sent } = recording()
   const refused: readonly [where: object, message: RegExp][] = [
     [{ title: ['a,b'] }, /^where\.title cannot list "a,b"/],
@@ -135,7 +135,7 @@ test('only temporary errors are retried, and not before Retry-After', () => {
   assert.equal(pause(429, 3_600), undefined)
 })
 
-test('a response that does not come from the service is an error', async () => {
+test('a response that is not from the service is an error', async () => {
   const page = () => new Response('<h1>Welcome</h1>', { headers: { 'content-type': 'text/html' } })
   await assert.rejects(recording(page).api.tasks.list(), { code: 'UNEXPECTED_ANSWER', status: 200 })
   const { api } = recording(() =>
@@ -149,7 +149,7 @@ test('a response that does not come from the service is an error', async () => {
   await assert.rejects(api.tasks.trash(1), taken)
 })
 
-test('it imports only types of the model', () => {
+test('the client imports only types of the model', () => {
   const folder = join(import.meta.dirname, '..', '..', 'src')
   const files = readdirSync(join(folder, 'client'), { recursive: true, encoding: 'utf8' })
   const sources = files
@@ -195,7 +195,7 @@ test('the client is not a promise, and has only names that a model can have', as
   assert.equal(sent.length, 0)
 })
 
-test('a stream is parsed wherever it is cut', () => {
+test('a stream is parsed wherever its chunks end', () => {
   const text =
     ':\n\n:\nid: 7\n\nid: 8\r\nevent: task.created\r\ndata: {"a":\r\ndata: "ü\u2028"}\r\n\r\ndata:x\n\n'
   const expected = [
@@ -224,7 +224,7 @@ test('an endless block is refused, in time linear in its length', () => {
   for (let count = 0; count <= 2 ** 14; count++) parser.push(`data: ${'x'.repeat(4_090)}\n\n`)
 })
 
-test('waiting for a token counts against the time limit', async () => {
+test('waiting for a token counts towards the time limit', async () => {
   const token = () => new Promise<string>(() => undefined)
   const api = createClient<typeof tracker>({ baseUrl: 'https://api.example.com', token })
   await assert.rejects(api.tasks.list({ timeoutMs: 5, retries: 0 }), { code: 'TIMEOUT' })
@@ -246,7 +246,7 @@ test('a time limit may be longer than a timer can run', async () => {
   assert.deepEqual((await api.tasks.list()).data, [])
 })
 
-test('an address that browsers would take for a path of the page is refused', () => {
+test('a base URL that browsers would resolve as a path of the page is refused', () => {
   for (const baseUrl of ['localhost:3000', 'javascript:alert(1)', 'data:text/html,x', '/api', ''])
     assert.throws(() => createClient({ baseUrl }), TypeError, baseUrl)
 })

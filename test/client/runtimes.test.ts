@@ -1,4 +1,4 @@
-/** The client on every runtime, against a service in a process of its own, behind a proxy that breaks things. */
+/** The client on every runtime, against a service in a process of its own, behind a proxy that injects faults. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,11 +13,11 @@ import type model from '../models/tracker.ts'
 import { bundledClient, runtime } from './bundle.ts'
 import { type FaultyProxy, openFaultyProxy } from './faulty-proxy.ts'
 
-const TOKEN = 'pk_0123456789abcdefghij'
+const apiKey = 'pk_0123456789abcdefghij'
 const tracker = join(import.meta.dirname, '..', '..', 'examples', 'tracker', 'model.ts')
 const docs = join(import.meta.dirname, '..', '..', 'docs', 'client.md')
 
-/** What each runtime must have seen. */
+/** The expected output of each runtime. */
 const seen = {
   items: {
     stale: 'PRECONDITION_FAILED',
@@ -75,7 +75,7 @@ console.log(JSON.stringify(await scenario(client, JSON.parse(process.argv[2]))))
     folder,
     environment: {
       PORTICO_MODEL: tracker,
-      PORTICO_ADMIN_API_KEY: TOKEN,
+      PORTICO_ADMIN_API_KEY: apiKey,
       PORTICO_RATE_LIMIT: 'off',
       DATABASE_URL: join(folder, 'data.db'),
     },
@@ -92,7 +92,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const given = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: TOKEN, name })
+const given = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: apiKey, name })
 
 async function seenBy(program: string, words: readonly string[], name: string): Promise<unknown> {
   const run = promisify(execFile)(program, [...words, 'main.mjs', JSON.stringify(given(name))], {
@@ -101,20 +101,20 @@ async function seenBy(program: string, words: readonly string[], name: string): 
   return JSON.parse((await run).stdout)
 }
 
-test('Node', async () => {
+test('the client works on Node', async () => {
   assert.deepEqual(await seenBy(process.execPath, [], 'Node'), seen)
 })
 
-test('Deno', async () => {
+test('the client works on Deno', async () => {
   const words = ['run', '--quiet', '--no-config', `--allow-net=127.0.0.1`]
   assert.deepEqual(await seenBy(await runtime('deno'), words, 'Deno'), seen)
 })
 
-test('Bun', async () => {
+test('the client works on Bun', async () => {
   assert.deepEqual(await seenBy(await runtime('bun'), ['run'], 'Bun'), seen)
 })
 
-test('Chromium: a page and a worker of another origin', async () => {
+test('the client works in Chromium, in a page and a worker of another origin', async () => {
   const browser = await openBrowser()
   try {
     const tab = await browser.newPage()
@@ -135,7 +135,7 @@ test('Chromium: a page and a worker of another origin', async () => {
   }
 })
 
-test('a subscription goes on with a new credential when the old one expires', async () => {
+test('a subscription continues with a new credential when the old one expires', async () => {
   const { baseUrl, token: key } = given('')
   const keys = createClient<typeof model>({ baseUrl, token: key })
   const expires_at = new Date(Date.now() + 1_500).toISOString()
@@ -160,10 +160,10 @@ test('a subscription goes on with a new credential when the old one expires', as
   await following.return?.()
 })
 
-/** As the programs give it: without what is undefined. */
+/** As the programs print it: without undefined members. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-test('the bundle has the size that the documentation states, and needs nothing', () => {
+test('the bundle has the documented size, and no dependencies', () => {
   const kilobytes = gzipSync(bundle, { level: 9 }).length / 1_000
   assert.ok(kilobytes < 10, `${kilobytes} kB`)
   assert.doesNotMatch(bundle, /\bimport\b\s*[{*"'(]|\brequire\(|node:/)

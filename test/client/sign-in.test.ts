@@ -1,4 +1,4 @@
-/** Sign-in by PKCE: in Chromium against a service, and against servers that answer what they must not. */
+/** Sign-in with PKCE: in Chromium against a service, and against servers with invalid responses. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -38,7 +38,7 @@ const app = (service: string, clientId: string) => `<!doctype html><title>App</t
   document.body.dataset.ready = 'yes'
 </script>`
 
-/** An app of one page, of another origin than the service. */
+/** A single-page app on another origin than the service. */
 async function withApp(use: (service: TestService, url: string) => Promise<void>): Promise<void> {
   const server = createServer((req, res) => {
     const isClient = req.url === '/client.js'
@@ -79,10 +79,10 @@ async function toConsent(page: Page, returnTo: string): Promise<void> {
   await page.getByRole('heading', { name: /Reading List asks/ }).waitFor()
 }
 
-/** A tab that is not in front draws no frames. */
+/** A background tab draws no frames. */
 const polled = { polling: 50 }
 
-test('sign-in, reload, refresh by one tab at a time, sign-out in every tab', async () => {
+test('sign-in survives a reload, tokens are refreshed by one tab at a time, and sign-out applies to every tab', async () => {
   await withApp(async (service, url) => {
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -120,16 +120,16 @@ test('sign-in, reload, refresh by one tab at a time, sign-out in every tab', asy
       assert.equal(await tab.evaluate('api.me().then(({ email }) => email)'), email)
 
     const last = String(await page.evaluate('session.token()'))
-    const told = copy.waitForFunction('changes.at(-1) === false', undefined, polled)
+    const signedOut = copy.waitForFunction('changes.at(-1) === false', undefined, polled)
     await page.evaluate('session.signOut()')
-    await told
+    await signedOut
     assert.deepEqual(await copy.evaluate('[session.isSignedIn, sessionStorage.length]'), [false, 0])
     assert.equal((await service.call('/api/v1/me', { key: last })).status, 401)
     await context.close()
   })
 })
 
-test('a refused sign-in, and one that this tab did not start, sign nobody in', async () => {
+test('a refused sign-in, and one that another tab started, leave the session signed out', async () => {
   await withApp(async (_service, url) => {
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -156,13 +156,13 @@ interface Answers {
   readonly iss?: string
   readonly claims?: object
   readonly endpoints?: object
-  /** Of the token endpoint. */
+  /** The response of the token endpoint. */
   readonly answer?: (init: RequestInit | undefined) => Response
 }
 
-/** A sign-in at a server that answers so. Returns the code of the error. */
+/** Signs in at a server with this response. Returns the code of the error. */
 async function codeWith({
-  issuer: told = issuer,
+  issuer: sentIssuer = issuer,
   iss = issuer,
   claims = {},
   endpoints,
@@ -183,7 +183,7 @@ async function codeWith({
       const payload = { iss: issuer, aud: 'app', nonce: opened.get('nonce'), ...claims }
       const id_token = `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.x`
       const metadata = {
-        issuer: told,
+        issuer: sentIssuer,
         authorization_endpoint: `${issuer}/authorize`,
         token_endpoint: `${issuer}/token`,
         authorization_response_iss_parameter_supported: true,
@@ -206,7 +206,7 @@ async function codeWith({
   return code
 }
 
-test('another issuer, and the ID token of another sign-in, are refused', async () => {
+test('another issuer and the ID token of another sign-in are refused', async () => {
   assert.equal(await codeWith({}), 'signed in')
   assert.equal(await codeWith({ issuer: 'https://evil.example.com' }), 'WRONG_ISSUER')
   assert.equal(await codeWith({ iss: 'https://evil.example.com' }), 'WRONG_ISSUER')

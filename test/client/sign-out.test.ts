@@ -1,4 +1,4 @@
-/** Signing out while tokens are being refreshed. */
+/** Signing out during a token refresh. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSignIn } from '../../src/client.ts'
@@ -6,7 +6,7 @@ import { createSignIn } from '../../src/client.ts'
 const issuer = 'https://id.example.com'
 const redirectUri = 'https://app.example.com/back'
 
-/** A session that has just signed in, against a server whose answer to a refresh the test decides. */
+/** A session that has just signed in, against a server whose response to a refresh the test controls. */
 async function signedIn(refreshed: () => Promise<Response>) {
   let state = ''
   const revoked: (string | null)[] = []
@@ -49,7 +49,7 @@ async function signedIn(refreshed: () => Promise<Response>) {
   return { session, revoked, changes }
 }
 
-test('tokens of a refresh that ends after the sign-out are not kept, and revoked', async () => {
+test('tokens of a refresh that completes after the sign-out are revoked and not kept', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   const { session, revoked, changes } = await signedIn(() => promise)
   const refreshing = session.token('a1')
@@ -62,7 +62,7 @@ test('tokens of a refresh that ends after the sign-out are not kept, and revoked
   assert.deepEqual(revoked, ['r1', 'r2'])
 })
 
-test('a refresh that is refused after the sign-out changes nothing', async () => {
+test('a refresh that is refused after the sign-out has no effect', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   const { session, changes } = await signedIn(() => promise)
   const refreshing = session.token('a1')

@@ -1,4 +1,4 @@
-/** Subscriptions whose connections fail in every way that the network knows; time is the test's. */
+/** Subscriptions whose connections fail in every way; the clock is mocked. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -10,7 +10,7 @@ afterEach(() => mock.timers.reset())
 
 type Connect = (request: Request, signal: AbortSignal) => Response | Promise<Response>
 
-/** A stream with these blocks, which ends, breaks or stays open. */
+/** A stream with these blocks, which then ends, breaks or stays open. */
 function stream(blocks: readonly string[], end: 'end' | 'break' | 'stay' = 'end'): Connect {
   return (_request, signal) => {
     const body = new ReadableStream({
@@ -33,8 +33,8 @@ const refuse =
   () =>
     Response.json({ error: { code, message: code } }, { status, headers })
 
-/** Listens over these connections, one after the other, until so many events have come. */
-async function listen(connections: readonly Connect[], most: number, after?: string) {
+/** Subscribes over these connections, one after the other, until `count` events have arrived. */
+async function listen(connections: readonly Connect[], count: number, after?: string) {
   const requests: Request[] = []
   let token = 'old'
   const api = createClient<typeof tracker>({
@@ -54,7 +54,7 @@ async function listen(connections: readonly Connect[], most: number, after?: str
   const states: boolean[] = []
   const options = { after, onConnection: (isConnected: boolean) => states.push(isConnected) }
   const work = (async () => {
-    for await (const { id } of api.tasks.subscribe(options)) if (ids.push(id) === most) return undefined
+    for await (const { id } of api.tasks.subscribe(options)) if (ids.push(id) === count) return undefined
     return undefined
   })().catch((error: unknown) => error)
   let error: unknown
@@ -68,12 +68,12 @@ async function listen(connections: readonly Connect[], most: number, after?: str
     for (let n = 0; n < 20; n++) await turn()
     if (!isOver) mock.timers.tick(1_000)
   }
-  assert.ok(isOver, `${ids.length} of ${most} events`)
+  assert.ok(isOver, `${ids.length} of ${count} events`)
   const places = requests.map(({ url }) => new URL(url).searchParams.get('after'))
   return { ids, states, error, seconds, places, requests }
 }
 
-test('resumes after the last event, whether the connection ends or breaks', async () => {
+test('a subscription resumes after the last event, whether the connection ends or breaks', async () => {
   const connections = [
     stream([':\nid: 3\n\n', event(4)]),
     stream([event(5)], 'break'),
@@ -85,14 +85,14 @@ test('resumes after the last event, whether the connection ends or breaks', asyn
   assert.deepEqual(states, [true, false, true, false, true, false])
 })
 
-test('resumes from its first position if no event has arrived', async () => {
+test('a subscription resumes from its first position if no event has arrived', async () => {
   assert.deepEqual((await listen([stream([':\nid: 3\n\n']), stream([event(4)])], 1)).places, [null, '3'])
   assert.deepEqual((await listen([stream(['\n', ':\n\n']), stream([event(1)])], 1)).places, [null, '0'])
   assert.deepEqual((await listen([stream(['\n']), stream([event(1)])], 1)).places, [null, null])
   assert.deepEqual((await listen([stream([event(9)])], 1, '8')).places, ['8'])
 })
 
-test('yields an event once, and never a partial one', async () => {
+test('a subscription yields an event once, and never a partial one', async () => {
   const cut = event(5).slice(0, 30)
   const connections = [stream([event(4), cut]), stream([event(4), event(5)])]
   const { ids, places } = await listen(connections, 2)
@@ -105,7 +105,7 @@ test('yields an event once, and never a partial one', async () => {
   )
 })
 
-test('aborts a silent connection', async () => {
+test('a subscription aborts a silent connection', async () => {
   const { ids, seconds, places } = await listen([stream([event(4)], 'stay'), stream([event(5)])], 2)
   assert.deepEqual(
     [ids, places],
@@ -117,7 +117,7 @@ test('aborts a silent connection', async () => {
   assert.ok(seconds >= 40 && seconds <= 42, String(seconds))
 })
 
-test('reconnects with back-off, and not before Retry-After', async () => {
+test('a subscription reconnects with back-off, and not before Retry-After', async () => {
   mock.method(Math, 'random', () => 0.999)
   const down = () => Promise.reject(new TypeError('fetch failed'))
   const tries = await listen([...Array(8).fill(down), stream([event(1)])], 1)
@@ -128,7 +128,7 @@ test('reconnects with back-off, and not before Retry-After', async () => {
   mock.restoreAll()
 })
 
-test('requests a new token when the old one has expired', async () => {
+test('a subscription requests a new token when the old one has expired', async () => {
   const connections = [stream([event(1)]), refuse(401, 'UNAUTHORIZED'), stream([event(2)])]
   const { ids, requests } = await listen(connections, 2)
   assert.deepEqual(ids, ['1', '2'])
@@ -138,7 +138,7 @@ test('requests a new token when the old one has expired', async () => {
   )
 })
 
-test('throws errors that reconnecting would not fix', async () => {
+test('a subscription throws errors that reconnecting would not fix', async () => {
   const resync =
     'id: 9\nevent: resync_required\ndata: {"error":{"code":"RESYNC_REQUIRED","message":"Gone."}}\n\n'
   const page = () => new Response('<h1>Hello</h1>', { headers: { 'content-type': 'text/html' } })

@@ -1,4 +1,4 @@
-/** The client's types on both example models, and on types as they are generated. Tested by the compiler. */
+/** The types of the client with both example models and with generated types, checked by the compiler. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client, CreateOf, EventOf, ItemOf, UpdateOf, WhereOf } from '../../src/client.ts'
@@ -11,7 +11,7 @@ const is =
   <Expected>() =>
   <Given>(_value: Given & (Equal<Given, Expected> extends true ? unknown : never)) => {}
 
-/** Only the compiler reads the work. */
+/** Only the compiler reads the function. */
 const compiled = <M>(_work: (api: Client<M>) => unknown) => assert.ok(true)
 
 type Status = 'open' | 'doing' | 'done' | 'dropped'
@@ -41,7 +41,7 @@ interface Task {
 
 type Same<A> = { [K in keyof A]: A[K] }
 
-test('a list gives the envelope of REST', () => {
+test('a list has the envelope of REST', () => {
   compiled<typeof blog>(async api => {
     const { data, meta } = await api.posts.list({
       where: {
@@ -69,7 +69,7 @@ test('a list gives the envelope of REST', () => {
   })
 })
 
-test('an item has what is selected and included', () => {
+test('an item has the selected fields and included relations', () => {
   compiled<typeof tracker>(async api => {
     is<Same<Task> | null>()(await api.tasks.get(1))
     is<{ readonly title: string; readonly comment_count: number } | null>()(
@@ -87,7 +87,7 @@ test('an item has what is selected and included', () => {
     }
     const user = await api.me()
     is<string | null | undefined>()(user.email)
-    // @ts-expect-error A computed field is given only where it is named.
+    // @ts-expect-error A computed field must be selected.
     task?.comment_count
     // @ts-expect-error There is no such relation.
     await api.tasks.get(1, { include: ['owner'] })
@@ -124,7 +124,7 @@ test('conditions name fields, computed fields and relations', () => {
   ])
 })
 
-test('bodies have what may be written', () => {
+test('bodies have the writable fields', () => {
   compiled<typeof tracker>(async api => {
     is<Same<Task>>()(await api.tasks.create({ project_id: 1, title: 'Dig', due_on: null }))
     const made = await api.tasks.create({ project_id: 1, title: 'Dig' }, { include: ['project'] })
@@ -173,7 +173,7 @@ test('actions and queries are functions', () => {
   })
 })
 
-test('figures have the fields that are named', () => {
+test('aggregates have the requested fields', () => {
   compiled<typeof tracker>(async api => {
     const { data } = await api.tasks.aggregate({
       groupBy: ['status', 'created_at:month'],
@@ -189,14 +189,14 @@ test('figures have the fields that are named', () => {
     is<string | null | undefined>()(group?.max.due_on)
     // @ts-expect-error A text has no sum.
     await api.tasks.aggregate({ sum: ['title'] })
-    // @ts-expect-error It is not grouped by it.
+    // @ts-expect-error It is not grouped by this field.
     group?.title
-    // @ts-expect-error It is no figure that is asked for.
+    // @ts-expect-error This aggregate was not requested.
     await api.tasks.aggregate({ sum: ['points'], sort: ['max.points'] })
   })
 })
 
-test('events are told apart by their type', () => {
+test('events are distinguished by their type', () => {
   compiled<typeof tracker>(async api => {
     for await (const event of api.tasks.subscribe({ after: '7', where: { urgent: true } })) {
       is<'tasks'>()(event.collection)
@@ -218,7 +218,7 @@ test('events are told apart by their type', () => {
   })
 })
 
-test('a batch gives what each of its calls gives', () => {
+test('a batch returns the result of each of its calls', () => {
   compiled<typeof tracker>(async api => {
     const [task, found, report] = await api.batch(tx => [
       tx.tasks.create({ project_id: 1, title: 'Dig' }),
@@ -228,7 +228,7 @@ test('a batch gives what each of its calls gives', () => {
     is<Same<Task>>()(task)
     is<string | undefined>()(found?.name)
     is<number>()(report.open)
-    // @ts-expect-error No events within a batch.
+    // @ts-expect-error Events cannot be read in a batch.
     await api.batch(tx => [tx.tasks.subscribe()])
     // @ts-expect-error The title is missing.
     await api.batch(tx => [tx.tasks.create({ project_id: 1 })])
@@ -276,7 +276,7 @@ interface Api {
   queries: Record<never, never>
 }
 
-test('the parts have names', () => {
+test('parts of the API have named types', () => {
   is<ItemOf<typeof tracker, 'tasks'>>()({} as Same<Task>)
   is<ItemOf<Api, 'books'>>()({ id: 1, name: 'x' } as { id: number; name: string })
   is<CreateOf<Api, 'books'>>()({ name: 'x' } as { name: string })
@@ -292,7 +292,7 @@ test('the parts have names', () => {
   assert.equal(where.length, 2)
 })
 
-test('generated types do the same', () => {
+test('generated types have the same effect', () => {
   compiled<Api>(async api => {
     const note = await api.notes.get(1, { include: ['book.notes'] })
     is<string | undefined>()(note?.book?.notes[0]?.text)

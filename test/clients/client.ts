@@ -1,4 +1,4 @@
-/** A client's project, as others have it, in a folder of its own: generated, compiled and run by its own tools. */
+/** A client project in a folder of its own: generated, compiled and run by its own tools. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,16 +14,16 @@ interface Ended {
 
 export interface Client {
   readonly folder: string
-  /** Runs a program that an installed package brings. */
+  /** Runs a program of an installed package. */
   tool(name: string, args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ended>
   /** Runs a program of the machine. */
   program(path: string, args: readonly string[], environment?: object): Promise<Ended>
-  /** Runs what was compiled. */
+  /** Runs the compiled program. */
   run(environment: Readonly<Record<string, string>>): Promise<Ended>
   close(): void
 }
 
-/** `name`: of the folder beside this file. `packages`: the node_modules that it uses. */
+/** `name`: the folder beside this file. `packages`: the node_modules to use. */
 export function openClient(name: string, packages = join(root, 'node_modules')): Client {
   const folder = mkdtempSync(join(tmpdir(), `portico-${name}-`))
   cpSync(join(import.meta.dirname, name), folder, { recursive: true })

@@ -1,4 +1,4 @@
-/** graphql-codegen judges: it reads the schema from the running service, and programs compile against its types. */
+/** graphql-codegen reads the schema from a running service, and programs compile with its types. */
 import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,23 +32,23 @@ const generate = (TOKEN: string) =>
   client.tool('graphql-codegen', ['--config', 'codegen.ts'], { GRAPHQL_URL: blog.graphql, TOKEN })
 
 describe('graphql-codegen', () => {
-  it('is told why, when its key is wrong', async () => {
+  it('reports the reason when its key is wrong', async () => {
     const { code, out, err } = await generate('pk_wrong')
     assert.equal(code, 1)
     assert.match(out + err, /The credential is wrong/)
   })
-  it('makes its files from the running service', async () => {
+  it('generates its files from the running service', async () => {
     const { code, out, err } = await generate(adminKey)
     assert.equal(code, 0, out + err)
   })
-  it('has understood the whole schema, as introspection and as SDL', () => {
+  it('reads the whole schema, by introspection and as SDL', () => {
     const read = (name: string) => readFileSync(join(client.folder, name), 'utf8')
-    // It does not ask where scalars are specified.
+    // It does not query where scalars are specified.
     const wanted = sorted(buildSchema(reference.replaceAll(/ @specifiedBy\(.*\)/g, '')))
     assert.equal(sorted(buildSchema(read('schema.graphql'))), wanted)
     assert.equal(sorted(buildClientSchema(JSON.parse(read('schema.json')))), wanted)
   })
-  it('makes types that a program compiles with, and that program writes and reads', async () => {
+  it('generates types with which a program compiles, writes and reads', async () => {
     const types = await client.tool('tsc', ['-p', '.'])
     assert.equal(types.code, 0, types.out)
     const { code, out, err } = await client.run({ GRAPHQL_URL: blog.graphql, TOKEN: adminKey })
@@ -56,7 +56,7 @@ describe('graphql-codegen', () => {
     const line = (title: string) => `codegen ${title}, no body, Administrator, true`
     assert.deepEqual(JSON.parse(out), [[line('three'), line('two')], [line('one')]])
   })
-  it('makes types that refuse what the service would refuse', async () => {
+  it('generates types that reject what the service would refuse', async () => {
     const wrong = [
       'client.request(CreatePost, { title: "no author" })',
       'client.request(Posts, { orderBy: "NOTHING_ASC" })',

@@ -1,4 +1,4 @@
-/** Tools that only the tests of clients need, in a cache beside the sources: installed anew when their lock file changes. */
+/** Tools that only the client tests need, in a cache beside the sources: reinstalled when their lock file changes. */
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -10,11 +10,11 @@ const run = promisify(execFile)
 const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
 
 interface Tools {
-  /** The files that say what is installed, the lock file among them. */
+  /** The files that determine the installation, including the lock file. */
   readonly files: readonly string[]
-  /** The folder that has them. */
+  /** The folder with these files. */
   readonly from: string
-  /** What it takes, for whoever lacks it. */
+  /** The requirements, for the error message. */
   readonly needs: string
   install(folder: string): Promise<unknown>
 }
@@ -25,12 +25,12 @@ function nameOf({ files, from }: Tools): string {
   return `${from.split(/[\\/]/).at(-1)}-${hash.digest('hex').slice(0, 16)}`
 }
 
-/** The folder with the tools. Throws with what it takes when they cannot be had. */
+/** The folder with the tools. Throws with the requirements when they cannot be installed. */
 async function installed(tools: Tools): Promise<string> {
   const folder = join(cache, nameOf(tools))
   if (existsSync(folder)) return folder
   mkdirSync(cache, { recursive: true })
-  // Test files run at the same time: each makes its own, and the first one stays.
+  // Test files run concurrently: each installs its own copy, and the first one stays.
   const made = mkdtempSync(join(cache, 'new-'))
   try {
     for (const file of tools.files) cpSync(join(tools.from, file), join(made, file))
@@ -46,7 +46,7 @@ async function installed(tools: Tools): Promise<string> {
 
 const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
 
-/** The node_modules of a folder beside this file that has a package.json with its lock file. */
+/** The node_modules of a folder beside this file that contains package.json and its lock file. */
 export async function npmPackages(name: string): Promise<string> {
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   const folder = await installed({
@@ -58,14 +58,14 @@ export async function npmPackages(name: string): Promise<string> {
   return join(folder, 'node_modules')
 }
 
-/** A Python that has the packages which requirements.txt in this folder names. */
+/** A Python with the packages in requirements.txt of this folder. */
 export async function pythonWith(from: string): Promise<string> {
   const python = findProgram({
     names: ['python3'],
     variable: 'PYTHON',
     package: 'python3-venv',
     otherwise: 'name a Python 3.10 or later in PYTHON',
-    // Debian's python3 has no pip for a new environment without that package.
+    // On Debian, python3 needs that package to install pip in a new environment.
     accepts: path => spawnSync(path, ['-c', 'import venv, ensurepip']).status === 0,
   })
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
@@ -89,8 +89,8 @@ function isNewEnoughGo(path: string): boolean {
 }
 
 /**
- * Go 1.25 or later: the one in GO or of the machine, else the one that PyPI has, as requirements.txt in this folder
- * names it. Modules it fetches by itself, each with its checksum in go.sum.
+ * Go 1.25 or later: from GO or the PATH, otherwise from PyPI, as named by requirements.txt in this folder. It fetches
+ * modules itself, verifying the checksums in go.sum.
  */
 export async function goFor(from: string): Promise<string> {
   const folders = ['/usr/local/go/bin']

@@ -1,4 +1,4 @@
-/** Relay judges: its compiler takes the schema that Portico prints, and its runtime and hooks work with the running service. */
+/** Relay: its compiler accepts the schema, and its runtime and hooks work with a running service. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,9 +11,9 @@ let client: Client
 let blog: Blog
 let seen: Readonly<Record<string, unknown>>
 
-const TITLES = ['relay 5', 'relay 4', 'relay 3', 'relay 2', 'relay 1']
+const titles = ['relay 5', 'relay 4', 'relay 3', 'relay 2', 'relay 1']
 
-/** Compiles the app against the printed schema, and registers what it will ask. */
+/** Compiles the app against the printed schema, and registers its documents. */
 async function prepare(): Promise<string> {
   const schema = await portico(['print', 'schema'])
   assert.equal(schema.code, 0, schema.err)
@@ -33,7 +33,7 @@ before(async () => {
   client = openClient('relay')
   const documentsFile = await prepare()
   blog = await openBlog({ graphql: { documents: 'registered', documentsFile } })
-  for (const title of ['other', ...TITLES.toReversed()])
+  for (const title of ['other', ...titles.toReversed()])
     await blog.rest('POST', 'posts', { title, author_id: 1 })
   const types = await client.tool('tsc', ['-p', '.'])
   assert.equal(types.code, 0, types.out)
@@ -48,34 +48,34 @@ after(async () => {
 })
 
 describe('Relay', () => {
-  it('reads a connection page by page, into one list', () => {
-    const total = TITLES.length
+  it('reads a connection page by page into one list', () => {
+    const total = titles.length
     assert.deepEqual(seen.pages, {
-      first: TITLES.slice(0, 2),
-      all: TITLES,
+      first: titles.slice(0, 2),
+      all: titles,
       loads: 2,
       total,
       author: 'Administrator',
     })
   })
-  it('reads the pages of an item’s own list from its end, by `node`', () => {
+  it('pages backward through the list of an item by `node`', () => {
     assert.deepEqual(seen.pagesFromTheEnd, {
       last: ['relay 4', 'relay 5'],
       more: ['relay 2', 'relay 3', 'relay 4', 'relay 5'],
     })
   })
-  it('refetches a fragment by `node`, and all who show the item see it', () => {
+  it('refetches a fragment by `node`, and every component that shows the item is updated', () => {
     const title = 'relay refetched'
     assert.deepEqual(seen.refetches, { was: null, title, body: 'later', inFeed: title })
   })
-  it('keeps items of different types apart that have the same id', () => {
+  it('distinguishes items of different types with the same id', () => {
     assert.deepEqual(seen.finds, [
       { node: { __typename: 'User', nodeId: 'User:1', name: 'Administrator' } },
       { node: { __typename: 'Post', nodeId: 'Post:1', title: 'other' } },
       { node: null },
     ])
   })
-  it('puts what a mutation made into the list, changes it, takes back what was refused, and removes it', () => {
+  it('adds the result of a mutation to the list, updates it, rolls a refused one back, and removes it', () => {
     const { errors, ...others } = seen.changes as { readonly errors: readonly string[] }
     assert.deepEqual(others, {
       afterCreate: 'relay made',
@@ -84,5 +84,5 @@ describe('Relay', () => {
     assert.equal(errors.length, 1)
     assert.match(errors[0] ?? '', /title/)
   })
-  it('hears of new items by a subscription', () => assert.equal(seen.hears, 'relay heard'))
+  it('receives new items by a subscription', () => assert.equal(seen.hears, 'relay heard'))
 })

@@ -31,11 +31,11 @@ const on = [
 ] as const
 
 interface Examples {
-  /** Text of the variable, and the value that it stands for. */
+  /** A text for the variable, and the value that it is parsed to. */
   readonly text: readonly (readonly [string, unknown])[]
-  /** Texts that stand for nothing. */
+  /** Invalid texts. */
   readonly wrong: readonly string[]
-  /** What a config file may not hold. */
+  /** Invalid values for a config file. */
   readonly wrongValues: readonly unknown[]
 }
 
@@ -88,7 +88,7 @@ const origins: Examples = {
   wrongValues: ['', 1, {}],
 }
 
-/** Each text stands for itself. */
+/** Each text is parsed to itself. */
 const same = (...texts: readonly string[]) => texts.map(text => [text, text] as const)
 
 const google = { kind: 'google', clientId: 'an id', clientSecret: 'a secret' }
@@ -109,7 +109,7 @@ const redisUrls = [
   'unix://:secret@localhost/run/redis.sock?db=2',
 ]
 
-/** Every row of the table has its examples: the compiler sees to it. */
+/** The compiler checks that every setting in the table has examples. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
   'logic.actionTimeout': numberOf(10, 60_000),
@@ -390,7 +390,7 @@ const examples: { readonly [N in Name]: Examples } = {
 
 for (const name of Object.keys(examples) as Name[]) {
   const { variable, kind } = settingsTable[name]
-  test(`${variable} is read from the environment, and what does not fit is named`, () => {
+  test(`${variable} is read from the environment, and invalid values are named`, () => {
     for (const [text, value] of examples[name].text) {
       assert.deepEqual(readSettings({ environment: { [variable]: text } })[name], value, text)
     }
@@ -402,7 +402,7 @@ for (const name of Object.keys(examples) as Name[]) {
     }
   })
 
-  test(`${name} is read from a file and from an argument`, () => {
+  test(`${name} is read from a config file and from an argument`, () => {
     const found = new Set(examples[name].text.map(([, value]) => value))
     for (const value of found) {
       assert.deepEqual(readSettings({ file: { path: 'f', values: { [name]: value } } })[name], value)
@@ -419,14 +419,14 @@ for (const name of Object.keys(examples) as Name[]) {
   })
 }
 
-test('the first source that has a setting wins: argument, environment, file, default', () => {
+test('the first source with a setting takes precedence: argument, environment, file, default', () => {
   const file = { path: 'f', values: { port: 1, bodyLimit: 1, host: 'f' } }
   const environment = { PORT: '2', PORTICO_BODY_LIMIT: '2', HOST: '' }
   const settings = readSettings({ given: { port: 3, host: undefined }, environment, file })
   assert.deepEqual([settings.port, settings.bodyLimit, settings.host, settings.cors], [3, 2, 'f', true])
 })
 
-test('a default is a value that the setting takes itself', () => {
+test('every default is a valid value of its setting', () => {
   const settings = readSettings({})
   for (const [name, row] of Object.entries(settingsTable)) {
     if (row.default === undefined) assert.equal(settings[name as Name], undefined)
@@ -435,7 +435,7 @@ test('a default is a value that the setting takes itself', () => {
   assert.ok(isAbsolute(settings.database))
 })
 
-test('all faults come at once, each with its place', () => {
+test('all faults are reported at once, each with its place', () => {
   const faults = faultsOf(() =>
     readSettings({
       given: { colour: 1 },
@@ -452,7 +452,7 @@ test('all faults come at once, each with its place', () => {
   ])
 })
 
-test('names of every object are no settings', () => {
+test('names of Object.prototype are not settings', () => {
   for (const name of ['__proto__', 'constructor', 'toString']) {
     const values = JSON.parse(`{"${name}": 1}`)
     assert.equal(faultsOf(() => readSettings({ file: { path: 'f', values } })).length, 1, name)
@@ -460,17 +460,17 @@ test('names of every object are no settings', () => {
 })
 
 for (const values of [undefined, null, [], 'x', 7]) {
-  test(`a config file that holds ${JSON.stringify(values)} is refused`, () => {
+  test(`a config file that contains ${JSON.stringify(values)} is refused`, () => {
     assert.equal(faultsOf(() => readSettings({ file: { path: 'f', values } }))[0]?.place, 'f')
   })
 }
 
-test('a secret that does not fit is not repeated', () => {
+test('an invalid secret is not repeated', () => {
   const [fault] = faultsOf(() => readSettings({ environment: { PORTICO_ADMIN_API_KEY: 'my secret' } }))
   assert.ok(fault && !fault.message.includes('my secret'))
 })
 
-test('a password in the name of a database is told to nobody', () => {
+test('a password in a database URL is never shown', () => {
   for (const name of [
     'postgres://u:hunter2@h',
     'postgres://u:hunter2@h:x/d',
@@ -489,7 +489,7 @@ test('a password in the name of a database is told to nobody', () => {
   assert.equal(publicName('/var/lib/a:b@c.db'), '/var/lib/a:b@c.db')
 })
 
-test('the page of settings has every setting with its variable and description', () => {
+test('the settings page lists every setting with its variable and description', () => {
   const page = configurationPage()
   for (const [name, { variable, description }] of Object.entries(settingsTable)) {
     assert.ok(
@@ -505,7 +505,7 @@ test('every variable belongs to one setting', () => {
   assert.equal(new Set(variables).size, variables.length)
 })
 
-test('the page of errors has every code with its status', () => {
+test('the errors page lists every code with its status', () => {
   const page = errorsPage()
   for (const [code, { status, hint }] of Object.entries(catalogue)) {
     const line = page.split('\n').find(text => text.includes(`\`${code}\` |`))
@@ -531,7 +531,7 @@ test('the type of given settings has every group', () => {
   assert.deepEqual([settings['logic.actionTimeout'], settings['theme.name']], [500, 'Blog'])
 })
 
-test('a member of a provider that is undefined gets its default', () => {
+test('an undefined member of a provider gets its default', () => {
   const secret = { clientId: 'a', clientSecret: 'b' }
   const given = {
     'accounts.providers': [{ kind: 'microsoft', tenant: undefined, name: undefined, ...secret }],
@@ -541,12 +541,12 @@ test('a member of a provider that is undefined gets its default', () => {
   ])
 })
 
-test('a group that is left undefined says nothing', () => {
+test('an undefined group has no effect', () => {
   const settings = readSettings({ given: { graphql: undefined, redis: undefined } })
   assert.equal(settings['graphql.documents'], 'any')
 })
 
-test('an unknown member of a group, and a group that is none, are faults', () => {
+test('an unknown member of a group, and a group that is not an object, are faults', () => {
   const places = (given: Readonly<Record<string, unknown>>) => {
     try {
       readSettings({ given })

@@ -1,4 +1,4 @@
-/** Rules that depend on the time, on the caller's own fields and on other rows: by REST, GraphQL and events. */
+/** Rules that depend on the time, on the caller's own fields and on other rows: through REST, GraphQL and events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAddresses } from '../../src/auth/accounts/addresses.ts'
@@ -11,7 +11,7 @@ import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
 const setups: readonly Setup[] = [sqlite, postgresNodes, locked]
-/** How far ahead a moment is: what is asked before it is remembered. */
+/** How far ahead a moment is. Requests before it are repeated until it has passed. */
 const aheadMs = 1500
 
 type Item = { readonly id: number } & Readonly<Record<string, unknown>>
@@ -28,14 +28,14 @@ async function graphql(url: string, { key }: Person, query: string): Promise<Ans
   return answer.json
 }
 
-/** Whether the note is seen, in every way in which it could be. */
-async function ways(url: string, note: Item, who: Person): Promise<Readonly<Record<string, boolean>>> {
-  const ask = (path: string) => call(`${url}/api/v1/${path}`, { key: who.key })
+/** Whether the caller sees the note, in every way to read it. */
+async function visibility(url: string, note: Item, who: Person): Promise<Readonly<Record<string, boolean>>> {
+  const request = (path: string) => call(`${url}/api/v1/${path}`, { key: who.key })
   const [item, list, filtered, related, document] = await Promise.all([
-    ask(`notes/${note.id}`),
-    ask('notes'),
-    ask('notes?title=news&sort=-created_at&total=exact'),
-    ask(`users/${note.author_id}?include=notes`),
+    request(`notes/${note.id}`),
+    request('notes'),
+    request('notes?title=news&sort=-created_at&total=exact'),
+    request(`users/${note.author_id}?include=notes`),
     graphql(url, who, `{ note(id: ${note.id}) { id } notes { id } notesConnection { totalCount } }`),
   ])
   const data = document.data as { note: unknown; notes: unknown[]; notesConnection: { totalCount: number } }
@@ -52,17 +52,21 @@ async function ways(url: string, note: Item, who: Person): Promise<Readonly<Reco
   }
 }
 
-/** Asks until the moment is over: what is answered before it, and what is asked from then on. */
-async function until<T>(moment: number, ask: () => Promise<T>, before: (answer: T) => void): Promise<T> {
+/** Repeats a request until the moment has passed; checks the answers that came before it. */
+async function repeatUntil<T>(
+  moment: number,
+  request: () => Promise<T>,
+  before: (answer: T) => void,
+): Promise<T> {
   for (;;) {
     const askedAt = Date.now()
-    const answer = await ask()
+    const answer = await request()
     if (Date.now() < moment) before(answer)
     if (askedAt >= moment) return answer
   }
 }
 
-function all(found: Readonly<Record<string, boolean>>, expected: boolean): void {
+function assertAll(found: Readonly<Record<string, boolean>>, expected: boolean): void {
   for (const [way, seen] of Object.entries(found)) assert.equal(seen, expected, `${way}: ${seen}`)
 }
 
@@ -75,7 +79,7 @@ async function eventsOf(url: string, { key }: Person, after: string): Promise<re
 for (const setup of setups) {
   const within = (use: (fixture: Fixture) => Promise<void>) => withFixture({}, use, embargo, setup)
 
-  test(`what is published at a moment is seen by the first request after it (${setup.name})`, () =>
+  test(`a rule on the current time shows a row to the first request after that time (${setup.name})`, () =>
     within(async fixture => {
       const { ben, ann, urls } = fixture
       const [first = ''] = urls
@@ -86,32 +90,32 @@ for (const setup of setups) {
         title: 'news',
         published_at: new Date(moment).toISOString(),
       }).catch(() => undefined)
-      // Whoever may not read it is given nothing of it but its id.
+      // A caller who cannot read the created item gets only its id.
       assert.ok(note)
       const known = { id: note.id, author_id: ann.id }
       const tags = await Promise.all(urls.map(url => call(`${url}/api/v1/notes`, { key: ben.key })))
       assert.deepEqual(await eventsOf(first, ben, after), [])
-      const seen = await until(
+      const seen = await repeatUntil(
         moment,
-        () => Promise.all(urls.map(url => ways(url, known, ben))),
+        () => Promise.all(urls.map(url => visibility(url, known, ben))),
         found => {
-          for (const one of found) all(one, false)
+          for (const one of found) assertAll(one, false)
         },
       )
-      for (const one of seen) all(one, true)
+      for (const one of seen) assertAll(one, true)
       for (const [at, url] of urls.entries()) {
         const tag = tags[at]?.headers.get('etag') ?? ''
         const again = await call(`${url}/api/v1/notes`, { key: ben.key, headers: { 'If-None-Match': tag } })
         assert.equal(again.status, 200)
       }
-      // A passing moment is no event, but what happened before is shown by the rights of now.
+      // The passing of time is not an event; earlier events are shown by the current permissions.
       assert.deepEqual(
         (await eventsOf(first, ben, after)).map(({ type }) => type),
         ['note.created'],
       )
     }))
 
-  test(`what may be changed until a moment cannot be changed from then on (${setup.name})`, () =>
+  test(`a rule on the current time refuses a write after that time (${setup.name})`, () =>
     within(async fixture => {
       const { ann, urls } = fixture
       const moment = Date.now() + aheadMs
@@ -127,10 +131,10 @@ for (const setup of setups) {
         const body = { title: `try ${tries}` }
         return (await call(`${url}/api/v1/notes/${id}`, { method: 'PATCH', key: ann.key, body })).status
       }
-      assert.equal(await until(moment, change, status => assert.equal(status, 200)), 403)
+      assert.equal(await repeatUntil(moment, change, status => assert.equal(status, 200)), 403)
     }))
 
-  test(`an invitation is seen by whoever has confirmed its address, at once (${setup.name})`, () =>
+  test(`a rule on the caller’s e-mail address applies as soon as the address is confirmed (${setup.name})`, () =>
     within(async fixture => {
       const { admin, ann, ben, urls, place } = fixture
       const { id } = await create(fixture, 'invitations', admin, { email: ann.email, team: 'red' })
@@ -156,7 +160,7 @@ for (const setup of setups) {
         await addresses.confirm(ann.id, ann.email)
         assert.equal(await sees(ann), true)
         assert.equal(await sees(ben), false)
-        // The address of an account that has another one now.
+        // The address was confirmed for an account that has another one now.
         await addresses.confirm(ben.id, ann.email)
         assert.equal(await sees(ben), false)
         await store.records.put(await addresses.assignedRecord(ann.id, ann.email))
@@ -174,7 +178,7 @@ for (const setup of setups) {
       assert.equal((await fixture.call(`/api/v1/invitations/${id}`)).status, 401)
     }))
 
-  test(`fields of two rows are compared when a third refers to them (${setup.name})`, () =>
+  test(`a rule compares fields of the two rows that a new row refers to (${setup.name})`, () =>
     within(async fixture => {
       const { admin, ann, ben } = fixture
       const published_at = '2026-01-01T00:00:00Z'
@@ -188,7 +192,7 @@ for (const setup of setups) {
       assert.equal((await fixture.call('/api/v1/labellings', label(other.id, ben.key))).status, 403)
     }))
 
-  test(`an address that only its owner may read shows nowhere to others (${setup.name})`, () =>
+  test(`a field that only its owner can read is hidden from others everywhere (${setup.name})`, () =>
     within(async fixture => {
       const { admin, ann, ben, urls } = fixture
       const published_at = '2026-01-01T00:00:00Z'
@@ -198,7 +202,7 @@ for (const setup of setups) {
       const renamed = { method: 'PATCH', key: ben.key, body: { name: 'Benjamin' } }
       assert.equal((await fixture.call(`/api/v1/users/${ben.id}`, renamed)).status, 200)
       const address = encodeURIComponent(ben.email)
-      const asked = [
+      const paths = [
         'users',
         `users/${ben.id}`,
         'users?sort=email',
@@ -209,7 +213,7 @@ for (const setup of setups) {
         `notes?author.email=${address}`,
         `events?collections=users&after=${after}`,
       ]
-      for (const path of asked) {
+      for (const path of paths) {
         const answer = await fixture.call(`/api/v1/${path}`, { key: ann.key })
         assert.ok(!answer.text.includes(ben.email), `${path}: ${answer.text}`)
         if (path.includes('email=') || path.includes('email[')) {

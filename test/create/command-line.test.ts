@@ -1,4 +1,4 @@
-/** What create-portico is told, and what it refuses: one sentence each. */
+/** The arguments of create-portico, and its error messages of one sentence each. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const work = mkdtempSync(join(tmpdir(), 'portico-create-'))
 after(() => rmSync(work, { recursive: true, force: true }))
 
 describe('the command line', () => {
-  it('names a folder, a template and options', () => {
+  it('accepts a folder, a template and options', () => {
     assert.deepEqual(readArguments(['my-app', '--template', 'tracker', '-y', '--no-git']), {
       folder: 'my-app',
       template: 'tracker',
@@ -30,7 +30,7 @@ describe('the command line', () => {
     for (const name of templateNames) assert.match(help(), new RegExp(`^  ${name} +\\S`, 'm'))
   })
 
-  it('says in a sentence what does not fit', () => {
+  it('reports invalid arguments in one sentence', () => {
     const faults: readonly (readonly [string[], RegExp])[] = [
       [['a', 'b'], /^Name one folder only: remove "b"\.$/],
       [['--template', 'shop'], /^Template "shop" does not exist: choose blog, tracker, empty\.$/],
@@ -63,7 +63,7 @@ describe('the folder', () => {
     }
   })
 
-  it('is new or empty', () => {
+  it('must be new or empty', () => {
     mkdirSync(join(work, 'full'))
     writeFileSync(join(work, 'full', 'notes.txt'), '')
     mkdirSync(join(work, 'cloned', '.git'), { recursive: true })
@@ -88,7 +88,7 @@ describe('the folder', () => {
 })
 
 describe('the repository', () => {
-  it('is made in the folder, whatever repository the environment names', async t => {
+  it('is created in the folder, whatever repository the environment names', async t => {
     const folder = join(work, 'repository')
     mkdirSync(folder)
     t.after(() => delete process.env.GIT_DIR)
@@ -100,7 +100,7 @@ describe('the repository', () => {
 })
 
 describe('the questions', () => {
-  /** Types lines, and returns what was asked with what was answered. */
+  /** Types lines, and returns the questions with their answers. */
   async function typing(lines: string) {
     const [input, output] = [new PassThrough(), new PassThrough()]
     let said = ''
@@ -116,7 +116,7 @@ describe('the questions', () => {
     return { answers, said }
   }
 
-  it('take a default, a number or a name, and ask again after what does not fit', async () => {
+  it('accept a default, a number or a name, and are repeated after an invalid answer', async () => {
     assert.deepEqual((await typing('\n\n')).answers, ['my-app', 'blog'])
     assert.deepEqual((await typing('shop\n2\n')).answers, ['shop', 'tracker'])
     const { answers, said } = await typing('My Shop\nmy-shop\n7\nempty\n')
@@ -140,7 +140,7 @@ describe('the Node of a project', () => {
     node,
   }
 
-  it('is the machine’s where that is new enough, else one that the project brings', () => {
+  it('is the machine’s if that is new enough, otherwise one that the project installs', () => {
     assert.equal(needsOwnNode(versions, '24.15.0', 'aix', 'ppc64'), false)
     assert.equal(needsOwnNode(versions, '26.10.0'), false)
     assert.equal(needsOwnNode(versions, '24.9.0', 'darwin', 'arm64'), true)
@@ -148,7 +148,7 @@ describe('the Node of a project', () => {
     assert.equal(needsOwnNode(versions, '20.20.2', 'win32', 'x64'), true)
   })
 
-  it('is asked for where no package has one', () => {
+  it('is requested from the user if no package provides one', () => {
     const message =
       'Portico needs Node 24.15 or later, and this is Node 22.18.0. Install a newer one from https://nodejs.org.'
     assert.throws(() => needsOwnNode(versions, '22.18.0', 'aix', 'ppc64'), { name: 'Failure', message })
@@ -160,7 +160,7 @@ describe('the Node of a project', () => {
   })
 })
 
-it('a registry that cannot be reached is told in a clause', async () => {
+it('an unreachable registry is reported with the error code', async () => {
   const folder = join(work, 'offline')
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{"dependencies":{"portico":"^0.1.0"}}')

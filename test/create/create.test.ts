@@ -14,7 +14,7 @@ let registry: Registry
 const at = (...path: string[]) => join(registry.folder, ...path)
 const text = (...path: string[]) => readFileSync(at(...path), 'utf8')
 
-/** Made once, with its packages; the others link to them. */
+/** Created once, with its packages; the others link to them. */
 const first = 'my-app'
 let created = ''
 
@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => registry?.close())
 
-/** Returns what was said. */
+/** Returns the output. */
 function create(args: string): Promise<string> {
   return shell(`npm create portico@latest ${args}`, { cwd: registry.folder, env: registry.env })
 }
@@ -43,7 +43,7 @@ const files = [
   'tsconfig.json',
 ]
 
-/** The first answers of each, by the requests that its README shows. */
+/** The first responses of each template to the requests in its README. */
 const answers: Readonly<Record<string, (answers: readonly unknown[]) => void>> = {
   blog([post, list]) {
     assert.equal((post as { title: string }).title, 'Hello')
@@ -62,7 +62,7 @@ const answers: Readonly<Record<string, (answers: readonly unknown[]) => void>> =
 }
 
 describe('npm create portico', () => {
-  it('installs the packages, and ends with the commands that come next', () => {
+  it('installs the packages, and ends with the next commands', () => {
     assert.match(
       created,
       /^Created my-app from the template blog, with Portico \S+, in a new git repository\.$/m,
@@ -74,7 +74,7 @@ describe('npm create portico', () => {
     assert.deepEqual(dependencies, { portico: `^${version}` })
   })
 
-  it('makes a repository whose ignored files are those that nobody shares', () => {
+  it('creates a repository that ignores private and generated files', () => {
     writeFileSync(at(first, '.env'), 'PORT=1\n')
     const said = execFileSync('git', ['status', '--short'], { cwd: at(first), encoding: 'utf8' })
     const seen = said.split('\n').map(line => line.slice(3))
@@ -86,7 +86,7 @@ describe('npm create portico', () => {
     describe(`the template ${template}`, () => {
       const name = template === 'blog' ? first : template
 
-      it('is the example, with what a project needs', async () => {
+      it('equals the example, with the files that a project needs', async () => {
         if (name !== first) {
           const said = await create(`${name} -- --template ${template} --no-install`)
           assert.match(said, /npm install && npm run dev/)
@@ -112,7 +112,7 @@ describe('npm create portico', () => {
         assert.match(await shell('npm test', options), /pass [1-9]/)
       })
 
-      it('serves what its README asks for', async () => {
+      it('serves the requests of its README', async () => {
         const service = await serving('npm start', { cwd: at(name), env: registry.env })
         try {
           answers[template]?.(await requestsOf(text(name, 'README.md'), service, at(name)))
@@ -123,7 +123,7 @@ describe('npm create portico', () => {
     })
   }
 
-  it('names settings that exist in .env.example', () => {
+  it('has only existing settings in .env.example', () => {
     const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
     const named = [...text(first, '.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(
       ([, variable = '']) => variable,
@@ -135,7 +135,7 @@ describe('npm create portico', () => {
     )
   })
 
-  it('has a Dockerfile whose image serves the model, with no more packages than that needs', async () => {
+  it('has a Dockerfile whose image serves the model, with only the necessary packages', async () => {
     const ignored = text(first, '.dockerignore').split('\n')
     const isIgnored = (file: string) => ignored.includes(file)
     const stage = await buildImage({ root: at(first), isIgnored, env: registry.env }, at('image'))
@@ -158,7 +158,7 @@ describe('npm create portico', () => {
     }
   })
 
-  it('leaves a folder alone that is not empty', async () => {
+  it('does not change a folder that is not empty', async () => {
     const said = await refused(`npm create portico@latest ${first} -- --yes`, {
       cwd: registry.folder,
       env: registry.env,
@@ -166,7 +166,7 @@ describe('npm create portico', () => {
     assert.equal(said, `The folder ${first} is not empty: name one that is empty or does not exist.\n`)
   })
 
-  it('makes no repository inside another one', async () => {
+  it('creates no repository inside another one', async () => {
     mkdirSync(at('outer'))
     execFileSync('git', ['init', '--quiet'], { cwd: at('outer') })
     const said = await create('outer/inner -- --yes --no-install')
@@ -174,7 +174,7 @@ describe('npm create portico', () => {
     assert.ok(!existsSync(at('outer', 'inner', '.git')))
   })
 
-  it('brings a newer Node where the machine’s is too old', async () => {
+  it('installs a newer Node if the machine’s is too old', async () => {
     mkdirSync(at('old'))
     const line = `[ "$1" = --version ] && echo v22.18.0 || exec "${process.execPath}" "$@"`
     writeFileSync(at('old', 'node'), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
@@ -191,7 +191,7 @@ describe('npm create portico', () => {
     )
   })
 
-  it('takes a packed Portico along', async () => {
+  it('copies a packed Portico into the project', async () => {
     await create(`offline -- --yes --no-install --portico ${registry.portico}`)
     const { dependencies } = JSON.parse(text('offline', 'package.json'))
     const [file = ''] = readdirSync(at('offline')).filter(name => name.endsWith('.tgz'))

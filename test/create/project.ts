@@ -1,4 +1,4 @@
-/** What is done in a created project: commands to their end, and services. */
+/** Runs commands and services in a created project. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ export interface Shell {
   readonly env: Record<string, string>
 }
 
-/** Runs a line of a page. Returns what it printed; fails with all of it. */
+/** Runs a command of a page. Returns its output; fails with all of it. */
 export async function shell(line: string, options: Shell): Promise<string> {
   const { stdout } = await run('bash', ['-e', '-c', line], options).catch(failed =>
     assert.fail(`${line}\n${failed.stdout}\n${failed.stderr}`),
@@ -21,7 +21,7 @@ export async function shell(line: string, options: Shell): Promise<string> {
   return stdout
 }
 
-/** Runs a line that must fail. Returns what it said, without what npm adds. */
+/** Runs a command that must fail. Returns its output, without what npm adds. */
 export async function refused(line: string, options: Shell): Promise<string> {
   const failed = await run('bash', ['-e', '-c', line], options).catch((error: { stderr: string }) => error)
   if ('stdout' in failed && !('code' in failed)) assert.fail(`${line} did not fail`)
@@ -29,7 +29,7 @@ export async function refused(line: string, options: Shell): Promise<string> {
 }
 
 export interface Running {
-  /** Whose key KEY is. */
+  /** The user of the key KEY. */
   readonly env: Record<string, string>
   readonly url: string
   readonly said: () => string
@@ -40,7 +40,7 @@ export interface Running {
 export async function serving(line: string, { cwd, env }: Shell): Promise<Running> {
   const KEY = generateKey()
   const all = { ...env, KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' }
-  // A group of its own: npm stands between the test and the service.
+  // In a process group of its own: npm is between the test and the service.
   const child = spawn('bash', ['-c', `exec ${line}`], { cwd, env: all, detached: true })
   let said = ''
   const url = await new Promise<string>((resolve, reject) => {
@@ -51,7 +51,7 @@ export async function serving(line: string, { cwd, env }: Shell): Promise<Runnin
     }
     child.stdout.on('data', take)
     child.stderr.on('data', take)
-    child.once('close', code => reject(new Error(`${line} ended with ${code}:\n${said}`)))
+    child.once('close', code => reject(new Error(`${line} exited with ${code}:\n${said}`)))
   })
   return {
     env: all,
@@ -66,7 +66,7 @@ export async function serving(line: string, { cwd, env }: Shell): Promise<Runnin
   }
 }
 
-/** Sends the requests of a page to a service. Returns the answers. */
+/** Sends the requests of a page to a service. Returns the responses. */
 export async function requestsOf(page: string, { url, env }: Running, cwd: string): Promise<unknown[]> {
   const answers: unknown[] = []
   for (const { language, text } of blocksOf(page)) {

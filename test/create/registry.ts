@@ -1,4 +1,6 @@
-/** A package registry that has Portico and create-portico as this clone packs them; it sends npm elsewhere for the rest. */
+/**
+ * A package registry with Portico and create-portico as packed from this clone; it redirects npm for other packages.
+ */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -18,14 +20,16 @@ export interface Packed {
   readonly files: readonly { readonly path: string }[]
 }
 
-/** As someone has it who has installed Node and npm, and nothing else: without the scripts' own conditions and packages. */
+/**
+ * The environment of a user who has installed Node and npm only, without the conditions and packages of the scripts.
+ */
 export function cleanEnvironment(): Record<string, string> {
   const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _context, ...env } = process.env as Record<string, string>
   const folders = (env.PATH ?? '').split(delimiter).filter(folder => !folder.startsWith(root))
   return { ...env, PATH: [dirname(process.execPath), ...folders].join(delimiter) }
 }
 
-/** Both packages, as they would be published. */
+/** Packs both packages as for publishing. */
 export async function packBoth(folder: string): Promise<readonly Packed[]> {
   const script = join(root, 'scripts', 'pack.mjs')
   const { stdout } = await run(process.execPath, [script, folder], { env: cleanEnvironment() })
@@ -44,7 +48,7 @@ function packument({ name, version, integrity, filename }: Packed, url: string):
   })
 }
 
-/** A cache that knows what was fetched before by its checksum; npm's own stays as it is otherwise. */
+/** A cache with the packages that npm has already fetched, by checksum; npm's own cache stays unchanged. */
 async function makeCache(folder: string): Promise<string> {
   const { stdout } = await run('npm', ['config', 'get', 'cache'], { cwd: tmpdir() })
   const contents = join(stdout.trim(), '_cacache')
@@ -56,11 +60,11 @@ async function makeCache(folder: string): Promise<string> {
 }
 
 export interface Registry {
-  /** A folder of the test's own. */
+  /** A temporary folder. */
   readonly folder: string
-  /** In which npm asks this registry. */
+  /** The environment in which npm uses this registry. */
   readonly env: Record<string, string>
-  /** The path of Portico's packed file. */
+  /** The path of Portico's tarball. */
   readonly portico: string
   close(): void
 }
@@ -79,7 +83,7 @@ export async function openRegistry(): Promise<Registry> {
   })
   await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  // Nobody is asked whether the package may be fetched.
+  // Disables the check whether the package may be fetched.
   const npm = { npm_config_registry: url, npm_config_cache: await makeCache(folder), npm_config_yes: 'true' }
   const [portico] = packed.filter(({ name }) => name === 'portico').map(({ filename }) => filename)
   return {

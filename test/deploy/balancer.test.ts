@@ -1,4 +1,4 @@
-/** Two nodes behind the load balancer of `deploy/`: what clients see of it, and of one node after the other being replaced. */
+/** Two nodes behind the load balancer of `deploy/`: its effects for clients, and replacing one node after the other. */
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { describe, it } from 'node:test'
@@ -13,7 +13,7 @@ import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
 
 const query = 'subscription { newPost { title } }'
 
-/** Until it is stopped, creates posts. Whoever stops it waits for the last one. */
+/** Creates posts until it is stopped; stopping waits for the last one. */
 function posting({ url }: Balanced): () => Promise<void> {
   let stopped = false
   const post = async () => {
@@ -31,7 +31,7 @@ function posting({ url }: Balanced): () => Promise<void> {
 }
 
 describe('behind the load balancer', () => {
-  it('a client is known by its own address, whatever it claims', () =>
+  it('a client is identified by its own address, whatever headers it sends', () =>
     withBalancer({ PORTICO_ADDRESS_RATE_LIMIT: '3' }, async ({ url }) => {
       const list = `${url}/api/v1/posts`
       await earlyInMinute()
@@ -39,21 +39,21 @@ describe('behind the load balancer', () => {
       for (let tries = 0; tries < 20 && first.status !== 429; tries++)
         first = await getFrom(list, '127.0.0.2')
       assert.equal(first.status, 429)
-      // Each node has a budget for it: both are used up before anything else is tried.
+      // Each node has a budget for it: both are used up first.
       for (let tries = 0; tries < 8; tries++) await getFrom(list, '127.0.0.2')
       const forged = { 'X-Forwarded-For': '198.51.100.7' }
       assert.equal((await getFrom(list, '127.0.0.2', forged)).status, 429)
       assert.equal((await getFrom(list, '127.0.0.3')).status, 200)
     }))
 
-  it('the figures are not for everybody', () =>
+  it('the metrics are not public', () =>
     withBalancer({}, async ({ url, nodes }) => {
       assert.equal((await call(`${url}/metrics`)).status, 404)
       assert.equal((await nodes[0].call('/metrics')).status, 200)
       assert.equal((await call(`${url}/api/v1/openapi.json`)).status, 200)
     }))
 
-  it('the error of a node is what clients get while there is none', () =>
+  it('clients get a 503 in the error format while no node is running', () =>
     withBalancer({}, async ({ url, nodes }) => {
       await Promise.all(nodes.map(node => node.end('SIGKILL')))
       const answer = await call(`${url}/api/v1/posts`)
@@ -100,7 +100,7 @@ interface Sent {
   readonly by: string
 }
 
-/** One request; `what` is its status, or how it failed. */
+/** Sends a request; `what` is its status, or its error. */
 function send(agent: Agent, url: string, title: string | undefined): Promise<Sent> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
   const method = title === undefined ? 'GET' : 'POST'
@@ -115,9 +115,9 @@ function send(agent: Agent, url: string, title: string | undefined): Promise<Sen
   })
 }
 
-const LANES = 12
+const clientCount = 12
 
-/** Reads and writes without a pause until `stopped`; how often each outcome was. */
+/** Reads and writes continuously until `stopped`; counts each outcome. */
 async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<string, number>> {
   const outcomes = new Map<string, number>()
   const lane = async (at: number) => {
@@ -129,18 +129,18 @@ async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<st
     }
     agent.destroy()
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: clientCount }, (_, at) => lane(at)))
   return outcomes
 }
 
-/** Until the balancer sends requests to a node that was started anew. */
+/** Waits until the balancer sends requests to a restarted node. */
 async function serving(node: Process): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     const { text } = await node.call('/metrics')
     if (/_count\{method="POST",route="\/api\/v1\/posts",status="2xx"\} \d/.test(text)) return
     await wait(100)
   }
-  throw new Error('The balancer does not come back to a node.')
+  throw new Error('The balancer sends no requests to the restarted node.')
 }
 
 describe('an upgrade without downtime', () => {
@@ -170,7 +170,7 @@ describe('an upgrade without downtime', () => {
       },
     ))
 
-  it('tells open WebSockets that the service goes away, and they find the other node', () =>
+  it('closes WebSockets with 1001, and their clients reconnect to the other node', () =>
     withBalancer({ PORTICO_SHUTDOWN_DELAY: '3' }, async ({ url, nodes }) => {
       const open = () =>
         new Promise<WebSocket>((found, failed) => {

@@ -1,4 +1,4 @@
-/** A Dockerfile without Docker: its steps in their order, each stage in a folder of its own. */
+/** Builds a Dockerfile without Docker: its steps in order, each stage in a folder of its own. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 export interface Context {
-  /** Where the Dockerfile and what it copies are. */
+  /** The folder with the Dockerfile and its context. */
   readonly root: string
-  /** Whether `.dockerignore` leaves out what has this name. */
+  /** Whether `.dockerignore` excludes a file of this name. */
   readonly isIgnored: (name: string) => boolean
-  /** What an `npm ci` with development packages would install. */
+  /** The packages that `npm ci` with development dependencies would install. */
   readonly packages?: string
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -28,11 +28,11 @@ export interface Stage {
   workdir: string
   readonly env: Record<string, string>
   user: string
-  /** The steps that say how the image runs. */
+  /** The steps that configure how the image runs. */
   readonly said: Step[]
 }
 
-/** Comments are dropped and continued lines joined. */
+/** Drops comments and joins continued lines. */
 function stepsOf(file: string): readonly Step[] {
   const text = readFileSync(file, 'utf8').replace(/^\s*#.*\n/gm, '')
   return text
@@ -45,7 +45,7 @@ function stepsOf(file: string): readonly Step[] {
     })
 }
 
-/** Everything of the context, without what is ignored. */
+/** Everything in the context except ignored files. */
 function copyAll({ root, isIgnored }: Context, to: string): void {
   for (const name of globSync('*', { cwd: root }).concat(globSync('.*', { cwd: root }))) {
     if (!isIgnored(name)) cpSync(join(root, name), join(to, name), { recursive: true })
@@ -54,7 +54,7 @@ function copyAll({ root, isIgnored }: Context, to: string): void {
 
 function copyFrom(source: string, word: string, to: string): void {
   const path = join(source, word)
-  assert.ok(existsSync(path), `${word} is not there to be copied`)
+  assert.ok(existsSync(path), `${word} does not exist`)
   mkdirSync(dirname(to), { recursive: true })
   cpSync(path, to, { recursive: statSync(path).isDirectory() })
 }
@@ -77,7 +77,7 @@ function copy(stage: Stage, rest: string, stages: ReadonlyMap<string, Stage>): v
   }
 }
 
-/** What the image runs, with the Node of the tests in the place of the image's. */
+/** The command of the image, with the Node of the tests in place of the image's. */
 export function commandOf(stage: Stage, rest: string) {
   const { NODE_OPTIONS: _, ...env } = stage.context.env ?? process.env
   const path = `${dirname(process.execPath)}:${env.PATH}`
@@ -96,7 +96,7 @@ export async function runIn(stage: Stage, rest: string): Promise<void> {
 }
 
 async function runStep(stage: Stage, rest: string): Promise<void> {
-  // It makes folders outside of the stage, for a user that only the image has.
+  // It creates folders outside of the stage, for a user that only the image has.
   if (rest.startsWith('install -d')) return
   const isWithPackages = rest.startsWith('npm ci') && !rest.includes('--omit=dev')
   if (isWithPackages)
@@ -104,7 +104,7 @@ async function runStep(stage: Stage, rest: string): Promise<void> {
   else await runIn(stage, rest)
 }
 
-/** Goes through the steps up to the last stage, and returns that. */
+/** Runs the steps up to the last stage, and returns it. */
 export async function buildImage(context: Context, folder: string): Promise<Stage> {
   const stages = new Map<string, Stage>()
   let stage: Stage | undefined
@@ -130,7 +130,7 @@ export async function buildImage(context: Context, folder: string): Promise<Stag
   return stage
 }
 
-/** The last step of a kind, as it says how the image runs. */
+/** The last step of a kind that configures how the image runs. */
 export function said(stage: Stage, word: string): string {
   return stage.said.findLast(step => step.word === word)?.rest ?? ''
 }

@@ -1,4 +1,4 @@
-/** The examples in `deploy/`: that they can be read, and that they say what the service understands. */
+/** The examples in `deploy/` are well-formed, and use settings that exist. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,13 +18,13 @@ const variables = new Set<string>(Object.values(settingsTable).map(({ variable }
   'REDIS_URL',
 )
 
-/** Every variable is one of a setting, and every value is one that the setting takes. */
+/** Every variable must belong to a setting, and every value must be valid for it. */
 function checkEnvironment(environment: Environment): void {
   const { NODE_ENV: _, DATABASE_URL, REDIS_URL: _redis, PORTICO_SECRET_KEY: sealing, ...rest } = environment
-  for (const name of Object.keys(rest)) assert.ok(variables.has(name), `${name} is no setting`)
+  for (const name of Object.keys(rest)) assert.ok(variables.has(name), `${name} is not a setting`)
   const filled = Object.entries(rest).map(([name, value]) => [name, value.replace(/\$\{\w+:-(.*)\}/, '$1')])
   readSettings({ environment: Object.fromEntries(filled) })
-  // Nodes on PostgreSQL do not start without it, and no example holds one.
+  // Nodes on PostgreSQL need it, and the examples contain none.
   if (DATABASE_URL?.startsWith('postgres:')) assert.match(sealing ?? '', /^\$\{PORTICO_SECRET_KEY:\?/)
   if (DATABASE_URL !== undefined) assert.match(DATABASE_URL, /^(postgres:\/\/|\/|%S\/)/)
 }
@@ -47,7 +47,7 @@ describe('compose.yaml', () => {
   }
   const nodes = Object.entries(services).filter(([name]) => /^portico\d$/.test(name))
 
-  it('has two nodes with settings that there are', () => {
+  it('has two nodes with valid settings', () => {
     assert.equal(nodes.length, 2)
     for (const [, { environment = {}, stop_grace_period }] of nodes) {
       checkEnvironment(environment)
@@ -56,7 +56,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('waits only for services and states that there are', () => {
+  it('waits only for existing services and conditions', () => {
     for (const { depends_on = {} } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
         const awaited = services[name]
@@ -68,7 +68,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('gives the load balancer its nodes, its file and every variable that it reads', () => {
+  it('gives the load balancer its nodes, its file and all its variables', () => {
     const { environment = {}, volumes: mounts = [] } = services.haproxy ?? {}
     const config = text('deploy/haproxy.cfg')
     const read = [...config.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)
@@ -80,18 +80,18 @@ describe('compose.yaml', () => {
     assert.ok(mounts.some(mount => mount.startsWith('./haproxy.cfg:')))
   })
 
-  it('lets nodes serve on for longer than the load balancer takes to notice', () => {
+  it('lets nodes serve for longer than the load balancer takes to notice', () => {
     const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(text('deploy/haproxy.cfg')) ?? []
     for (const [, { environment = {} }] of nodes) {
       assert.ok(seconds(environment.PORTICO_SHUTDOWN_DELAY) > Number(inter) * Number(fall))
     }
   })
 
-  it('names the volumes that it uses, and asks for the password', () => {
+  it('declares the volumes that it uses, and requires the password', () => {
     assert.deepEqual(Object.keys(volumes), ['postgres'])
-    const asked = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
+    const variableNames = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
     const given = [...text('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
-    assert.deepEqual([...new Set(asked)].sort(), given.sort())
+    assert.deepEqual([...new Set(variableNames)].sort(), given.sort())
   })
 })
 
@@ -112,7 +112,7 @@ describe('kubernetes.yaml', () => {
   const { spec, metadata } = manifest('Deployment').spec.template
   const [container] = spec.containers as (Container & Readonly<Record<string, Probe>>)[]
 
-  it('can be read', () => {
+  it('is valid YAML', () => {
     assert.deepEqual(
       documents.flatMap(({ errors }) => errors),
       [],
@@ -121,7 +121,7 @@ describe('kubernetes.yaml', () => {
     assert.deepEqual(kinds, ['Deployment', 'Service', 'PodDisruptionBudget', 'Ingress'])
   })
 
-  it('has settings that there are, and time for a stop', () => {
+  it('has valid settings, and time for a stop', () => {
     const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]))
     checkEnvironment(environment)
     const { PORTICO_SHUTDOWN_DELAY: delay, PORTICO_SHUTDOWN_GRACE: grace } = environment
@@ -130,7 +130,7 @@ describe('kubernetes.yaml', () => {
     for (const [, name = ''] of literals) assert.ok(variables.has(name), name)
   })
 
-  it('probes paths that there are, on the port that there is', () => {
+  it('probes existing paths on the right port', () => {
     for (const name of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
       const { path, port } = container?.[name]?.httpGet ?? {}
       assert.equal(path, name === 'readinessProbe' ? '/readyz' : '/healthz')
@@ -139,7 +139,7 @@ describe('kubernetes.yaml', () => {
     assert.equal(container?.ports?.[0]?.containerPort, settingsTable.port.default)
   })
 
-  it('selects the pods, and leads to the service', () => {
+  it('selects the pods, and routes to the service', () => {
     const { labels } = metadata
     assert.deepEqual(manifest('Deployment').spec.selector.matchLabels, labels)
     assert.deepEqual(manifest('Service').spec.selector, labels)
@@ -158,12 +158,12 @@ describe('kubernetes.yaml', () => {
 describe('portico.service', () => {
   const unit = text('deploy/portico.service')
 
-  it('has settings that there are', () => {
+  it('has valid settings', () => {
     const lines = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, words = '']) => words.split(' '))
     checkEnvironment(Object.fromEntries(lines.map(line => line.split('=', 2))))
   })
 
-  it('is right for systemd', () => {
+  it('is accepted by systemd', () => {
     const program = findProgram({
       names: ['systemd-analyze'],
       variable: 'SYSTEMD_ANALYZE',
@@ -172,7 +172,7 @@ describe('portico.service', () => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-unit-'))
     try {
       const file = join(folder, 'portico.service')
-      // The programs that it names are not on this machine.
+      // The programs that it names are not installed on this machine.
       writeFileSync(file, unit.replace('/usr/bin/node ', `${process.execPath} `))
       const said = execFileSync(program, ['verify', file], { encoding: 'utf8', stdio: 'pipe' })
       assert.equal(said, '')

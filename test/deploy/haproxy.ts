@@ -14,7 +14,7 @@ export const key = 'k'.repeat(32)
 export interface Balanced {
   readonly url: string
   readonly nodes: [Process, Process]
-  /** Stops a node as an operator does, and starts it again at its address. Returns the exit code. */
+  /** Stops a node as an operator does, and restarts it at its address. Returns the exit code. */
   restart(at: 0 | 1): Promise<number | null>
 }
 
@@ -23,10 +23,10 @@ async function until(condition: () => Promise<boolean>, hopeless: () => boolean)
     if (await condition()) return
     await wait(50)
   }
-  throw new Error('The balancer does not answer.')
+  throw new Error('The balancer does not respond.')
 }
 
-/** Runs `use` with two services behind the balancer; everything is ended and removed afterwards. */
+/** Runs `use` with two services behind the balancer; stops and removes everything afterwards. */
 export async function withBalancer(
   environment: Readonly<Record<string, string>>,
   use: (balanced: Balanced) => Promise<void>,
@@ -88,7 +88,7 @@ export interface From {
   readonly headers: Readonly<Record<string, unknown>>
 }
 
-/** A request of a client whose address is `localAddress`. */
+/** Sends a request from the client address `localAddress`. */
 export function getFrom(
   url: string,
   localAddress: string,

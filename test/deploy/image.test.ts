@@ -1,4 +1,4 @@
-/** The Dockerfile without Docker: its image is built, starts, and serves as an ordinary user. */
+/** The Dockerfile without Docker: its image is built, starts, and serves as an unprivileged user. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { settingsTable } from '../../src/config.ts'
 import { newFolder, ordinaryUser } from '../databases/programs.ts'
+import { listening } from '../processes/listening.ts'
 import { buildImage, commandOf, healthCheckOf, runIn, said } from './dockerfile.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -15,12 +16,12 @@ const root = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'portico-image-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What may be copied from the context: what `.dockerignore` leaves. */
+/** The context that may be copied, without the files in `.dockerignore`. */
 const copied = readFileSync(join(root, '.dockerignore'), 'utf8')
   .split('\n')
   .flatMap(line => (line.startsWith('!') ? [line.slice(1)] : []))
 
-/** Nobody may write to what the image holds: not by rights, as with `read_only: true` not by the file system. */
+/** Makes the image read-only: its permissions, as with `read_only: true` its file system. */
 function setReadOnly(path: string, isReadOnly: boolean): void {
   execFileSync('chmod', ['-R', isReadOnly ? 'a+rX,a-w' : 'u+w', path])
 }
@@ -29,7 +30,7 @@ describe('the image', async () => {
   const isIgnored = (name: string) => !copied.includes(name)
   const stage = await buildImage({ root, isIgnored, packages: join(root, 'node_modules') }, folder)
 
-  it('is built from what is there, starts, and its health check tells whether it serves', async () => {
+  it('is built from the repository, starts, and its health check reports whether it serves', async () => {
     assert.equal(stage.user, 'node')
     const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
     for (const name of Object.keys(stage.env)) assert.ok(name === 'NODE_ENV' || variables.has(name), name)
@@ -41,7 +42,7 @@ describe('the image', async () => {
     const { program, args, options } = commandOf(stage, said(stage, 'CMD'))
     const child = spawn(program, args, options)
     try {
-      stage.env.PORT = String(await listening(child))
+      stage.env.PORT = new URL((await listening(child)).url).port
       const healthCheck = healthCheckOf(stage)
       await runIn(stage, healthCheck)
       const ended = once(child, 'exit')
@@ -53,7 +54,7 @@ describe('the image', async () => {
     }
   })
 
-  it('serves as an ordinary user, on a root that cannot be written', async () => {
+  it('serves as an unprivileged user on a read-only root', async () => {
     const owner = ordinaryUser()
     const data = newFolder('volume', owner)
     const node = join(stage.root, 'node')
@@ -68,7 +69,7 @@ describe('the image', async () => {
       const env = { PATH: process.env.PATH, ...stage.env, HOME: nowhere, TMPDIR: nowhere }
       const child = spawn(node, args, { ...options, ...owner, env })
       try {
-        const port = await listening(child)
+        const { port } = new URL((await listening(child)).url)
         const answer = await fetch(`http://127.0.0.1:${port}/api/v1/posts`)
         assert.equal(answer.status, 200)
         const page = await fetch(`http://127.0.0.1:${port}/account/sign-in`)
@@ -85,17 +86,3 @@ describe('the image', async () => {
     }
   })
 })
-
-function listening(child: ReturnType<typeof spawn>): Promise<number> {
-  return new Promise((found, failed) => {
-    let text = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', chunk => {
-        text += chunk
-        const [, port] = /listening on http:\/\/[^"]*:(\d+)/.exec(text) ?? []
-        if (port !== undefined) found(Number(port))
-      })
-    }
-    child.on('exit', code => failed(new Error(`It ended with ${code}:\n${text}`)))
-  })
-}

@@ -1,4 +1,4 @@
-/** The example for Kubernetes against the types of its API: every field is one that there is, of its type. */
+/** The Kubernetes example against the types of its API: every field exists and has the right type. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ function manifests(yaml: string): readonly Manifest[] {
   return parseAllDocuments(yaml, { merge: true }).map(document => document.toJS())
 }
 
-/** A literal may have no field that its type has not. */
+/** An object literal may have no fields that its type lacks. */
 function program(all: readonly Manifest[]): string {
   const lines = all.map(({ kind, ...rest }, at) => {
     const type = `import('kubernetes-types/${modules[kind]}').${kind}`
@@ -34,9 +34,9 @@ function program(all: readonly Manifest[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** What the compiler says of them; empty where all is right. */
+/** The errors of the compiler; empty if everything is valid. */
 function faultsOf(all: readonly Manifest[]): string {
-  // Below the project, whose packages it imports.
+  // Inside the project, whose packages it imports.
   const folder = mkdtempSync(join(root, 'node_modules', '.portico-kubernetes-'))
   try {
     const file = join(folder, 'manifests.ts')
@@ -56,11 +56,11 @@ function faultsOf(all: readonly Manifest[]): string {
 }
 
 describe('kubernetes.yaml', () => {
-  it('is what the API takes', () => {
+  it('matches the types of the API', () => {
     assert.equal(faultsOf(manifests(text)), '')
   })
 
-  it('would be refused with a field that is misspelt, or of another type', () => {
+  it('is rejected with a misspelt field or one of another type', () => {
     const faults = faultsOf([
       ...manifests(text.replace('readinessProbe:', 'readinesProbe:')),
       ...manifests(text.replace('replicas: 2', 'replicas: "2"')),
@@ -69,7 +69,7 @@ describe('kubernetes.yaml', () => {
     assert.match(faults, /'string' is not assignable to type 'number'/)
   })
 
-  it('names versions of the API that there are', () => {
+  it('names existing API versions', () => {
     for (const { apiVersion, kind } of manifests(text)) {
       const group = apiVersion.replace('.k8s.io', '')
       assert.equal(group === 'v1' ? 'core/v1' : group, modules[kind])

@@ -40,17 +40,17 @@ const lines: readonly (readonly [fields: object, shown: RegExp])[] = [
   ],
 ]
 
-test('each line of the log is one that people read, and texts from outside stay within it', () => {
+test('log entries are shown as readable lines, and external texts cannot leave their line', () => {
   for (const [fields, shown] of lines) {
     const line = shownLine(JSON.stringify({ level: 30, time, ...fields }))
     assert.match(line, shown)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may reach a terminal
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
     assert.doesNotMatch(line.replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
   }
   for (const own of ['printed by the model', '{"a":1}', '{ broken', '']) assert.equal(shownLine(own), own)
 })
 
-test('colours come from the style alone', () => {
+test('the style alone determines colours', () => {
   const marked = shownLine(
     JSON.stringify({ time, msg: 'request', method: 'GET', path: '/', status: 500, ms: 1 }),
     (format, text) => `<${format}>${text}</>`,

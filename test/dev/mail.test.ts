@@ -1,4 +1,4 @@
-/** Who may read the mails of `portico dev`, and how many are kept. */
+/** Who can read the mails of `portico dev`, and how many are kept. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type LocalRequest, refusalOf } from '../../src/dev/mail/local-request.ts'
@@ -16,20 +16,25 @@ const shown: readonly (readonly [what: string, headers: Headers, peer?: string, 
   ['IPv6', { host: '[::1]:3000' }, '::1', '::1'],
   ['mapped IPv4', { host: '127.0.0.1:3000' }, '::ffff:127.0.0.1', '::ffff:127.0.0.1'],
   ['a name below localhost', { host: 'app.localhost' }],
-  ['the base URL’s name', { host: 'product.test:3000' }],
-  ['an address of this machine, from there', { host: '192.168.1.5:3000' }, '192.168.1.5', '192.168.1.5'],
-  ['an address typed by hand', { host, 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document' }],
-  ['a frame of its own', { host, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'iframe' }],
+  ['the host of the base URL', { host: 'product.test:3000' }],
+  [
+    'an address of this machine, from this machine',
+    { host: '192.168.1.5:3000' },
+    '192.168.1.5',
+    '192.168.1.5',
+  ],
+  ['an address typed by the user', { host, 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document' }],
+  ['a frame of the same origin', { host, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'iframe' }],
   ['a link elsewhere', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }],
   ['its own origin', { host, origin: 'http://localhost:3000' }],
 ]
 const refused: typeof shown = [
   ['another machine', { host: '192.168.1.5:3000' }, '192.168.1.9', '192.168.1.5'],
-  ['another machine that says localhost', { host }, '192.168.1.9', '192.168.1.5'],
-  ['a connection that is gone', { host }, '', ''],
+  ['another machine that sends localhost', { host }, '192.168.1.9', '192.168.1.5'],
+  ['a closed connection', { host }, '', ''],
   ['another machine through a proxy', { host, 'x-forwarded-for': '192.168.1.9' }],
   ['a tunnel', { host, 'x-forwarded-host': 'abc.tunnel.example' }],
-  ['a name that was rebound', { host: 'evil.example:3000' }],
+  ['a rebound DNS name', { host: 'evil.example:3000' }],
   ['a name that begins like ours', { host: 'localhost.evil.example' }],
   ['a name that ends like ours', { host: 'evillocalhost' }],
   ['an address that begins like ours', { host: '127.0.0.1.evil.example' }],
@@ -37,7 +42,7 @@ const refused: typeof shown = [
   ['no host', {}],
   ['a host with a user', { host: 'localhost@evil.example' }],
   ['a host with a path', { host: 'localhost/evil' }],
-  ['a script of another port', { host, origin: 'http://localhost:5173' }],
+  ['a script on another port', { host, origin: 'http://localhost:5173' }],
   ['a sandboxed script', { host, origin: 'null' }],
   ['a script without Origin', { host, 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'script' }],
   ['a foreign frame', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'iframe' }],
@@ -53,7 +58,7 @@ describe('the mails of portico dev', () => {
       assert.match(refusalOf({ headers, peer, local }, alone) ?? '', /^Mails are (not )?shown/))
 })
 
-it('shared mails are shown to other machines and through proxies, and still to no rebound name or other origin', () => {
+it('shared mails are shown to other machines and through proxies, but not to rebound names or other origins', () => {
   const from = (headers: Headers) => refusalOf({ headers, peer: '172.17.0.1', local: '172.17.0.2' }, shared)
   for (const headers of [{ host }, { host: '192.168.1.5:3000' }, { host, 'x-forwarded-for': '192.0.2.1' }])
     assert.equal(from(headers), undefined, JSON.stringify(headers))
@@ -61,7 +66,7 @@ it('shared mails are shown to other machines and through proxies, and still to n
     assert.match(from(headers) ?? '', /^Mails are not shown/, JSON.stringify(headers))
 })
 
-it('portico start has no such pages', () =>
+it('portico start does not serve the pages', () =>
   withService({}, async ({ call }) => {
     for (const path of ['/dev/mail', '/dev/mail/1', '/dev/mail/templates'])
       assert.equal((await call(path)).status, 404)
@@ -69,7 +74,7 @@ it('portico start has no such pages', () =>
 
 const mail = (subject: string, text = ''): NewMail => ({ to: 'a@b.c', subject, text, at: 0, isSent: false })
 
-it('the newest 200 are kept, however often one is told, and less of long ones', () => {
+it('the newest 200 mails are kept, each once, and fewer if they are long', () => {
   const box = new Mailbox()
   for (let count = 1; count <= 250; count++) box.add(mail(`no. ${count}`))
   const copy = new Mailbox()

@@ -1,4 +1,4 @@
-/** `portico dev` in a process and a folder of its own, and edits of what it serves. */
+/** `portico dev` in a process and a folder of its own, and edits of its files. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { type Answer, type CallOptions, call } from '../serve/service.ts'
 
 const index = resolve(import.meta.dirname, '../../src/index.ts')
 
-/** How long a test waits for something to be said: on a busy machine, not how long it may take. */
+/** The time that a test waits for output: for a busy machine, not an expectation. */
 const mostMs = 30_000
 
 const model = `import { anyone, collection, model, string, text, users } from '${index}'
@@ -31,17 +31,17 @@ export interface Development {
   readonly folder: string
   readonly url: string
   readonly process: ChildProcess
-  /** All that it has printed. */
+  /** All its output. */
   said(): string
-  /** Resolves with the match once something that fits was said after the last match. */
+  /** Resolves with the next match in the output after the previous one. */
   says(pattern: RegExp): Promise<RegExpExecArray>
-  /** Of the file in the folder. */
+  /** The content of the file in the folder. */
   read(name: string): string
   write(name: string, text: string): void
-  /** Replaces a part of the model file, which must be there. */
+  /** Replaces a part of the model file, which must exist. */
   edit(part: string, by: string): void
   call(path: string, options?: CallOptions): Promise<Answer>
-  /** Ends it by a signal. Returns the exit code. */
+  /** Stops it by a signal. Returns the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
@@ -49,11 +49,11 @@ export interface DevelopmentOptions {
   readonly words?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly model?: string
-  /** Runs the words in its own way, e.g. with a terminal. */
+  /** Runs the command in another way, e.g. in a terminal. */
   readonly run?: (command: string, words: readonly string[], options: object) => ChildProcess
 }
 
-/** Collects what a process says; `says` waits for parts of it, each after the one before. */
+/** Collects the output of a process; `says` waits for parts of it in order. */
 function listen(child: ChildProcess): Pick<Development, 'said' | 'says'> {
   let text = ''
   let seen = 0
@@ -120,7 +120,7 @@ export function startIn(folder: string, options: DevelopmentOptions = {}): Devel
   }
 }
 
-/** Runs `use` with `portico dev` in a new folder, from before its first words to its end. */
+/** Runs `use` with `portico dev` in a new folder, from its first output to its exit. */
 export async function developing(
   options: DevelopmentOptions,
   use: (dev: Development) => Promise<void>,

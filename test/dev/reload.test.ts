@@ -22,7 +22,7 @@ async function fieldsOf(dev: Development): Promise<readonly string[]> {
   return Object.keys(first)
 }
 
-/** The processes that it has started and that have not ended. */
+/** The running processes that it has started. */
 function childrenOf(pid: number): readonly string[] {
   return readdirSync('/proc').filter(name => {
     if (!/^\d+$/.test(name)) return false
@@ -34,7 +34,7 @@ function childrenOf(pid: number): readonly string[] {
   })
 }
 
-test('edits are served, however they are written, and faults are shown while the last good model serves on', () =>
+test('edits are served however they are saved, and faults are shown while the last valid model serves', () =>
   developing({}, async dev => {
     await dev.says(/serves model\.ts/)
     const [, header = '', value = '', url = ''] = await dev.says(/curl -H "(.*?): (.*?)" (\S+)/)
@@ -62,7 +62,7 @@ test('edits are served, however they are written, and faults are shown while the
     const long = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'xyz' } })
     assert.equal(long.status, 400)
 
-    // As editors do that keep the old file until the new one is whole.
+    // Like editors that write a new file and rename it.
     writeFileSync(join(dev.folder, '.limits.ts.swp'), 'export const longest = 3\n')
     renameSync(join(dev.folder, '.limits.ts.swp'), join(dev.folder, 'limits.ts'))
     await dev.says(/Reloaded in \d+ ms: limits\.ts/)
@@ -85,7 +85,7 @@ test('edits are served, however they are written, and faults are shown while the
     dev.write('parts/limits.ts', dev.read('parts/limits.ts'))
     dev.write('.env', 'PORTICO_BODY_LIMIT=30\n')
     await dev.says(/Reloaded in \d+ ms: \.env/)
-    assert.equal(reloads(), (before ?? 0) + 1, 'what was written without a change is no reason')
+    assert.equal(reloads(), (before ?? 0) + 1, 'saving without a change causes no reload')
     const body = { title: 'a body of more than thirty bytes' }
     assert.equal((await dev.call('/api/v1/notes', { method: 'POST', body })).status, 413)
 
@@ -95,7 +95,7 @@ test('edits are served, however they are written, and faults are shown while the
     assert.deepEqual(childrenOf(pid), [])
   }))
 
-test('requests, events and mails are lines that people read, and nobody writes lines of his own', () =>
+test('requests, events and mails are readable lines, and clients cannot forge lines', () =>
   developing({ environment: { PORTICO_SIGN_UP: 'confirmed' } }, async dev => {
     await dev.says(/Try it/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
@@ -108,7 +108,7 @@ test('requests, events and mails are lines that people read, and nobody writes l
     const raw = connect(Number(port), hostname)
     raw.end('GET /x\u009b2J\u202e HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     await once(raw.resume(), 'close')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may reach a terminal
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
     assert.doesNotMatch(dev.said().replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
     const form = new URLSearchParams({
       name: 'Ada',
@@ -143,16 +143,16 @@ test('requests, events and mails are lines that people read, and nobody writes l
     dev.edit('anyone, create', 'anyone,   create')
     await dev.says(/Reloaded/)
     const later = await dev.call('/dev/mail')
-    assert.match(later.text, /href="\/dev\/mail\/1">.*Finish signing up/, 'the next version shows it too')
-    const asked = async (headers: Readonly<Record<string, string>>) =>
+    assert.match(later.text, /href="\/dev\/mail\/1">.*Finish signing up/, 'the next version shows it, too')
+    const statusOf = async (headers: Readonly<Record<string, string>>) =>
       (await dev.call('/dev/mail/1/text', { headers })).status
-    assert.equal(await asked({}), 200)
+    assert.equal(await statusOf({}), 200)
     for (const headers of [
       { Origin: 'http://localhost:5173' },
       { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'empty' },
       { 'X-Forwarded-For': '192.0.2.1' },
     ])
-      assert.equal(await asked(headers), 403, JSON.stringify(headers))
+      assert.equal(await statusOf(headers), 403, JSON.stringify(headers))
     const rebound = connect(Number(port), hostname)
     rebound.end('GET /dev/mail/1/text HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')
     assert.match(String(await text(rebound)), /^HTTP\/1\.1 403 /)
@@ -164,7 +164,7 @@ interface Load {
   stop(): Promise<void>
 }
 
-/** Clients that keep their connections, and send one request after the other. */
+/** Clients that keep their connections and send requests in sequence. */
 function load(url: string, clients: number): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const failures: string[] = []
@@ -200,33 +200,33 @@ function load(url: string, clients: number): Load {
 }
 
 interface Follower {
-  /** The items of the events, in the order in which they came. */
+  /** The items of the events, in order. */
   readonly items: readonly number[]
   connections(): number
   stop(): Promise<void>
 }
 
-/** What one connection tells, until it ends. */
+/** The events of one connection, until it ends. */
 type Listen = (
   last: string | undefined,
-  told: (event: string, item: number) => void,
+  onEvent: (event: string, item: number) => void,
   signal: AbortSignal,
 ) => Promise<void>
 
-/** Reads events, and resumes where a connection has ended, as browsers do. */
+/** Reads events, and resumes after a connection has ended, as browsers do. */
 function follow(listen: Listen): Follower {
   const items: number[] = []
   const controller = new AbortController()
   const { signal } = controller
   let last: string | undefined
   let connections = 0
-  const told = (event: string, item: number) => {
+  const onEvent = (event: string, item: number) => {
     last = event
     items.push(item)
   }
   const all = (async () => {
     while (!signal.aborted) {
-      await listen(last, told, signal).catch(() => {})
+      await listen(last, onEvent, signal).catch(() => {})
       connections++
     }
   })()
@@ -242,9 +242,9 @@ function follow(listen: Listen): Follower {
 
 type Ask = (last: string | undefined) => readonly [path: string, init: RequestInit]
 
-/** Over server-sent events. `item`: finds its id in the text of an event. */
+/** Over server-sent events. `item`: finds the item's id in the text of an event. */
 function streamed(url: string, ask: Ask, item: RegExp): Listen {
-  return async (last, told, signal) => {
+  return async (last, onEvent, signal) => {
     const [path, init] = ask(last)
     const headers = { ...init.headers, Accept: 'text/event-stream' }
     const response = await fetch(url + path, { ...init, headers, signal })
@@ -255,7 +255,7 @@ function streamed(url: string, ask: Ask, item: RegExp): Listen {
       for (const block of blocks) {
         const [, event] = /^id: (\d+)$/m.exec(block) ?? []
         const [, found] = item.exec(block) ?? []
-        if (event !== undefined && found !== undefined) told(event, Number(found))
+        if (event !== undefined && found !== undefined) onEvent(event, Number(found))
       }
     }
   }
@@ -266,9 +266,9 @@ const subscription = (last: string | undefined) => ({
   variables: { after: last },
 })
 
-/** Over a WebSocket. `codes` gets what closes it. */
+/** Over a WebSocket. `codes` receives the codes that close it. */
 function overWebSocket(url: string, codes: number[]): Listen {
-  return async (last, told, signal) => {
+  return async (last, onEvent, signal) => {
     const client = createClient({
       url: `${url.replace('http', 'ws')}/graphql`,
       webSocketImpl: WebSocket,
@@ -278,7 +278,7 @@ function overWebSocket(url: string, codes: number[]): Listen {
     const results = client.iterate<{ newNote: { id: string } }, { eventId?: string }>(subscription(last))
     signal.addEventListener('abort', () => void results.return?.())
     for await (const { data, extensions } of results)
-      if (data) told(String(extensions?.['eventId']), Number(data.newNote.id))
+      if (data) onEvent(String(extensions?.['eventId']), Number(data.newNote.id))
   }
 }
 
@@ -295,7 +295,7 @@ const eventStream: Ask = last => [
   { headers: last === undefined ? {} : { 'Last-Event-ID': last } },
 ]
 
-/** Over a connection of its own: none that was idle for long. */
+/** Uses a new connection, because an idle one may have been closed. */
 async function newestNote(dev: Development): Promise<number> {
   const sent = request(`${dev.url}/api/v1/notes?per_page=1&sort=-id`, { agent: false }).end()
   const [response] = await once(sent, 'response')
@@ -303,8 +303,8 @@ async function newestNote(dev: Development): Promise<number> {
   return data[0]?.id ?? 0
 }
 
-/** Under load, three versions take over. */
-async function takeOver(dev: Development): Promise<void> {
+/** Reloads three times under load. */
+async function reloadUnderLoad(dev: Development): Promise<void> {
   await dev.says(/Try it/)
   const codes: number[] = []
   const followers = [
@@ -324,10 +324,10 @@ async function takeOver(dev: Development): Promise<void> {
       while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
       dev.write('limits.ts', `export const longest = ${50 + round}\n`)
       await dev.says(/Reloaded/)
-      // Each version ends its streams.
+      // Each reload ends its streams.
       await until(() => followers.every(one => one.connections() > round), 10_000)
     }
-    // The one that serves, and the one that waits for the next version.
+    // The serving process, and the one that waits for the next version.
     await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
     await clients.stop()
     assert.deepEqual(clients.failures, [], dev.said())
@@ -340,7 +340,7 @@ async function takeOver(dev: Development): Promise<void> {
       assert.deepEqual(
         seen().sort((a, b) => a - b),
         written,
-        'each once',
+        'each event once',
       )
     }
     assert.deepEqual([...new Set(codes)], [1001])
@@ -351,10 +351,10 @@ async function takeOver(dev: Development): Promise<void> {
 
 const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' }
 
-test('no request is lost while versions take over, and event streams, subscriptions and WebSockets go on where they were', () =>
-  developing({ environment: busy }, takeOver))
+test('no request is lost during reloads, and event streams, subscriptions and WebSockets resume', () =>
+  developing({ environment: busy }, reloadUnderLoad))
 
-test('nor on PostgreSQL', () =>
+test('no request is lost during reloads on PostgreSQL', () =>
   withPostgres(url =>
     developing(
       {
@@ -364,11 +364,11 @@ test('nor on PostgreSQL', () =>
           PORTICO_SECRET_KEY: 'a-key-of-this-test-alone-0123456789',
         },
       },
-      takeOver,
+      reloadUnderLoad,
     ),
   ))
 
-test('a migration that loses data takes a yes, or the command', () =>
+test('a migration that loses data requires a confirmation or the command', () =>
   developing({}, async dev => {
     await dev.says(/Try it/)
     dev.edit('title: string({ max: longest }),', added('body'))
@@ -404,7 +404,7 @@ export default model({
 })
 `
 
-test('a process that dies is started again, with the last good model where the files have a fault, and a taken port is told with who has it', () =>
+test('a crashed process is restarted, with the last valid model if the files have a fault, and a port in use is reported with its owner', () =>
   developing({ words: ['--yes'] }, async dev => {
     await dev.says(/Try it/)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))

@@ -8,13 +8,13 @@ import { developing } from './process.ts'
 
 const quoted = (word: string) => `'${word}'`
 
-/** Under `script`, which gives it a terminal: what is written to its standard input is typed. */
+/** Runs under `script`, which provides a terminal: its standard input is typed. */
 function withTerminal(command: string, words: readonly string[], options: object) {
   const line = ['exec', ...[command, ...words].map(quoted)].join(' ')
   return spawn('script', ['-qfec', line, '/dev/null'], { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-test('at a terminal a migration that loses data is asked for, and Ctrl-C ends it all', () =>
+test('in a terminal a migration that loses data asks for confirmation, and Ctrl-C ends all processes', () =>
   developing(
     {
       run: withTerminal,
@@ -41,7 +41,7 @@ test('at a terminal a migration that loses data is asked for, and Ctrl-C ends it
       const kept = await dev.call('/api/v1/notes')
       assert.match(kept.text, /"body":"kept"/)
 
-      // A change takes the question back, and asks anew.
+      // A change withdraws the question and asks another one.
       dev.edit('title: string({ max: longest }),', 'title: string({ max: 7 }),')
       await dev.says(/Apply it\? \[y\/N\]/)
       dev.edit('title: string({ max: 7 }),', 'title: string({ max: 8 }),')
@@ -51,7 +51,7 @@ test('at a terminal a migration that loses data is asked for, and Ctrl-C ends it
       const dropped = await dev.call('/api/v1/notes')
       assert.doesNotMatch(dropped.text, /body/)
 
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: NO_COLOR says that none of them is wanted
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: NO_COLOR disables escape sequences
       assert.doesNotMatch(dev.said(), /\u001b\[[1-9]\d*m/)
       assert.ok(existsSync(join(dev.folder, 'data', 'portico.db')))
       const ended = once(dev.process, 'close')

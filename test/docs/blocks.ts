@@ -1,4 +1,4 @@
-/** The fenced blocks of a Markdown page. */
+/** The fenced code blocks of a Markdown page. */
 export interface Block {
   readonly language: string
   readonly text: string
@@ -11,7 +11,7 @@ export function blocksOf(page: string): readonly Block[] {
   }))
 }
 
-/** What a link into the page can name: its headings as GitHub names them, and ids. */
+/** The valid anchors of a page: its headings as GitHub names them, and ids. */
 export function anchorsOf(page: string): ReadonlySet<string> {
   const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
     text
@@ -22,7 +22,7 @@ export function anchorsOf(page: string): ReadonlySet<string> {
   return new Set([...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)])
 }
 
-/** Each command with the JSON that the page says it answers, if it says so. */
+/** Each command with the JSON response that the page shows, if any. */
 export function examplesOf(page: string): readonly { command: string; answer: string | undefined }[] {
   const blocks = blocksOf(page)
   return blocks.flatMap((block, at) => {
@@ -32,7 +32,7 @@ export function examplesOf(page: string): readonly { command: string; answer: st
   })
 }
 
-/** The stated answer with every `…` replaced by what really came in its place. */
+/** The documented response, with every `…` replaced by the actual text in its place. */
 export function filledIn(stated: unknown, real: unknown): unknown {
   if (stated === '…') return typeof real === 'string' ? real : stated
   if (Array.isArray(stated))

@@ -1,4 +1,4 @@
-/** The pieces by which the tutorial changes a file. Their first line says where each goes. */
+/** The snippets by which the tutorial changes a file. Their first line names their place. */
 
 interface Place {
   readonly start: number
@@ -8,7 +8,7 @@ interface Place {
 
 const indentOf = (line: string) => /^ */.exec(line)?.[0] ?? ''
 
-/** The lines of the object at a path such as `tasks.fields`, from the one that opens it to the one that closes it. */
+/** The lines of the object at a path such as `tasks.fields`, from the opening line to the closing one. */
 function placeOf(lines: readonly string[], path: string): Place {
   let place: Place = { start: -1, end: lines.length, indent: '' }
   for (const name of path.split('.')) {
@@ -28,7 +28,7 @@ function lineOf(lines: readonly string[], isIt: (line: string) => boolean, what:
   return at
 }
 
-/** The file with a piece in its place: `at the top`, `above the model`, `in tasks.fields`, `after actions` … */
+/** The file with a snippet inserted `at the top`, `above the model`, `in tasks.fields`, `after actions` … */
 export function edited(file: string, where: string, piece: string): string {
   const lines = file.split('\n')
   const added = (indent: string) =>

@@ -1,4 +1,4 @@
-/** What the pages tell users to type is typed, and answers what they say. */
+/** The commands in the documentation are run, and their output is compared with the pages. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ before(() => {
 })
 after(() => rmSync(project, { recursive: true, force: true }))
 
-/** A command that goes on until it is stopped: it has done its part once it listens. */
+/** A command that runs until it is stopped: the test waits until it listens. */
 async function listens(command: string): Promise<void> {
   const env = {
     ...projectEnvironment(project),
@@ -41,7 +41,7 @@ async function listens(command: string): Promise<void> {
   }
   const child = spawn('bash', ['-c', `exec env ${command}`], { cwd: project, env })
   let said = ''
-  const told = new Promise<string>(resolve => {
+  const listeningUrl = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
       said += chunk
       const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
@@ -52,7 +52,7 @@ async function listens(command: string): Promise<void> {
     child.once('close', () => resolve(''))
   })
   try {
-    const url = await told
+    const url = await listeningUrl
     assert.notEqual(url, '', said)
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
   } finally {
@@ -62,7 +62,7 @@ async function listens(command: string): Promise<void> {
   assert.equal(child.exitCode, 0, said)
 }
 
-/** What stands in the pages for databases of the reader's own. */
+/** Placeholders in the pages for the reader's databases. */
 const file = './data/portico.db'
 const server = 'postgres://user:password@host:5432/portico'
 
@@ -105,8 +105,8 @@ async function answers(page: string, postgres: string): Promise<void> {
   }
 }
 
-describe('the blocks of the pages', () => {
-  it('say what they are, so that each is run, compiled or compared', () => {
+describe('the code blocks of the pages', () => {
+  it('have a language, so that each is run, compiled or compared', () => {
     const known = ['sh', 'json', 'ts', 'tsx', 'text', 'graphql', 'yaml']
     for (const page of pages) {
       const fences = read(page).match(/^```.*$/gm) ?? []
@@ -116,7 +116,7 @@ describe('the blocks of the pages', () => {
     }
   })
 
-  it('compile, where they are TypeScript', async () => {
+  it('compile if they are TypeScript', async () => {
     const files = alone.flatMap(page =>
       blocksOf(read(page))
         .filter(({ language }) => language === 'ts')
@@ -125,13 +125,13 @@ describe('the blocks of the pages', () => {
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
     for (const page of recipes) writeRecipe(project, page)
-    // docs/generate-client.md imports it, and its command writes it.
+    // docs/generate-client.md imports it, and its command generates it.
     writeFileSync(join(project, 'api.ts'), clientTypesOfModel(checkModel(blog), 'model.ts'))
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
   })
 
-  it('configure, where they are a config file', async () => {
+  it('are valid if they are config files', async () => {
     const config = blocksOf(read('docs/running.md')).find(({ text }) => text.includes('GivenSettings'))
     assert.ok(config)
     const file = join(project, 'portico.config.ts')
@@ -148,24 +148,24 @@ describe('the blocks of the pages', () => {
   })
 })
 
-describe('the commands in the pages', () => {
+describe('the commands', () => {
   // Those of the README create a project: `first-page.test.ts` runs them.
   for (const page of alone.filter(name => name !== 'README.md' && examplesOf(read(name)).length > 0)) {
-    it(`${page} answers what it says`, () => answersOn(page))
+    it(`in ${page} print what the page shows`, () => answersOn(page))
   }
-  it('are there', () => {
+  it('exist', () => {
     assert.ok(pages.flatMap(page => examplesOf(read(page))).length >= 10)
   })
 })
 
-describe('the models in the pages', () => {
+describe('the models', () => {
   const models = alone.flatMap(page =>
     blocksOf(read(page))
       .filter(({ language, text }) => language === 'ts' && text.includes('export default model('))
       .map(({ text }) => ({ page, text })),
   )
   for (const [n, { page, text }] of models.entries()) {
-    it(`${page} shows one that checks`, async () => {
+    it(`of ${page} are valid`, async () => {
       const file = join(import.meta.dirname, `model-${process.pid}-${n}.tmp.ts`)
       writeFileSync(file, text)
       try {
@@ -178,15 +178,15 @@ describe('the models in the pages', () => {
   }
 })
 
-/** Of the project and its examples. What `create` writes names the files of an installed package. */
+/** Files of the project and its examples. Files created by `create` link to an installed package. */
 const furtherPages = [
   ...['ARCHITECTURE.md', 'CHANGELOG.md', 'create/README.md', 'examples/react/README.md'],
   ...readdirSync(join(root, 'decisions')).map(name => `decisions/${name}`),
 ]
 
-describe('the links between the pages', () => {
+describe('the links', () => {
   for (const page of [...pages, ...furtherPages]) {
-    it(`${page} links to what is there`, () => {
+    it(`from ${page} lead to existing pages and headings`, () => {
       const base = pathToFileURL(join(root, page))
       for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
         const there = new URL(target, base)
@@ -197,7 +197,7 @@ describe('the links between the pages', () => {
   }
 })
 
-test('the addresses of pages and documents that the pages name are served', async () => {
+test('every URL of pages and documents in the documentation is served', async () => {
   const service = await serve(blog, {
     port: 0,
     host: '127.0.0.1',
@@ -205,7 +205,7 @@ test('the addresses of pages and documents that the pages name are served', asyn
     logLevel: 'silent',
   })
   try {
-    // `portico dev` alone serves /dev. What has a parameter stands for many addresses.
+    // Only `portico dev` serves /dev. A URL with a parameter stands for many.
     const named = pages.flatMap(page =>
       [...read(page).matchAll(/`(\/(?!dev\/|metrics)[a-z._][\w./-]*)`/g)].map(([, path = '']) => path),
     )
@@ -223,7 +223,7 @@ test('the addresses of pages and documents that the pages name are served', asyn
   }
 })
 
-test('the index of the documentation leads to every page', () => {
+test('the index of the documentation links to every page', () => {
   const named = new Set(
     [...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
   )
@@ -234,13 +234,13 @@ test('the index of the documentation leads to every page', () => {
   )
 })
 
-test('headings and ids are what a link into a page can name', () => {
+test('headings and ids are the anchors of a page', () => {
   const page = '# One\n\n## The key: `a_b` & co.\n\n| <a id="NOT_FOUND"></a> |\n'
   assert.deepEqual([...anchorsOf(page)], ['one', 'the-key-a_b--co', 'NOT_FOUND'])
 })
 
-describe('an answer with gaps', () => {
-  it('is filled in only where a text really came', () => {
+describe('a documented response with gaps', () => {
+  it('is completed only where a text was received', () => {
     assert.deepEqual(filledIn({ a: '…', b: 1 }, { a: 'x', b: 2 }), { a: 'x', b: 1 })
     assert.deepEqual(filledIn({ a: '…' }, { a: 1 }), { a: '…' })
     assert.deepEqual(filledIn(['…'], []), ['…'])

@@ -1,4 +1,4 @@
-/** The README's first page, step by step: a project is created in this clone, served by `npm run dev`, and called. */
+/** The README step by step: a project is created in this clone, served by `npm run dev`, and called. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,9 +11,9 @@ import { examplesOf, filledIn } from './blocks.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portico-first-page-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test('the README’s first page works from its first command to its last', async () => {
+test('the commands of the README work in order', async () => {
   const env = { ...cleanEnvironment(), npm_config_prefer_offline: 'true' }
-  // Beside the clone stands what is none of the test's business.
+  // Next to the clone is a folder that the test does not use.
   const project = join(folder, 'my-app')
   let service: Running | undefined
   let answers = 0
@@ -42,5 +42,5 @@ test('the README’s first page works from its first command to its last', async
     await service?.stop()
   }
   assert.equal(answers, 3)
-  assert.ok(existsSync(join(project, 'data')), 'its data is in the project')
+  assert.ok(existsSync(join(project, 'data')), 'the data is in the project')
 })

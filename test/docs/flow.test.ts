@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressIn, keep } from './flow.ts'
 
-test('values of an answer are kept under the names that the pages give them', () => {
+test('values of a response are kept under the names that the pages use', () => {
   const values: Record<string, string> = { KEY: 'k' }
   keep({ client_id: 'a', access_token: 'b', expires_in: 3600, other: 'x' }, values)
   keep({ access_token: 'c' }, values)
@@ -10,7 +10,7 @@ test('values of an answer are kept under the names that the pages give them', ()
   assert.deepEqual(values, { KEY: 'k', CLIENT_ID: 'a', ACCESS_TOKEN: 'c' })
 })
 
-test('the address of a page is filled in; a page without one is a fault', () => {
+test('the authorization URL of a page is completed; a page without one is an error', () => {
   const page = 'Send it to\n\nhttp://localhost:3000/oauth/authorize?client_id=$CLIENT_ID&state=xyz\n'
   const address = addressIn(page, 'http://127.0.0.1:5', { CLIENT_ID: 'app_1' })
   assert.equal(address, 'http://127.0.0.1:5/oauth/authorize?client_id=app_1&state=xyz')

@@ -1,4 +1,4 @@
-/** What a reader of the pages does between two commands: keep values, and go through the browser's part. */
+/** The steps of a reader between two commands: keeping values, and completing the part in the browser. */
 import { Browser } from '../conformance/oauth/browser.ts'
 import { authorize, type Person } from '../conformance/oauth/server.ts'
 
@@ -6,7 +6,7 @@ type Environment = Record<string, string>
 
 const kept = ['client_id', 'client_secret', 'access_token', 'refresh_token']
 
-/** Keeps the values of an answer under the names that the pages give them. */
+/** Keeps the values of a response under the names that the pages use. */
 export function keep(answer: unknown, into: Environment): void {
   if (typeof answer !== 'object' || answer === null) return
   for (const name of kept) {
@@ -15,7 +15,7 @@ export function keep(answer: unknown, into: Environment): void {
   }
 }
 
-/** The address that the page sends a browser to, with the values that are known. */
+/** The URL that the page opens in a browser, with the known values. */
 export function addressIn(page: string, url: string, values: Environment): string {
   const [, address] = /^(http:\/\/localhost:3000\/oauth\/authorize\?\S+)$/m.exec(page) ?? []
   if (address === undefined) throw new Error('The page uses $CODE and shows no address to get one from.')
@@ -24,7 +24,7 @@ export function addressIn(page: string, url: string, values: Environment): strin
     .replace(/\$([A-Z_]+)/g, (_, name) => values[name] ?? '')
 }
 
-/** A code, from someone who allows everything. */
+/** A code, authorized by a user who allows everything. */
 export async function newCode(address: string, person: Pick<Person, 'email' | 'password'>): Promise<string> {
   const browser = new Browser(address)
   try {

@@ -1,10 +1,10 @@
-/** Every page of Markdown that users read. */
+/** All Markdown pages for users. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '..', '..')
 
-/** The pages of `docs/` and its folders, by their paths from the root. */
+/** The pages of `docs/` and its subfolders, relative to the root. */
 const inDocs = readdirSync(join(root, 'docs'), { recursive: true })
   .map(name => `docs/${String(name).replaceAll('\\', '/')}`)
   .filter(name => name.endsWith('.md'))
@@ -12,7 +12,9 @@ const inDocs = readdirSync(join(root, 'docs'), { recursive: true })
 
 export const pages: readonly string[] = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs]
 
-/** Their blocks belong together: `tutorial.test.ts` and `recipes.test.ts` run them in folders of their own. */
+/**
+ * Pages whose blocks depend on each other: `tutorial.test.ts` and `recipes.test.ts` run them in folders of their own.
+ */
 export const isStepByStep = (page: string) => /^docs\/(tutorial|recipe)\b/.test(page)
 
 export const read = (page: string): string => readFileSync(join(root, page), 'utf8')

@@ -1,4 +1,4 @@
-/** A project as a user has it: the package `portico` in its node_modules, `portico` and `npm` as commands. */
+/** A user's project: the package `portico` in its node_modules, `portico` and `npm` as commands. */
 import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -9,7 +9,7 @@ function writeCommand(folder: string, name: string, line: string): void {
   chmodSync(file, 0o755)
 }
 
-/** `npm start` builds first; what it then runs is `portico start` with this model, unless one is named. */
+/** `npm start` builds first. In this project it runs `portico start` with this model, unless another one is named. */
 function writeCommands(root: string, folder: string): void {
   const portico = `"${process.execPath}" --conditions=portico-source "${join(root, 'src', 'bin.ts')}"`
   const model = join(root, 'examples', 'blog', 'model.ts')
@@ -21,10 +21,10 @@ function writeCommands(root: string, folder: string): void {
   )
 }
 
-/** What pages import besides. */
+/** Other packages that pages import. */
 const imported = ['standardwebhooks']
 
-/** Returns the folder. The package in it is this clone. */
+/** Returns the folder. Its package `portico` is this clone. */
 export function makeProject(root: string): string {
   const project = mkdtempSync(join(tmpdir(), 'portico-docs-'))
   const packages = join(project, 'node_modules')
@@ -38,7 +38,7 @@ export function makeProject(root: string): string {
     target: 'es2024',
     module: 'nodenext',
     strict: true,
-    // The sources are compiled too, which are written for it.
+    // The sources are compiled as well.
     exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,

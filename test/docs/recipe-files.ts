@@ -1,4 +1,4 @@
-/** The recipes, each in a folder of its own: the files that its blocks name, and what the other system gave out. */
+/** The recipes, each in a folder of its own: the files in its blocks, and the data exported by the other system. */
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,7 +11,7 @@ const nameOf = (page: string) => basename(page, '.md').replace('recipe-', '')
 
 export const recipeFolder = (project: string, page: string): string => join(project, nameOf(page))
 
-/** The tables that a PocketBase 0.29 has made, without the hashes of its passwords. */
+/** The tables created by PocketBase 0.29, without password hashes. */
 function writePocketBase(folder: string): void {
   mkdirSync(join(folder, 'pb_data'))
   const database = new DatabaseSync(join(folder, 'pb_data', 'data.db'))

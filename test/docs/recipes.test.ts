@@ -1,6 +1,6 @@
 /**
- * The recipes, each in a folder of its own: their tests pass, and their commands, beside a service on their model, answer
- * what they say. `examples.test.ts` compiles their files.
+ * The recipes, each in a folder of its own: their tests pass, and their commands, run beside a service on their model,
+ * print what the pages show. `examples.test.ts` compiles their files.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -27,7 +27,7 @@ before(() => {
   const { PATH, ...rest } = projectEnvironment(project)
   env = {
     ...rest,
-    // The last have `psql`, where it is not on the path.
+    // The last folders contain `psql` if it is not on the PATH.
     PATH: [dirname(process.execPath), PATH, ...debianFolders()].join(delimiter),
     NODE_OPTIONS: '--conditions=portico-source',
     PORTICO_MODEL: 'model.ts',
@@ -47,10 +47,10 @@ describe('the recipes', { concurrency: 2 }, () => {
     assert.match(stdout, /pass 6\n/)
   })
 
-  for (const page of recipes) it(`${page} answers what it says`, () => answersOn(page))
+  for (const page of recipes) it(`${page} prints what the page shows`, () => answersOn(page))
 })
 
-/** What stands in the pages for the database that a reader comes from. */
+/** Placeholders in the pages for the reader's previous database. */
 const former = '$OTHER_DATABASE_URL'
 
 function answersOn(page: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Every message that the page of troubleshooting quotes is one that the code prints. */
+/** Every message quoted on the troubleshooting page is printed by the code. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ function interpolationEnd(text: string): number {
   return text.length
 }
 
-/** What a source prints: texts written over several lines joined, and `…` in place of every `${…}`. */
+/** The texts that a source prints: multi-line ones joined, with `…` in place of every `${…}`. */
 function printed(source: string): string {
   let text = source
     .replace(/['`] \+\s*['`]/g, '')
@@ -26,7 +26,7 @@ function printed(source: string): string {
   return text.replace(/…+/g, '…')
 }
 
-/** The programs, what creates projects, and what installs Portico. */
+/** The sources of the commands, of `create`, and of the installation. */
 const sources = ['src', 'create/src', 'scripts'].flatMap(folder =>
   readdirSync(join(root, folder), { recursive: true })
     .map(String)
@@ -34,14 +34,14 @@ const sources = ['src', 'create/src', 'scripts'].flatMap(folder =>
     .map(name => printed(readFileSync(join(root, folder, name), 'utf8'))),
 )
 
-/** The headings that are messages, and not questions. */
+/** The headings that quote messages; others are questions. */
 const quoted = [...read('docs/troubleshooting.md').matchAll(/^### `(.*)`$/gm)].map(([, message = '']) =>
   message.replaceAll('\\`', '`'),
 )
-/** Of a message that another module completes, e.g. with “Did you mean”. */
+/** Messages that another module completes, e.g. with “Did you mean”. */
 const isPrinted = (message: string) => sources.some(source => source.includes(message))
 
-test('sources are read as what they print', () => {
+test('the messages are extracted from sources', () => {
   const source = ["fail('a ' +", '  `b $', '{name({ c: 1 })} d`)'].join('')
   assert.equal(printed(source), "fail('a b … d`)")
 })

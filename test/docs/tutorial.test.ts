@@ -1,6 +1,6 @@
 /**
- * The tutorial from its first line to its last, in a project that `npm create portico` has made of the packed packages:
- * its files are written, its pieces put in their places, its commands run, its answers compared.
+ * The whole tutorial, in a project that `npm create portico` has created from the packed packages: its files are
+ * written, its snippets inserted, its commands run, and its output compared.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
@@ -18,7 +18,7 @@ import { pages, read, root } from './pages.ts'
 
 const run = promisify(execFile)
 const parts = pages.filter(page => /^docs\/tutorial-\d/.test(page))
-/** What stands in the pages for the reader's own. */
+/** Placeholders in the pages. */
 const address = 'http://localhost:3000'
 const database = 'postgres://user:password@host:5432/portico'
 
@@ -29,11 +29,11 @@ class Service {
   readonly #child
   readonly #closed
   #said = ''
-  /** Told of each piece that it says, and of its end. */
+  /** Called with each part of its output, and when it exits. */
   #heard = Promise.withResolvers<void>()
 
   constructor(line: string, cwd: string, env: Environment) {
-    // A group of its own: npm stands between the test and the service.
+    // In a process group of its own: npm is between the test and the service.
     this.#child = spawn('bash', ['-c', `exec ${line}`], { cwd, env, detached: true })
     this.#closed = once(this.#child, 'close').then(() => this.#tell())
     for (const stream of [this.#child.stdout, this.#child.stderr])
@@ -52,7 +52,7 @@ class Service {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Waits until it has said this so many times. Returns what the last of them says. */
+  /** Waits until the output has matched this many times. Returns the last match. */
   async says(what: RegExp, times = 1): Promise<string> {
     for (;;) {
       const found = [...this.#said.matchAll(what)][times - 1]
@@ -76,7 +76,7 @@ class Service {
 const reloaded = /Reloaded in \d+ ms: model\.ts/g
 const listening = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/g
 
-/** What a reader has open: an editor and two terminals. */
+/** The reader's tools: an editor and two terminals. */
 class Reader {
   readonly met = { files: 0, edits: 0, tests: 0, answers: 0 }
   readonly #env: Environment
@@ -105,7 +105,7 @@ class Reader {
     await this.#service?.stop()
   }
 
-  /** Saved before the next command: one save, one reload. */
+  /** Saves before the next command: one save causes one reload. */
   #edit(text: string): void {
     const [head = '', name = '', where] = /^\/\/ ([\w.]+)(?:, (.+))?\n/.exec(text) ?? assert.fail(text)
     if (where === undefined) this.met.files++
@@ -128,7 +128,7 @@ class Reader {
     const [, folder, rest] = /^(?:cd (\S+)\n)?([\s\S]*)$/.exec(command) ?? []
     if (folder) this.#folder = join(this.#folder, folder)
     if (/npm (run dev|start)$/.test(command)) return this.#serve(rest ?? '')
-    // The page says so: `portico dev` would follow .env to the other database.
+    // As the page explains: `portico dev` would follow .env to the other database.
     if (command.includes('.env')) await this.#service?.stop()
     const line = command
       .replaceAll(address, this.#url)
@@ -164,7 +164,7 @@ class Reader {
   }
 }
 
-test('the tutorial works from its first line to its last', async () => {
+test('the tutorial works from beginning to end', async () => {
   const registry = await openRegistry()
   try {
     await withPostgres(async postgres => {
@@ -181,7 +181,7 @@ test('the tutorial works from its first line to its last', async () => {
   }
 })
 
-test('the unit of the tutorial says what the tested one says', () => {
+test('the systemd unit in the tutorial equals the tested one', () => {
   const unit = readFileSync(join(root, 'deploy', 'portico.service'), 'utf8').split('\n')
   const shown = blocksOf(read('docs/tutorial-7-deploy.md')).find(({ text }) => text.startsWith('[Unit]'))
   const lines = shown?.text.replaceAll('/opt/tracker', '/opt/blog').split('\n') ?? []
@@ -192,18 +192,18 @@ test('the unit of the tutorial says what the tested one says', () => {
   )
 })
 
-describe('a piece of a file', () => {
+describe('a snippet for a file', () => {
   const file =
     'export default model(\n  {\n    a: collection({\n      fields: {\n      },\n    }),\n  },\n)\n'
 
-  it('goes to its place', () => {
+  it('is inserted in its place', () => {
     assert.match(edited(file, 'in a.fields', 'b: text(),\n'), /fields: {\n {8}b: text\(\),\n {6}}/)
     assert.match(edited(file, 'after a', 'c: 1,\n'), / {4}}\),\n {4}c: 1,\n {2}},/)
     assert.match(edited(file, 'in place of a.fields', 'fields,\n'), /\({\n {6}fields,\n {4}}/)
     assert.match(edited(file, 'in the collections', 'd: 1,\n'), / {4}}\),\n {4}d: 1,\n {2}},/)
   })
 
-  it('must have one', () => {
+  it('must name an existing place', () => {
     assert.throws(() => edited(file, 'in b.fields', ''), /no b.fields/)
   })
 })

@@ -1,4 +1,4 @@
-/** Many listeners at once, their bounds, and what becomes of them when the service stops. */
+/** Many clients at once, their limits, and what happens to them when the service stops. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EventSource, MessageEvent } from 'undici'
@@ -9,15 +9,15 @@ import { until } from '../transports/service.ts'
 import { ask, type Event, type Page, page, stream } from './listener.ts'
 
 const waitingCount = 1000
-/** More at once would be refused as overload: the clients are in the same process. */
-const openedAtOnce = 50
+/** A larger number would be refused as overload: the clients run in the same process. */
+const openedTogether = 50
 
 async function open(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(/^portico_event_listeners (\d+)$/m.exec(text)?.[1])
 }
 
-/** Polls: the count is in the service. */
+/** Polls, because the count is kept in the service. */
 async function untilOpen(url: string, count: number): Promise<void> {
   for (const giveUp = performance.now() + 30_000; (await open(url)) !== count; ) {
     assert.ok(performance.now() < giveUp, `not ${count} listeners`)
@@ -30,7 +30,7 @@ async function write(url: string, key: string, title: string): Promise<void> {
   assert.equal(made.status, 201, made.text)
 }
 
-test('a thousand polls wait at once, and one event ends them all', async () => {
+test('one event answers a thousand waiting polls', async () => {
   const settings = { maxConnections: 5000, graphql: { maxConnections: 2000 } }
   await withFixture(
     settings,
@@ -38,7 +38,7 @@ test('a thousand polls wait at once, and one event ends them all', async () => {
       const { meta } = await page(url, '', ann.key)
       const waits: Promise<Page>[] = []
       while (waits.length < waitingCount) {
-        for (let at = 0; at < openedAtOnce; at++) {
+        for (let at = 0; at < openedTogether; at++) {
           waits.push(page(url, `after=${meta.next_after}&wait=30`, ann.key))
         }
         await untilOpen(url, waits.length)
@@ -51,7 +51,7 @@ test('a thousand polls wait at once, and one event ends them all', async () => {
   )
 })
 
-test('a caller has a bound of open polls and streams together, and what ends makes room', async () => {
+test('a caller has one limit for open polls and streams together, and a closed one frees its place', async () => {
   await withFixture(
     { graphql: { maxConnections: 2 } },
     async ({ url, ann, ben }) => {
@@ -78,7 +78,7 @@ test('a caller has a bound of open polls and streams together, and what ends mak
   )
 })
 
-test('a restart answers waiting polls and ends streams; an EventSource resumes by itself and misses nothing', async () => {
+test('a restart answers waiting polls and ends streams; an EventSource reconnects and misses no event', async () => {
   await withFixture(
     {},
     async ({ url, ann, restart }) => {
@@ -112,7 +112,7 @@ test('a restart answers waiting polls and ends streams; an EventSource resumes b
   )
 })
 
-test('filters are bounded by the header block and by their number', async () => {
+test('filters are limited by the size of the header block and by their number', async () => {
   await withFixture(
     {},
     async ({ url, ann }) => {
@@ -127,7 +127,7 @@ test('filters are bounded by the header block and by their number', async () => 
   )
 })
 
-test('without a credential, an address has a bound too', async () => {
+test('anonymous clients of one address share a limit', async () => {
   await withFixture(
     { graphql: { maxAnonymousConnections: 1 } },
     async ({ url }) => {

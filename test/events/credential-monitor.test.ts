@@ -1,4 +1,4 @@
-/** The credentials of connected clients are checked again, one check after another. */
+/** The credentials of connected clients are checked periodically, one check after another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'

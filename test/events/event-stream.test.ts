@@ -1,11 +1,11 @@
-/** Server-sent events, as a reader takes them. */
+/** Server-sent events as read by a client. */
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { EventStream } from '../../src/events/event-stream.ts'
 
 const block = (data: string) => `data: ${data}\n\n`
 
-test('a reader gets what is buffered in one piece, then each event as it comes', async () => {
+test('a reader gets the buffered events in one chunk, then each event as it occurs', async () => {
   const events = new EventStream(1000, () => assert.fail())
   events.send(block('1'))
   events.send(block('2'))
@@ -19,7 +19,7 @@ test('a reader gets what is buffered in one piece, then each event as it comes',
   assert.deepEqual(await events.next(), { value: undefined, done: true })
 })
 
-test('a stream buffers no more than its bound', async () => {
+test('a stream buffers no more than its limit', async () => {
   const gone: boolean[] = []
   const events = new EventStream(100, tooSlow => gone.push(tooSlow))
   for (let count = 0; count < 50; count++) events.send(block('x'.repeat(20)))
@@ -38,7 +38,7 @@ test('a client that leaves is reported once', async () => {
   assert.deepEqual(gone, [false])
 })
 
-test('while nothing comes, a stream sends what its transport wants to say', async () => {
+test('an idle stream sends keep-alive comments and the text of its transport', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   try {
     const ids = [7, 8]

@@ -1,6 +1,7 @@
-/** Subscribing to a log that answers later, as a remote database does: no event is lost, none comes twice, and no older one comes. */
+/** Subscribing to a log with latency, as on a remote database: each event is delivered once, and no older one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
 import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
@@ -8,9 +9,7 @@ import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 
-const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
-
-/** A feed whose answers are true when they are made, and come `delay` milliseconds later. */
+/** A feed whose results are correct when they are read, and arrive `delay` milliseconds later. */
 function delayedFeed(delay: () => number) {
   const stub = stubFeed()
   const later = async <T>(answer: T | Promise<T>): Promise<T> => {
@@ -40,14 +39,14 @@ function hubOn(feed: ChangeFeed) {
   return new Hub({ feed, beforeDelivery: () => undefined, onFault: error => assert.fail(String(error)) })
 }
 
-test('a commit during a subscribe is delivered, even where the log is read faster than its end', async () => {
+test('an event committed during a subscribe is delivered, even if the log is read before its end is known', async () => {
   const delays = [30, 80]
   const { stub, feed } = delayedFeed(() => delays.shift() ?? 1)
   const hub = hubOn(feed)
   stub.commit({})
   const { got, opened } = subscribe(hub)
   await pause(50)
-  // The first question is answered; the second was asked before this commit, and is not answered yet.
+  // The first query has returned; the second was sent before this commit and has not returned.
   stub.commit({})
   await pause(20)
   assert.deepEqual(got, [])
@@ -59,7 +58,7 @@ test('a commit during a subscribe is delivered, even where the log is read faste
   assert.equal(hub.size, 0)
 })
 
-test('a subscriber is not left believing that nothing was lost, where events were pruned before they were read', async () => {
+test('a subscription ends with RESYNC_REQUIRED when events were pruned before they were read', async () => {
   const stub = stubFeed()
   const hub = hubOn(stub)
   stub.commit({}, {}, {})
@@ -78,7 +77,7 @@ test('a subscriber is not left believing that nothing was lost, where events wer
   assert.equal(hub.size, 0)
 })
 
-test('a subscription that ends while it is being opened stays ended', async () => {
+test('a subscription that is closed while it opens stays closed', async () => {
   const stub = stubFeed()
   const answers = [Promise.resolve(0)]
   const position = Promise.withResolvers<number>()
@@ -88,7 +87,7 @@ test('a subscription that ends while it is being opened stays ended', async () =
   const sink = { next: () => assert.fail('nothing is sent'), end: (error: unknown) => ends.push(error) }
   const opened = hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink)
   await pause(20)
-  // More replies than may wait for the subscriber: it would have to replay them.
+  // More replies than are buffered for the subscriber: it would have to replay them.
   stub.commit(...Array.from({ length: 300 }, () => ({})))
   await pause(20)
   hub.close()
@@ -101,7 +100,7 @@ test('a subscription that ends while it is being opened stays ended', async () =
   assert.deepEqual(ends, [undefined])
 })
 
-test('a gap in the event ids is not a loss', async () => {
+test('a gap in the event ids is not taken for lost events', async () => {
   const stub = stubFeed()
   const hub = hubOn(stub)
   stub.commit({}, {}, {})
@@ -142,7 +141,7 @@ test('each of many subscribers gets every later event, once and in order', async
   assert.equal(hub.size, 0)
 })
 
-test('a delivery to many groups lets other work run, and each member gets each event once', async () => {
+test('a delivery to many groups yields to other work, and each member gets each event once', async () => {
   const stub = stubFeed()
   const hub = hubOn(stub)
   let turn = 0
@@ -166,7 +165,7 @@ test('a delivery to many groups lets other work run, and each member gets each e
   try {
     stub.commit({}, {})
     await until(() => (got[0]?.length ?? 0) === 1)
-    // In the middle of a delivery: some have it already, some change to a group that has it or not.
+    // In the middle of a delivery: some have the event, others join a group that has it or not.
     for (const subscription of opened) subscription.changePrincipal(user(2, 'user', 'all'))
     await until(() => got.every(events => events.length === 2))
     for (const events of got) assert.deepEqual(events, [1, 2])

@@ -1,4 +1,4 @@
-/** Listeners of `GET /api/v1/events`, as a client without a library would write them. */
+/** Clients of `GET /api/v1/events`, written without a library. */
 import assert from 'node:assert/strict'
 import { type Answer, call } from '../serve/service.ts'
 
@@ -18,7 +18,7 @@ export interface Page {
   readonly meta: { readonly next_after: string; readonly has_more: boolean }
 }
 
-/** `query`: without `?`. */
+/** `query` has no leading `?`. */
 export async function page(url: string, query: string, key?: string): Promise<Page> {
   const answer = await ask(url, query, key)
   assert.equal(answer.status, 200, answer.text)
@@ -29,7 +29,7 @@ export function ask(url: string, query: string, key?: string): Promise<Answer> {
   return call(`${url}/api/v1/events?${query}`, key === undefined ? {} : { key })
 }
 
-/** Every event after `after`, page by page. */
+/** All events after `after`, page by page. */
 export async function pages(
   url: string,
   query: string,
@@ -49,7 +49,7 @@ export interface Block {
 export interface Stream {
   readonly status: number
   readonly headers: Headers
-  /** What came so far: comments and blocks without data too. */
+  /** All blocks so far, including comments and blocks without data. */
   readonly blocks: Block[]
   events(): readonly Event[]
   /** Resolves when the service has ended the stream. */

@@ -1,4 +1,4 @@
-/** Pages of the log, over a log that tests write. */
+/** Pages of the event log, read from a log in memory. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readLogPage } from '../../src/events/log-page.ts'
@@ -17,19 +17,19 @@ function feedOf(count: number, collection = 'posts') {
 }
 
 describe('a page of the log', () => {
-  it('ends at its limit, at the event of its last reply', async () => {
+  it('ends at its limit, with the position of its last reply', async () => {
     const page = await readLogPage(feedOf(50), posts, { after: 0, limit: 3 })
     assert.deepEqual(page, { replies: ['post 2', 'post 4', 'post 6'], position: 6, hasMore: true })
   })
 
-  it('ends at the end of the log, past what is not shown', async () => {
+  it('ends at the end of the log, after events that are not shown', async () => {
     const page = await readLogPage(feedOf(5), posts, { after: 2, limit: 3 })
     assert.deepEqual(page, { replies: ['post 4'], position: 5, hasMore: false })
     const full = await readLogPage(feedOf(4), posts, { after: 2, limit: 1 })
     assert.equal(full.position, 4)
   })
 
-  it('goes on where large rows ended a read early', async () => {
+  it('continues where a read stopped early because of large rows', async () => {
     const feed = stubFeed()
     const body = 'x'.repeat(1_000_000)
     feed.commit(...Array.from({ length: 8 }, () => ({ row: { body } })))
@@ -37,7 +37,7 @@ describe('a page of the log', () => {
     assert.deepEqual([page.position, page.hasMore, page.replies.length], [8, false, 4])
   })
 
-  it('reads a bounded number of rows, and makes progress where nothing is shown', async () => {
+  it('reads a bounded number of rows, and advances even if no event is shown', async () => {
     const feed = feedOf(2500, 'others')
     const reads: number[] = []
     const counted = {
@@ -65,13 +65,13 @@ describe('a page of the log', () => {
     assert.ok(rendered.length <= 16, String(rendered.length))
   })
 
-  it('ends after so much text', async () => {
+  it('ends when its text exceeds the limit', async () => {
     const long = 'x'.repeat(2_000_000)
     const page = await readLogPage(feedOf(50), { ...posts, render: () => long }, { after: 0, limit: 50 })
     assert.deepEqual([page.replies.length, page.position, page.hasMore], [3, 3, true])
   })
 
-  it('is refused after an event that is pruned, also while it is read, and after one that is not there yet', async () => {
+  it('is refused when the starting event was pruned, even during the read, or is not yet in the log', async () => {
     const feed = feedOf(10)
     feed.log.splice(0, 4)
     feed.pruned = 4

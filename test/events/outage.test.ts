@@ -1,19 +1,19 @@
-/** Subscribers during an outage of the database: they wait, and then get every event, once and in order. */
+/** Subscribers during an outage of the database: afterwards they get every event, once and in order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
-import type { ChangeFeed, LoggedChange } from '../../src/events/change-feed.ts'
+import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
+import type { SubscriptionRequest } from '../../src/events/subscriber.ts'
 import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
-import { stubFeed, stubRequest } from './stub.ts'
-
-const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
+import { stubFeed } from './stub.ts'
 
 function fixture(retryLimitMs = 60_000) {
   const stub = stubFeed()
   const faults: unknown[] = []
-  /** What fails: the log, every reply, or only the replies for one event. */
+  /** The part that fails: the log, every reply, or only the replies for one event. */
   const state = { log: false, replies: false, event: 0, bugs: 0 }
   const unavailable = () => new ApiError('UNAVAILABLE')
   const ask = async <T>(answer: T | Promise<T>): Promise<T> => {
@@ -30,11 +30,18 @@ function fixture(retryLimitMs = 60_000) {
     onCommit: stub.onCommit,
     look: () => ask(undefined),
   }
-  const request = stubRequest(async ({ event, row }: LoggedChange) => {
-    await pause(1)
-    if (state.replies || state.event === event) throw unavailable()
-    return row
-  })
+  /** Each reply names the permissions that it was rendered with. */
+  const request: SubscriptionRequest = {
+    key: 'new posts',
+    rendererFor: ({ access }) => ({
+      topics: [{ collection: 'posts', kind: 'created' }],
+      render: async ({ event }) => {
+        await pause(1)
+        if (state.replies || state.event === event) throw unavailable()
+        return access.key
+      },
+    }),
+  }
   const hub = new Hub({
     feed,
     beforeDelivery: () => undefined,
@@ -43,12 +50,16 @@ function fixture(retryLimitMs = 60_000) {
   })
   const subscriber = async (id: number, role = 'user') => {
     const got: number[] = []
+    const replies: string[] = []
     const ends: unknown[] = []
     const { changePrincipal, close } = await hub.subscribe(request, user(id, role, 'all'), {
-      next: (_reply, event) => got.push(event),
+      next: (reply, event) => {
+        got.push(event)
+        replies.push(reply)
+      },
       end: error => ends.push(error),
     })
-    return { got, ends, changePrincipal, close }
+    return { got, replies, ends, changePrincipal, close }
   }
   return { stub, state, faults, hub, subscriber }
 }
@@ -60,7 +71,7 @@ for (const [what, parts] of [
   ['the replies', { replies: true }],
   ['both', { log: true, replies: true }],
 ] as const) {
-  test(`${what} unavailable: commits are delivered after the outage, and one fault is reported`, async () => {
+  test(`after an outage of ${what}, commits are delivered and one fault is reported`, async () => {
     const { stub, state, faults, hub, subscriber } = fixture()
     const all = await Promise.all([subscriber(1), subscriber(1), subscriber(2)])
     stub.commit({}, {})
@@ -81,7 +92,7 @@ for (const [what, parts] of [
   })
 }
 
-test('a fault that is no outage: the log is read again without another commit, at longer and longer intervals', async () => {
+test('after a fault, the log is read again at increasing intervals without another commit', async () => {
   const { stub, state, faults, subscriber } = fixture()
   const one = await subscriber(1)
   await pause(20)
@@ -99,7 +110,7 @@ test('a fault that is no outage: the log is read again without another commit, a
   one.close()
 })
 
-test('a reply that keeps failing while the database answers ends the subscription', async () => {
+test('a reply that keeps failing while the database responds ends the subscription', async () => {
   const { stub, state, subscriber } = fixture(500)
   const one = await subscriber(1)
   state.event = 2
@@ -109,13 +120,14 @@ test('a reply that keeps failing while the database answers ends the subscriptio
   assert.ok(one.ends[0] instanceof ApiError && one.ends[0].code === 'UNAVAILABLE')
 })
 
-test('a subscriber whose rights change while a delivery waits gets it by the new rights', async () => {
+test('a subscriber whose permissions change during an outage gets every event once, rendered with the new ones', async () => {
   const { stub, state, subscriber } = fixture()
   const [changed, same] = await Promise.all([subscriber(1), subscriber(1)])
   state.replies = true
   stub.commit({}, {}, {})
   await pause(50)
-  changed.changePrincipal(user(1, 'admin', 'all'))
+  const admin = user(1, 'admin', 'all')
+  changed.changePrincipal(admin)
   state.replies = false
   await until(() => changed.got.length >= 3 && same.got.length >= 3)
   await pause(50)
@@ -126,11 +138,13 @@ test('a subscriber whose rights change while a delivery waits gets it by the new
       [1, 2, 3],
     ],
   )
+  assert.deepEqual(changed.replies, Array(3).fill(admin.access.key))
+  assert.ok(same.replies.every(reply => reply !== admin.access.key))
   changed.close()
   same.close()
 })
 
-test('a subscriber that leaves while a delivery waits holds nobody up', async () => {
+test('a subscriber that leaves during an outage delays nobody', async () => {
   const { stub, state, hub, subscriber } = fixture()
   const one = await subscriber(1)
   state.replies = true

@@ -1,10 +1,10 @@
-/** What REST needs for events where there is no server. */
+/** The parts of events that REST needs without a server. */
 import type { Call } from '../../src/call.ts'
 import { createEvents } from '../../src/events/events.ts'
 import type { EventsParts } from '../../src/rest/events/parts.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** Callers have no credential that could end, and never go. */
+/** Credentials never expire, and clients never leave. */
 export function eventsOf({ changes }: Pick<Store, 'changes'>): EventsParts {
   const events = createEvents({
     feed: changes,

@@ -1,9 +1,9 @@
-/** How many things each caller may have open at a time. */
+/** The limit of open subscriptions for each caller. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Quota } from '../../src/events/quota.ts'
 
-test('exactly so many are open at a time, of each caller by itself', () => {
+test('each caller may open up to the limit, independently of others', () => {
   const quota = new Quota(2, 'subscriptions')
   quota.take('ann')
   quota.take('ann')
@@ -17,7 +17,7 @@ test('exactly so many are open at a time, of each caller by itself', () => {
   assert.throws(() => quota.take('ann'), { code: 'RATE_LIMITED' })
 })
 
-test('what is given back is what was taken, however often', () => {
+test('releasing more often than taking does not raise the limit', () => {
   const quota = new Quota(2, 'subscriptions')
   quota.take('ann')
   for (let round = 0; round < 5; round++) quota.release('ann')

@@ -1,4 +1,4 @@
-/** Whose turn it is where several subscribers replay. */
+/** The order in which replaying subscribers have their turn. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReplayQueue } from '../../src/events/replay-queue.ts'
@@ -12,7 +12,7 @@ function subscriberAt(position: number, principal: Principal): Subscriber {
   return subscriber
 }
 
-test('a replay is taken once, even if its subscriber becomes another caller', () => {
+test('a replay is taken once, even if the principal of its subscriber changes', () => {
   const queue = new ReplayQueue()
   const subscriber = subscriberAt(7, user(1, 'user', 'all'))
   queue.add(subscriber)
@@ -22,7 +22,7 @@ test('a replay is taken once, even if its subscriber becomes another caller', ()
   assert.ok(queue.isEmpty)
 })
 
-test('subscribers at the same event are taken together, as a turn of each of their callers', () => {
+test('subscribers at the same event form one turn, which counts for each of their callers', () => {
   const queue = new ReplayQueue()
   const [ada, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
   for (const [position, principal] of [

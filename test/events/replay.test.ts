@@ -1,4 +1,4 @@
-/** Resuming from an event: what was missed comes first, then what is live; nothing is lost, doubled or out of order. */
+/** Resuming from an event: missed events come before live ones; none is lost, repeated or out of order. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
@@ -14,14 +14,14 @@ const ben = user(2, 'user', 'all')
 const admin = user(3, 'admin', 'all')
 
 interface Fixture {
-  /** Before each answer of the log, and before each reply; undefined: they come at once. */
+  /** Delays of each read of the log and of each reply; undefined: none. */
   readonly answer?: () => Promise<unknown>
   readonly render?: () => Promise<unknown>
 }
 
 function fixture({ answer, render }: Fixture = {}) {
   const stub = stubFeed()
-  /** Where the log was read from. */
+  /** The positions at which the log was read. */
   const reads: number[] = []
   let rendered = 0
   const feed: ChangeFeed = {
@@ -59,13 +59,13 @@ const pause = () => new Promise(resolve => setTimeout(resolve, Math.random() * 3
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
 const kinds: readonly (readonly [string, Fixture])[] = [
-  ['a log that answers at once', {}],
-  ['a log and replies that take a while', { answer: pause, render: pause }],
+  ['a log without latency', {}],
+  ['a log and replies with latency', { answer: pause, render: pause }],
 ]
 
 for (const [what, parts] of kinds) {
   describe(what, () => {
-    test('missed events come in order, then live ones, also if both happen at once', async () => {
+    test('missed events come before live ones and in order, even when both arrive at the same time', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 700)
       const starts = [0, 1, 255, 256, 257, 511, 699, 700, undefined]
@@ -86,7 +86,7 @@ for (const [what, parts] of kinds) {
       assert.equal(hub.size, 0)
     })
 
-    test('rights that change during a replay count from the next event on, and none comes twice', async () => {
+    test('permissions that change during a replay apply from the next event on, and no event is repeated', async () => {
       const { stub, subscribe } = fixture(parts)
       commit(stub, 600)
       const changed: number[] = []
@@ -105,7 +105,7 @@ for (const [what, parts] of kinds) {
       subscription.close()
     })
 
-    test('the end of the service ends replays, and accepts none that is about to begin', async () => {
+    test('closing the hub ends replays and refuses one that is about to begin', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 6000)
       const running = await subscribe(0)
@@ -121,7 +121,7 @@ for (const [what, parts] of kinds) {
       assert.equal(running.got.length, count)
     })
 
-    test('a subscription that is closed during its replay gets nothing more', async () => {
+    test('a subscription closed during its replay gets no further events', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 600)
       const { got, subscription } = await subscribe(0, ada, {
@@ -139,8 +139,8 @@ for (const [what, parts] of kinds) {
   })
 }
 
-describe('where a replay meets what is live', () => {
-  /** A hub whose replies say for whom they were rendered; `gate` holds back those for some event. */
+describe('the transition from replay to live events', () => {
+  /** A hub whose replies name the user they were rendered for; `gate` holds back those of one event. */
   function gated(gatedEvent: number) {
     const stub = stubFeed()
     const gate = Promise.withResolvers<void>()
@@ -165,7 +165,7 @@ describe('where a replay meets what is live', () => {
     return { stub, gate, subscribe }
   }
 
-  test('an event in delivery reaches a subscriber that joins meanwhile', async () => {
+  test('an event in delivery reaches a subscriber that joins during the delivery', async () => {
     const { stub, gate, subscribe } = gated(6)
     commit(stub, 5)
     const live = await subscribe(ada)
@@ -179,7 +179,7 @@ describe('where a replay meets what is live', () => {
     for (const { close } of [live, resumed]) close()
   })
 
-  test('held replies are rendered again for changed rights', async () => {
+  test('held replies are rendered again when permissions change', async () => {
     const { stub, gate, subscribe } = gated(1)
     commit(stub, 1)
     const live = await subscribe(admin)
@@ -194,7 +194,7 @@ describe('where a replay meets what is live', () => {
     for (const { close } of [live, resumed]) close()
   })
 
-  test('more replies may come than can be held', async () => {
+  test('no event is lost when more replies arrive than can be held', async () => {
     const { stub, gate, subscribe } = gated(1)
     commit(stub, 1)
     const live = await subscribe(admin)
@@ -213,7 +213,7 @@ describe('where a replay meets what is live', () => {
   })
 })
 
-describe('an event from which nothing can be resumed', () => {
+describe('an event that cannot be resumed from', () => {
   const isRefused = (error: unknown) => error instanceof ApiError && error.code === 'RESYNC_REQUIRED'
 
   test('is refused before anything is sent', async () => {
@@ -228,7 +228,7 @@ describe('an event from which nothing can be resumed', () => {
     resumed.subscription.close()
   })
 
-  test('ends a replay that is overtaken by the pruning', async () => {
+  test('ends a replay when pruning overtakes it', async () => {
     const drained = Promise.withResolvers<void>()
     let isSlow = true
     const { stub, hub, subscribe } = fixture()
@@ -248,8 +248,8 @@ describe('an event from which nothing can be resumed', () => {
   })
 })
 
-describe('a client that is slow', () => {
-  test('is sent no more than it reads, and delays nobody', async () => {
+describe('a slow client', () => {
+  test('is sent no more than it reads, and does not delay others', async () => {
     const { stub, subscribe } = fixture()
     commit(stub, 1000)
     const waits: PromiseWithResolvers<void>[] = []
@@ -261,8 +261,8 @@ describe('a client that is slow', () => {
         return wait.promise
       },
     })
-    const quick = await subscribe(0)
-    await until(() => quick.got.at(-1) === 1000)
+    const fast = await subscribe(0)
+    await until(() => fast.got.at(-1) === 1000)
     assert.deepEqual(slow.got, numbers(1, 100))
     assert.equal(slow.subscription.position, 100)
     for (let taken = 1; taken < 10; taken++) {
@@ -274,7 +274,7 @@ describe('a client that is slow', () => {
     await until(() => slow.got.length === 1001)
     assert.deepEqual(slow.got, numbers(1, 1001))
     slow.subscription.close()
-    quick.subscription.close()
+    fast.subscription.close()
   })
 })
 
@@ -296,8 +296,8 @@ describe('large rows', () => {
   })
 })
 
-describe('many that resume at once', () => {
-  test('from the same event are read and rendered for once', async () => {
+describe('many subscribers that resume at once', () => {
+  test('from the same event share one read and one rendering', async () => {
     const { stub, subscribe, reads, rendered } = fixture()
     commit(stub, 2000)
     const all = await Promise.all(Array.from({ length: 200 }, () => subscribe(10)))

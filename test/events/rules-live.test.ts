@@ -1,4 +1,4 @@
-/** What listeners get where a rule depends on the time or an item has computed fields: over HTTP, with a clock that the test sets. */
+/** Subscribers when a rule depends on the time or an item has computed fields: over HTTP, with a mock clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from 'graphql-sse'
@@ -62,31 +62,34 @@ async function served() {
   return { clock, service, users: new TestUsers(run, records) }
 }
 
-test('an embargo ends for listeners too: the first change after the moment is told, none before', async () => {
+test('subscribers get the first change after an embargo ends and none before', async () => {
   const { clock, service } = await served()
   const { url, data } = service
   const listener = await stream(url, 'collections=posts')
   const sse = createClient({ url: `${url}/graphql`, retryAttempts: 0 })
-  const told: unknown[] = []
+  const received: unknown[] = []
   try {
     const query = 'subscription { postUpdated { title } }'
-    sse.subscribe({ query }, { next: one => told.push(one.data), error: assert.fail, complete: () => {} })
+    sse.subscribe(
+      { query },
+      { next: result => received.push(result.data), error: assert.fail, complete: () => {} },
+    )
     const posts = data.posts ?? assert.fail()
     const secret = await posts.create({ title: 'Secret', published_at: '2026-01-01T00:01:00Z' })
     const open = await posts.create({ title: 'Open', published_at: '2025-01-01T00:00:00Z' })
     let round = 0
     await until('the subscription is open', async () => {
       await posts.update(open.id as number, { title: `Open ${round++}` })
-      return told.length > 0
+      return received.length > 0
     })
     await posts.update(secret.id as number, { title: 'Still secret' })
     await posts.update(open.id as number, { title: 'Marker' })
-    await until('the marker', () => JSON.stringify(told).includes('Marker'))
+    await until('the marker', () => JSON.stringify(received).includes('Marker'))
     clock.set('2026-01-01T00:01:00Z')
     await posts.update(secret.id as number, { title: 'Published' })
-    await until('the update', () => JSON.stringify(told).includes('Published'))
+    await until('the update', () => JSON.stringify(received).includes('Published'))
     await until('the event', () => JSON.stringify(listener.events()).includes('Published'))
-    assert.doesNotMatch(JSON.stringify([told, listener.blocks]), /[Ss]ecret/)
+    assert.doesNotMatch(JSON.stringify([received, listener.blocks]), /[Ss]ecret/)
   } finally {
     listener.leave()
     sse.dispose()
@@ -94,7 +97,7 @@ test('an embargo ends for listeners too: the first change after the moment is to
   }
 })
 
-test('a subscription gives computed fields as its own caller sees them', async () => {
+test('a subscription renders computed fields for its own caller', async () => {
   const { service, users } = await served()
   const { url, data } = service
   const ann = await users.create({ name: 'Ann' }, true)
@@ -103,7 +106,7 @@ test('a subscription gives computed fields as its own caller sees them', async (
   const clients = [{}, headers].map(headers =>
     createClient({ url: `${url}/graphql`, headers, retryAttempts: 0 }),
   )
-  const told: unknown[][] = clients.map(client => {
+  const received: unknown[][] = clients.map(client => {
     const got: unknown[] = []
     client.subscribe(
       { query },
@@ -116,13 +119,13 @@ test('a subscription gives computed fields as its own caller sees them', async (
     const post = await posts.create({ title: 'One', published_at: '2025-01-01T00:00:00Z' })
     await data.comments?.create({ body: 'Hers', post_id: Number(post.id), author_id: ann })
     let round = 0
-    await until('both are told', async () => {
+    await until('both have received an event', async () => {
       await posts.update(Number(post.id), { title: `One ${round++}` })
-      return told.every(({ length }) => length > 0)
+      return received.every(({ length }) => length > 0)
     })
-    // Nobody may read her comment but she.
+    // Only Ann may read her comment.
     assert.deepEqual(
-      told.map(([first]) => first),
+      received.map(([first]) => first),
       [{ postUpdated: { commentCount: 0 } }, { postUpdated: { commentCount: 1 } }],
     )
   } finally {

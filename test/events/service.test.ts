@@ -10,7 +10,7 @@ import { ask, type Event, page, pages, stream } from './listener.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** A path of the API, as a person. */
+/** Sends a request with the key of a person. */
 async function write(url: string, who: Person, method: string, path: string, body?: Values) {
   const answer = await call(`${url}/api/v1/${path}`, { method, key: who.key, ...(body && { body }) })
   assert.ok(answer.status < 300, answer.text)
@@ -26,13 +26,13 @@ const listeners = async (urls: readonly string[]) => {
   const counts = texts.map(text => Number(/^portico_event_listeners (\d+)$/m.exec(text)?.[1]))
   return counts.reduce((one, other) => one + other, 0)
 }
-/** Polls a condition that takes time. */
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+/** Polls until the condition holds. */
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
   for (const giveUp = performance.now() + 15_000; performance.now() < giveUp; ) {
-    if (await isSo()) return
+    if (await condition()) return
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-  assert.fail(`not so: ${isSo}`)
+  assert.fail(`not so: ${condition}`)
 }
 
 for (const setup of setups) {
@@ -40,10 +40,7 @@ for (const setup of setups) {
     const withFixture = sharedFixtures(setup, {}, notes)
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))
 
-    test('a page has the events after an id, and says from where the next one goes on', async ({
-      url,
-      ann,
-    }) => {
+    test('a page returns the events after an id, and the id for the next page', async ({ url, ann }) => {
       const start = await end(url)
       const { id } = await create(url, ann)
       await write(url, ann, 'PATCH', `notes/${id}`, { title: 'b' })
@@ -61,7 +58,7 @@ for (const setup of setups) {
       assert.deepEqual(none, { data: [], meta: { next_after: rest.meta.next_after, has_more: false } })
     })
 
-    test('without an id it begins at the end', async ({ url, ann }) => {
+    test('a page without an id begins at the end of the log', async ({ url, ann }) => {
       await create(url, ann)
       const { data, meta } = await page(url, '', ann.key)
       assert.deepEqual(data, [])
@@ -69,7 +66,7 @@ for (const setup of setups) {
       assert.equal((await page(url, `after=${meta.next_after}`, ann.key)).data.length, 1)
     })
 
-    test('goes past events that are not shown', async ({ url, ann, ben }) => {
+    test('a page advances past events that are not shown', async ({ url, ann, ben }) => {
       const start = await end(url)
       for (let at = 0; at < 3; at++) await create(url, ann, { state: 'draft' })
       const { data, meta } = await page(url, `after=${start}&limit=1`, ben.key)
@@ -77,7 +74,7 @@ for (const setup of setups) {
       assert.deepEqual(meta, { next_after: String(Number(start) + 3), has_more: false })
     })
 
-    test('what leaves the view is a deletion without values, what comes into it is shown whole', async fixture => {
+    test('an item that leaves the view is a deletion without values, one that enters it is returned whole', async fixture => {
       const { url, ann, ben } = fixture
       const start = await end(url)
       const { id } = await create(url, ann, { secret: 's' })
@@ -99,12 +96,7 @@ for (const setup of setups) {
       assert.equal((await pages(url, '', ann.key, start)).length, 7)
     })
 
-    test('rights count as they are now: a role that was given, and taken', async ({
-      url,
-      admin,
-      ann,
-      ben,
-    }) => {
+    test('events are filtered by the caller’s current role', async ({ url, admin, ann, ben }) => {
       const start = await end(url)
       await create(url, ann, { state: 'draft', secret: 's' })
       const seenByBen = async () => pages(url, 'collections=notes', ben.key, start)
@@ -116,7 +108,7 @@ for (const setup of setups) {
       await eventually(async () => (await seenByBen()).length === 0)
     })
 
-    test('types, an item and filters choose', async ({ url, ann }) => {
+    test('events are filtered by type, item and field filters', async ({ url, ann }) => {
       const start = await end(url)
       const { id } = await create(url, ann, { title: 'x' })
       const other = await create(url, ann, { title: 'y' })
@@ -138,7 +130,7 @@ for (const setup of setups) {
       assert.deepEqual(await seen(`types=note.*&author.id[eq]=${ann.id}`), await seen(''))
     })
 
-    test('a token gets what its scopes cover', async ({ url, ann }) => {
+    test('a token gets the events that its scopes cover', async ({ url, ann }) => {
       const made = await call(`${url}/api/v1/api_keys`, {
         method: 'POST',
         key: ann.key,
@@ -160,7 +152,7 @@ for (const setup of setups) {
       assert.equal((await ask(url, 'collections=users')).status, 401)
     })
 
-    test('bad requests are told what is wrong', async ({ url, ann }) => {
+    test('an invalid request is refused with a message that names the fault', async ({ url, ann }) => {
       const newest = Number(await end(url))
       const gone = [`after=${newest + 1000}`, 'after=99999999999999999999', 'after=9007199254740991']
       for (const query of gone) {
@@ -201,7 +193,7 @@ for (const setup of setups) {
       }
     })
 
-    test('a poll waits for the first event, also one that another node wrote', async ({ url, urls, ann }) => {
+    test('a poll waits for the first event, even if another node wrote it', async ({ url, urls, ann }) => {
       const start = await end(url)
       const waits = urls.map(each => page(each, `after=${start}&wait=30`, ann.key))
       await eventually(async () => (await listeners(urls)) === urls.length)
@@ -213,7 +205,7 @@ for (const setup of setups) {
       await eventually(async () => (await listeners(urls)) === 0)
     })
 
-    test('a poll ends without events when its time is over, past what it was not shown', async fixture => {
+    test('a poll that times out returns no events and advances past hidden ones', async fixture => {
       const { url, urls, ann, ben } = fixture
       const start = await end(url)
       const waiting = page(url, `after=${start}&wait=2`, ben.key)
@@ -224,7 +216,7 @@ for (const setup of setups) {
       assert.deepEqual(meta, { next_after: String(Number(start) + 1), has_more: false })
     })
 
-    test('a revoked key ends polls and streams', async ({ url, urls, ann }) => {
+    test('revoking a key ends its polls and streams', async ({ url, urls, ann }) => {
       const body = { name: 'short', scopes: ['*'] }
       const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ann.key, body })
       const { key, id } = made.json as unknown as { key: string; id: number }
@@ -237,7 +229,7 @@ for (const setup of setups) {
       assert.equal(await listeners(urls), 0)
     })
 
-    test('a stream replays, goes live, and resumes by the header before the parameter', async fixture => {
+    test('a stream replays missed events, continues live, and prefers Last-Event-ID to the after parameter', async fixture => {
       const { url, urls, ann } = fixture
       const start = await end(url)
       for (const title of ['1', '2', '3']) await create(url, ann, { title })
@@ -272,26 +264,23 @@ for (const setup of setups) {
       open.leave()
     })
 
-    test('a stream from an id that is not kept says so once, with the id to go on from', async ({
-      url,
-      ann,
-    }) => {
+    test('a stream from a pruned id reports it once, with the id to continue from', async ({ url, ann }) => {
       const huge = await stream(url, 'after=99999999999999999999', { key: ann.key })
       await huge.ended
       assert.equal(huge.blocks[0]?.event, 'resync_required')
       const open = await stream(url, 'after=123456789', { key: ann.key })
       await open.ended
-      const [told, ...others] = open.blocks
+      const [resync, ...others] = open.blocks
       assert.deepEqual(others, [])
-      assert.equal(told?.event, 'resync_required')
-      assert.equal(JSON.parse(told?.data ?? '').error.code, 'RESYNC_REQUIRED')
-      const again = await stream(url, 'after=123456789', { key: ann.key, lastEventId: String(told?.id) })
+      assert.equal(resync?.event, 'resync_required')
+      assert.equal(JSON.parse(resync?.data ?? '').error.code, 'RESYNC_REQUIRED')
+      const again = await stream(url, 'after=123456789', { key: ann.key, lastEventId: String(resync?.id) })
       await create(url, ann)
       await until(() => again.events().length === 1)
       again.leave()
     })
 
-    test('a stream is refused like a page', async ({ url, ann }) => {
+    test('an invalid stream request responds like an invalid page request', async ({ url, ann }) => {
       const open = await stream(url, 'collections=users')
       assert.equal(open.status, 401)
       const bad = await stream(url, '', { key: ann.key, lastEventId: 'x' })
@@ -301,7 +290,7 @@ for (const setup of setups) {
       assert.equal(filtered.status, 400)
     })
 
-    test('a client that leaves is forgotten', async ({ url, urls, ann }) => {
+    test('a client that disconnects is removed', async ({ url, urls, ann }) => {
       const controller = new AbortController()
       const { signal } = controller
       const headers = { Authorization: `Bearer ${ann.key}` }
@@ -316,7 +305,7 @@ for (const setup of setups) {
       await eventually(async () => (await listeners(urls)) === 0)
     })
 
-    test('the path takes GET, HEAD and OPTIONS, and gives JSON or a stream', async ({ url, ann }) => {
+    test('the path supports GET, HEAD and OPTIONS, with JSON or an event stream', async ({ url, ann }) => {
       const send = (method: string, headers = {}) =>
         fetch(`${url}/api/v1/events`, { method, headers: { Authorization: `Bearer ${ann.key}`, ...headers } })
       const head = await send('HEAD')

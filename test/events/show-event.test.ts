@@ -1,4 +1,4 @@
-/** What one listener is told of a change. */
+/** How one subscriber is shown a change. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { LoggedChange } from '../../src/events/change-feed.ts'
@@ -91,7 +91,7 @@ const head = { id: '1042', created_at: at, collection: 'notes', item_id: 7 }
 const actor = { user_id: 1, app_id: null }
 
 describe('a created item', () => {
-  it('is shown with the fields that the listener reads, and the actor where that user is readable', async () => {
+  it('is shown with the fields that the subscriber can read, and with the actor if that user is readable', async () => {
     const type = 'note.created'
     const data = { id: 7, title: 'a', state: 'public', secret: 's', author_id: 1, created_at: at }
     assert.deepEqual(await seen(created(), ada), { ...head, type, actor, data })
@@ -101,35 +101,35 @@ describe('a created item', () => {
     assert.deepEqual(await seen(created(), guest), { ...head, type, data: open })
   })
 
-  it('has its keys in the documented order', async () => {
+  it('has its members in the documented order', async () => {
     const { text } = (await views.show(updated({ title: 'b' }), ada)) ?? { text: '' }
     const keys = ['id', 'type', 'created_at', 'collection', 'item_id', 'actor', 'changed', 'data']
     assert.deepEqual(Object.keys(JSON.parse(text)), keys)
   })
 
-  it('tells through which app it was made', async () => {
+  it('names the app that made the change', async () => {
     const event = (await seen(created(note, { appId: 5 }), ada)) as { actor: unknown }
     assert.deepEqual(event.actor, { user_id: 1, app_id: 5 })
   })
 
-  it('is not shown to whom the row is hidden, nor without the scope', async () => {
+  it('is hidden from callers who cannot read the row or lack the scope', async () => {
     assert.equal(await seen(created({ ...note, state: 'draft' }), bob), null)
     assert.equal(await seen(created(), user(1, 'user', new Set(['read:user']))), null)
     assert.equal(await seen(created(), app('c', new Set(['openid']))), null)
   })
 
-  it('hides the actor without the scope to read users', async () => {
+  it('hides the actor from tokens without the scope to read users', async () => {
     const event = (await seen(created(), user(1, 'user', new Set(['read:note'])))) as Row
     assert.equal('actor' in event, false)
   })
 
-  it('is nothing in a collection that is not there any more', async () => {
+  it('is not shown when its collection no longer exists', async () => {
     assert.equal(await seen(created(note, { collection: 'gone' }), admin), null)
   })
 })
 
 describe('an updated item', () => {
-  it('names the changed fields that the listener reads', async () => {
+  it('names the changed fields that the subscriber can read', async () => {
     const event = (await seen(updated({ title: 'b', secret: 't', admins: 'y' }), ada)) as Row
     assert.equal(event.type, 'note.updated')
     assert.deepEqual(event.changed, ['title', 'secret'])
@@ -137,26 +137,26 @@ describe('an updated item', () => {
     assert.deepEqual(forBob.changed, ['title'])
   })
 
-  it('is not sent where only hidden fields changed', async () => {
+  it('is not shown when only hidden fields changed', async () => {
     assert.equal(await seen(updated({ admins: 'y' }), ada), null)
     assert.equal(await seen(updated({ secret: 't' }), bob), null)
     assert.notEqual(await seen(updated({ secret: 't' }), ada), null)
   })
 
-  it('is a deletion without values to whom it takes the row away', async () => {
+  it('is a deletion without values for a subscriber who can no longer read the row', async () => {
     const type = 'note.deleted'
     assert.deepEqual(await seen(updated({ state: 'draft' }), bob), { ...head, type, data: null })
     assert.equal(((await seen(updated({ state: 'draft' }), ada)) as Row).type, 'note.updated')
     assert.equal(await seen(updated({ title: 'b' }, { ...note, state: 'draft' }), bob), null)
   })
 
-  it('names every field to whom it brings the row', async () => {
+  it('names every field for a subscriber who could not read the row before', async () => {
     const event = (await seen(updated({ state: 'public' }, { ...note, state: 'draft' }), bob)) as Row
     assert.equal(event.type, 'note.updated')
     assert.deepEqual(event.changed, ['id', 'title', 'state', 'secret', 'author_id', 'created_at'])
   })
 
-  it('says that a field came into view, or left it, by what a read would say', async () => {
+  it('names a field whose value becomes readable or unreadable for the subscriber', async () => {
     const given = (await seen(updated({ author_id: 2 }), bob)) as Row
     assert.deepEqual(given.changed, ['secret', 'author_id'])
     const taken = (await seen(updated({ author_id: 2 }), ada)) as Row
@@ -164,7 +164,7 @@ describe('an updated item', () => {
     assert.equal((taken.data as Row).secret, null)
   })
 
-  it('without a known row before names what is certain, and is nothing where the row is hidden', async () => {
+  it('names only certain changes when the row before is unknown, and is not shown when the row is hidden', async () => {
     const blind = { before: null }
     const event = (await seen(updated({ title: 'b', secret: null, admins: 'y' }, note, blind), ada)) as Row
     assert.deepEqual(event.changed, ['title'])
@@ -172,7 +172,7 @@ describe('an updated item', () => {
     assert.equal(await seen(updated({ state: 'draft' }, note, blind), bob), null)
   })
 
-  it('gives changes that are alike their own numbers', async () => {
+  it('has its own id even if an equal change follows', async () => {
     const first = (await seen(updated({ title: 'b' }), bob)) as Row
     const second = (await seen(updated({ title: 'b' }, note, { event: 1044 }), bob)) as Row
     assert.deepEqual([first.id, second.id], ['1042', '1044'])
@@ -182,7 +182,7 @@ describe('an updated item', () => {
 describe('a deleted item', () => {
   const deleted = (row: Row = note) => created(row, { kind: 'deleted' })
 
-  it('is shown as it was, to those who could see it', async () => {
+  it('is shown with its last values to subscribers who could read it', async () => {
     const event = (await seen(deleted(), bob)) as Row
     assert.equal(event.type, 'note.deleted')
     assert.deepEqual(event.data, {
@@ -198,13 +198,13 @@ describe('a deleted item', () => {
   })
 })
 
-describe('a filter', () => {
+describe('an event filter', () => {
   const where = (name: string, value: string): EventFilter => ({
     filter: { kind: 'compare', field: name, operator: 'eq', param: firstFilterParam },
     args: [value],
   })
 
-  it('is part of the view: an update that leaves it is a deletion without values', async () => {
+  it('applies to the row before and after: an update that leaves it is a deletion without values', async () => {
     assert.equal(((await seen(created(), bob, where('title', 'a'))) as Row).type, 'note.created')
     assert.equal(await seen(created(), bob, where('title', 'b')), null)
     const change = updated({ title: 'b' })
@@ -218,7 +218,7 @@ describe('a filter', () => {
     assert.equal(await seen(change, bob, where('title', 'c')), null)
   })
 
-  it('finds nothing by a value that is hidden in this row', async () => {
+  it('does not match by a value that is hidden in this row', async () => {
     assert.equal(await seen(created(), bob, where('secret', 's')), null)
     assert.notEqual(await seen(created(), ada, where('secret', 's')), null)
     assert.equal(await seen(created(), bob, where('admins', 'x')), null)
@@ -226,8 +226,8 @@ describe('a filter', () => {
   })
 })
 
-describe('a listener who can never see an event', () => {
-  it('is refused with what the guard says', () => {
+describe('a subscriber who can never see an event', () => {
+  it('is refused with the error of the guard', () => {
     const users = declared.collections.get('users')
     const notes = declared.collections.get('notes')
     assert.ok(users && notes)
@@ -239,8 +239,8 @@ describe('a listener who can never see an event', () => {
   })
 })
 
-describe('a type of its own', () => {
-  it('replaces the usual one, and is shown to those who see the row', async () => {
+describe('a custom event type', () => {
+  it('replaces the default type, and is shown to subscribers who can read the row', async () => {
     const change = updated({}, note, { type: 'note.paused' })
     assert.equal(((await seen(change, bob)) as Row).type, 'note.paused')
     assert.equal(await seen(updated({ state: 'draft' }, note, { type: 'note.paused' }), bob), null)

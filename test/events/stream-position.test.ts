@@ -1,4 +1,4 @@
-/** The position of a reader who is shown nothing. */
+/** The position of a stream whose events are all hidden. */
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { createEvents } from '../../src/events/events.ts'
@@ -6,7 +6,7 @@ import { anonymous } from '../../src/principal.ts'
 import { streamEvents } from '../../src/rest/events/stream.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 
-test('a quiet stream sends the id from which to resume, so that it does not fall behind retention', async () => {
+test('a stream without visible events sends its position, so that it does not fall behind retention', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   const feed = stubFeed()
   const identify = () => assert.fail()

@@ -1,8 +1,8 @@
-/** A log that tests write, and requests for its changes. */
+/** A log in memory, and requests for its changes. */
 import type { ChangeFeed, LoggedChange } from '../../src/events/change-feed.ts'
 import type { ChangeRenderer, SubscriptionRequest } from '../../src/events/subscriber.ts'
 
-/** A created post, unless said otherwise. */
+/** A change that creates a post, unless `parts` says otherwise. */
 export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
   return {
     event: 1,
@@ -24,7 +24,7 @@ export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
 
 export interface StubFeed extends ChangeFeed {
   readonly log: LoggedChange[]
-  /** The highest number that is no longer kept. */
+  /** The highest event number that was pruned. */
   pruned: number
   readonly listeners: Set<() => void>
   looks: number
@@ -71,7 +71,7 @@ export function stubFeed(): StubFeed {
   return feed
 }
 
-/** A request for new posts, whose reply is the row. */
+/** A request for created posts, whose reply is the row. */
 export function stubRequest(render: ChangeRenderer['render'] = ({ row }) => row): SubscriptionRequest {
   return {
     key: 'new posts',

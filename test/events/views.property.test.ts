@@ -1,6 +1,6 @@
 /**
- * Random rules, changes, listeners and filters: pages, streams and what lists said before and after each change tell the
- * same events.
+ * Random rules, changes, subscribers and filters: pages, streams and the lists read before and after each change
+ * agree on the events.
  */
 
 import assert from 'node:assert/strict'
@@ -39,7 +39,7 @@ import { eventsOf } from './parts.ts'
 
 const letters = ['x', 'y', 'z'] as const
 
-/** Rules over the row itself and what it refers to; nothing that they look at changes but the row. */
+/** Rules that read only the row itself and rows that never change. */
 const rules = fc.constantFrom<AccessRule>(
   anyone,
   signedIn,
@@ -64,7 +64,7 @@ const filters = fc.constantFrom(
 
 interface Change {
   readonly kind: 'create' | 'update' | 'delete'
-  /** Which of the items that are there. */
+  /** An index into the existing items. */
   readonly at: number
   readonly values: Readonly<Record<string, JsonValue>>
 }
@@ -147,14 +147,14 @@ async function open(kind: Kind, read: AccessRule, readB: AccessRule): Promise<Pl
 }
 
 type Item = Readonly<Record<string, JsonValue>>
-interface Told {
+interface ReceivedEvent {
   readonly type: string
   readonly item_id: number
   readonly changed?: readonly string[]
   readonly data: Item | null
 }
 
-/** The item in the list, or null. A caller who may read nothing at all sees nothing. */
+/** The item in the list, or null. A caller who may not read the collection sees no item. */
 async function listed({ rest }: Place, id: number, filter: string, who: Principal): Promise<Item | null> {
   const query = `id[eq]=${id}${filter === '' ? '' : `&${filter}`}`
   try {
@@ -166,7 +166,7 @@ async function listed({ rest }: Place, id: number, filter: string, who: Principa
 }
 
 interface Seen {
-  /** As the list with the filter has it. */
+  /** The item in the filtered list. */
   readonly matching: Item | null
   readonly whole: Item | null
 }
@@ -176,7 +176,7 @@ const seen = async (place: Place, id: number, filter: string, who: Principal): P
   whole: await listed(place, id, '', who),
 })
 
-function expected(kind: Change['kind'], item_id: number, before: Seen, after: Seen): Told[] {
+function expected(kind: Change['kind'], item_id: number, before: Seen, after: Seen): ReceivedEvent[] {
   if (kind === 'create')
     return after.matching ? [{ type: 'thing.created', item_id, data: after.matching }] : []
   if (kind === 'delete')
@@ -189,8 +189,8 @@ function expected(kind: Change['kind'], item_id: number, before: Seen, after: Se
   return changed.length > 0 ? [{ type: 'thing.updated', item_id, changed, data }] : []
 }
 
-/** Makes the change, and returns the id of its item; undefined where there is nothing to change. */
-async function make(
+/** Makes the change and returns the id of its item; undefined when no item exists to change. */
+async function applyChange(
   { run }: Place,
   { kind, values: given }: Change,
   id: number | undefined,
@@ -206,76 +206,76 @@ async function make(
   return id
 }
 
-interface Ask {
+interface Subscriber {
   readonly filter: string
   readonly who: Principal
 }
 
 async function readPages(
   { rest }: Place,
-  { filter, who }: Ask,
+  { filter, who }: Subscriber,
   from: number,
   limit: number,
-): Promise<readonly Told[]> {
-  const told: Told[] = []
+): Promise<readonly ReceivedEvent[]> {
+  const received: ReceivedEvent[] = []
   for (let after = String(from); ; ) {
     const query = `collections=things&after=${after}&limit=${limit}${filter && `&${filter}`}`
     const { body } = await rest(toCall({ url: `/api/v1/events?${query}` }), who)
     const { data, meta } = JSON.parse(String(body))
-    told.push(...data)
-    if (!meta.has_more) return told
+    received.push(...data)
+    if (!meta.has_more) return received
     after = meta.next_after
   }
 }
 
 interface Streamed {
-  readonly told: Told[]
+  readonly received: ReceivedEvent[]
   leave(): void
 }
 
-async function openStream({ rest }: Place, { filter, who }: Ask, after: string): Promise<Streamed> {
+async function openStream({ rest }: Place, { filter, who }: Subscriber, after: string): Promise<Streamed> {
   const query = `collections=things${after}${filter && `&${filter}`}`
   const headers = { accept: 'text/event-stream' }
   const { body }: Reply = await rest(toCall({ url: `/api/v1/events?${query}`, headers }), who)
   const parts = (body as AsyncIterable<string>)[Symbol.asyncIterator]()
-  const told: Told[] = []
+  const received: ReceivedEvent[] = []
   const read = async () => {
     for (let part = await parts.next(); !part.done; part = await parts.next()) {
       for (const line of part.value.split('\n'))
-        if (line.startsWith('data: ')) told.push(JSON.parse(line.slice(6)))
+        if (line.startsWith('data: ')) received.push(JSON.parse(line.slice(6)))
     }
   }
   void read()
-  return { told, leave: () => void parts.return?.() }
+  return { received, leave: () => void parts.return?.() }
 }
 
-const bare = ({ type, item_id, changed, data }: Told): Told => ({
+const bare = ({ type, item_id, changed, data }: ReceivedEvent): ReceivedEvent => ({
   type,
   item_id,
   ...(changed && { changed }),
   data,
 })
 
-async function holds(
+async function assertViewsAgree(
   place: Place,
   all: readonly Change[],
-  asks: readonly Ask[],
+  subscribers: readonly Subscriber[],
   limit: number,
 ): Promise<void> {
   const start = await place.store.changes.last()
-  const possible: Ask[] = []
-  for (const ask of asks) {
-    const refused = await readPages(place, ask, start, 1).catch(() => undefined)
-    if (refused) possible.push(ask)
+  const possible: Subscriber[] = []
+  for (const subscriber of subscribers) {
+    const refused = await readPages(place, subscriber, start, 1).catch(() => undefined)
+    if (refused) possible.push(subscriber)
   }
-  const live = await Promise.all(possible.map(ask => openStream(place, ask, '')))
-  const wanted = possible.map((): Told[] => [])
+  const live = await Promise.all(possible.map(subscriber => openStream(place, subscriber, '')))
+  const wanted = possible.map((): ReceivedEvent[] => [])
   const ids: number[] = []
   for (const change of all) {
     const at = change.at % Math.max(ids.length, 1)
     const id = ids[at] ?? 0
     const before = await Promise.all(possible.map(({ filter, who }) => seen(place, id, filter, who)))
-    const made = await make(place, change, ids[at])
+    const made = await applyChange(place, change, ids[at])
     if (made === undefined) continue
     if (change.kind === 'create') ids.push(made)
     if (change.kind === 'delete') ids.splice(at, 1)
@@ -284,14 +284,18 @@ async function holds(
       wanted[index]?.push(...expected(change.kind, made, before[index] ?? after, after))
     }
   }
-  for (const [index, ask] of possible.entries()) {
-    const inPages = await readPages(place, ask, start, limit)
-    assert.deepEqual(inPages.map(bare), wanted[index], `pages of ${ask.who.access.key} with ${ask.filter}`)
-    const replayed = await openStream(place, ask, `&after=${start}`)
+  for (const [index, subscriber] of possible.entries()) {
+    const inPages = await readPages(place, subscriber, start, limit)
+    assert.deepEqual(
+      inPages.map(bare),
+      wanted[index],
+      `pages of ${subscriber.who.access.key} with ${subscriber.filter}`,
+    )
+    const replayed = await openStream(place, subscriber, `&after=${start}`)
     const streams = [live[index], replayed].filter(one => one !== undefined)
-    await until(() => streams.every(({ told }) => told.length >= inPages.length))
-    for (const { told, leave } of streams) {
-      assert.deepEqual(told, inPages)
+    await until(() => streams.every(({ received }) => received.length >= inPages.length))
+    for (const { received, leave } of streams) {
+      assert.deepEqual(received, inPages)
       leave()
     }
   }
@@ -304,19 +308,26 @@ const runs = [
 ] as const
 
 for (const [kind, numRuns] of runs) {
-  test(`pages, streams and lists tell the same (${kind.name})`, async () => {
-    const ask = fc.record({ filter: filters, who: fc.constantFrom(...listeners) })
-    const asks = fc.array(ask, { minLength: 3, maxLength: 5 })
+  test(`pages and streams contain the events that lists before and after each change imply (${kind.name})`, async () => {
+    const subscriber = fc.record({ filter: filters, who: fc.constantFrom(...listeners) })
+    const subscribers = fc.array(subscriber, { minLength: 3, maxLength: 5 })
     const limits = fc.constantFrom(1, 2, 100)
     await fc.assert(
-      fc.asyncProperty(rules, rules, changes, asks, limits, async (read, readB, all, listening, limit) => {
-        const place = await open(kind, read, readB)
-        try {
-          await holds(place, all, listening, limit)
-        } finally {
-          await place.close()
-        }
-      }),
+      fc.asyncProperty(
+        rules,
+        rules,
+        changes,
+        subscribers,
+        limits,
+        async (read, readB, all, listening, limit) => {
+          const place = await open(kind, read, readB)
+          try {
+            await assertViewsAgree(place, all, listening, limit)
+          } finally {
+            await place.close()
+          }
+        },
+      ),
       { numRuns },
     )
   })

@@ -1,4 +1,4 @@
-/** What an explanation must not tell: values that the asker may not read, whatever request is made up for it. */
+/** An explanation must not reveal values that its caller cannot read, whatever request it is about. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import '../models/blog.ts'
@@ -24,7 +24,7 @@ const {
 
 const isMember = related('members', owner('user_id'))
 
-/** An administrator here may read neither addresses nor vaults. */
+/** Administrators cannot read addresses or vaults here. */
 const declaration = model(
   {
     users: users({ fields: { email: { access: { read: owner('id') } } } }),
@@ -104,7 +104,7 @@ async function explained(body: object) {
   return answer
 }
 
-test('a made-up write gives nobody the right to see a value', async () => {
+test('a hypothetical write does not give its caller the right to read a value', async () => {
   const path = `/vaults/${vault}`
   const given = { as: owned, method: 'PATCH', path, body: { owner_id: root, level: 4 } }
   const { text } = await explained(given)
@@ -118,24 +118,24 @@ test('a made-up write gives nobody the right to see a value', async () => {
   assert.match(joined.text, /level is \(a value you may not read\)/)
 })
 
-test('nobody is found by an address that the asker may not read', async () => {
-  const asked = (as: string) =>
+test('a user cannot be found by an address that the caller cannot read', async () => {
+  const explainAs = (as: string) =>
     service.request('POST /api/v1/explain', { as: root, body: { as, path: '/vaults' } })
-  const there = await asked('hidden@example.com')
-  const not = await asked('nobody@example.com')
+  const there = await explainAs('hidden@example.com')
+  const not = await explainAs('nobody@example.com')
   assert.deepEqual([there.status, not.status], [400, 400])
   assert.equal(there.text.replaceAll('hidden', 'nobody'), not.text)
-  assert.equal((await asked('nobody\0@example.com')).status, 400)
+  assert.equal((await explainAs('nobody\0@example.com')).status, 400)
 })
 
-test('what code throws is in the log, and not in the explanation', async () => {
+test('an exception in custom code is logged, and not part of the explanation', async () => {
   const { body, text } = await explained({ as: owned, method: 'POST', path: `/vaults/${vault}/fail` })
   assert.deepEqual([body.status, body.code, body.reasons[0].kind], [500, 'INTERNAL_ERROR', 'code'])
   assert.match(body.reasons[0].message, /^The code of actions\.fail has failed/)
   assert.doesNotMatch(text, /THE-CODE|S3CRET/)
 })
 
-test('code has the bounds that it has in a request, and what it is refused is named', async () => {
+test('custom code has the limits of a real request, and the refused operation is named', async () => {
   const endless = await explained({ as: owned, method: 'POST', path: '/actions/endless' })
   const real = await service.request('POST /api/v1/actions/endless', { as: owned })
   assert.deepEqual([endless.body.status, endless.body.code], [real.status, real.body.error.code])
@@ -147,7 +147,7 @@ test('code has the bounds that it has in a request, and what it is refused is na
   )
 })
 
-test('an explanation draws from the budget of whoever asks, and from no other', async () => {
+test('an explanation draws from the budget of its caller only', async () => {
   const left = async (as: number) =>
     Number((await service.request('GET /api/v1/vaults', { as })).headers['x-ratelimit-remaining'])
   const [own, other] = [await left(root), await left(owned)]
@@ -159,7 +159,7 @@ test('an explanation draws from the budget of whoever asks, and from no other', 
   assert.deepEqual([await left(root), await left(owned)], [own - 24, other - 2])
 })
 
-test('an app of somebody else, and a key with scopes, may not ask', async () => {
+test('third-party apps and keys with scopes cannot request explanations', async () => {
   const body = { name: 'Key', scopes: ['read:vault'] }
   const { body: key } = await service.request('POST /api/v1/api_keys', { as: root, body })
   const headers = { authorization: `Bearer ${key.key}` }

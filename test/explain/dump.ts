@@ -1,4 +1,4 @@
-/** Everything that a database holds, read past the service: a line for each row. */
+/** All rows of a database, read without the service: a line for each row. */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
@@ -41,7 +41,7 @@ async function postgresDump(url: string): Promise<Dump> {
   }
 }
 
-/** `database`: as the setting names it. */
+/** `database`: as in the setting. */
 export async function openDump(database: string): Promise<Dump> {
   return database.startsWith('postgres') ? postgresDump(database) : sqliteDump(database)
 }

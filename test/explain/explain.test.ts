@@ -1,4 +1,4 @@
-/** Explanations: what they say, and to whom. `random.test.ts`: the verdict is the real answer, and nothing is left of it. */
+/** The contents of explanations and who may request them. `random.test.ts` compares them with real responses. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/auth/bootstrap.ts'
@@ -17,14 +17,14 @@ import { type Organization, organizationOf, type Service } from '../matrix/track
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'
 
-interface World {
+interface Context {
   readonly service: Service
   readonly ours: Organization
   readonly root: number
   readonly outsider: number
 }
 
-async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+async function withContext(use: (context: Context) => Promise<void>): Promise<void> {
   const service = await testService(tracker)
   try {
     const ours = await organizationOf(service, 'OURS')
@@ -36,16 +36,16 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what an explanation contains is for the test to say.
+// biome-ignore lint/suspicious/noExplicitAny: the tests check the structure.
 type Document = any
 
-async function explained({ service, root }: World, body: object): Promise<Document> {
+async function explained({ service, root }: Context, body: object): Promise<Document> {
   const answer = await service.request('POST /api/v1/explain', { as: root, body })
   assert.equal(answer.status, 200, answer.text)
   return answer.body
 }
 
-async function stored({ service }: World): Promise<string> {
+async function stored({ service }: Context): Promise<string> {
   const all = service.asSystem as unknown as Record<string, { list(): Promise<readonly unknown[]> }>
   const names = [
     'organizations',
@@ -60,13 +60,13 @@ async function stored({ service }: World): Promise<string> {
   return JSON.stringify(await Promise.all(names.map(name => all[name]?.list())))
 }
 
-let world: World
+let context: Context
 let end = () => {}
 let ended: Promise<void>
 before(async () => {
   const started = Promise.withResolvers<void>()
-  ended = withWorld(made => {
-    world = made
+  ended = withContext(made => {
+    context = made
     started.resolve()
     return new Promise<void>(resolve => {
       end = resolve
@@ -79,20 +79,20 @@ after(() => {
   return ended
 })
 
-test('a hidden item is told apart from one that is not there, and every part of the rule is judged', async () => {
-  const { ours, outsider } = world
+test('a hidden item is distinguished from a missing one, and every part of the rule is evaluated', async () => {
+  const { ours, outsider } = context
   const path = `/tasks/${ours.items.tasks}`
-  const { reasons } = await explained(world, { as: outsider, path })
+  const { reasons } = await explained(context, { as: outsider, path })
   assert.equal(reasons[0].kind, 'hidden')
   assert.equal(reasons[0].parts[0].holds, false)
   assert.match(reasons[0].message, /is there, and hidden.*memberships/)
-  const missing = await explained(world, { as: outsider, path: '/tasks/99999' })
+  const missing = await explained(context, { as: outsider, path: '/tasks/99999' })
   assert.deepEqual([missing.status, missing.reasons[0].kind], [404, 'missing'])
 })
 
-test('a scope that is missing is named', async () => {
-  const { reasons, code } = await explained(world, {
-    as: world.outsider,
+test('a missing scope is named', async () => {
+  const { reasons, code } = await explained(context, {
+    as: context.outsider,
     scopes: ['read:label'],
     path: '/tasks',
   })
@@ -100,7 +100,7 @@ test('a scope that is missing is named', async () => {
   assert.deepEqual([reasons[0].scope, reasons[0].scopes], ['read:task', ['read:label']])
 })
 
-test('a rule without an item is judged by the caller, part by part', async () => {
+test('a rule without an item is evaluated for the caller, part by part', async () => {
   const access = role('admin').or(scope('write:note').and(signedIn))
   const service = await testService(
     model(
@@ -125,29 +125,29 @@ test('a rule without an item is judged by the caller, part by part', async () =>
   await service.close()
 })
 
-test('GraphQL mutations are explained, and not carried out', async () => {
-  const id = world.ours.items.tasks
+test('GraphQL mutations are explained and not executed', async () => {
+  const id = context.ours.items.tasks
   const query = `mutation { updateTask(id: ${id}, points: 9) { id } }`
-  const before = await stored(world)
-  const refused = await explained(world, {
-    as: world.ours.people.reader,
+  const before = await stored(context)
+  const refused = await explained(context, {
+    as: context.ours.people.reader,
     method: 'POST',
     path: '/graphql',
     body: { query },
   })
   assert.deepEqual([refused.code, refused.reasons[0]?.collection], ['FORBIDDEN', 'tasks'])
-  const allowed = await explained(world, {
-    as: world.ours.people.editor,
+  const allowed = await explained(context, {
+    as: context.ours.people.editor,
     method: 'POST',
     path: '/graphql',
     body: { query },
   })
   assert.equal(allowed.allowed, true)
-  assert.equal(await stored(world), before)
+  assert.equal(await stored(context), before)
 })
 
-test('only an administrator without a limit of scopes finds it, and a wrong body is refused with all its faults', async () => {
-  const { service, ours, root } = world
+test('only an administrator with all scopes finds the endpoint, and an invalid body is refused with all its faults', async () => {
+  const { service, ours, root } = context
   for (const [as, status] of [
     [ours.people.admin, 403],
     [undefined, 401],
@@ -166,20 +166,20 @@ test('only an administrator without a limit of scopes finds it, and a wrong body
   assert.equal(wrong.body.error.details.length, 3)
 })
 
-test('without the development mode an error says nothing of the rule', async () => {
-  const { service, ours, outsider } = world
+test('an error reveals nothing about the rule outside of the development mode', async () => {
+  const { service, ours, outsider } = context
   const answer = await service.request(`GET /api/v1/tasks/${ours.items.tasks}`, { as: outsider })
   assert.deepEqual(Object.keys(answer.body.error), ['code', 'message'])
 })
 
-test('what the code of an action would do is part of the verdict, and nothing of it stays', async () => {
-  const { service, ours } = world
+test('the effects of an action’s code are part of the explanation, and rolled back', async () => {
+  const { service, ours } = context
   const { projects, organizations } = ours.items
   await service.settled()
   const mails = service.mails.length
-  const before = await stored(world)
+  const before = await stored(context)
   const path = `/projects/${projects}/archive`
-  const { allowed, status, reasons, notes } = await explained(world, {
+  const { allowed, status, reasons, notes } = await explained(context, {
     as: ours.people.editor,
     method: 'POST',
     path,
@@ -191,16 +191,16 @@ test('what the code of an action would do is part of the verdict, and nothing of
     'This is how the request is answered now; what it would change was undone.',
     'Not emitted: project.archived.',
   ])
-  const refused = await explained(world, { as: ours.people.reader, method: 'POST', path })
+  const refused = await explained(context, { as: ours.people.reader, method: 'POST', path })
   assert.deepEqual([refused.code, refused.reasons[0].operation], ['FORBIDDEN', 'archive'])
-  const report = await explained(world, {
+  const report = await explained(context, {
     as: ours.people.reader,
     path: `/queries/report?id=${organizations}`,
   })
   assert.deepEqual(report.notes, ['The code of queries.report ran.'])
-  assert.equal(await stored(world), before)
+  assert.equal(await stored(context), before)
   const change = { email: 'new-address@example.com' }
-  await explained(world, {
+  await explained(context, {
     as: ours.people.reader,
     method: 'PATCH',
     path: `/users/${ours.people.reader}`,
@@ -210,10 +210,10 @@ test('what the code of an action would do is part of the verdict, and nothing of
   assert.equal(service.mails.length, mails)
 })
 
-test('every error of a GraphQL answer is explained, at its path; a hidden item without an error as well', async () => {
-  const { ours, outsider } = world
+test('every error of a GraphQL response is explained at its path, and so is a hidden item without an error', async () => {
+  const { ours, outsider } = context
   const of = (as: number | null, query: string) =>
-    explained(world, { as, method: 'POST', path: '/graphql', body: { query } })
+    explained(context, { as, method: 'POST', path: '/graphql', body: { query } })
   const { tasks, projects } = ours.items
   const two = await of(null, `{ a: task(id: ${tasks}) { title } b: projects { id } }`)
   assert.deepEqual([two.allowed, two.status, two.code], [false, 200, 'UNAUTHORIZED'])
@@ -245,36 +245,36 @@ test('every error of a GraphQL answer is explained, at its path; a hidden item w
     writes.reasons.map(({ operation }: Document) => operation),
     ['update', 'archive'],
   )
-  const none = await explained(world, { method: 'GET', path: '/graphql' })
+  const none = await explained(context, { method: 'GET', path: '/graphql' })
   assert.deepEqual([none.code, none.reasons[0].kind], ['BAD_REQUEST', 'request'])
 })
 
-test('listeners learn which events they hear, and which they do not', async () => {
-  const { ours, outsider } = world
+test('the explanation of a subscription lists the events that the caller receives, and the reason for others', async () => {
+  const { ours, outsider } = context
   const { tasks } = ours.items
   const path = `/events?collections=tasks&item_id=${tasks}&wait=30`
-  const heard = await explained(world, { as: ours.people.reader, path })
+  const heard = await explained(context, { as: ours.people.reader, path })
   assert.match(
     heard.reasons[0].message,
     /^Heard: task\.created, task\.updated, task\.deleted of tasks\/\d+\./,
   )
-  const hidden = await explained(world, { as: outsider, path })
+  const hidden = await explained(context, { as: outsider, path })
   assert.equal(hidden.allowed, true)
   assert.match(hidden.reasons[0].message, /^Not heard: task\.created.* does not hold\. .*memberships/)
-  const some = await explained(world, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
-  const told = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
-  assert.match(String(told.get('labels')), /^Heard: label\.created/)
-  assert.match(String(told.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
+  const some = await explained(context, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
+  const messages = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
+  assert.match(String(messages.get('labels')), /^Heard: label\.created/)
+  assert.match(String(messages.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
   const query = 'subscription { taskUpdated { id } }'
-  const asked = { method: 'POST', path: '/graphql', body: { query } }
-  const live = await explained(world, { as: ours.people.reader, ...asked })
+  const explainedRequest = { method: 'POST', path: '/graphql', body: { query } }
+  const live = await explained(context, { as: ours.people.reader, ...explainedRequest })
   assert.deepEqual([live.allowed, live.reasons[0].types], [true, ['task.updated']])
-  const refused = await explained(world, asked)
+  const refused = await explained(context, explainedRequest)
   assert.deepEqual([refused.code, refused.reasons[0].collection], ['UNAUTHORIZED', 'tasks'])
 })
 
-test('a key is explained as it would be taken: with its scopes, its end, and its user’s account', async () => {
-  const { service, root } = world
+test('a key is explained as it would be accepted: with its scopes, its expiry, and the account of its user', async () => {
+  const { service, root } = context
   const { id: owner } = await service.users.create({})
   const body = {
     name: 'Key',
@@ -282,9 +282,9 @@ test('a key is explained as it would be taken: with its scopes, its end, and its
     expires_at: new Date(Date.parse(service.clock.now()) + 60_000),
   }
   const { body: key } = await service.request('POST /api/v1/api_keys', { as: owner, body })
-  const asked = { api_key: key.id, path: '/labels' }
+  const explainedRequest = { api_key: key.id, path: '/labels' }
   const verdict = async () => {
-    const { status, as, reasons } = await explained(world, asked)
+    const { status, as, reasons } = await explained(context, explainedRequest)
     const real = await service.request('GET /api/v1/labels', {
       headers: { authorization: `Bearer ${key.key}` },
     })
@@ -303,7 +303,7 @@ interface Opened {
   readonly lines: () => readonly Record<string, unknown>[]
 }
 
-/** A service with its log at `debug`. `tells`: as `portico dev` starts it, for whoever asks from there. */
+/** A service with log level `debug`. `tells`: in development mode, for callers on this machine. */
 async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): Promise<void> {
   const said: string[] = []
   const given = { logLevel: 'debug', secretKeys: ['a'.repeat(40)], rateLimit: 'off' } as const
@@ -329,7 +329,7 @@ async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): 
 const headers = { 'Content-Type': 'application/json' }
 const graphqlBody = JSON.stringify({ query: '{ user(id: 1) { id } users { id } }' })
 
-test('in development the refusal itself says why, by REST and by every error of GraphQL', () =>
+test('in development the refusal itself explains the reason, in REST and in every GraphQL error', () =>
   withLog(true, async ({ send }) => {
     const refused = await send('http://localhost/api/v1/users/1')
     const { error } = (await refused.json()) as Document
@@ -344,7 +344,7 @@ test('in development the refusal itself says why, by REST and by every error of 
     for (const { extensions } of errors) assert.match(extensions.explain, /signedIn/)
   }))
 
-test('the log at debug has one line for each refusal: what decided, and nothing that a client has sent', () =>
+test('the log at debug has one line for each refusal, with the deciding rule and without client input', () =>
   withLog(false, async ({ send, lines }) => {
     const refused = await send('http://localhost/api/v1/users/1')
     assert.equal(((await refused.json()) as Document).error.explain, undefined)
@@ -385,7 +385,7 @@ test('the log at debug has one line for each refusal: what decided, and nothing 
     assert.doesNotMatch(JSON.stringify(lines()), /s3cret/)
   }))
 
-test('nobody is told where NODE_ENV is production', async () => {
+test('no reason is sent if NODE_ENV is production', async () => {
   const { NODE_ENV: before } = process.env
   process.env.NODE_ENV = 'production'
   try {
@@ -399,7 +399,7 @@ test('nobody is told where NODE_ENV is production', async () => {
   }
 })
 
-test('a first-party app that may write accounts may ask, and no other app', () => {
+test('a first-party app that may write accounts can request explanations, other apps cannot', () => {
   const ask = (thirdParty: boolean, scope: string) => () =>
     requireExplainer(
       user(1, 'admin', new Set([scope]), undefined, undefined, { appId: 1, grant: null, thirdParty }),
@@ -410,22 +410,22 @@ test('a first-party app that may write accounts may ask, and no other app', () =
 })
 
 const here = { host: 'localhost:3000' }
-for (const [what, headers, peer, isTold] of [
-  ['a program of this machine', here, '127.0.0.1', true],
-  ['a page of this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
+for (const [what, headers, peer, isShown] of [
+  ['a program on this machine', here, '127.0.0.1', true],
+  ['a page on this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
   ['another machine', here, '192.168.1.7', false],
   ['a proxy', { ...here, 'x-forwarded-for': '192.0.2.1' }, '127.0.0.1', false],
   ['a page of another site', { ...here, origin: 'https://evil.example' }, '127.0.0.1', false],
-  ['a page of no site', { ...here, origin: 'null' }, '127.0.0.1', false],
+  ['a page with an opaque origin', { ...here, origin: 'null' }, '127.0.0.1', false],
   [
     'a page of another site that sends no origin',
     { ...here, 'sec-fetch-site': 'cross-site' },
     '127.0.0.1',
     false,
   ],
-  ['a name that was rebound', { host: 'evil.example:3000' }, '127.0.0.1', false],
+  ['a rebound DNS name', { host: 'evil.example:3000' }, '127.0.0.1', false],
 ] as const) {
-  test(`\`portico dev\` ${isTold ? 'tells' : 'does not tell'} ${what}`, () => {
-    assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isTold)
+  test(`portico dev ${isShown ? 'explains' : 'does not explain'} refusals to ${what}`, () => {
+    assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isShown)
   })
 }

@@ -1,4 +1,4 @@
-/** Random requests of random callers: an explanation says what the service then answers, and leaves no trace. */
+/** Random requests by random callers: an explanation predicts the response, and stores nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
@@ -12,9 +12,9 @@ import { openDump } from './dump.ts'
 
 type Service = TestService<typeof tracker>
 
-/** Who asks, by a key of its own. */
+/** A caller with a key of its own. */
 interface Caller {
-  readonly told: string
+  readonly label: string
   readonly key: { readonly id: number; readonly text: string } | undefined
 }
 
@@ -27,12 +27,12 @@ interface Asked {
 
 async function callersOf(service: Service, { people }: Organization, root: number): Promise<Caller[]> {
   const outsider = (await service.users.create({ name: 'Outsider' })).id
-  const callers: Caller[] = [{ told: 'nobody', key: undefined }]
+  const callers: Caller[] = [{ label: 'nobody', key: undefined }]
   const add = async (user: number, scopes: readonly string[]) => {
     const body = { name: 'Key', scopes }
     const made = await service.request('POST /api/v1/api_keys', { as: user, body })
     assert.equal(made.status, 201, made.text)
-    callers.push({ told: `${user} ${scopes}`, key: { id: made.body.id, text: made.body.key } })
+    callers.push({ label: `${user} ${scopes}`, key: { id: made.body.id, text: made.body.key } })
   }
   for (const user of [root, outsider, people.reader, people.editor, people.admin]) await add(user, ['*'])
   await add(people.editor, ['read:task', 'write:comment', 'read:user'])
@@ -40,7 +40,7 @@ async function callersOf(service: Service, { people }: Organization, root: numbe
   return callers
 }
 
-/** Requests that change much are rarely made up by chance. */
+/** Requests with large effects, which are rarely generated at random. */
 function ownRequests({ items, people, organization }: Organization): readonly Omit<Asked, 'headers'>[] {
   const { tasks, projects, labels, comments, memberships, invitations } = items
   const of = (method: string, path: string, body?: unknown) => ({ method, path, body })
@@ -79,10 +79,10 @@ function ownRequests({ items, people, organization }: Organization): readonly Om
   ]
 }
 
-/** What an explanation takes: a method of the API, a JSON body, `If-Match`. Undefined: another one. */
+/** A request that can be explained: a method of the API, a JSON body, `If-Match`. Undefined for others. */
 function randomRequest(generator: Generator, document: Document): Asked | undefined {
   const operation = generator.pick(operationsOf(document))
-  // A deletion as often as a read would soon leave nothing to read, nor anybody.
+  // If deletions were as frequent as reads, no data or users would soon be left.
   if (operation.method === 'DELETE' && generator.chance(0.9)) return undefined
   if (/\/(explain|test|\{n\}\/redeliver)$/.test(operation.path)) return undefined
   const { method = 'GET', url, headers = {}, body } = generator.request(operation)
@@ -105,8 +105,8 @@ interface Verdict {
   readonly allowed: boolean
 }
 
-async function explained(service: Service, root: number, caller: Caller, asked: Asked): Promise<Verdict> {
-  const { method, path, headers, body } = asked
+async function explained(service: Service, root: number, caller: Caller, request: Asked): Promise<Verdict> {
+  const { method, path, headers, body } = request
   const given = {
     ...{ method, path, body },
     ...(caller.key && { api_key: caller.key.id }),
@@ -125,7 +125,7 @@ function answered(service: Service, { key }: Caller, { method, path, headers, bo
   })
 }
 
-/** What is in one of them only. When a key was last used is stored later: of real requests, and of the asker's own key. */
+/** Lines in one of them only. The last use of a key is stored later, for real requests and for the caller's own key. */
 function changed(before: readonly string[], after: readonly string[]): readonly string[] {
   const [old, now] = [new Set(before), new Set(after)]
   const lines = [...before.filter(line => !now.has(line)), ...after.filter(line => !old.has(line))]
@@ -136,7 +136,7 @@ const seed = Number(process.env.SEED ?? 20_260_701)
 
 for (const kind of kinds) {
   const requests = kind === sqlite ? 300 : 150
-  test(`${requests} random requests are explained as they are answered, and nothing is left of it (${kind.name}, seed ${seed})`, async t => {
+  test(`${requests} random requests are explained as they are answered, and explanations store nothing (${kind.name}, seed ${seed})`, async t => {
     const database = await kind.make(checkModel(tracker))
     const service = await testService(tracker, { settings: { database: database.url, rateLimit: 100_000 } })
     const dump = await openDump(database.url)
@@ -151,16 +151,16 @@ for (const kind of kinds) {
       let before = await dump.lines()
       for (let n = 0; n < requests; n++) {
         const caller = generator.pick(callers)
-        const asked = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
-        if (asked === undefined) continue
-        const verdict = await explained(service, root, caller, asked)
-        const told = `${caller.told} ${JSON.stringify(asked)} ${JSON.stringify(verdict)}`
+        const request = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
+        if (request === undefined) continue
+        const verdict = await explained(service, root, caller, request)
+        const label = `${caller.label} ${JSON.stringify(request)} ${JSON.stringify(verdict)}`
         const lines = await dump.lines()
-        assert.deepEqual(changed(before, lines), [], `explained, and something was stored: ${told}`)
-        const real = await answered(service, caller, asked)
-        assert.equal(verdict.status, real.status, `${told}\n${real.text}`)
-        assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), told)
-        assert.ok(verdict.allowed || verdict.reasons.length > 0, told)
+        assert.deepEqual(changed(before, lines), [], `explained, and something was stored: ${label}`)
+        const real = await answered(service, caller, request)
+        assert.equal(verdict.status, real.status, `${label}\n${real.text}`)
+        assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), label)
+        assert.ok(verdict.allowed || verdict.reasons.length > 0, label)
         statuses.set(real.status, (statuses.get(real.status) ?? 0) + 1)
         before = await dump.lines()
       }

@@ -1,4 +1,4 @@
-/** `kill -9` in the middle of a copy: the next run goes on, and no service starts on it meanwhile. */
+/** `kill -9` during a copy: the next run resumes it, and no service starts on the copy before it is complete. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,9 +8,9 @@ import { type Migratable, migratables } from '../databases/migratable.ts'
 import { before } from './migration-models.ts'
 
 const program = fileURLToPath(new URL('copy.ts', import.meta.url))
-const ROWS = 20_000
+const rowCount = 20_000
 
-/** Kills the copy once it has done so many things. Returns all that it said. */
+/** Kills the copy after `killAfter` steps. Returns its output. */
 async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINITY): Promise<string> {
   const args = [program, from, to, String(killAfter)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -28,7 +28,7 @@ async function fill(database: Migratable, at: string): Promise<void> {
   await database.run(
     at,
     `INSERT INTO notes (title, body, created_at)
-     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers`,
   )
 }
@@ -39,11 +39,11 @@ function rows(database: Migratable, at: string): Promise<unknown[][]> {
 
 for (const from of migratables) {
   for (const to of migratables) {
-    test(`from ${from.name} to ${to.name}: a copy that is killed goes on where it was`, () =>
+    test(`a killed copy from ${from.name} to ${to.name} is resumed`, () =>
       from.withEmpty(source =>
         to.withEmpty(async target => {
           await fill(from, source)
-          // At first row, in the middle, at the end of the rows, while both sides are compared.
+          // At the first row, in the middle, at the end of the rows, and while both sides are compared.
           for (const killAfter of [1, 20, 41, 60]) {
             const said = await copy(source, target, killAfter)
             assert.doesNotMatch(said, /done/)
@@ -55,7 +55,7 @@ for (const from of migratables) {
           assert.deepEqual(await to.plan(target, before), [])
           assert.deepEqual(await rows(to, target), await rows(from, source))
           const total = `SELECT CAST(sum(n) AS integer) AS n FROM _totals WHERE collection = 'notes'`
-          assert.deepEqual(await to.rows(target, total), [[ROWS]])
+          assert.deepEqual(await to.rows(target, total), [[rowCount]])
           await (await to.open(target, before)).close()
         }),
       ))

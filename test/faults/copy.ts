@@ -1,6 +1,6 @@
 /**
- * A process that copies a database, and writes a dot for everything that it has done. After one more than so many it
- * waits for whoever kills it.
+ * A process that copies a database and writes a dot for each step. After the given number of steps it waits to be
+ * killed.
  */
 import { writeSync } from 'node:fs'
 import { isPostgres } from '../../src/config/database.ts'
@@ -10,12 +10,12 @@ import { before } from './migration-models.ts'
 const [from, to] = process.argv
   .slice(2, 4)
   .map((at): Place => ({ at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: at }))
-const most = Number(process.argv[4])
+const maxSteps = Number(process.argv[4])
 let reports = 0
 
 async function onProgress(): Promise<void> {
   writeSync(1, '.')
-  if (++reports > most) await new Promise(resolve => setTimeout(resolve, 600_000))
+  if (++reports > maxSteps) await new Promise(resolve => setTimeout(resolve, 600_000))
 }
 
 if (from && to) await copyDatabase(before, { from, to, live: false, onProgress })

@@ -1,4 +1,4 @@
-/** A disk that fails for a while: no false acknowledgement, and the service goes on by itself when it works again. */
+/** A disk that fails for a while: no false acknowledgement, and the service recovers without a restart. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,25 +9,25 @@ import { withFile } from '../store/blog.ts'
 import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
-const LANES = 8
-/** Enough for several checkpoints, which SQLite makes after 1,000 pages. */
-const ROUNDS = 120
+const writerCount = 8
+/** Enough for several checkpoints, which SQLite runs after 1,000 pages. */
+const rounds = 120
 
-/** By title: the id of a post that was acknowledged, or the answer that refused it. */
-type Told = Map<string, number | string>
+/** By title: the id of an acknowledged post, or the refusal. */
+type Results = Map<string, number | string>
 
-async function load(service: Process): Promise<Told> {
-  const told: Told = new Map()
+async function load(service: Process): Promise<Results> {
+  const results: Results = new Map()
   const lane = async (at: number) => {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const title = `lane${at} round${round}`
       const body = { title, body: 'x'.repeat(3000) }
       const answer = await service.call('/api/v1/posts', { method: 'POST', key, body })
-      told.set(title, answer.status === 201 ? Number(answer.json.id) : `${answer.status} ${answer.code}`)
+      results.set(title, answer.status === 201 ? Number(answer.json.id) : `${answer.status} ${answer.code}`)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
-  return told
+  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
+  return results
 }
 
 interface Post {
@@ -46,12 +46,12 @@ function titlesIn(file: string): ReadonlySet<unknown> {
   }
 }
 
-/** All that was acknowledged is there, nothing that was refused is, and the log of events says the same. */
-function check(file: string, told: Told): void {
+/** Every acknowledged post exists, no refused one does, and the event log agrees. */
+function check(file: string, results: Results): void {
   const database = new DatabaseSync(file)
   try {
     const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]
-    const acknowledged = [...told].filter(([, what]) => typeof what === 'number')
+    const acknowledged = [...results].filter(([, what]) => typeof what === 'number')
     assert.deepEqual(new Map(posts.map(({ id, title }) => [title, id])), new Map(acknowledged))
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     const events = database.prepare(`SELECT count(*) AS n FROM _events WHERE collection = 'posts'`).get()
@@ -61,18 +61,18 @@ function check(file: string, told: Told): void {
   }
 }
 
-/** While it is not ready, it says why. */
+/** Waits for readiness; until then `/readyz` must state the reason. */
 async function untilReady(service: Process): Promise<void> {
   for (const end = performance.now() + 60_000; ; await wait(100)) {
     const { status, text } = await service.call('/readyz')
     if (status === 200) return
     assert.match(text, /Changes cannot be stored: the disk (fails|is full)\./)
-    assert.ok(performance.now() < end, 'it does not go on')
+    assert.ok(performance.now() < end, 'the service does not recover')
   }
 }
 
-/** Runs a service whose system calls fail as `inject` says, on files that are there already. */
-async function loadWhile(file: string, failing: string, inject: string): Promise<Told> {
+/** Runs a service whose system calls fail as `inject` says, on existing files. */
+async function loadWhile(file: string, failing: string, inject: string): Promise<Results> {
   const environment = {
     DATABASE_URL: file,
     PORTICO_ADMIN_API_KEY: key,
@@ -81,7 +81,7 @@ async function loadWhile(file: string, failing: string, inject: string): Promise
   }
   const before = await startProcess({ environment })
   await before.end()
-  // A call of its own opens the log, whose path strace must know.
+  // Opens the log in a separate call, because strace must know its path.
   const reader = new DatabaseSync(file)
   reader.prepare('SELECT count(*) FROM posts').get()
   const call = inject.split(':', 1)[0]
@@ -89,14 +89,14 @@ async function loadWhile(file: string, failing: string, inject: string): Promise
   const options = ['-e', `trace=${call}`, '-P', failing, '-e', `inject=${inject}`]
   const service = await startProcess({ environment, under: strace(output, options) })
   try {
-    const told = await load(service)
+    const results = await load(service)
     const read = await service.call('/api/v1/posts?per_page=1')
     assert.equal(read.status, 200)
     await untilReady(service)
     const body = { title: 'when it works again' }
     const answer = await service.call('/api/v1/posts', { method: 'POST', key, body })
     assert.equal(answer.status, 201, answer.text)
-    return told.set(body.title, Number(answer.json.id))
+    return results.set(body.title, Number(answer.json.id))
   } finally {
     await service.end('SIGKILL')
     reader.close()
@@ -104,26 +104,26 @@ async function loadWhile(file: string, failing: string, inject: string): Promise
   }
 }
 
-test('a sync of the file that fails after a part of the log was copied ends the process, and nothing is lost', () =>
+test('a failed sync of the file after a partial checkpoint ends the process without data loss', () =>
   withFile(async file => {
     const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key, PORTICO_RATE_LIMIT: 'off' }
     const before = await startProcess({ environment })
     await before.end()
     const inject = ['-e', 'trace=fsync', '-P', file, '-e', 'inject=fsync:error=EIO:when=1+']
     const service = await startProcess({ environment, under: strace(`${file}.trace`, inject) })
-    const told: Told = new Map()
+    const results: Results = new Map()
     const write = async (title: string) => {
       const body = { title, body: 'x'.repeat(9000) }
       const answer = await service.call('/api/v1/posts', { method: 'POST', key, body })
       assert.equal(answer.status, 201, answer.text)
-      told.set(title, Number(answer.json.id))
+      results.set(title, Number(answer.json.id))
     }
     const reader = new DatabaseSync(file)
     for (let count = 0; count < 20; count++) await write(`before ${count}`)
     reader.exec('BEGIN')
     reader.prepare('SELECT count(*) FROM posts').get()
     const log = () => reader.prepare('PRAGMA wal_checkpoint(NOOP)').get()
-    // Beyond 1,000 pages, of which those are copied that the reader does not keep back.
+    // Over 1,000 pages, of which those are copied that the open reader does not need.
     for (let count = 0; count < 350; count++) await write(`meanwhile ${count}`)
     reader.exec('COMMIT')
     const { log: pages, checkpointed } = log() ?? {}
@@ -142,7 +142,7 @@ test('a sync of the file that fails after a part of the log was copied ends the 
     await again.end()
     const titles = titlesIn(file)
     assert.deepEqual(
-      [...told.keys()].filter(title => !titles.has(title)),
+      [...results.keys()].filter(title => !titles.has(title)),
       [],
     )
   }))
@@ -150,7 +150,7 @@ test('a sync of the file that fails after a part of the log was copied ends the 
 const cases = [
   { what: 'syncs of the log fail', of: '-wal', inject: 'fsync:error=EIO:when=20..26', refuses: true },
   {
-    what: 'there is no room for the log',
+    what: 'the disk is full for the log',
     of: '-wal',
     inject: 'pwrite64:error=ENOSPC:when=200..260',
     refuses: true,
@@ -158,7 +158,7 @@ const cases = [
   { what: 'writes to the log fail', of: '-wal', inject: 'pwrite64:error=EIO:when=200..208', refuses: true },
   { what: 'syncs of the file fail', of: '', inject: 'fsync:error=EIO:when=1..3', refuses: false },
   {
-    what: 'there is no room for the file',
+    what: 'the disk is full for the file',
     of: '',
     inject: 'pwrite64:error=ENOSPC:when=1..300',
     refuses: false,
@@ -166,20 +166,20 @@ const cases = [
 ] as const
 
 for (const { what, of, inject, refuses } of cases) {
-  test(`while ${what}, ${refuses ? 'writes are refused as UNAVAILABLE, then stored' : 'writes are stored all the same'}, and nothing is lost`, () =>
+  test(`while ${what}, ${refuses ? 'writes are refused as UNAVAILABLE, then stored' : 'writes are stored regardless'}, and nothing is lost`, () =>
     withFile(async file => {
-      const told = await loadWhile(file, `${file}${of}`, inject)
-      const refused = [...told.values()].filter(each => typeof each === 'string')
+      const results = await loadWhile(file, `${file}${of}`, inject)
+      const refused = [...results.values()].filter(each => typeof each === 'string')
       assert.deepEqual([...new Set(refused)], refuses ? ['503 UNAVAILABLE'] : [])
       const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }
       const again = await startProcess({ environment })
       try {
         const made = await again.call('/api/v1/posts', { method: 'POST', key, body: { title: 'again' } })
         assert.equal(made.status, 201)
-        told.set('again', Number(made.json.id))
+        results.set('again', Number(made.json.id))
       } finally {
         await again.end()
       }
-      check(file, told)
+      check(file, results)
     }))
 }

@@ -1,4 +1,4 @@
-/** A full disk: writes are refused, reads go on, and what was acknowledged is there when there is room again. */
+/** A full disk: writes are refused, reads work, and acknowledged writes exist when there is space again. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
@@ -32,9 +32,9 @@ function titlesIn(file: string): ReadonlySet<unknown> {
   }
 }
 
-/** In blocks of 512 or 1,024 bytes, as the shell has it: no file may become larger. */
+/** In blocks of 512 or 1,024 bytes, depending on the shell: the maximum size of a file. */
 for (const limit of [2_000, 6_000]) {
-  test(`no file beyond ${limit} blocks: refused as UNAVAILABLE, nothing lost, nothing half`, () =>
+  test(`with files limited to ${limit} blocks, writes are refused as UNAVAILABLE, none is lost or partial`, () =>
     withFile(async file => {
       const store = openSqlite(blog, { file })
       const { id: author } = await new Client(store).create('users', {
@@ -46,23 +46,23 @@ for (const limit of [2_000, 6_000]) {
       const args = ['-c', script, 'sh', process.execPath, program, file, String(author)]
       const child = spawnSync('sh', args, { encoding: 'utf8' })
       assert.equal(child.status, 0, child.stderr)
-      const told = child.stdout
+      const printed = child.stdout
         .trimEnd()
         .split('\n')
         .map((line): Told => JSON.parse(line))
       const acknowledged: Acknowledged = new Map(
-        told.flatMap(({ id, title }) => (id === undefined || title === undefined ? [] : [[id, [title]]])),
+        printed.flatMap(({ id, title }) => (id === undefined || title === undefined ? [] : [[id, [title]]])),
       )
-      const refused = told.filter(line => line.refused !== undefined)
+      const refused = printed.filter(line => line.refused !== undefined)
       assert.ok(acknowledged.size > 0)
       assert.ok(refused.length > 0)
       assert.deepEqual([...new Set(refused.map(line => line.refused))], ['UNAVAILABLE'])
-      assert.equal(told.at(-1)?.read?.name, 'Ann')
+      assert.equal(printed.at(-1)?.read?.name, 'Ann')
       const again = openSqlite(blog, { file })
       const as = user(author, 'user', 'all')
-      const { id } = await new Client(again).create('posts', { title: 'room again' }, as)
+      const { id } = await new Client(again).create('posts', { title: 'space again' }, as)
       await again.close()
-      check(file, acknowledged.set(id, ['room again']))
+      check(file, acknowledged.set(id, ['space again']))
       const stored = titlesIn(file)
       assert.deepEqual(
         refused.filter(({ title }) => stored.has(title)),

@@ -1,37 +1,40 @@
-/** A process that writes until its disk is full, and a little longer. It tells each write, one line each, and the last read. */
+/**
+ * A process that writes until its disk is full and a little longer. It prints each write and the last read, one per
+ * line.
+ */
 import { writeSync } from 'node:fs'
 import { ApiError } from '../../src/errors.ts'
 import { user } from '../../src/principal.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, Client } from '../store/blog.ts'
 
-const TOGETHER = 8
-const AFTER_FULL = 5
+const parallelWrites = 8
+const writesAfterFull = 5
 
 const [, , file = '', author = ''] = process.argv
 const store = openSqlite(blog, { file })
 const client = new Client(store)
 const as = user(Number(author), 'user', 'all')
 
-const tell = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
+const print = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
 
 /** Whether it was stored. */
 async function write(title: string): Promise<boolean> {
   try {
     const { id } = await client.create('posts', { title, body: 'x'.repeat(2000) }, as)
-    tell({ id, title })
+    print({ id, title })
     return true
   } catch (error) {
-    tell({ refused: error instanceof ApiError ? error.code : String(error), title })
+    print({ refused: error instanceof ApiError ? error.code : String(error), title })
     return false
   }
 }
 
 let full = 0
-for (let round = 0; full < AFTER_FULL && round < 10_000; round++) {
-  const titles = Array.from({ length: TOGETHER }, (_, lane) => `round${round} lane${lane}`)
+for (let round = 0; full < writesAfterFull && round < 10_000; round++) {
+  const titles = Array.from({ length: parallelWrites }, (_, lane) => `round${round} lane${lane}`)
   const stored = await Promise.all(titles.map(write))
   if (!stored.every(Boolean)) full++
 }
-tell({ read: await client.item('users', Number(author)) })
+print({ read: await client.item('users', Number(author)) })
 await store.close()

@@ -1,4 +1,4 @@
-/** `kill -9` under write load: what was acknowledged is there, nothing is half there, and the next start is quick. */
+/** `kill -9` under write load: acknowledged writes exist, none is partial, and the next start is fast. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -10,9 +10,9 @@ import { killRounds } from './rounds.ts'
 import { type Acknowledged, check } from './stored.ts'
 
 const program = fileURLToPath(new URL('load.ts', import.meta.url))
-const MAX_REOPEN_MS = 1000
+const maxReopenMs = 1000
 
-/** Runs the load until some writes were acknowledged and a moment more, then kills it. */
+/** Runs the load until some writes are acknowledged and a moment longer, then kills it. */
 async function killedLoad(file: string, author: number, round: number): Promise<string> {
   const child = spawn(process.execPath, [program, file, String(author), String(round)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,7 +28,7 @@ async function killedLoad(file: string, author: number, round: number): Promise<
 }
 
 function read(output: string, into: Acknowledged): void {
-  // The last line may be cut short by the kill.
+  // The kill may truncate the last line.
   for (const line of output.slice(0, output.lastIndexOf('\n') + 1).split('\n')) {
     if (line === '') continue
     const [id, ...states] = JSON.parse(line) as [number, ...(string | null)[]]
@@ -36,7 +36,7 @@ function read(output: string, into: Acknowledged): void {
   }
 }
 
-test(`${killRounds()} kills under write load lose nothing that was acknowledged`, async context => {
+test(`${killRounds()} kills under write load lose no acknowledged write`, async context => {
   await withFile(async file => {
     const acknowledged: Acknowledged = new Map()
     const first = openSqlite(blog, { file })
@@ -53,8 +53,8 @@ test(`${killRounds()} kills under write load lose nothing that was acknowledged`
       check(file, acknowledged)
     }
     assert.ok(acknowledged.size > killRounds())
-    // Not a measure of speed: a start that recovers by reading everything would take much longer.
-    assert.ok(slowest < MAX_REOPEN_MS, `a start took ${slowest} ms`)
+    // Not a benchmark: a recovery that reads everything would take much longer.
+    assert.ok(slowest < maxReopenMs, `a start took ${slowest} ms`)
     context.diagnostic(`${acknowledged.size} acknowledged items, slowest start ${slowest.toFixed(1)} ms`)
   })
 })

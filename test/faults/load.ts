@@ -1,4 +1,4 @@
-/** A process that writes without end and tells each acknowledged write, one line each, until it is killed. */
+/** A process that writes until it is killed, and prints each acknowledged write on a line. */
 import { writeSync } from 'node:fs'
 import { user } from '../../src/principal.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
@@ -8,12 +8,12 @@ const [, , file = '', author = '', round = ''] = process.argv
 const client = new Client(openSqlite(blog, { file }))
 const as = user(Number(author), 'user', 'all')
 
-/** What was acknowledged: the id, and the title that it has, or none when it is deleted. */
+/** Prints an acknowledged write: the id, and the title, or null after a deletion. */
 function acknowledge(id: number, title: string | null): void {
   writeSync(1, `${JSON.stringify([id, title])}\n`)
 }
 
-/** Before a change is under way: from here on either state is right. */
+/** Prints a change before it is sent: until it is acknowledged, either state is correct. */
 function announce(id: number, before: string, after: string | null): void {
   writeSync(1, `${JSON.stringify([id, before, after])}\n`)
 }

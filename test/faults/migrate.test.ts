@@ -1,4 +1,4 @@
-/** A migration that ends in its middle: the database is as before it, or, had it ended, as after it. */
+/** An interrupted migration: the database is as before it, or, if it had committed, as after it. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { until } from '../databases/replicated.ts'
 import { after, before } from './migration-models.ts'
 
 const program = fileURLToPath(new URL('migrate.ts', import.meta.url))
-const ROWS = 30_000
+const rowCount = 30_000
 
 async function killedMigration(at: string, milliseconds: number): Promise<string> {
   const child = spawn(process.execPath, [program, at], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -33,16 +33,16 @@ async function killedMigration(at: string, milliseconds: number): Promise<string
 
 async function fill(database: Migratable, at: string): Promise<void> {
   await (await database.open(at, before)).close()
-  const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${ROWS})` : ''
+  const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${rowCount})` : ''
   await database.run(
     at,
     `INSERT INTO notes (title, body, created_at)
-     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers; ${totals}`,
   )
 }
 
-/** Whether the migration is undone; throws when it is neither undone nor done. */
+/** Whether the migration was rolled back; throws when it is neither rolled back nor complete. */
 async function isUndone(
   database: Migratable,
   at: string,
@@ -57,7 +57,7 @@ async function isUndone(
     at,
     'SELECT count(*) AS n, max(title) AS title, max(body) AS body FROM notes',
   )
-  assert.deepEqual(rows, [[ROWS, 'title 9999', 'body of 9999']])
+  assert.deepEqual(rows, [[rowCount, 'title 9999', 'body of 9999']])
   return true
 }
 
@@ -69,7 +69,7 @@ async function requireDone(database: Migratable, at: string): Promise<void> {
     [7, 'title 7', 'new'],
   ])
   const totals = `SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'memos'`
-  assert.deepEqual(await database.rows(at, totals), [[ROWS]])
+  assert.deepEqual(await database.rows(at, totals), [[rowCount]])
   const found = {
     SQLite: `SELECT count(*) FROM _search_memos('"7"')`,
     PostgreSQL: `SELECT count(*) FROM _search_memos WHERE _all @> '{7}'`,
@@ -78,7 +78,7 @@ async function requireDone(database: Migratable, at: string): Promise<void> {
 }
 
 for (const database of migratables) {
-  test(`${database.name}: a migration that is killed has changed nothing, and can be run again`, () =>
+  test(`${database.name}: a killed migration has changed nothing and can be run again`, () =>
     database.withEmpty(async at => {
       await fill(database, at)
       const steps = await database.plan(at, after)
@@ -95,7 +95,7 @@ for (const database of migratables) {
     }))
 }
 
-test('PostgreSQL: a migration whose server crashes has changed nothing, and can be run again', async () => {
+test('PostgreSQL: a migration during a server crash has changed nothing and can be run again', async () => {
   const server = new PostgresServer(fast)
   try {
     await server.start()
@@ -124,7 +124,7 @@ test('PostgreSQL: a migration whose server crashes has changed nothing, and can 
   }
 })
 
-test('PostgreSQL: the server notices that a migration was killed, also while a statement of it waits', () =>
+test('PostgreSQL: the server notices a killed migration even while its statement waits for a lock', () =>
   withPostgres(async url => {
     await (await postgres.open(url, before)).close()
     const other = new pg.Client({ connectionString: url })
@@ -138,10 +138,13 @@ test('PostgreSQL: the server notices that a migration was killed, also while a s
           url,
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate' ${and}`,
         )
-      await until('it waits', async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0)
+      await until(
+        'the migration waits for a lock',
+        async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0,
+      )
       child.kill('SIGKILL')
       await ended
-      await until('its connection is gone', async () => (await migrating('')).length === 0)
+      await until('its connection is closed', async () => (await migrating('')).length === 0)
     } finally {
       await other.end()
     }

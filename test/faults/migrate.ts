@@ -1,4 +1,4 @@
-/** A process that changes a large table, and says when it begins. */
+/** A process that migrates a large table, and prints a line when it begins. */
 import { writeSync } from 'node:fs'
 import { applyPostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { applyMigration } from '../../src/store/sqlite.ts'

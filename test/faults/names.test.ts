@@ -1,4 +1,4 @@
-/** Names of files are on disk before anything is told to be: a folder keeps them, and is synced for itself. */
+/** File names are durable before a command reports success: their folder is synced as well. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { parseTrace, type SystemCall, strace } from './trace.ts'
 const calls =
   'trace=mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,rmdir,fsync,fdatasync,openat'
 
-/** What a command does to names of files, and what it syncs. */
+/** The system calls of a command that change file names or sync files. */
 function traced(output: string, words: readonly string[]): readonly SystemCall[] {
   const program = [process.execPath, '--conditions=portico-source', bin]
   const [command = '', ...rest] = [...strace(output, ['-e', calls]), ...program, ...words]
@@ -27,7 +27,7 @@ const isSyncOf = (path: string) => (call: SystemCall) => call.name === 'fsync' &
 const names = (call: SystemCall, name: string, path: string) =>
   call.name.startsWith(name) && call.args.includes(`"${path}"`)
 
-test('the folders of a new database, and its name, are synced', () =>
+test('creating a database syncs the folders and the name of the file', () =>
   withFile(file => {
     const folder = dirname(file)
     const database = join(folder, 'one', 'two', 'data.db')
@@ -48,12 +48,12 @@ test('the folders of a new database, and its name, are synced', () =>
     )
   }))
 
-test('a restore removes the log of the database that was there before the copy gets its name, on disk too', () =>
+test('restore durably removes the log of the previous database before it renames the copy', () =>
   withFile(async file => {
     await openSqlite(blog, { file }).close()
     const copy = `${file}.copy`
     await backUp({ from: file, to: copy, overwrite: false })
-    // Its log is there, as after a kill: what `restore` must not leave beside the copy.
+    // The previous log exists, as after a kill: `restore` must not leave it beside the copy.
     const { execPath } = process
     const kill = `const { DatabaseSync } = require('node:sqlite'); const d = new DatabaseSync(${JSON.stringify(file)}); d.exec('PRAGMA journal_mode = WAL; PRAGMA user_version = 1'); process.kill(process.pid, 'SIGKILL')`
     spawnSync(execPath, ['-e', kill])

@@ -1,5 +1,5 @@
 /**
- * Twenty at once: one code, one refresh token, one winner. What was used twice takes everything with it.
+ * Twenty concurrent requests with one code or one refresh token: one succeeds. A second use revokes the grant.
  * `PORTICO_RACE_ROUNDS=1000` runs as many rounds as before a release.
  */
 import assert from 'node:assert/strict'
@@ -20,11 +20,11 @@ import {
 import { lockedNodes } from '../setups/postgres.ts'
 import { setups } from '../setups/setups.ts'
 
-const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 25)
-const PARALLEL = 20
+const rounds = Number(process.env.PORTICO_RACE_ROUNDS ?? 25)
+const parallelRequests = 20
 const scope = 'openid offline_access read:post read:user'
 const withConsent = { prompt: 'consent' }
-/** The replay of an answer for clients that refresh twice at once is off here: see the test of it. */
+/** Disables the replay of a response to clients that refresh twice at the same time, which has its own test. */
 const strict = { 'oauth.refreshReplay': 0 } as object
 
 interface Answered {
@@ -32,7 +32,7 @@ interface Answered {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** Each by a connection of its own, so that they arrive together. */
+/** Each on its own connection, so that they arrive concurrently. */
 function sendAll(url: string, form: Readonly<Record<string, string>>, agent: Agent): Promise<Answered[]> {
   const body = new URLSearchParams(form).toString()
   const headers = {
@@ -52,20 +52,20 @@ function sendAll(url: string, form: Readonly<Record<string, string>>, agent: Age
       sent.on('error', reject)
       sent.end(body)
     })
-  return Promise.all(Array.from({ length: PARALLEL }, one))
+  return Promise.all(Array.from({ length: parallelRequests }, one))
 }
 
-/** The one that was answered; every other got `invalid_grant`. */
+/** The successful response; all others must be `invalid_grant`. */
 function winnerOf(answers: readonly Answered[], round: number): Readonly<Record<string, string>> {
   const won = answers.filter(({ status }) => status === 200)
-  const told = JSON.stringify(answers.map(({ status, json }) => [status, json.error]))
-  assert.equal(won.length, 1, `round ${round}: ${told}`)
+  const statuses = JSON.stringify(answers.map(({ status, json }) => [status, json.error]))
+  assert.equal(won.length, 1, `round ${round}: ${statuses}`)
   for (const { status, json } of answers.filter(answer => answer.status !== 200))
     assert.deepEqual([status, json.error], [400, 'invalid_grant'], `round ${round}`)
   return won[0]?.json as Readonly<Record<string, string>>
 }
 
-async function isDead({ call, url }: Fixture, app: App, tokens: Readonly<Record<string, string>>) {
+async function assertRevoked({ call, url }: Fixture, app: App, tokens: Readonly<Record<string, string>>) {
   const { access_token = '', refresh_token = '' } = tokens
   assert.notEqual(access_token, '')
   assert.equal((await call('/api/v1/me', { key: access_token })).status, 401)
@@ -85,7 +85,7 @@ async function racing(
   use: (fixture: Fixture, app: App, browser: Browser, agent: Agent) => Promise<void>,
 ) {
   await inFixture(async fixture => {
-    const agent = new Agent({ keepAlive: true, maxSockets: PARALLEL })
+    const agent = new Agent({ keepAlive: true, maxSockets: parallelRequests })
     try {
       await use(fixture, await fixture.app(), fixture.browser(), agent)
     } finally {
@@ -97,21 +97,21 @@ async function racing(
 for (const setup of [...setups, lockedNodes])
   suite(setup.name, () => {
     const inFixture = sharedFixtures(setup, strict)
-    test(`${ROUNDS} rounds of ${PARALLEL} redemptions of one code (${setup.name})`, async () => {
+    test(`${rounds} rounds of ${parallelRequests} concurrent redemptions of one code have one winner each (${setup.name})`, async () => {
       await racing(inFixture, async (fixture, app, browser, agent) => {
-        for (let round = 0; round < ROUNDS; round++) {
+        for (let round = 0; round < rounds; round++) {
           const code = await newCode(fixture, app, { browser, person: fixture.ann, scope: 'read:user' })
           const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...secretOf(app) }
           const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
-          // The others were second uses: what the first one got is gone.
-          await isDead(fixture, app, tokens)
+          // The others were second uses, which revoke the first one's tokens.
+          await assertRevoked(fixture, app, tokens)
         }
       })
     })
 
-    test(`${ROUNDS} rounds of ${PARALLEL} uses of one refresh token (${setup.name})`, async () => {
+    test(`${rounds} rounds of ${parallelRequests} concurrent uses of one refresh token have one winner each (${setup.name})`, async () => {
       await racing(inFixture, async (fixture, app, browser, agent) => {
-        for (let round = 0; round < ROUNDS; round++) {
+        for (let round = 0; round < rounds; round++) {
           const first = await newTokens(fixture, app, {
             browser,
             person: fixture.ann,
@@ -121,13 +121,13 @@ for (const setup of [...setups, lockedNodes])
           assert.ok(first.refresh_token)
           const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...secretOf(app) }
           const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
-          await isDead(fixture, app, tokens)
-          await isDead(fixture, app, first)
+          await assertRevoked(fixture, app, tokens)
+          await assertRevoked(fixture, app, first)
         }
       })
     })
 
-    test(`a code that is used again takes away what the first use got (${setup.name})`, async () => {
+    test(`reusing a code revokes the tokens of its first use (${setup.name})`, async () => {
       await inFixture(async fixture => {
         const app = await fixture.app()
         const browser = fixture.browser()
@@ -141,12 +141,12 @@ for (const setup of [...setups, lockedNodes])
           assert.equal((await fixture.call('/api/v1/me', { key: String(tokens.access_token) })).status, 200)
           const second = await redeem(fixture.url, made, code)
           assert.deepEqual([second.status, second.json.error], [400, 'invalid_grant'])
-          await isDead(fixture, made, tokens)
+          await assertRevoked(fixture, made, tokens)
         }
       })
     })
 
-    test(`a code of one app is nothing to another, and is not used up by it (${setup.name})`, async () => {
+    test(`another app cannot redeem or invalidate a code (${setup.name})`, async () => {
       await inFixture(async fixture => {
         const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
         const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
@@ -170,12 +170,12 @@ for (const setup of [...setups, lockedNodes])
         assert.equal(second.status, 200, second.text)
 
         await fixture.restart()
-        // Live ones outlive it.
+        // Unused ones survive the restart.
         const { access_token, refresh_token } = second.json as Record<string, string>
         assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 200)
         const replayed = await refresh(first.refresh_token)
         assert.deepEqual([replayed.status, replayed.json.error], [400, 'invalid_grant'])
-        // And the replay has ended the grant.
+        // The second use revoked the grant.
         const third = await refresh(refresh_token)
         assert.deepEqual([third.status, third.json.error], [400, 'invalid_grant'])
         assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 401)

@@ -1,4 +1,4 @@
-/** The order of system calls: no acknowledgement leaves before the sync of the log that covers its commit. */
+/** The order of system calls: no acknowledgement is sent before the sync of the log that covers its commit. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,11 +8,11 @@ import { withFile } from '../store/blog.ts'
 import { isAcknowledgement, judge, parseTrace, strace, type Verdict } from './trace.ts'
 
 const key = 'k'.repeat(32)
-const LANES = 8
-const ROUNDS = 5
+const writerCount = 8
+const rounds = 5
 const traced = 'trace=write,writev,sendto,sendmsg,pwrite64,pwritev,pwritev2,fsync,fdatasync'
 
-/** Posts that are made and changed; each change carries a mark of its own. Returns the marks. */
+/** Creates and updates posts; each change contains a unique mark. Returns the marks. */
 async function load(service: Process): Promise<ReadonlySet<string>> {
   const sent = new Set<string>()
   const write = async (method: string, path: string, title: string) => {
@@ -22,16 +22,18 @@ async function load(service: Process): Promise<ReadonlySet<string>> {
     return answer.json
   }
   const lane = async (at: number) => {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const { id } = await write('POST', '/api/v1/posts', `mark${at}x${2 * round}end`)
       await write('PATCH', `/api/v1/posts/${id}`, `mark${at}x${2 * round + 1}end`)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
   return sent
 }
 
-async function verdictOn(node: readonly string[]): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
+async function analyseLoad(
+  node: readonly string[],
+): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
   return withFile(async file => {
     const output = join(file, '..', 'trace')
     const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }
@@ -43,7 +45,7 @@ async function verdictOn(node: readonly string[]): Promise<Verdict & { readonly 
 
 describe('a service under write load', () => {
   it('acknowledges nothing before the log is synced', async () => {
-    const { sent, acknowledged, violations } = await verdictOn([])
+    const { sent, acknowledged, violations } = await analyseLoad([])
     assert.deepEqual(violations, [])
     assert.deepEqual(
       [...sent].filter(mark => !acknowledged.has(mark)),
@@ -51,9 +53,9 @@ describe('a service under write load', () => {
     )
   })
 
-  it('would be found out if it did not sync', async () => {
+  it('is detected when it does not sync', async () => {
     const careless = join(import.meta.dirname, 'careless.mjs')
-    const { sent, violations } = await verdictOn(['--import', careless])
+    const { sent, violations } = await analyseLoad(['--import', careless])
     for (const mark of sent)
       assert.ok(
         violations.some(text => text.includes(mark)),
@@ -69,29 +71,29 @@ const answer = (thread: number, mark: string) =>
   `${thread}  writev(30<socket:[1]>, [{iov_base="HTTP/1.1 201 Created\\r\\n\\r\\n", iov_len=24}, {iov_base="{\\"title\\":\\"${mark}\\"}", iov_len=23}], 2) = 47`
 const judged = (...lines: readonly string[]) => judge(parseTrace(`${lines.join('\n')}\n`)).violations.length
 
-describe('the judge of a trace', () => {
-  it('lets pass what was synced', () => {
+describe('the analysis of a trace', () => {
+  it('accepts an acknowledgement after its sync', () => {
     assert.equal(judged(page(7, 'mark1x1end'), `7  fsync(${log}) = 0`, answer(7, 'mark1x1end')), 0)
     assert.equal(judged(page(7, 'mark1x1end'), `7  fdatasync(${log}) = 0`, answer(7, 'mark1x1end')), 0)
   })
 
-  it('finds an answer without a sync, and one before it', () => {
+  it('detects an acknowledgement without a sync, and one before it', () => {
     assert.ok(judged(page(7, 'mark1x1end'), answer(7, 'mark1x1end')) > 0)
     assert.ok(judged(page(7, 'mark1x1end'), answer(7, 'mark1x1end'), `7  fsync(${log}) = 0`) > 0)
   })
 
-  it('finds an answer whose rows are written later', () => {
+  it('detects an acknowledgement whose rows are written later', () => {
     assert.ok(judged(`7  fsync(${log}) = 0`, answer(7, 'mark1x1end'), page(7, 'mark1x1end')) > 0)
   })
 
-  it('finds an answer after a sync that failed, and after one of another file', () => {
+  it('detects an acknowledgement after a failed sync, and after the sync of another file', () => {
     const failed = `7  fsync(${log}) = -1 EIO (Input/output error) (INJECTED)`
     assert.ok(judged(page(7, 'mark1x1end'), failed, answer(7, 'mark1x1end')) > 0)
     const other = '7  fsync(21</data/a.db>) = 0'
     assert.ok(judged(page(7, 'mark1x1end'), other, answer(7, 'mark1x1end')) > 0)
   })
 
-  it('finds a sync of another thread that is not done yet, or that began before the write', () => {
+  it('detects a sync of another thread that is incomplete, or that began before the write', () => {
     const begun = `8  fsync(${log} <unfinished ...>`
     const done = '8  <... fsync resumed>) = 0'
     assert.ok(judged(page(7, 'mark1x1end'), begun, answer(7, 'mark1x1end'), done) > 0)
@@ -99,12 +101,12 @@ describe('the judge of a trace', () => {
     assert.equal(judged(page(7, 'mark1x1end'), begun, done, answer(7, 'mark1x1end')), 0)
   })
 
-  it('finds an answer that was synced while a later commit was not', () => {
+  it('detects an acknowledgement that was synced while a later commit was not', () => {
     const lines = [page(7, 'mark1x1end'), `7  fsync(${log}) = 0`, page(7, 'mark1x2end')]
     assert.ok(judged(...lines, answer(7, 'mark1x1end')) > 0)
   })
 
-  it('counts an answer as sent from its beginning, and refusals not at all', () => {
+  it('counts a response as sent from its beginning, and ignores refusals', () => {
     const [head = '', tail = ''] = answer(7, 'mark1x1end').split('], 2')
     const begun = `${head}], 2 <unfinished ...>`
     const resumed = `7  <... writev resumed>${tail}`

@@ -1,4 +1,4 @@
-/** Three nodes on a PostgreSQL server of their own, with writes that go on whatever happens to it. */
+/** Three nodes on a PostgreSQL server of their own, with writers that continue through its faults. */
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -10,10 +10,10 @@ import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import { secretKey } from '../setups/postgres.ts'
 import { client } from '../transports/service.ts'
 
-const LANES = 8
-const PATIENCE = 60_000
+const writerCount = 8
+const progressTimeoutMs = 60_000
 
-/** Between the nodes and the database: connections that can be cut from outside. */
+/** A proxy between the nodes and the database, whose connections a test can cut. */
 export class Line {
   readonly #clients = new Set<Socket>()
   #isHeld = false
@@ -45,12 +45,12 @@ export class Line {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Every connection of a node ends with a reset, wherever it was. */
+  /** Resets every connection of a node, whatever its state. */
   cut(): void {
     for (const socket of this.#clients) socket.resetAndDestroy()
   }
 
-  /** Nothing that nodes send arrives, and nothing says so. */
+  /** Silently drops everything that nodes send. */
   hold(): void {
     this.#isHeld = true
     for (const socket of this.#clients) socket.pause()
@@ -103,23 +103,23 @@ export async function withOutage(use: (outage: Outage) => Promise<void>): Promis
   }
 }
 
-/** Writers that note what they were told of each write. */
+/** Writers that record the result of each write. */
 export class Load {
   readonly #outage: Outage
   readonly #name: string
   #running = true
   readonly #lanes: Promise<void>[]
-  /** The id that was acknowledged, by title. */
+  /** The acknowledged id, by title. */
   readonly acknowledged = new Map<string, number>()
-  /** How often each status came; 0: no answer. */
+  /** How often each status occurred; 0: no response. */
   readonly statuses = new Map<number, number>()
-  /** Of the longest answer, in milliseconds. */
+  /** Of the slowest response, in milliseconds. */
   slowest = 0
 
   constructor(outage: Outage, name: string) {
     this.#outage = outage
     this.#name = name
-    this.#lanes = Array.from({ length: LANES }, (_, lane) => this.#write(lane))
+    this.#lanes = Array.from({ length: writerCount }, (_, lane) => this.#write(lane))
   }
 
   async #write(lane: number): Promise<void> {
@@ -133,17 +133,17 @@ export class Load {
     }
   }
 
-  /** Waits until so many more writes were acknowledged. */
+  /** Waits for `count` more acknowledged writes. */
   async progress(more: number): Promise<void> {
     const goal = this.acknowledged.size + more
-    const end = Date.now() + PATIENCE
+    const end = Date.now() + progressTimeoutMs
     while (this.acknowledged.size < goal) {
-      assert.ok(Date.now() < end, `only ${this.acknowledged.size} of ${goal}: ${this.told()}`)
+      assert.ok(Date.now() < end, `only ${this.acknowledged.size} of ${goal}: ${this.summary()}`)
       await wait(10)
     }
   }
 
-  told(): string {
+  summary(): string {
     return JSON.stringify([...this.statuses])
   }
 
@@ -152,7 +152,7 @@ export class Load {
     await Promise.all(this.#lanes)
   }
 
-  /** The titles of what is stored, by event. */
+  /** The titles of the stored posts, by event. */
   async stored(): Promise<readonly string[]> {
     const rows = await query(
       this.#outage.postgres.url,
@@ -163,12 +163,12 @@ export class Load {
     return rows.map(({ title }) => String(title))
   }
 
-  /** What was acknowledged is there, once; nothing came twice, and each has its event. */
+  /** Every acknowledged write exists once, no write was repeated, and each has its event. */
   async check(): Promise<void> {
     const { url } = this.#outage.postgres
     const rows = await query(url, 'SELECT id, title FROM posts WHERE title LIKE $1', [`${this.#name} %`])
     const stored = new Map(rows.map(({ id, title }) => [String(title), Number(id)]))
-    assert.equal(stored.size, rows.length, 'a write was done twice')
+    assert.equal(stored.size, rows.length, 'a write was repeated')
     for (const [title, id] of this.acknowledged) assert.equal(stored.get(title), id, `${title} is lost`)
     const events = await query(
       url,
@@ -197,8 +197,11 @@ async function post(url: string, key: string, title: string, load: { slowest: nu
   }
 }
 
-/** Of one node: the titles of the posts that a subscriber was told of, in order. */
-export function hear({ cluster, key }: Outage, at: number): { readonly titles: string[]; end(): void } {
+/** Subscribes on one node; the titles of the posts in its events, in order. */
+export function subscribeToPosts(
+  { cluster, key }: Outage,
+  at: number,
+): { readonly titles: string[]; end(): void } {
   const titles: string[] = []
   const socket = client(cluster.node(at).socketUrl, { Authorization: `Bearer ${key}` })
   const stop = socket.subscribe<{ newPost: { title: string } }>(

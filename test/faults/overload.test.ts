@@ -1,4 +1,6 @@
-/** A process that is asked ten times as much as it can answer. Bounds are wide: other tests run on the same machine. */
+/**
+ * A process under ten times the load that it can serve. Limits are wide, because other tests run on the same machine.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,13 +17,13 @@ import { generateKey } from '../../src/auth/key.ts'
 
 const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
 const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))
-const POSTS = 100
+const postCount = 100
 
 interface Running {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** A figure of `/metrics`. */
-  figure(name: string): Promise<number>
+  /** A metric of `/metrics`. */
+  metric(name: string): Promise<number>
   readonly log: readonly string[]
 }
 
@@ -52,14 +54,14 @@ async function withProcess(use: (running: Running) => Promise<void>): Promise<vo
       if (found !== undefined) listening.resolve(found)
     })
     const url = await listening.promise
-    const figure = async (name: string) => {
+    const metric = async (name: string) => {
       const text = await (await fetch(`${url}/metrics`)).text()
       const line = text.split('\n').find(each => each.startsWith(`${name} `))
       assert.ok(line, name)
       return Number(line.split(' ')[1])
     }
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    await use({ url, headers, figure, log })
+    await use({ url, headers, metric, log })
   } finally {
     child.kill('SIGTERM')
     await exit
@@ -70,8 +72,8 @@ async function withProcess(use: (running: Running) => Promise<void>): Promise<vo
 const cpu = 'process_cpu_seconds_total'
 const served = (seconds: readonly Second[]) => seconds.reduce((sum, second) => sum + second.served.length, 0)
 
-/** Asks for what is not to be refused until `isOver`; returns the longest that one answer took. */
-async function watched(url: string, isOver: () => boolean): Promise<number> {
+/** Sends requests that must never be refused until `isOver`; returns the slowest response time. */
+async function slowestResponse(url: string, isOver: () => boolean): Promise<number> {
   let longest = 0
   while (!isOver()) {
     for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -84,37 +86,39 @@ async function watched(url: string, isOver: () => boolean): Promise<number> {
   return longest
 }
 
-test('at ten times the load it answers nearly as many, refuses the rest soon, and is well afterwards', async context => {
-  await withProcess(async ({ url, headers, figure, log }) => {
-    for (let nth = 0; nth < POSTS; nth++) {
+test('at ten times its capacity a process serves nearly its peak, refuses the rest quickly, and recovers', async context => {
+  await withProcess(async ({ url, headers, metric, log }) => {
+    for (let nth = 0; nth < postCount; nth++) {
       const body = JSON.stringify({ title: `t${nth}`, body: 'x'.repeat(300), author_id: 1 })
       assert.equal((await fetch(`${url}/api/v1/posts`, { method: 'POST', headers, body })).status, 201)
     }
     const query = '{ posts(limit: 50) { id title author { id name posts(limit: 20) { id title body } } } }'
-    const asked = {
+    const requestOptions = {
       port: Number(new URL(url).port),
       method: 'POST',
       path: '/graphql',
       headers,
       body: JSON.stringify({ query }),
     }
-    const before = await figure(cpu)
-    const calm = await flood({ ...asked, rate: undefined, seconds: 3, connections: 16 })
-    const after = await figure(cpu)
-    // A machine that stops for a moment makes even a calm service refuse a few.
+    const before = await metric(cpu)
+    const calm = await flood({ ...requestOptions, rate: undefined, seconds: 3, connections: 16 })
+    const after = await metric(cpu)
+    // A short stall of the machine makes even an idle service refuse some requests.
     assert.ok(calm.flatMap(({ refused }) => refused).length <= served(calm) / 20)
     const peak = served(calm) / calm.length
 
     let isOver = false
-    const watching = watched(url, () => isOver)
-    // The calm may have been measured in a bad moment of the machine: then ten times that is not too much yet.
+    const watching = slowestResponse(url, () => isOver)
+    // If the peak was measured during a stall, ten times that may not be an overload yet.
     const seconds: Second[] = []
     for (let rate = peak * 10; seconds.flatMap(second => second.refused).length < 200; rate *= 2) {
-      assert.ok(rate < peak * 400, 'it never was too much')
-      seconds.push(...(await flood({ ...asked, rate: Math.ceil(rate), seconds: 4, connections: 1500 })))
+      assert.ok(rate < peak * 400, 'the load never exceeded the capacity')
+      seconds.push(
+        ...(await flood({ ...requestOptions, rate: Math.ceil(rate), seconds: 4, connections: 1500 })),
+      )
     }
     isOver = true
-    const spent = (await figure(cpu)) - after
+    const spent = (await metric(cpu)) - after
     const longest = await watching
 
     const refused = seconds.flatMap(second => second.refused)
@@ -122,7 +126,7 @@ test('at ten times the load it answers nearly as many, refuses the rest soon, an
       seconds.reduce((sum, { failed }) => sum + failed, 0),
       0,
     )
-    // By the processor's time, of which other programs may have taken some.
+    // By CPU time, of which other programs may have taken some.
     const share = served(seconds) / spent / (served(calm) / (after - before))
     context.diagnostic(
       `${share.toFixed(2)} of the work went into answers; a refusal took ${percentile(refused, 0.5).toFixed(1)} ms, an answer ${percentile(
@@ -130,21 +134,22 @@ test('at ten times the load it answers nearly as many, refuses the rest soon, an
         0.5,
       ).toFixed(1)} ms`,
     )
-    assert.ok(share > 0.1, `${share} of the work went into answers`)
-    assert.ok(longest < 30_000, `${longest} ms until an answer of those that are never refused`)
-    assert.ok((await figure('portico_shed_requests_total')) >= refused.length)
+    assert.ok(share > 0.1, `${share} of the CPU time went into served requests`)
+    assert.ok(longest < 30_000, `${longest} ms for a request that is never refused`)
+    assert.ok((await metric('portico_shed_requests_total')) >= refused.length)
 
     await sleep(2500)
-    const again = await flood({ ...asked, rate: undefined, seconds: 2, connections: 16 })
+    const again = await flood({ ...requestOptions, rate: undefined, seconds: 2, connections: 16 })
     assert.ok(served(again) > 0)
     assert.ok(again.flatMap(({ refused: some }) => some).length <= served(again) / 20)
-    const told = (text: string) => log.filter(line => line.includes(text)).length
-    // A request notices that it is over, two seconds after the last refusal: a busy machine may have refused one of the last.
-    for (let tries = 0; tries < 200 && told('no longer overloaded') === 0; tries++) {
+    const countLogged = (text: string) => log.filter(line => line.includes(text)).length
+    // The end of an overload is noticed by a request two seconds after the last refusal, which a busy machine may
+    // delay.
+    for (let tries = 0; tries < 200 && countLogged('no longer overloaded') === 0; tries++) {
       await (await fetch(`${url}/api/v1/me`, { headers })).text()
       await sleep(50)
     }
-    assert.ok(told('no longer overloaded') > 0)
-    assert.ok(told('overloaded: requests') >= told('no longer overloaded'))
+    assert.ok(countLogged('no longer overloaded') > 0)
+    assert.ok(countLogged('overloaded: requests') >= countLogged('no longer overloaded'))
   })
 })

@@ -1,22 +1,22 @@
-/** Three nodes while nodes, PostgreSQL and Redis fail under them: nothing acknowledged is lost, nothing comes twice. */
+/** Three nodes while nodes, PostgreSQL and Redis fail: no acknowledged write is lost or repeated. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { query } from '../databases/postgres.ts'
 import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
-import { hear, Load, type Outage, withOutage } from './outage.ts'
+import { Load, type Outage, subscribeToPosts, withOutage } from './outage.ts'
 
-/** Statuses that a writer may be told when the database fails under it. */
+/** Statuses that a write may get while the database fails. */
 const refused = [201, 503]
-const MANY = 150
-const SOME = 40
-/** A database that is away is told in a second or two; the machine of a test may be slow. */
-const IN_TIME = 20_000
+const manyWrites = 150
+const someWrites = 40
+/** An unreachable database is reported within two seconds; a test machine may be slower. */
+const maxResponseMs = 20_000
 
 interface Fault {
   readonly what: string
-  /** Whether connections of clients may break: where a node goes. */
+  /** Whether client connections may break: when a node ends. */
   readonly breaks?: boolean
   strike(outage: Outage, load: Load): Promise<void>
 }
@@ -28,14 +28,14 @@ const faults: readonly Fault[] = [
     async strike({ cluster }, load) {
       for (const node of cluster.nodes) {
         await node.kill()
-        await load.progress(SOME)
+        await load.progress(someWrites)
         await node.start()
-        await load.progress(SOME)
+        await load.progress(someWrites)
       }
     },
   },
   {
-    what: 'PostgreSQL is restarted, in order',
+    what: 'PostgreSQL is restarted in an orderly way',
     async strike({ postgres }) {
       await postgres.stop('fast')
       await wait(1500)
@@ -43,7 +43,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL ends at once, and starts',
+    what: 'PostgreSQL is stopped immediately, and started',
     async strike({ postgres }) {
       await postgres.stop('immediate')
       await postgres.start()
@@ -57,7 +57,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'backends are ended in mid-transaction, again and again',
+    what: 'backends are terminated repeatedly in the middle of transactions',
     async strike({ postgres }, load) {
       for (let round = 0; round < 20; round++) {
         await query(
@@ -69,11 +69,11 @@ const faults: readonly Fault[] = [
         )
         await wait(20)
       }
-      await load.progress(SOME)
+      await load.progress(someWrites)
     },
   },
   {
-    what: 'connections to the database are reset on the way, again and again',
+    what: 'connections to the database are reset repeatedly',
     async strike({ line }, load) {
       for (let round = 0; round < 10; round++) {
         line.cut()
@@ -82,7 +82,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'the way to the database hangs, and nothing says so',
+    what: 'packets to the database are dropped silently',
     async strike({ line }) {
       line.hold()
       await wait(6000)
@@ -90,7 +90,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL and Redis are both away, and come back',
+    what: 'PostgreSQL and Redis are both stopped and started',
     async strike({ postgres, redis }) {
       await Promise.all([postgres.kill(), redis.kill()])
       await wait(500)
@@ -99,33 +99,33 @@ const faults: readonly Fault[] = [
   },
 ]
 
-test('what was acknowledged is there, once, whatever failed; all goes on without a hand', async t => {
+test('no acknowledged write is lost or repeated, whatever fails, and all nodes recover without intervention', async t => {
   await withOutage(async outage => {
     for (const { what, breaks = false, strike } of faults) {
       await t.test(what, async context => {
-        const listeners = breaks ? [] : outage.cluster.nodes.map((_, at) => hear(outage, at))
+        const listeners = breaks ? [] : outage.cluster.nodes.map((_, at) => subscribeToPosts(outage, at))
         const load = new Load(outage, what)
         try {
-          for (const { titles } of listeners) await until(() => titles.length > 0, IN_TIME)
-          await load.progress(MANY)
+          for (const { titles } of listeners) await until(() => titles.length > 0, maxResponseMs)
+          await load.progress(manyWrites)
           await strike(outage, load)
-          await load.progress(MANY)
+          await load.progress(manyWrites)
         } finally {
           await load.stop()
         }
         for (const { isUp, log } of outage.cluster.nodes)
-          assert.ok(isUp, `a node has ended: ${log.slice(-3000)}`)
-        context.diagnostic(`${load.told()}, the slowest after ${Math.round(load.slowest)} ms`)
+          assert.ok(isUp, `a node has exited: ${log.slice(-3000)}`)
+        context.diagnostic(`${load.summary()}, the slowest after ${Math.round(load.slowest)} ms`)
         for (const status of load.statuses.keys())
-          assert.ok(refused.includes(status) || (breaks && status === 0), load.told())
-        assert.ok(load.slowest < IN_TIME, `${load.slowest} ms`)
+          assert.ok(refused.includes(status) || (breaks && status === 0), load.summary())
+        assert.ok(load.slowest < maxResponseMs, `${load.slowest} ms`)
         await load.check()
         const stored = await load.stored()
         for (const { titles, end } of listeners) {
           const last = stored.at(-1) ?? ''
-          await until(() => titles.at(-1) === last, IN_TIME)
+          await until(() => titles.at(-1) === last, maxResponseMs)
           end()
-          // It began to listen at some point; from there on nothing is left out, and nothing comes twice.
+          // It subscribed at some point; from there on no event is missed or repeated.
           const from = stored.indexOf(titles[0] ?? '')
           assert.deepEqual(titles, stored.slice(from))
         }
@@ -133,14 +133,17 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
       })
     }
 
-    await t.test('PostgreSQL is restarted while subscribers wait: they hear all that comes', async () => {
+    await t.test('subscribers get every event after a restart of PostgreSQL', async () => {
       const { cluster, postgres, key } = outage
       const write = async (title: string) => {
         const answer = await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body: { title } })
         assert.equal(answer.status, 201, answer.text)
       }
-      const all = cluster.nodes.flatMap((_, at) => [hear(outage, at), hear(outage, at)])
-      const heard = (one: { readonly titles: string[] }) => one.titles.filter(title => title !== 'warm-up')
+      const all = cluster.nodes.flatMap((_, at) => [
+        subscribeToPosts(outage, at),
+        subscribeToPosts(outage, at),
+      ])
+      const received = (one: { readonly titles: string[] }) => one.titles.filter(title => title !== 'warm-up')
       for (let round = 0; all.some(({ titles }) => titles.length === 0); round++) {
         assert.ok(round < 100, 'a subscriber hears nothing')
         await write('warm-up')
@@ -156,39 +159,42 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
           expected.push(`after ${turn} ${post}`)
           await write(`after ${turn} ${post}`)
         }
-        await until(() => all.every(one => heard(one).length >= expected.length), IN_TIME)
+        await until(() => all.every(one => received(one).length >= expected.length), maxResponseMs)
       }
       for (const one of all) {
         one.end()
-        assert.deepEqual(heard(one), expected)
+        assert.deepEqual(received(one), expected)
       }
     })
 
-    await t.test('PostgreSQL away: 503 in time, readiness says so, and it is alive', async () => {
-      const { cluster, postgres, key } = outage
-      const reads = ['/api/v1/posts?per_page=1', '/api/v1/users/1', '/readyz']
-      await postgres.kill()
-      try {
-        for (const { url } of cluster.nodes) {
-          for (const path of reads) {
-            const since = performance.now()
-            const { status, code } = await call(url + path, { key })
-            assert.deepEqual([status, code], [503, 'UNAVAILABLE'], path)
-            assert.ok(performance.now() - since < IN_TIME)
+    await t.test(
+      'without PostgreSQL requests are a 503 in time, readiness fails and liveness does not',
+      async () => {
+        const { cluster, postgres, key } = outage
+        const reads = ['/api/v1/posts?per_page=1', '/api/v1/users/1', '/readyz']
+        await postgres.kill()
+        try {
+          for (const { url } of cluster.nodes) {
+            for (const path of reads) {
+              const since = performance.now()
+              const { status, code } = await call(url + path, { key })
+              assert.deepEqual([status, code], [503, 'UNAVAILABLE'], path)
+              assert.ok(performance.now() - since < maxResponseMs)
+            }
+            const query = '{ posts(limit: 1) { id } }'
+            const response = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
+            assert.match(response.text, /UNAVAILABLE/)
+            assert.equal((await call(`${url}/healthz`)).status, 200)
+            assert.equal((await call(`${url}/metrics`)).status, 200)
           }
-          const query = '{ posts(limit: 1) { id } }'
-          const told = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
-          assert.match(told.text, /UNAVAILABLE/)
-          assert.equal((await call(`${url}/healthz`)).status, 200)
-          assert.equal((await call(`${url}/metrics`)).status, 200)
+        } finally {
+          await postgres.start()
         }
-      } finally {
-        await postgres.start()
-      }
-      for (const node of cluster.nodes) {
-        await node.ready()
-        assert.equal((await call(`${node.url}/api/v1/posts?per_page=1`, { key })).status, 200)
-      }
-    })
+        for (const node of cluster.nodes) {
+          await node.ready()
+          assert.equal((await call(`${node.url}/api/v1/posts?per_page=1`, { key })).status, 200)
+        }
+      },
+    )
   })
 })

@@ -1,4 +1,6 @@
-/** A database that neither answers nor hangs up: requests are refused in time, and go on when it speaks again. */
+/**
+ * A database that neither responds nor disconnects: requests are refused in time, and succeed when it responds again.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
@@ -7,7 +9,7 @@ import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
 import { proxyOf } from '../databases/proxy.ts'
 import { blog, Client } from '../store/blog.ts'
 
-test('silence is 503 within seconds, for reads, writes and whoever asks whether it is ready', () =>
+test('with a silent database, reads, writes and readiness checks are a 503 within seconds', () =>
   withPostgres(async direct => {
     const proxy = await proxyOf(direct)
     const store = await openPostgres(blog, { url: proxy.url })
@@ -15,9 +17,9 @@ test('silence is 503 within seconds, for reads, writes and whoever asks whether 
     try {
       await client.create('users', { name: 'x', email: 'x@example.com' })
       proxy.state.isSilent = true
-      const refused = async (ask: () => Promise<unknown>) => {
+      const refused = async (request: () => Promise<unknown>) => {
         const began = performance.now()
-        const error = await ask().then(
+        const error = await request().then(
           () => assert.fail('answered'),
           (cause: unknown) => cause,
         )
@@ -46,10 +48,10 @@ test('silence is 503 within seconds, for reads, writes and whoever asks whether 
     }
   }))
 
-/** A server of the test's own, with one user in the store's tables. */
+/** A PostgreSQL server for one test, with one user in the store's tables. */
 async function withServer(
   timeout: number,
-  use: (world: { server: PostgresServer; client: Client }) => Promise<void>,
+  use: (fixture: { server: PostgresServer; client: Client }) => Promise<void>,
 ): Promise<void> {
   const server = new PostgresServer()
   try {
@@ -68,9 +70,9 @@ async function withServer(
   }
 }
 
-async function timed(ask: () => Promise<unknown>) {
+async function timed(request: () => Promise<unknown>) {
   const began = performance.now()
-  const error = await ask().then(
+  const error = await request().then(
     () => undefined,
     (cause: unknown) => cause,
   )
@@ -78,7 +80,7 @@ async function timed(ask: () => Promise<unknown>) {
   return { code, milliseconds: performance.now() - began }
 }
 
-/** What becomes of the update of a row that another transaction holds for so many seconds. */
+/** The result of updating a row that another transaction holds for `seconds`. */
 async function updateOfHeld(server: PostgresServer, client: Client, seconds: number) {
   const held = query(
     server.url,
@@ -90,21 +92,21 @@ async function updateOfHeld(server: PostgresServer, client: Client, seconds: num
   return outcome
 }
 
-/** Less than statements may take, more than silence is listened to. */
-const SILENCE = 12_000
+/** Less than statements may take, more than a silent connection is allowed. */
+const maxResponseMs = 12_000
 
-test('a server that is stopped in the middle of everything: who waits for it is told so, and it goes on by itself', () =>
+test('requests to a stopped server fail in time, and succeed after it continues', () =>
   withServer(60_000, async ({ server, client }) => {
-    const asks = [
+    const requests = [
       () => client.update('users', 1, { name: 'y' }),
       () => client.create('users', { name: 'z', email: `${Math.random()}@example.com` }),
       () => client.item('users', 1),
     ]
     server.pause()
-    const told = await Promise.all(asks.map(timed))
-    for (const { code, milliseconds } of told) {
+    const results = await Promise.all(requests.map(timed))
+    for (const { code, milliseconds } of results) {
       assert.equal(code, 'UNAVAILABLE')
-      assert.ok(milliseconds < SILENCE, `${milliseconds} ms`)
+      assert.ok(milliseconds < maxResponseMs, `${milliseconds} ms`)
     }
     server.resume()
     const until = performance.now() + 20_000
@@ -115,7 +117,7 @@ test('a server that is stopped in the middle of everything: who waits for it is 
     assert.match(JSON.stringify(await client.item('users', 1)), /"w"/)
   }))
 
-test('who waits long for a row in a database that answers others is not cut off', () =>
+test('waiting for a row lock is not cut off while the database responds to others', () =>
   withServer(20_000, async ({ server, client }) => {
     const { code, milliseconds } = await updateOfHeld(server, client, 5)
     assert.equal(code, undefined)
@@ -123,7 +125,7 @@ test('who waits long for a row in a database that answers others is not cut off'
     assert.match(JSON.stringify(await client.item('users', 1)), /"last"/)
   }))
 
-test('`timeout` bounds the wait for a row', () =>
+test('`timeout` limits the wait for a row lock', () =>
   withServer(1000, async ({ server, client }) => {
     const { code, milliseconds } = await updateOfHeld(server, client, 8)
     assert.equal(code, 'UNAVAILABLE')

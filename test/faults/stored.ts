@@ -1,8 +1,8 @@
-/** What a file of posts must hold after a fault: all that was acknowledged, and nothing half. */
+/** Checks a database of posts after a fault: every acknowledged write exists, and none is partial. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The titles that a post may have, by id: several while a change was under way; null: it is deleted. */
+/** The possible titles of each post, by id: several while a change was in progress; null: deleted. */
 export type Acknowledged = Map<number, readonly (string | null)[]>
 
 interface Post {
@@ -31,7 +31,7 @@ export function check(file: string, acknowledged: Acknowledged, { searchable = t
   }
 }
 
-/** The log, played from its beginning, gives the rows. */
+/** Replaying the event log gives the rows. */
 function checkEvents(database: DatabaseSync, titles: ReadonlyMap<number, string>): void {
   const played = new Map<number, string>()
   const events = database.prepare(

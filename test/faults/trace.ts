@@ -1,16 +1,19 @@
-/** System calls of a process, as `strace -f -y` writes them, and whether an answer left before its commit was on disk. */
+/**
+ * System calls of a process, as `strace -f -y` prints them, and whether a response was sent before its commit was
+ * durable.
+ */
 import { findProgram } from '../programs.ts'
 
 export interface SystemCall {
   readonly thread: number
   readonly name: string
-  /** What the descriptor in the first argument stands for, e.g. `/data/portico.db-wal`; empty without one. */
+  /** The target of the descriptor in the first argument, e.g. `/data/portico.db-wal`; empty without one. */
   readonly target: string
   readonly args: string
-  /** The lines of the trace in which it begins and in which it is done; Infinity: it never was. */
+  /** The lines of the trace in which the call begins and ends; Infinity: it never ended. */
   readonly begin: number
   readonly end: number
-  /** As written, e.g. `4096` or `-1 EIO (Input/output error)`. */
+  /** As printed, e.g. `4096` or `-1 EIO (Input/output error)`. */
   readonly result: string
 }
 
@@ -28,7 +31,7 @@ function targetOf(args: string): string {
   return /^-?\w+<((?:[^>]|->)*)>/.exec(args)?.[1] ?? ''
 }
 
-/** In the order in which they began. A call that another thread interrupts is put together again. */
+/** In the order in which they began. Joins the parts of a call that another thread interrupted. */
 export function parseTrace(text: string): readonly SystemCall[] {
   const calls: SystemCall[] = []
   const waiting = new Map<number, Unfinished>()
@@ -43,7 +46,7 @@ export function parseTrace(text: string): readonly SystemCall[] {
     const rest = resumed.exec(written)
     if (rest) {
       const first = waiting.get(Number(rest[1]))
-      if (first === undefined || first.name !== rest[2]) throw new Error(`line ${line} resumes nothing`)
+      if (first === undefined || first.name !== rest[2]) throw new Error(`line ${line} resumes no call`)
       waiting.delete(Number(rest[1]))
       add(Number(rest[1]), { ...first, args: first.args + rest[3] }, line, rest[4] ?? '')
       continue
@@ -62,25 +65,25 @@ const writes = new Set(['write', 'writev', 'sendto', 'sendmsg'])
 const logWrites = new Set(['pwrite64', 'pwritev', 'pwritev2', 'write', 'writev'])
 const syncs = new Set(['fsync', 'fdatasync'])
 
-/** A text that stands in a request, in its answer, and in the rows that it changes. */
+/** A text in a request, in its response, and in the rows that it changes. */
 const marks = /mark\d+x\d+end/g
 
-/** An answer that says that something was done. */
+/** A response that reports success. */
 export function isAcknowledgement({ name, target, args }: SystemCall): boolean {
   return writes.has(name) && !target.startsWith('/') && /HTTP\/1\.1 2\d\d /.test(args)
 }
 
 export interface Verdict {
-  /** The marks that were acknowledged. */
+  /** The acknowledged marks. */
   readonly acknowledged: ReadonlySet<string>
-  /** What left too early, in words. */
+  /** Descriptions of the responses that were sent too early. */
   readonly violations: readonly string[]
 }
 
 /**
- * Holds every acknowledgement to the log (https://sqlite.org/wal.html) before it: each mark in it must
- * stand in a write to the log that was done before a sync began which succeeded before the acknowledgement began, and
- * no write to the log may be without one.
+ * Compares every acknowledgement with the log (https://sqlite.org/wal.html) before it: each mark in it must
+ * occur in a write to the log that ended before the start of a sync which succeeded before the acknowledgement began,
+ * and no write to the log may be without such a sync.
  */
 export function judge(calls: readonly SystemCall[]): Verdict {
   const acknowledged = new Set<string>()
@@ -94,18 +97,18 @@ export function judge(calls: readonly SystemCall[]): Verdict {
     const before = written.filter(({ begin }) => begin < call.begin)
     const last = Math.max(-1, ...before.map(({ end }) => end))
     if (last >= 0 && !syncBetween(last, call.begin)) {
-      violations.push(`line ${call.begin}: the log was written and not synced before this answer`)
+      violations.push(`line ${call.begin}: the log was written and not synced before this response`)
     }
     for (const mark of call.args.match(marks) ?? []) {
       acknowledged.add(mark)
       const covered = before.some(({ args, end }) => args.includes(mark) && syncBetween(end, call.begin))
-      if (!covered) violations.push(`line ${call.begin}: ${mark} was answered before it was on disk`)
+      if (!covered) violations.push(`line ${call.begin}: ${mark} was acknowledged before it was durable`)
     }
   }
   return { acknowledged, violations }
 }
 
-/** What stands before a command to trace it, with `options` added. Its strings hold a whole page of the log. */
+/** A command prefix that traces the command, with `options` added. Its strings contain a whole page of the log. */
 export function strace(output: string, options: readonly string[]): readonly string[] {
   const program = findProgram({ names: ['strace'], variable: 'STRACE', package: 'strace' })
   return [program, '-f', '-q', '--seccomp-bpf', '-y', '-s', '5000', '-o', output, ...options]

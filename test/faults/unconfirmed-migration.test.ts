@@ -1,4 +1,4 @@
-/** A migration whose COMMIT cannot be synced: what it says of it is true, whoever opens the database next. */
+/** A migration whose COMMIT cannot be synced: its message stays true, whoever opens the database next. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { bin, blog as example } from '../processes/command.ts'
 import { blog, withFile } from '../store/blog.ts'
 import { strace } from './trace.ts'
 
-/** `portico migrate --apply` to another model than the file's, while syncs of its log fail. */
+/** `portico migrate --apply` to another model, while syncs of the log fail. */
 function migrateWhile(file: string, when: string): { readonly status: number | null; readonly said: string } {
   const inject = ['-e', 'trace=fsync', '-P', `${file}-wal`, '-e', `inject=fsync:error=EIO:when=${when}`]
   const program = [process.execPath, '--conditions=portico-source', bin]
@@ -32,7 +32,7 @@ function tablesOf(file: string): readonly unknown[] {
   }
 }
 
-/** A file of another model, whose log is there and stays there. */
+/** A database of another model, whose log exists and stays. */
 async function withOther(use: (file: string) => void): Promise<void> {
   await withFile(async file => {
     await openSqlite(blog, { file }).close()
@@ -46,19 +46,19 @@ async function withOther(use: (file: string) => void): Promise<void> {
   })
 }
 
-test('one sync that fails: nothing was changed, and nothing is when the file is opened again', () =>
+test('after one failed sync the migration is rolled back, even when the database is opened again', () =>
   withOther(file => {
     const before = tablesOf(file)
-    // The first one is of the head of the log.
+    // The first sync is of the header of the log.
     const { status, said } = migrateWhile(file, '2')
     assert.equal(status, 1, said)
     assert.match(said, /Nothing was changed\./)
-    // As after a kill of all who have it open: the log alone tells what is there.
+    // As after a kill of all processes that have it open: the log alone determines the contents.
     for (const end of ['', '-wal']) copyFileSync(file + end, `${file}.copy${end}`)
     assert.deepEqual(tablesOf(`${file}.copy`), before)
   }))
 
-test('every sync fails: it may have been applied', () =>
+test('when every sync fails, the migration reports that it may have been applied', () =>
   withOther(file => {
     const { status, said } = migrateWhile(file, '2+')
     assert.equal(status, 1, said)

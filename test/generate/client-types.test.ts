@@ -1,4 +1,4 @@
-/** `portico generate client`: what it writes compiles in strict mode, and says what the model's own types say. */
+/** `portico generate client`: its output compiles in strict mode, and equals the types of the model. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -29,14 +29,14 @@ after(() => rmSync(project, { recursive: true, force: true }))
 
 const typesOf = (model: Declaration) => clientTypesOfModel(checkModel(model), 'model.ts')
 
-/** Without the lines that say where the text is from. */
+/** Without the lines that name the source of the text. */
 const bodyOf = (text: string) => text.split('\n').slice(2)
 
 function documentOf(model: Declaration): JsonObject {
   return JSON.parse(JSON.stringify(openapi(checkModel(model), undefined)))
 }
 
-/** Types that say the same: whatever fits the one fits the other. */
+/** Equal types: each is assignable to the other. */
 const comparison = `
 import type { ApiTypes, CollectionTypes } from 'portico/client'
 import type { ApiOf } from '${root}/src/client/types/model.ts'
@@ -44,7 +44,7 @@ import type { ApiOf } from '${root}/src/client/types/model.ts'
 type At<T, K> = K extends keyof T ? T[K] : never
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 type Member = Exclude<keyof CollectionTypes, 'create' | 'update' | 'actions'>
-/** Those of collections that the model declares: Portico's own actions are in the document alone. */
+/** Operations of the model's collections: Portico's own actions are in the document only. */
 type Operations<A extends ApiTypes, N> = [At<At<A['collections'], N>, 'actions'>, A['actions'], A['queries']]
 export const sameOperations = <M, G extends ApiTypes, N>(
   ...wrong: Same<Operations<ApiOf<M>, N>, Operations<G, N>> extends true ? [] : [never]
@@ -56,7 +56,10 @@ type Wrong<M extends ApiTypes, G extends ApiTypes> = {
     [K in Member]: Same<MemberOf<M, N, K>, MemberOf<G, N, K>> extends true ? never : \`\${N}.\${K}\`
   }[Member]
 }[keyof M['collections'] & string]
-/** The document names the model's scopes, says what is in JSON, and which fields are missing for some callers. */
+/**
+ * The document is more precise: it names the scopes of the model, the contents of JSON, and fields that some callers
+ * cannot read.
+ */
 type MoreExact = 'api_keys.item' | 'oauth_apps.item' | 'users.item'
 export const same = <M, G extends ApiTypes, Known = never>(
   ...wrong: [Exclude<Wrong<ApiOf<M>, G>, MoreExact | Known>] extends [never] ? [] : [Wrong<ApiOf<M>, G>]
@@ -111,13 +114,13 @@ export async function use() {
   api.tasks.create({ project_id: 1 })
   // @ts-expect-error: read-only
   api.tasks.update(1, { completed_at: null })
-  // @ts-expect-error: nobody creates organisations
+  // @ts-expect-error: organisations cannot be created
   api.organizations.create({ name: 'x' })
   // @ts-expect-error: no such action
   api.tasks.archive(1)
   // @ts-expect-error: the input is needed
   api.organizations.found()
-  // @ts-expect-error: it is given only where it is named
+  // @ts-expect-error: it must be selected
   data[0]?.comment_count
   // @ts-expect-error: items are not changed in place
   task.title = 'x'
@@ -156,10 +159,10 @@ export async function roundTrip(baseUrl: string, token: string) {
 }
 `
 
-/** Deeper than a recursive function goes. */
+/** Deeper than the stack of a recursive function. */
 const deepArray = Array.from({ length: 200_000 }).reduce<unknown[]>(inner => [inner], [])
 
-/** A document that no model makes. */
+/** A document that no model generates. */
 function hostileDocument(): JsonObject {
   const text = JSON.stringify(documentOf(values))
   const document = JSON.parse(text)
@@ -191,7 +194,7 @@ function hostileDocument(): JsonObject {
   return document
 }
 
-/** Interfaces that refer to each other, one after the other. */
+/** A chain of interfaces that refer to each other. */
 function longDocument(length: number): JsonObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
@@ -201,7 +204,7 @@ function longDocument(length: number): JsonObject {
   return document
 }
 
-/** With so many names that make one identifier, and so many paths and events. */
+/** A document with this number of names that map to one identifier, and of paths and events. */
 function crowdedDocument(count: number): JsonObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
@@ -214,7 +217,7 @@ function crowdedDocument(count: number): JsonObject {
   return document
 }
 
-/** Events that refer to one large schema; `events`: how many. */
+/** A document with this number of events that refer to one large schema. */
 function repeatingDocument(events: number): JsonObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
@@ -229,8 +232,8 @@ function repeatingDocument(events: number): JsonObject {
   return document
 }
 
-describe('the types that are generated', () => {
-  it('compile in strict mode, equal those of the model, and refuse what the service would', async () => {
+describe('the generated types', () => {
+  it('compile in strict mode, equal those of the model, and reject what the service would refuse', async () => {
     const files = {
       'comparison.ts': comparison,
       'same.ts': sameAsModels,
@@ -252,7 +255,7 @@ describe('the types that are generated', () => {
     assert.equal(stdout, '')
   })
 
-  it('write and read at the service from whose address they are', async () => {
+  it('write and read at the service whose URL they name', async () => {
     await withService(
       {},
       async ({ url, key }) => {
@@ -271,14 +274,14 @@ describe('the types that are generated', () => {
     )
   })
 
-  it('are the same text each time, and from the model or its document but for one line', () => {
+  it('are the same text each time, from the model or its document, except for one line', () => {
     assert.equal(typesOf(tracker), typesOf(tracker))
     const other = clientTypes(documentOf(tracker), origin)
     assert.deepEqual(bodyOf(other), bodyOf(typesOf(tracker)))
     assert.match(other, /^.*\n\/\/ portico generate client --from https:\/\/api\.example\.com\n/)
   })
 
-  it('show what the model says of fields, and hide what would not show', () => {
+  it('contain the descriptions of fields, and omit invisible characters', () => {
     const text = typesOf(tracker)
     assert.match(
       text,
@@ -289,11 +292,11 @@ describe('the types that are generated', () => {
       assert.doesNotMatch(made, /[\p{Bidi_Control}\u2028\u2029]|[^\\]\*\/ export|^\s*\*? ?@ts/mu)
   })
 
-  it('are made of a document whose types refer to each other twenty thousand times', () => {
+  it('can be generated from twenty thousand types that refer to each other', () => {
     assert.match(clientTypes(longDocument(20_000), origin), /export interface Link19999 \{/)
   })
 
-  it('take time and space that grow with the document alone', () => {
+  it('take time and space in proportion to the document', () => {
     assert.match(clientTypes(crowdedDocument(20_000), origin), /export interface Crowd_20000 \{/)
     assert.match(clientTypes(repeatingDocument(10), origin), /x{100000}/)
     assert.throws(() => clientTypes(repeatingDocument(1_000), origin), { name: 'DocumentError' })

@@ -1,4 +1,4 @@
-/** An engine on a database that contains the rows of a random model, and its replies. */
+/** A GraphQL engine on a database with the rows of a random model, and its replies. */
 import assert from 'node:assert/strict'
 import type { Engine } from '../../src/graphql/engine.ts'
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
@@ -25,7 +25,7 @@ export interface Bench {
   readonly inside: OpenSeededStore
 }
 
-/** The clock of the database stands still at `TIME`. */
+/** The clock of the database is fixed at `TIME`. */
 export async function withEngine(
   { within }: SeededStore,
   { model, data }: ModelAndData,

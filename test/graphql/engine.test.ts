@@ -1,4 +1,4 @@
-/** The engine on the reference model and a real database, for several callers. */
+/** The engine with the reference model on a real database, for several callers. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ let store: SqliteStore
 let run: Run
 let engine: Engine
 
-/** Stands for Portico's own hook, which generates a key. */
+/** Replaces Portico's hook, which generates a key. */
 const hooks: CreateHooks = new Map([
   [
     'api_keys',
@@ -79,14 +79,14 @@ function bound(source: string, variables?: unknown, of = engine, operationName?:
   return ready
 }
 
-async function ask(source: string, who: Principal = ada, variables?: unknown, of = engine) {
+async function execute(source: string, who: Principal = ada, variables?: unknown, of = engine) {
   const { text } = await of.execute(bound(source, variables, of), who, context)
   return JSON.parse(text)
 }
 
 /** The data of a reply without errors. */
 async function data(source: string, who: Principal = ada, variables?: unknown) {
-  const reply = await ask(source, who, variables)
+  const reply = await execute(source, who, variables)
   assert.equal(reply.errors, undefined, JSON.stringify(reply.errors))
   return reply.data
 }
@@ -99,7 +99,7 @@ function refused(source: string, variables?: unknown, of = engine, operationName
 }
 
 describe('queries', () => {
-  test('the text of the reply is what was asked for, in order, with the cost', async () => {
+  test('the reply contains the selected fields in order, and the cost', async () => {
     const ready = bound('{ posts(limit: 1) { title id author { email id } } }')
     const { text } = await engine.execute(ready, ada, context)
     assert.equal(
@@ -120,11 +120,11 @@ describe('queries', () => {
     }
     const source =
       '{ a: post(id: 1) { id author { posts { id } } } posts { id } usersConnection { totalCount } me { id } }'
-    await ask(source, ada, undefined, engineWith({ run: counting }))
+    await execute(source, ada, undefined, engineWith({ run: counting }))
     assert.equal(reads, 1)
   })
 
-  test('a write makes a cached answer stale', async () => {
+  test('a write invalidates a cached reply', async () => {
     const source = '{ users(filter: { id: { eq: 3 } }) { name } }'
     assert.deepEqual(await data(source), { users: [{ name: 'Cy' }] })
     await data('mutation { updateUser(id: 3, name: "Cyd") { id } }')
@@ -132,13 +132,13 @@ describe('queries', () => {
     await data('mutation { updateUser(id: 3, name: "Cy") { id } }')
   })
 
-  test('an id that can be none is that of no item', async () => {
+  test('an id that no item can have finds nothing', async () => {
     for (const id of ['"0"', '"-1"', '"1.0"', '"x"', '"99999999999999999"', '" 1"', '9']) {
       assert.deepEqual(await data(`{ post(id: ${id}) { id } }`), { post: null }, id)
     }
   })
 
-  test('filters, order, search position and limits do what they say', async () => {
+  test('filters, order, cursors and limits select the expected rows', async () => {
     const rows: readonly (readonly [args: string, ids: readonly string[]])[] = [
       ['(filter: { title: { contains: "4" } })', ['4']],
       ['(filter: { id: { in: [1, "3"] } })', ['1', '3']],
@@ -162,7 +162,7 @@ describe('queries', () => {
     }
   })
 
-  test('missing values are filtered with isNull, not with null', () => {
+  test('null is refused as a filter value; isNull finds missing values', () => {
     const [error] = refused('{ posts(filter: { body: { eq: null } }) { id } }')
     assert.match(error?.message ?? '', /Ask for missing values with isNull/)
     const [other] = refused('query($f: PostFilter) { posts(filter: $f) { id } }', { f: { title: null } })
@@ -176,7 +176,7 @@ describe('queries', () => {
     assert.match(error?.message ?? '', /"eq" must not be null/)
   })
 
-  test('a connection is walked to its end and back', async () => {
+  test('a connection is paged forward to its end and backward to its start', async () => {
     const page = async (args: string) => {
       const source = `{ postsConnection(orderBy: TITLE_DESC, ${args}) { totalCount nodes { id }
         edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`
@@ -204,7 +204,7 @@ describe('queries', () => {
     assert.equal(first.edges[1].cursor, first.pageInfo.endCursor)
   })
 
-  test('values too long for a cursor are an error only where a cursor is selected', async () => {
+  test('a value too long for a cursor is an error only if a cursor is selected', async () => {
     await data('mutation($body: String) { updatePost(id: 5, body: $body) { id } }', ada, {
       body: 'x'.repeat(9000),
     })
@@ -218,14 +218,14 @@ describe('queries', () => {
       totalCount: 5,
     })
     for (const fields of ['edges { cursor }', 'pageInfo { startCursor }', 'pageInfo { endCursor }']) {
-      const { errors } = await ask(ordered(fields))
+      const { errors } = await execute(ordered(fields))
       assert.equal(errors.length, 1)
       assert.match(errors[0].message, /values of body, id are too long for a cursor/)
     }
     await data('mutation { updatePost(id: 5, body: "Body 5") { id } }')
   })
 
-  test('a list of an item begins after a cursor too', async () => {
+  test('the list of an item can begin after a cursor', async () => {
     const { postsConnection } = await data('{ postsConnection(first: 1) { pageInfo { endCursor } } }')
     const variables = { after: postsConnection.pageInfo.endCursor }
     const source = 'query($after: String) { user(id: 2) { posts(after: $after) { id } } }'
@@ -234,7 +234,7 @@ describe('queries', () => {
     assert.deepEqual(await data(source, ada, { after: null }), all)
   })
 
-  test('a cursor of another list or order, or none at all, is refused', async () => {
+  test('a malformed cursor, or one of another list or order, is refused', async () => {
     const { postsConnection } = await data('{ postsConnection(first: 1) { edges { cursor } } }')
     const [{ cursor }] = postsConnection.edges
     for (const [field, text] of [
@@ -254,7 +254,7 @@ describe('queries', () => {
   test('me, the rate limit and introspection can be selected together', async () => {
     const source =
       '{ __typename me { name } rateLimit { limit cost remaining resetAt } __type(name: "Post") { name } }'
-    const reply = await ask(source, ben)
+    const reply = await execute(source, ben)
     assert.deepEqual(reply, {
       data: {
         __typename: 'Query',
@@ -271,33 +271,33 @@ describe('queries', () => {
     assert.deepEqual(JSON.parse(unlimited.text).data, { rateLimit: null })
   })
 
-  test('an introspection field that fails has an error of its own', async () => {
+  test('an introspection field that fails has its own error', async () => {
     const source =
       'query ($name: String = "Post") { wrong: __type(name: $name) { name } __schema { queryType { name } } }'
-    const reply = await ask(source, ada, { name: null })
+    const reply = await execute(source, ada, { name: null })
     assert.deepEqual(reply.data, { wrong: null, __schema: { queryType: { name: 'Query' } } })
     const [error, ...others] = reply.errors
     assert.deepEqual([error.path, error.extensions.code, others], [['wrong'], 'BAD_REQUEST', []])
     assert.match(error.message, /not to be null/)
   })
 
-  test('me is each caller’s own, though the plan is one', async () => {
+  test('me returns each caller’s own account, though the plan is shared', async () => {
     assert.deepEqual(await data('{ me { id } b: me { name } }', ada), { me: { id: '1' }, b: { name: 'Ada' } })
     assert.deepEqual(await data('{ me { id } b: me { name } }', ben), { me: { id: '2' }, b: { name: 'Ben' } })
   })
 
-  test('any name may be an alias', async () => {
-    const reply = await ask('{ __proto__: post(id: 1) { constructor: id toString: title } }')
+  test('any name can be an alias', async () => {
+    const reply = await execute('{ __proto__: post(id: 1) { constructor: id toString: title } }')
     assert.equal(JSON.stringify(reply.data), '{"__proto__":{"constructor":"1","toString":"Post 1"}}')
   })
 
-  test('introspection can be switched off, and then errors give no suggestions', async () => {
+  test('introspection can be disabled, and then errors contain no suggestions', async () => {
     const closed = engineWith({ introspection: false })
     const [error] = refused('{ __schema { types { name } } }', undefined, closed)
     assert.match(error?.message ?? '', /introspection has been disabled/i)
     const [typo] = refused('{ pots { id } }', undefined, closed)
     assert.equal(typo?.message, 'Cannot query field "pots" on type "Query".')
-    assert.deepEqual((await ask('{ __typename }', ada, undefined, closed)).data, { __typename: 'Query' })
+    assert.deepEqual((await execute('{ __typename }', ada, undefined, closed)).data, { __typename: 'Query' })
   })
 })
 
@@ -308,7 +308,7 @@ describe('nodes', () => {
   const post = { __typename: 'Post', nodeId: 'Post:1', what: 'Post 1', author: { nodeId: 'User:2' } }
   const cy = { __typename: 'User', nodeId: 'User:3', what: 'Cy' }
 
-  test('an id names its type: one document finds items of all, in one read each', async () => {
+  test('node ids contain their type: one document finds items of all types, with one read each', async () => {
     for (const [id, node] of [
       ['Post:1', post],
       ['User:3', cy],
@@ -318,13 +318,13 @@ describe('nodes', () => {
     }
   })
 
-  test('the id in the document does as well, and several beside one another', async () => {
+  test('node ids can be literals, and one document can select several nodes', async () => {
     const source =
       '{ a: node(nodeId: "User:3") { ... on User { name } } b: node(nodeId: "Post:1") { ...P } } fragment P on Post { title }'
     assert.deepEqual(await data(source), { a: { name: 'Cy' }, b: { title: 'Post 1' } })
   })
 
-  test('every item tells its own, however it is reached', async () => {
+  test('every item returns its node id, whatever path selects it', async () => {
     const source =
       '{ me { nodeId } posts(limit: 1) { x: nodeId } usersConnection(last: 1) { nodes { nodeId ... on Node { y: nodeId } } } }'
     assert.deepEqual(await data(source), {
@@ -342,7 +342,7 @@ describe('nodes', () => {
     assert.equal(new Set(variants).size, 2)
   })
 
-  test('an id that names nothing finds null', async () => {
+  test('an id of no item finds null', async () => {
     for (const id of [
       'Post:99',
       '1',
@@ -359,15 +359,15 @@ describe('nodes', () => {
     }
   })
 
-  test('what is not selected of the item’s type is left out, and so is a type’s own part within another', async () => {
+  test('fragments on other types are skipped, and fragments on the item’s type apply inside an interface', async () => {
     const source = '{ node(nodeId: "User:3") { ... on Post { title } } }'
     assert.deepEqual(await data(source), { node: {} })
     const within = '{ me { ... on Node { nodeId ... on Post { title } ... on User { name } } } }'
     assert.deepEqual(await data(within), { me: { nodeId: 'User:1', name: 'Ada' } })
   })
 
-  test('rules and scopes are those of the type, and so is the cost', async () => {
-    const refusedTo = async (who: Principal, id: string) => (await ask(whole, who, { id })).errors[0]
+  test('access rules, scopes and cost are those of the item’s type', async () => {
+    const refusedTo = async (who: Principal, id: string) => (await execute(whole, who, { id })).errors[0]
     const { extensions, path } = await refusedTo(nobody, 'User:3')
     assert.deepEqual([extensions.code, path], ['UNAUTHORIZED', ['node']])
     assert.equal((await refusedTo(reader, 'User:3')).extensions.code, 'INSUFFICIENT_SCOPE')
@@ -378,7 +378,7 @@ describe('nodes', () => {
     assert.equal(bound(whole, { id: 'nothing' }).cost, 1)
   })
 
-  test('mutations return node ids as well', async () => {
+  test('mutations return node ids', async () => {
     const { createPost } = await data('mutation { createPost(title: "node", authorId: 1) { id nodeId } }')
     assert.equal(createPost.nodeId, `Post:${createPost.id}`)
     const gone = await data(`mutation { deletePost(id: ${createPost.id}) }`)
@@ -387,9 +387,9 @@ describe('nodes', () => {
 })
 
 describe('refused fields', () => {
-  test('a refused field is an error at its path; its siblings are answered', async () => {
-    const reply = await ask('{ users { id } posts(limit: 1) { id } me { id } }', nobody)
-    // The list of users cannot be null, so nothing is left of the data.
+  test('a refused field is an error at its path; its siblings are returned', async () => {
+    const reply = await execute('{ users { id } posts(limit: 1) { id } me { id } }', nobody)
+    // The list of users is non-null, so the whole data is null.
     assert.equal(reply.data, null)
     assert.deepEqual(reply.errors, [
       {
@@ -399,40 +399,40 @@ describe('refused fields', () => {
         extensions: { code: 'UNAUTHORIZED' },
       },
     ])
-    const other = await ask('{ user(id: 1) { id } posts(limit: 1) { id } }', nobody)
+    const other = await execute('{ user(id: 1) { id } posts(limit: 1) { id } }', nobody)
     assert.deepEqual(other.data, { user: null, posts: [{ id: '1' }] })
     assert.deepEqual(other.errors[0].path, ['user'])
   })
 
-  test('a missing scope is named, for relations and for filters', async () => {
-    const { data: none, errors } = await ask('{ post(id: 1) { id author { id } } }', reader)
+  test('the error for a missing scope names it, for relations and for filters', async () => {
+    const { data: none, errors } = await execute('{ post(id: 1) { id author { id } } }', reader)
     assert.deepEqual(none, { post: null })
     assert.deepEqual(errors[0].path, ['post', 'author'])
     assert.equal(errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
     assert.match(errors[0].message, /read:user/)
-    const filtered = await ask('{ posts(filter: { author: { name: { eq: "Ada" } } }) { id } }', reader)
+    const filtered = await execute('{ posts(filter: { author: { name: { eq: "Ada" } } }) { id } }', reader)
     assert.equal(filtered.data, null)
     assert.equal(filtered.errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
     assert.deepEqual(await data('{ posts(limit: 1) { id } }', reader), { posts: [{ id: '1' }] })
   })
 
   test('fields that are not reached have no errors', async () => {
-    const reply = await ask('{ posts(filter: { id: { eq: 99 } }) { author { id } } }', nobody)
+    const reply = await execute('{ posts(filter: { id: { eq: 99 } }) { author { id } } }', nobody)
     assert.deepEqual(reply.data, { posts: [] })
     assert.equal(reply.errors, undefined)
   })
 
-  test('one caller’s reply is never another’s', async () => {
+  test('callers with different permissions get different replies', async () => {
     const source = '{ posts(limit: 1) { id author { email } } }'
-    assert.equal((await ask(source, ada)).data.posts[0].author.email, 'ben@example.org')
-    assert.equal((await ask(source, nobody)).data, null)
-    assert.equal((await ask(source, reader)).data, null)
-    assert.equal((await ask(source, ben)).data.posts[0].author.email, 'ben@example.org')
+    assert.equal((await execute(source, ada)).data.posts[0].author.email, 'ben@example.org')
+    assert.equal((await execute(source, nobody)).data, null)
+    assert.equal((await execute(source, reader)).data, null)
+    assert.equal((await execute(source, ben)).data.posts[0].author.email, 'ben@example.org')
   })
 })
 
 describe('mutations', () => {
-  test('create, change and delete, and show the result of each', async () => {
+  test('create, update and delete return their results', async () => {
     const { createPost } = await data(
       'mutation($t: String!) { createPost(title: $t, authorId: 2) { id title body author { name posts(orderBy: ID_DESC, limit: 1) { title } } } }',
       ben,
@@ -442,7 +442,7 @@ describe('mutations', () => {
     assert.deepEqual(shown, { title: 'New', body: null, author: { name: 'Ben', posts: [{ title: 'New' }] } })
     const source = 'mutation($id: ID!, $b: String) { updatePost(id: $id, body: $b) { title body } }'
     assert.deepEqual(await data(source, ben, { id, b: 'B' }), { updatePost: { title: 'New', body: 'B' } })
-    // A variable that is left out changes nothing; null empties the field.
+    // An omitted variable changes nothing; null clears the field.
     assert.deepEqual(await data(source, ben, { id }), { updatePost: { title: 'New', body: 'B' } })
     assert.deepEqual(await data(source, ben, { id, b: null }), { updatePost: { title: 'New', body: null } })
     assert.deepEqual(await data('mutation($id: ID!) { deletePost(id: $id) }', ben, { id }), {
@@ -451,8 +451,8 @@ describe('mutations', () => {
     assert.deepEqual(await data('query($id: ID!) { post(id: $id) { id } }', ben, { id }), { post: null })
   })
 
-  test('run one after the other; one that may be null does not stop the next', async () => {
-    const reply = await ask(
+  test('mutations run in order; a failed nullable one does not stop the next', async () => {
+    const reply = await execute(
       'mutation { a: updatePost(id: 1, title: "One") { title } b: updatePost(id: 77, title: "x") { id } __typename c: updatePost(id: 1, title: "Post 1") { title } }',
       ada,
     )
@@ -468,8 +468,8 @@ describe('mutations', () => {
     )
   })
 
-  test('one that cannot be null ends the operation; what came before has happened', async () => {
-    const reply = await ask(
+  test('a failed non-null mutation ends the operation, and earlier ones stay applied', async () => {
+    const reply = await execute(
       'mutation { a: updatePost(id: 1, title: "Done") { id } b: createPost(title: "x", authorId: 77) { id } c: updatePost(id: 1, title: "Never") { id } }',
       ada,
     )
@@ -480,14 +480,16 @@ describe('mutations', () => {
   })
 
   test('validation errors name the arguments', async () => {
-    const { errors } = await ask(`mutation { createPost(title: "${'x'.repeat(201)}", authorId: "x") { id } }`)
+    const { errors } = await execute(
+      `mutation { createPost(title: "${'x'.repeat(201)}", authorId: "x") { id } }`,
+    )
     assert.equal(errors[0].extensions.code, 'VALIDATION_FAILED')
     const fields = errors[0].extensions.details.map(({ field }: { field: string }) => field)
     assert.deepEqual(fields, ['title', 'authorId'])
     assert.doesNotMatch(JSON.stringify(errors), /author_id/)
   })
 
-  test('every field in a message has the name of its argument', async () => {
+  test('messages name fields as arguments', async () => {
     const names = ['author_id', 'created_at']
     const details = names.map(field => ({
       field,
@@ -498,7 +500,7 @@ describe('mutations', () => {
       throw new ApiError('CONFLICT', 'Taken: author_id, created_at.', { details })
     }
     const taken = engineWith({ run: { ...run, write } })
-    const { errors } = await ask(
+    const { errors } = await execute(
       'mutation { createPost(title: "t", authorId: 1) { id } }',
       ada,
       undefined,
@@ -509,18 +511,18 @@ describe('mutations', () => {
     assert.deepEqual(messages, Array(2).fill('Not these authorId and createdAt.'))
   })
 
-  test('a missing right is reported before validation errors', async () => {
+  test('a missing permission is reported before validation errors', async () => {
     const bad = 'mutation { createPost(title: "", authorId: "x") { id } }'
-    assert.equal((await ask(bad, nobody)).errors[0].extensions.code, 'UNAUTHORIZED')
-    assert.equal((await ask(bad, reader)).errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
-    const foreign = await ask('mutation { createPost(title: "x", authorId: 1) { id } }', ben)
+    assert.equal((await execute(bad, nobody)).errors[0].extensions.code, 'UNAUTHORIZED')
+    assert.equal((await execute(bad, reader)).errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
+    const foreign = await execute('mutation { createPost(title: "x", authorId: 1) { id } }', ben)
     assert.equal(foreign.errors[0].extensions.code, 'FORBIDDEN')
     assert.equal((await data('{ postsConnection { totalCount } }')).postsConnection.totalCount, 5)
   })
 
-  test('what the caller may not read of the result is an error there, and the write stands', async () => {
+  test('an unreadable field of the result is an error, and the write stands', async () => {
     const writer = user(2, 'user', new Set(['write:post']))
-    const reply = await ask('mutation { updatePost(id: 1, body: "w") { body author { id } } }', writer)
+    const reply = await execute('mutation { updatePost(id: 1, body: "w") { body author { id } } }', writer)
     assert.deepEqual(reply.data, { updatePost: null })
     assert.deepEqual(reply.errors[0].path, ['updatePost', 'author'])
     assert.equal(reply.errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
@@ -528,14 +530,19 @@ describe('mutations', () => {
     await data('mutation { updatePost(id: 1, body: "Body 1") { id } }')
   })
 
-  test('a caller who may not read the created item learns its id', async () => {
+  test('a caller who cannot read the created item gets its id in the error', async () => {
     const unseen = engineWith({ run: { ...run, write: async () => ({ id: 7, text: null }) } })
-    const reply = await ask('mutation { createPost(title: "t", authorId: 1) { id } }', ada, undefined, unseen)
+    const reply = await execute(
+      'mutation { createPost(title: "t", authorId: 1) { id } }',
+      ada,
+      undefined,
+      unseen,
+    )
     assert.equal(reply.data, null)
     assert.equal(reply.errors[0].message, 'Item 7 of posts was made, but you may not see it.')
   })
 
-  test('what a create reveals is shown by it alone', async () => {
+  test('a revealed value is returned by its create only', async () => {
     const source = 'mutation { createApiKey(name: "k") { id key name prefix } }'
     const { createApiKey } = await data(source, ben)
     const { id, ...shown } = createApiKey
@@ -544,7 +551,7 @@ describe('mutations', () => {
     assert.deepEqual(again, { apiKey: { key: null, name: 'k' } })
   })
 
-  test('a revealed value and an alias of the same name do not mix', async () => {
+  test('a revealed value does not conflict with an alias of the same name', async () => {
     const fields = '{ key: name k: key }'
     const { createApiKey } = await data(`mutation { createApiKey(name: "n") ${fields} }`, ben)
     assert.deepEqual(createApiKey, { key: 'n', k: 'pk_test_secret' })
@@ -554,7 +561,7 @@ describe('mutations', () => {
 })
 
 describe('requests that are refused', () => {
-  test('of a document with several operations each is known by its name, and no other', () => {
+  test('a document with several operations needs the name of one of them', () => {
     const two = 'query a { me { id } } query b { posts(limit: 1) { id } }'
     const [a, b] = ['a', 'b'].map(name => engine.prepare(two, name))
     assert.equal(a?.outcome, 'prepared')
@@ -581,7 +588,7 @@ describe('requests that are refused', () => {
         ['query($n: Int!) { posts(limit: $n) { id } }', /\$n" has invalid value/, { n: 'x' }],
         ['{ posts(filter: { createdAt: { gt: "soon" } }) { id } }', /DateTime/],
         ['{ users(filter: { email: { eq: "no address" } }) { id } }', /e-mail address/],
-        // A variable with a default fits where no null may be (GraphQL 5.8.5), and null may still come.
+        // A variable with a default is allowed for a non-null argument (GraphQL 5.8.5), and may still be null.
         ['query($v: ID = 1) { user(id: $v) { id } }', /\$v" is null.*"ID!"/, { v: null }],
         ['mutation($v: ID = 1) { deletePost(id: $v) }', /\$v" is null.*"ID!"/, { v: null }],
         [
@@ -615,13 +622,13 @@ describe('requests that are refused', () => {
     }
   })
 
-  test('the operation that is named runs', async () => {
+  test('the named operation runs', async () => {
     const two = 'query A { a: __typename } query B { b: __typename }'
     const { text } = await engine.execute(bound(two, undefined, engine, 'B'), ada, context)
     assert.deepEqual(JSON.parse(text).data, { b: 'Query' })
   })
 
-  test('every error of a document has its location', () => {
+  test('every error in a document has its location', () => {
     const errors = refused('{ x\n y }')
     assert.deepEqual(
       errors.map(({ locations }) => locations),
@@ -633,7 +640,7 @@ describe('requests that are refused', () => {
 })
 
 describe('faults', () => {
-  test('of the store become an error of every field that it should have answered', async () => {
+  test('a synchronous fault of the store is an error at every field of its read', async () => {
     const faults: unknown[] = []
     const failing: Run = {
       ...run,
@@ -660,7 +667,7 @@ describe('faults', () => {
     assert.ok(faults.length > 0)
   })
 
-  test('of a store that answers later too', async () => {
+  test('an asynchronous fault of the store is an error, too', async () => {
     const of = engineWith({
       run: { ...run, composite: () => Promise.reject(new Error('later')) },
     })
@@ -671,11 +678,11 @@ describe('faults', () => {
     assert.equal(JSON.parse(text).errors[0].extensions.code, 'INTERNAL_ERROR')
   })
 
-  test('an answer that comes later is the same', async () => {
+  test('an asynchronous read gives the same reply', async () => {
     const later: Run = { ...run, composite: async (plan, principal) => run.composite(plan, principal) }
     const of = engineWith({ run: later })
     const source = '{ posts(limit: 2) { id author { id } } }'
-    assert.deepEqual(await ask(source, ada, undefined, of), await ask(source, ada))
+    assert.deepEqual(await execute(source, ada, undefined, of), await execute(source, ada))
   })
 })
 
@@ -689,7 +696,7 @@ describe('subscriptions', () => {
     return subscribed
   }
 
-  test('tell what they wait for, and deliver the item as selected', async () => {
+  test('a subscription names its topics, and delivers the item as selected', async () => {
     const subscribed = open('subscription { post: newPost { id title author { name } } }', ada)
     assert.deepEqual(subscribed.topics, [{ collection: 'posts', kind: 'created' }])
     const text = await subscribed.render(changed(2, second))
@@ -702,9 +709,9 @@ describe('subscriptions', () => {
     assert.deepEqual(kindsOf('subscription { postDeleted { id } }'), ['deleted', 'updated'])
   })
 
-  test('report a fault that the client sees as an internal error', async () => {
+  test('a fault is reported, and the subscriber gets an internal error', async () => {
     const faults: unknown[] = []
-    // Of a list, the answer holds none.
+    // An invalid reply: a number instead of a list.
     const composite = () => ({ kind: 'composite', text: '{"newUser":{"posts":1}}' }) as const
     const of = engineWith({ run: { ...run, composite } })
     const source = 'subscription { newUser { posts { id } } }'
@@ -715,7 +722,7 @@ describe('subscriptions', () => {
     assert.match(String(faults), /posts must be a list/)
   })
 
-  test('deliver nothing of an item that is hidden', async () => {
+  test('a hidden item is not delivered', async () => {
     const keys = open('subscription { newApiKey { id } }', cleo)
     const others = open('subscription { newApiKey { id } }', ben)
     const own = await data('{ apiKeys(limit: 1) { id } }', ben)
@@ -724,7 +731,7 @@ describe('subscriptions', () => {
     assert.notEqual(await others.render(changed(id, { user_id: 2 })), null)
   })
 
-  test('a deletion is rendered from the row in the log, by the rules of that row', async () => {
+  test('a deletion is rendered from the row in the log, by the rules on that row', async () => {
     const row = { id: 500, title: 'Gone', body: null, author_id: 1, created_at: '2026-01-01T00:00:00.000Z' }
     const source =
       'subscription { postDeleted { id nodeId title body createdAt author { name } __typename } }'
@@ -744,7 +751,7 @@ describe('subscriptions', () => {
     assert.equal(await open(keys, cleo).render(changed(9, key)), null)
   })
 
-  test('a related item that was deleted with it is null, not its id', async () => {
+  test('a related item that was deleted with it is null', async () => {
     const row = { id: 501, title: 'x', author_id: 4711, created_at: '2026-01-01T00:00:00.000Z' }
     const text = await open('subscription { postDeleted { id author { id } } }', ada).render(
       changed(501, row),
@@ -754,26 +761,26 @@ describe('subscriptions', () => {
     assert.deepEqual(reply.errors[0].path, ['postDeleted', 'author'])
   })
 
-  test('show the row as the event has it, whatever became of it since', async () => {
+  test('the row is shown as of the event, whatever happened to it since', async () => {
     const text = await open('subscription { newPost { title } }', ben).render(changed(2, { title: 'First' }))
     assert.deepEqual(JSON.parse(text ?? '').data, { newPost: { title: 'First' } })
   })
 
-  test('are refused to callers who may never see an event', () => {
+  test('callers who can never see an event are refused', () => {
     const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody, context.onFault)
     assert.equal('outcome' in denied && denied.errors[0]?.extensions?.code, 'UNAUTHORIZED')
     const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader, context.onFault)
     assert.equal('outcome' in scoped && scoped.errors[0]?.extensions?.code, 'INSUFFICIENT_SCOPE')
   })
 
-  test('a part that the caller may not read is an error in each event', async () => {
+  test('a field that the caller cannot read is an error in each event', async () => {
     const text = await open('subscription { newPost { id author { id } } }', nobody).render(changed(1))
     const reply = JSON.parse(text ?? '')
     assert.equal(reply.data, null)
     assert.deepEqual(reply.errors[0].path, ['newPost', 'author'])
   })
 
-  test('callers with equal rights share one answer', async () => {
+  test('callers with equal permissions get the same text', async () => {
     const first = open('subscription { newPost { id title } }', ben)
     const second = open('subscription { newPost { id title } }', user(3, 'user', 'all'))
     const change = changed(3, { title: 'Post 3' })

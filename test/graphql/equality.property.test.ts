@@ -12,8 +12,8 @@ import { naiveReply } from './naive.ts'
 import { type GeneratedOperation, randomDocument } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const RUNS = Number(process.env.RUNS ?? 24)
-const DOCUMENTS = 12
+const runs = Number(process.env.RUNS ?? 24)
+const documentsPerRun = 12
 
 interface Seen {
   documents: number
@@ -24,16 +24,16 @@ interface Seen {
 
 async function compare(
   engine: Engine,
-  world: ModelAndData,
+  generated: ModelAndData,
   operation: GeneratedOperation,
   who: Principal,
   seen: Seen,
 ) {
-  const naive = naiveReply({ ...world, schema: engine.schema, who }, operation)
+  const naive = naiveReply({ ...generated, schema: engine.schema, who }, operation)
   const expected = JSON.stringify(naive)
   const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.access.key}`
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
-  // The second reply comes from the cache.
+  // The second reply is cached.
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
   seen.documents++
   if (naive.errors.length > 0) seen.errors++
@@ -42,28 +42,28 @@ async function compare(
 }
 
 for (const inside of seededStores) {
-  test(`${inside.name}: the reply is the one that graphql-js gives over a naive resolver`, async () => {
+  test(`${inside.name}: the reply equals that of graphql-js with naive resolvers`, async () => {
     const seen = { documents: 0, errors: 0, nulled: 0, data: 0 }
     await fc.assert(
       fc.asyncProperty(
         modelsWithData,
         fc.array(principals, { minLength: 2, maxLength: 3 }),
         fc.nat(),
-        async (world, callers, seed) => {
-          await withEngine(inside, world, async ({ engine }) => {
-            for (let i = 0; i < DOCUMENTS; i++) {
-              const { source, sets } = randomDocument(engine.schema, seed + i * 7919, world.model)
+        async (generated, callers, seed) => {
+          await withEngine(inside, generated, async ({ engine }) => {
+            for (let i = 0; i < documentsPerRun; i++) {
+              const { source, sets } = randomDocument(engine.schema, seed + i * 7919, generated.model)
               assert.deepEqual(validate(engine.schema, parse(source)), [])
               for (const variables of sets) {
-                for (const who of callers) await compare(engine, world, { source, variables }, who, seen)
+                for (const who of callers) await compare(engine, generated, { source, variables }, who, seen)
               }
             }
           })
         },
       ),
-      { numRuns: Math.ceil(RUNS * inside.share) },
+      { numRuns: Math.ceil(runs * inside.share) },
     )
-    // Equality means little unless the generator reaches every kind of reply.
+    // Equality proves little unless the generator reaches every kind of reply.
     assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))
     assert.ok(seen.errors > seen.documents / 10, JSON.stringify(seen))
     assert.ok(seen.nulled > seen.documents / 50, JSON.stringify(seen))

@@ -1,4 +1,4 @@
-/** Which fields may share a response key is what graphql-js's own rule says, which takes too long to be used. */
+/** Checks the merging of fields against the rule of graphql-js, which takes too long for production. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ import blog from '../models/blog.ts'
 const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })
 const others = specifiedRules.filter(rule => rule !== OverlappingFieldsCanBeMergedRule)
 
-/** What is wrong with a document that is valid otherwise; undefined when nothing is. */
+/** The error of a document that is otherwise valid; undefined when it is valid. */
 function mergeError(source: string): string | undefined {
   const document = parse(source)
   const root = schema.getQueryType()
@@ -35,7 +35,7 @@ function mergeError(source: string): string | undefined {
   }
 }
 
-function toldByRule(source: string): readonly string[] {
+function messagesByRule(source: string): readonly string[] {
   return validate(schema, parse(source), [OverlappingFieldsCanBeMergedRule]).map(({ message }) => message)
 }
 
@@ -76,13 +76,13 @@ for (const source of right) {
 for (const source of wrong) {
   test(`cannot be merged: ${source}`, () => {
     assert.deepEqual(validate(schema, parse(source), others), [])
-    assert.equal(toldByRule(source).length, 1)
+    assert.equal(messagesByRule(source).length, 1)
     const message = mergeError(source)
     assert.match(message ?? '', /^Fields ".*" conflict because .*different aliases/)
   })
 }
 
-// Aliases are few, so that fields meet.
+// Few aliases, so that response keys coincide.
 const alias = fc.constantFrom('', '', '', '', 'x: ')
 const leaf = (...names: readonly string[]) =>
   fc.tuple(alias, fc.constantFrom('nodeId', '__typename', 'id', ...names)).map(([as, name]) => as + name)
@@ -130,7 +130,7 @@ const documents = fc
     return `{ node(nodeId: "User:1") { ${nodes.join(' ')} } me { ${users.join(' ')} } } ${fragments}`
   })
 
-test('whatever the document, it is refused where the rule of graphql-js refuses it, and nowhere else', () => {
+test('a random document is refused exactly if graphql-js’s rule refuses it', () => {
   let refused = 0
   let taken = 0
   const property = fc.property(documents, source => {
@@ -139,8 +139,8 @@ test('whatever the document, it is refused where the rule of graphql-js refuses 
     else refused++
     assert.equal(
       message !== undefined,
-      toldByRule(source).length > 0,
-      `${source}\n${message}\n${toldByRule(source)}`,
+      messagesByRule(source).length > 0,
+      `${source}\n${message}\n${messagesByRule(source)}`,
     )
   })
   fc.assert(property, { numRuns: 1000 })

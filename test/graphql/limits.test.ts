@@ -1,4 +1,4 @@
-/** The limits of documents: each error states the count and its bound, before validation and execution. */
+/** The limits of documents: each error names the count and the limit, before validation and execution. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Engine } from '../../src/graphql/engine.ts'
@@ -8,7 +8,7 @@ import type { Run } from '../../src/plan/run.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 
-/** Fails when anything is run. */
+/** Throws when the engine runs anything. */
 const run = new Proxy({} as Run, {
   get(_, name) {
     throw new Error(`run.${String(name)} was reached`)
@@ -20,7 +20,7 @@ const engine = createEngine({ model: checkModel(blog), run, hooks: new Map() })
 const times = (count: number, make: (index: number) => string, separator = ' ') =>
   Array.from({ length: count }, (_, index) => make(index)).join(separator)
 
-/** The message of the only error, and that it is one of the request. */
+/** The message of the only error, which must be a request error. */
 function refusalOf(source: string, variables?: unknown, of: Engine = engine): string {
   const prepared = of.prepare(source, undefined)
   const outcome = prepared.outcome === 'prepared' ? of.bind(prepared, variables) : prepared
@@ -39,7 +39,7 @@ function costOf(source: string, variables?: unknown): number {
   return bound.cost
 }
 
-interface Bomb {
+interface RefusedDocument {
   readonly name: string
   readonly source: string
   readonly message: RegExp
@@ -47,23 +47,23 @@ interface Bomb {
 
 const nested = (depth: number) => `${'{ posts { author '.repeat(depth)}{ id }${' } }'.repeat(depth)}`
 
-/** `...F0`, with its spreads: 3 · 2 ** levels - 1 fields. */
+/** `...F0` and its spreads contain 3 · 2 ** levels - 1 fields. */
 const doubling = (levels: number) =>
   `${times(levels, i => `fragment F${i} on User { ...F${i + 1} ...F${i + 1} }`)} fragment F${levels} on User { id }`
 
-const bombs: readonly Bomb[] = [
+const refusedDocuments: readonly RefusedDocument[] = [
   {
     name: '10,000 aliases',
     source: `{ ${times(10_000, i => `a${i}: me { id }`)} }`,
     message: /has \d+ characters; at most 100000/,
   },
   {
-    name: 'aliases within the length',
+    name: 'many aliases',
     source: `{ ${times(31, i => `a${i}: me { id }`)} }`,
     message: /has 31 aliases; at most 30/,
   },
   {
-    name: 'aliases by a fragment that is spread often',
+    name: 'aliases in a fragment that is spread often',
     source: `{ ${times(16, i => `x${i}: me { ...F }`)} } fragment F on User { a: id }`,
     message: /has 32 aliases; at most 30/,
   },
@@ -85,12 +85,12 @@ const bombs: readonly Bomb[] = [
     message: /"A" is spread within itself via "B"/,
   },
   {
-    name: 'a fragment within itself, never used',
+    name: 'an unused fragment that spreads itself',
     source: '{ me { id } } fragment A on User { ...A }',
     message: /"A" is spread within itself\./,
   },
   {
-    name: 'a graph of fragments that doubles 60 times',
+    name: 'fragments that double 60 times',
     source: `{ me { ...F0 } } ${times(60, i => `fragment F${i} on User { id ...F${i + 1} ...F${i + 1} }`)} fragment F60 on User { id }`,
     message: /selects more than 1000000 fields, its fragments written out; at most 5000/,
   },
@@ -105,17 +105,17 @@ const bombs: readonly Bomb[] = [
     message: /has 201 directives; at most 200/,
   },
   {
-    name: 'directives of the operation itself',
+    name: 'directives on the operation',
     source: `query ${times(201, () => '@a', '')} { me { id } }`,
     message: /has 201 directives; at most 200/,
   },
   {
-    name: 'fragments that hold little but each other',
+    name: 'fragments that only spread each other',
     source: `{ me { ...F0 } } ${doubling(11)}`,
     message: /selects 6144 fields, its fragments written out; at most 5000/,
   },
   {
-    name: 'operations that are too much together only',
+    name: 'operations that are too large in total only',
     source: `query a { me { ...F0 } } query b { me { ...F0 } } ${doubling(10)}`,
     message: /selects 6144 fields, its fragments written out; at most 5000/,
   },
@@ -125,22 +125,22 @@ const bombs: readonly Bomb[] = [
     message: /has 1050011 characters; at most 100000/,
   },
   {
-    name: 'an argument that is nested',
+    name: 'a nested list argument',
     source: `{ posts(orderBy: ${'['.repeat(65)}${']'.repeat(65)}) { id } }`,
     message: /nested more than 64 levels/,
   },
   {
-    name: 'an object that is nested',
+    name: 'a nested input object',
     source: `{ posts(filter: ${'{a:'.repeat(64)}{}${'}'.repeat(64)}) { id } }`,
     message: /nested more than 64 levels/,
   },
   {
-    name: 'a default value that is nested',
+    name: 'a nested default value',
     source: `query ($a: [Int] = ${'['.repeat(65)}${']'.repeat(65)}) { me { id } }`,
     message: /nested more than 64 levels/,
   },
   {
-    name: 'an introspection that multiplies',
+    name: 'an introspection query that multiplies',
     source: '{ __schema { types { fields { type { fields { name } } } } } }',
     message: /has 2 lists of an introspection within one another; at most 1/,
   },
@@ -151,8 +151,8 @@ const bombs: readonly Bomb[] = [
   },
 ]
 
-for (const { name, source, message } of bombs) {
-  test(`refused: ${name}`, () => {
+for (const { name, source, message } of refusedDocuments) {
+  test(`the limits refuse ${name}`, () => {
     assert.match(refusalOf(source), message)
   })
 }
@@ -162,12 +162,12 @@ test('a document beyond the limits is not validated', () => {
   assert.match(message, /31 aliases/)
 })
 
-test('introspection is not counted in the depth, and its usual query is allowed', async () => {
+test('introspection does not count towards depth, and the standard introspection query is allowed', async () => {
   const { getIntrospectionQuery } = await import('graphql')
   assert.equal(costOf(getIntrospectionQuery()), 100)
 })
 
-test('a list may hold no more than the bound, wherever the figure comes from', () => {
+test('the list limit applies to literals and variables, and to every list argument', () => {
   assert.match(refusalOf('{ posts(limit: 101) { id } }'), /"limit" is 101; it must be from 0 to 100/)
   assert.match(refusalOf('{ posts(limit: -1) { id } }'), /"limit" is -1/)
   assert.match(refusalOf('query($n: Int) { posts(limit: $n) { id } }', { n: 500 }), /"limit" is 500/)
@@ -176,7 +176,7 @@ test('a list may hold no more than the bound, wherever the figure comes from', (
   assert.match(refusalOf('{ me { posts(limit: 101) { id } } }'), /"limit" is 101/)
 })
 
-test('the cost is one point for each object that the bounds of the lists allow', () => {
+test('the cost is one point for each object that the list limits allow', () => {
   const rows: readonly (readonly [source: string, cost: number, variables?: unknown])[] = [
     ['{ __typename }', 1],
     ['{ post(id: 1) { id title } }', 1],
@@ -215,7 +215,7 @@ test('a list without an index costs more for the rows that it scans', () => {
     [filtered('not: {authorId: {eq: 1}}'), 51],
     [filtered('author: {id: {eq: 1}}'), 51],
     [filtered('author: {posts: {title: {eq: "x"}}}'), 51],
-    // The lists that a filter goes through multiply, whatever else it asks for.
+    // The lists that a filter goes through multiply, whatever the rest of the filter.
     [filtered('author: {posts: {author: {posts: {title: {eq: "x"}}}}}'), 1 + 50 * 50],
     [filtered('id: {gt: 0}, not: {author: {posts: {or: [{author: {posts: {}}}]}}}'), 1 + 50 * 50],
     [
@@ -237,7 +237,7 @@ test('a list without an index costs more for the rows that it scans', () => {
   assert.equal(costOf(`{ ${scans} }`), 30 * 70)
 })
 
-test('a filter that goes through list after list of list is refused', () => {
+test('a filter through three nested lists is refused', () => {
   const filter = `${'{author: {posts: '.repeat(3)}{title: {eq: "x"}}${'}}'.repeat(3)}`
   assert.match(
     refusalOf(`{ posts(limit: 1, filter: ${filter}) { id } }`),
@@ -245,7 +245,7 @@ test('a filter that goes through list after list of list is refused', () => {
   )
 })
 
-test('a filter follows no more relations than a statement has room for', () => {
+test('the number of relations in a filter is limited', () => {
   let filter: object = { id: { eq: '1' } }
   for (let i = 0; i < 20; i++) filter = { author: { posts: filter } }
   const source = 'query($f: PostFilter) { posts(filter: {or: [{not: $f}]}) { id } }'
@@ -254,7 +254,7 @@ test('a filter follows no more relations than a statement has room for', () => {
 
 const searchable = createEngine({ model: checkModel(rich), run, hooks: new Map() })
 
-test('the search terms, and the text of `contains`, are bounded', () => {
+test('the search terms and the text of `contains` are limited', () => {
   const source = 'query($s: String) { tasks(search: $s) { id } }'
   const words = (count: number) => times(count, at => `w${at}`)
   assert.equal(
@@ -277,7 +277,7 @@ test('the search terms, and the text of `contains`, are bounded', () => {
   )
 })
 
-test('the order by relevance needs a search, no other order, and forward paging', () => {
+test('the order by relevance requires a search, no other order, and forward paging', () => {
   const refused = (list: string) => refusalOf(`{ ${list} }`, {}, searchable)
   assert.equal(refused('tasks(orderBy: RELEVANCE) { id }'), 'The order RELEVANCE is there in a search only.')
   assert.equal(
@@ -297,37 +297,37 @@ test('a search costs more for the rows that it scans', () => {
   assert.equal(bound.outcome === 'bound' && bound.cost, 51)
 })
 
-/** What may be asked of either type, level by level. */
+/** A selection that is valid for either type, nested. */
 function within(levels: number): string {
   if (levels === 0) return '{ nodeId }'
   const inner = `{ ... on Node ${within(levels - 1)} }`
   return `{ nodeId ... on User { posts ${inner} } ... on Post { author ${inner} } }`
 }
 
-/** About 2,000 tokens each, and what takes the most work of its kind. */
+/** About 2,000 tokens each, with the most work of its kind. */
 const longest: Readonly<Record<string, string>> = {
-  'one field again and again': `{ me { ${'id '.repeat(1980)} } }`,
-  'fields that there are not': `{ me { ${times(1980, i => `x${i}`)} } }`,
+  'one field repeated': `{ me { ${'id '.repeat(1980)} } }`,
+  'unknown fields': `{ me { ${times(1980, i => `x${i}`)} } }`,
   'fragments, each spread once': `{ me { ${times(190, i => `...F${i}`)} } } ${times(190, i => `fragment F${i} on User { id }`)}`,
   'fragments in a chain': `{ me { ...F0 } } ${times(200, i => `fragment F${i} on User { ...F${i + 1} }`)} fragment F200 on User { id }`,
-  'fragments that nobody spreads': `{ me { id } } ${times(270, i => `fragment F${i} on User { id }`)}`,
+  'unused fragments': `{ me { id } } ${times(270, i => `fragment F${i} on User { id }`)}`,
   'operations that share fragments': `${times(100, i => `query q${i} { me { ...F0 } }`)} ${times(100, i => `fragment F${i} on User { ...F${i + 1} }`)} fragment F100 on User { id }`,
-  'operations of one name': times(230, () => 'query q { me { id } }'),
+  'operations with the same name': times(230, () => 'query q { me { id } }'),
   variables: `query(${times(150, i => `$v${i}: Int`)}) { me { ${times(90, i => `posts(limit: $v${i}) { id }`)} } }`,
-  'arguments of one name': `{ posts(${times(650, () => 'limit: 1')}) { id } }`,
-  'arguments that there are not': `{ posts(${times(650, i => `limitx${i}: 1`)}) { id } }`,
-  'members of one name': `{ posts(filter: {${times(280, () => 'id: {eq: 1}')}}) { id } }`,
+  'arguments with the same name': `{ posts(${times(650, () => 'limit: 1')}) { id } }`,
+  'unknown arguments': `{ posts(${times(650, i => `limitx${i}: 1`)}) { id } }`,
+  'input fields with the same name': `{ posts(filter: {${times(280, () => 'id: {eq: 1}')}}) { id } }`,
   'lists that merge': `{ me { ${times(150, () => 'postsConnection(first: 1) { nodes { id } }')} } }`,
-  'wide lists by aliases': `{ me { ${times(28, i => `a${i}: posts { ...F }`)} } } fragment F on Post { ${times(85, () => 'id title')} }`,
-  'inline fragments within one another': `{ me ${'{ ... on User '.repeat(390)}{ id }${' }'.repeat(390)} }`,
+  'wide lists through aliases': `{ me { ${times(28, i => `a${i}: posts { ...F }`)} } } fragment F on Post { ${times(85, () => 'id title')} }`,
+  'nested inline fragments': `{ me ${'{ ... on User '.repeat(390)}{ id }${' }'.repeat(390)} }`,
   'filters with many parts': `{ posts(filter: {or: [${times(200, i => `{id: {eq: "${i}"}}`)}]}) { id } }`,
-  'fields of one type or another': `{ node(nodeId: "User:1") { ${times(150, () => '... on User { id name } ... on Post { id }')} } }`,
+  'fields of alternating types': `{ node(nodeId: "User:1") { ${times(150, () => '... on User { id name } ... on Post { id }')} } }`,
   'types within types': `{ node(nodeId: "User:1") ${within(6)} }`,
-  'values that are not': `{ posts(orderBy: [${'ID_ASX '.repeat(1780)}]) { id } }`,
+  'invalid enum values': `{ posts(orderBy: [${'ID_ASX '.repeat(1780)}]) { id } }`,
 }
 
 for (const [name, source] of Object.entries(longest)) {
-  test(`decided in time: ${name}`, () => {
+  test(`handled within 50 ms of CPU time: ${name}`, () => {
     const took: number[] = []
     for (let round = 0; round < 7; round++) {
       const before = process.cpuUsage()
@@ -337,12 +337,12 @@ for (const [name, source] of Object.entries(longest)) {
       const { user, system } = process.cpuUsage(before)
       took.push((user + system) / 1000)
     }
-    // A few milliseconds of CPU; what grows with the square of the document takes far more.
+    // A few milliseconds are usual; quadratic work takes far more.
     assert.ok(Math.min(...took) < 50, `${took}`)
   })
 }
 
-test('variables are bounded before they are coerced', () => {
+test('variables are limited before they are coerced', () => {
   const source = 'query($f: PostFilter) { posts(filter: $f) { id } }'
   let deep: unknown = {}
   for (let i = 0; i < 100_000; i++) deep = { not: deep }
@@ -363,13 +363,13 @@ test('an undeclared variable is ignored', () => {
   assert.equal(costOf('query($n: Int) { posts(limit: $n) { id } }', { n: 1, other: deep }), 1)
 })
 
-test('the part of a document that an error quotes is truncated', () => {
+test('a quoted part of a document is truncated in errors', () => {
   const message = refusalOf(`{ ${'x'.repeat(90_000)} }`)
   assert.ok(message.length <= 501, `${message.length} characters`)
 })
 
-test('the document cache is bounded, and keeps documents that are used again', () => {
-  // Room for 2,500: each of these takes about 28, and two generations are kept.
+test('the document cache is limited, and keeps documents that are used again', () => {
+  // Capacity for 2,500 tokens: each document takes about 28, and two generations are kept.
   const few = createEngine({ model: checkModel(blog), run, hooks: new Map(), limits: { tokens: 50 } })
   const prepared = (at: number) => few.prepare(`{ me { id } } #${at}`, undefined)
   const first = prepared(0)
@@ -384,8 +384,8 @@ test('the document cache is bounded, and keeps documents that are used again', (
   assert.notEqual(prepared(0), first)
 })
 
-/** How many of 400 documents, each bound with these variables, an engine of little room still knows. */
-function knownOf(make: (at: number) => string, variables: readonly unknown[] = []): number {
+/** The number of 400 documents, bound with these variables, that an engine with a small cache still holds. */
+function countCached(make: (at: number) => string, variables: readonly unknown[] = []): number {
   const few = createEngine({ model: checkModel(blog), run, hooks: new Map(), limits: { tokens: 60 } })
   const prepare = (at: number) => {
     const prepared = few.prepare(make(at), undefined)
@@ -403,22 +403,22 @@ function knownOf(make: (at: number) => string, variables: readonly unknown[] = [
 
 const times400 = Array.from({ length: 400 }, (_, at) => at)
 
-test('long texts, and plans for many structures of variables, count against the document cache', () => {
+test('long texts and plans for variables of many shapes count towards the document cache', () => {
   const short = (at: number) => `query($f: UserFilter) { users(limit: 1, filter: $f) { id } } #${at}`
   const forms = Array.from({ length: 16 }, (_, bits) => ({
     f: Object.fromEntries(
       ['id', 'name', 'email', 'role'].flatMap((name, bit) => ((bits >> bit) & 1 ? [[name, {}]] : [])),
     ),
   }))
-  const known = knownOf(short)
+  const known = countCached(short)
   assert.ok(known > 60 && known < 200, `${known}`)
-  const long = knownOf(at => `${short(at)}${'x'.repeat(2900)}`)
+  const long = countCached(at => `${short(at)}${'x'.repeat(2900)}`)
   assert.ok(long > 0 && long < known * 0.8, `${long} of ${known}`)
-  const planned = knownOf(short, forms)
+  const planned = countCached(short, forms)
   assert.ok(planned > 0 && planned < known / 4, `${planned} of ${known}`)
 })
 
-test('the limits can be set', () => {
+test('the limits are configurable', () => {
   const strict = createEngine({
     model: checkModel(blog),
     run,

@@ -17,13 +17,13 @@ import { type NaiveError, type NaiveReply, naiveMutation } from './naive.ts'
 import { type GeneratedOperation, randomMutation } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const RUNS = Number(process.env.RUNS ?? 30)
-const MUTATIONS = 20
+const runs = Number(process.env.RUNS ?? 30)
+const mutationsPerRun = 20
 
-/** Of all refusals, whatever the database. */
+/** Codes of refusals, whatever the database. */
 const codes = new Set<string>()
 
-/** Queried after every mutation, so that a node must drop cached answers when another node has written. */
+/** Queried after every mutation, so that a node must drop replies cached before another node's write. */
 const shapes = new WeakMap<Model, ReadonlyMap<string, ListShape>>()
 
 function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
@@ -35,7 +35,7 @@ function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
 }
 
 /** All rows, without access rules. */
-async function everything({ run }: Bench, model: Model): Promise<Data> {
+async function allRows({ run }: Bench, model: Model): Promise<Data> {
   const rows = [...shapesOf(model)].map(async ([name, shape]) => {
     const text = await dumpBy(run, shape)
     return [name, JSON.parse(text.slice(text.indexOf(' ')))] as const
@@ -43,8 +43,8 @@ async function everything({ run }: Bench, model: Model): Promise<Data> {
   return Object.fromEntries(await Promise.all(rows))
 }
 
-/** Rows by id, each with its fields in the same order. */
-function sorted(data: Data): unknown {
+/** Rows by id, with their fields in a fixed order. */
+function inFixedOrder(data: Data): unknown {
   return Object.entries(data)
     .map(([name, rows]) => [name, rows.toSorted((a, b) => Number(a.id) - Number(b.id)).map(ordered)] as const)
     .filter(([, rows]) => rows.length > 0)
@@ -53,8 +53,8 @@ function sorted(data: Data): unknown {
 
 const ordered = (row: Row) => Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** For a refused write, compares where it failed, and that its code is one of the expected ones. */
-function settled(actual: Reply, expected: NaiveReply, question: string): Reply {
+/** For a refused write, compares the path, and asserts that the code is one of the expected ones. */
+function withExpectedCodes(actual: Reply, expected: NaiveReply, question: string): Reply {
   const errors = actual.errors.map((error, at) => {
     const { extensions } = expected.errors[at] ?? {}
     if (!extensions || !('codes' in extensions)) return error
@@ -95,8 +95,8 @@ function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
 }
 
 /**
- * A refused create still takes an id from a sequence of PostgreSQL. Which id that was, on which an access rule may
- * depend, is unknown afterwards.
+ * A refused create still takes an id from a sequence in PostgreSQL. That id is unknown afterwards, though an
+ * access rule may have depended on it.
  */
 async function hasGaps(
   inside: OpenSeededStore,
@@ -124,17 +124,17 @@ async function compareMutation(
   const since = await store.changes.last()
   const actual = await reply(engine, operation, who)
   const made = ids(await store.changes.after(since, 10_000), before)
-  const after = await everything(bench, model)
+  const after = await allRows(bench, model)
   const expected = naiveMutation({ model, data, schema: engine.schema, who }, operation, made)
   if (!expected) return after
   const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.userId} ${who.access.key}`
   try {
     assert.equal(
-      JSON.stringify(settled(actual, expected.reply, question)),
+      JSON.stringify(withExpectedCodes(actual, expected.reply, question)),
       JSON.stringify(expected.reply),
       question,
     )
-    assert.deepEqual(sorted(after), sorted(expected.data), question)
+    assert.deepEqual(inFixedOrder(after), inFixedOrder(expected.data), question)
   } catch (error) {
     if (!(await hasGaps(inside, before, made))) throw error
     seen.undecided++
@@ -145,12 +145,12 @@ async function compareMutation(
   if (actual.errors.length > 0) seen.errors++
   if (actual.data === null) seen.nulled++
   else if (actual.errors.length === 0) seen.data++
-  if (!isDeepStrictEqual(sorted(after), sorted(data))) seen.changed++
+  if (!isDeepStrictEqual(inFixedOrder(after), inFixedOrder(data))) seen.changed++
   return after
 }
 
 for (const inside of seededStores) {
-  test(`${inside.name}: mutations are answered as graphql-js does it one after the other, and leave the same rows`, async () => {
+  test(`${inside.name}: mutations have the same replies and rows as graphql-js that runs them in order`, async () => {
     const seen = {
       documents: 0,
       errors: 0,
@@ -164,24 +164,24 @@ for (const inside of seededStores) {
         modelsWithData,
         fc.array(principals, { minLength: 3, maxLength: 4 }),
         fc.nat(),
-        async (world, callers, seed) => {
-          await withEngine(inside, world, async bench => {
-            let data = await everything(bench, world.model)
-            for (let i = 0; i < MUTATIONS; i++) {
-              const operation = randomMutation(bench.engine.schema, seed + i * 7919, world.model)
+        async (generated, callers, seed) => {
+          await withEngine(inside, generated, async bench => {
+            let data = await allRows(bench, generated.model)
+            for (let i = 0; i < mutationsPerRun; i++) {
+              const operation = randomMutation(bench.engine.schema, seed + i * 7919, generated.model)
               assert.deepEqual(validate(bench.engine.schema, parse(operation.source)), [], operation.source)
               const { userId } = callers[i % callers.length] ?? { userId: 0 }
               const who = callers[i % callers.length]
               if (!who || (userId !== null && !data.users?.some(row => row.id === userId))) continue
-              data = await compareMutation(bench, { ...world, data }, operation, who, seen)
+              data = await compareMutation(bench, { ...generated, data }, operation, who, seen)
             }
           })
         },
       ),
-      { numRuns: Math.ceil(RUNS * inside.share) },
+      { numRuns: Math.ceil(runs * inside.share) },
     )
     const actual = JSON.stringify(seen)
-    // Usually each count is at least twice its bound, so chance alone does not miss it.
+    // Each count is usually at least twice its limit, so that chance alone does not miss it.
     assert.ok(seen.data > seen.documents / 30, actual)
     assert.ok(seen.changed > seen.documents / 15, actual)
     assert.ok(seen.errors > seen.documents / 10, actual)
@@ -190,7 +190,7 @@ for (const inside of seededStores) {
   })
 }
 
-test('every kind of refusal has been met', () => {
+test('every kind of refusal occurred', () => {
   for (const code of ['FORBIDDEN', 'VALIDATION_FAILED', 'NOT_FOUND', 'CONFLICT', 'UNAUTHORIZED'])
     assert.ok(codes.has(code), [...codes].join(' '))
 })

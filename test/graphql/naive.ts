@@ -1,6 +1,6 @@
 /**
- * The reference: graphql-js's own executor, with resolvers that read plain rows, one field at a time. It shares only
- * the schema with the engine, and with the plan tests the meaning of rules and filters.
+ * The reference: the executor of graphql-js with resolvers that read plain rows, one field at a time. It shares only
+ * the schema with the engine, and with the plan tests the semantics of rules and filters.
  */
 
 import {
@@ -95,9 +95,10 @@ function answered(
     typeResolver: item => typeNameOf((item as Item).of),
     fieldResolver: (from, args, _context, info) => resolver.resolve(from as Item | undefined, args, info),
   })
-  if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers answer at once')
+  if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers are synchronous')
   const errors = (result.errors ?? []).map(({ message, locations, path, originalError }) => {
-    if (originalError instanceof WriteRefused) return { locations, path, extensions: originalError.told }
+    if (originalError instanceof WriteRefused)
+      return { locations, path, extensions: originalError.expectedCodes }
     const code = originalError instanceof ApiError ? originalError.code : 'NOT_FOUND'
     return { message, locations, path, extensions: { code } }
   })
@@ -105,11 +106,11 @@ function answered(
 }
 
 class WriteRefused extends Error {
-  readonly told: { readonly codes: readonly string[] }
+  readonly expectedCodes: { readonly codes: readonly string[] }
 
   constructor(codes: Iterable<string>) {
     super('refused')
-    this.told = { codes: [...codes] }
+    this.expectedCodes = { codes: [...codes] }
   }
 }
 
@@ -178,7 +179,7 @@ class Resolver {
     const plain = snake(name)
     if (name === 'nodeId') return `${typeNameOf(of)}:${row.id}`
     if (of.fields.has(plain)) return this.#field(of, row, plain)
-    // Only the reply to a create reveals it.
+    // Only the reply to a create contains it.
     if (plain === 'key' || plain === 'client_secret') return null
     const isConnection = !of.relations.has(plain)
     const relation = of.relations.get(isConnection ? plain.replace(/_connection$/, '') : plain)
@@ -202,14 +203,14 @@ class Resolver {
   #mutate(args: object, name: string): unknown {
     const [, verb = '', type = ''] = /^(create|update|delete)(.+)$/.exec(name) ?? []
     const of = [...this.#model.collections.values()].find(({ singular }) => `_${singular}` === snake(type))
-    if (!of) throw new Error(`nothing is meant by ${name}`)
+    if (!of) throw new Error(`no type for ${name}`)
     const { plan, faults } = planOf(verb, of, { ...args })
     const before = this.data
     const [nextId, ...later] = this.#made.get(of.name) ?? []
     const result = writeReference(this.#model, before, this.#who, plan, nextId)
     if ('errors' in result) {
-      // A default may name a deleted item: a second error, and either may be reported.
-      const lost = verb === 'create' && !leadsSomewhere(before, of, defaultsOf(of, args))
+      // A default may refer to a deleted item: a second error, and either may be reported.
+      const lost = verb === 'create' && !hasValidReferences(before, of, defaultsOf(of, args))
       throw new WriteRefused([...result.errors, ...faults, ...(lost ? ['VALIDATION_FAILED'] : [])])
     }
     if (faults.length > 0) throw new WriteRefused(faults)
@@ -222,7 +223,7 @@ class Resolver {
       return String(result.id)
     }
     const row = result.data[of.name]?.find(each => each.id === result.id)
-    if (row && !leadsSomewhere(result.data, of, row)) throw new WriteRefused(['VALIDATION_FAILED'])
+    if (row && !hasValidReferences(result.data, of, row)) throw new WriteRefused(['VALIDATION_FAILED'])
     if (verb === 'create') this.#made.set(of.name, later)
     this.data = result.data
     if (row && mayRead(this.#model, this.data, this.#who, of, row)) return { of, row }
@@ -416,7 +417,7 @@ function planOf(
 
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The values that a create sets without being asked. */
+/** The defaults of a create. */
 function defaultsOf(of: Collection, given: object): Row {
   const left = [...of.fields.values()].filter(({ name }) => !Object.hasOwn(given, camel(name)))
   return Object.fromEntries(
@@ -426,7 +427,7 @@ function defaultsOf(of: Collection, given: object): Row {
   )
 }
 
-function leadsSomewhere(data: Data, of: Collection, row: Row): boolean {
+function hasValidReferences(data: Data, of: Collection, row: Row): boolean {
   return [...of.fields.values()].every(({ name, reference }) => {
     const id = row[name] ?? null
     return !reference || id === null || data[reference.target]?.some(each => each.id === id)

@@ -1,4 +1,4 @@
-/** Random valid documents of a schema, with variables. */
+/** Random valid documents for a schema, with variables. */
 
 import {
   type GraphQLArgument,
@@ -31,25 +31,25 @@ export interface GeneratedOperation {
 
 type Variables = Readonly<Record<string, unknown>>
 
-/** One document, with several sets of variables. */
+/** One document with several sets of variables. */
 export interface RandomDocument {
   readonly source: string
   readonly sets: readonly Variables[]
 }
 
-/** Arguments that select rows, as opposed to values of a write. */
+/** Arguments that select rows, as opposed to written values. */
 const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy', 'search'])
 
 /**
  * An operation may have 200 directives, and those of a fragment count at each spread. Fragments are spread up to twice,
- * one within another, so a fourth of the limit is written at most.
+ * one inside another, so this generates at most a fourth of the limit.
  */
-const DIRECTIVES = 45
-const TWICE = 2
+const maxDirectives = 45
+const maxRepeatedSpreads = 2
 
 const condition = new GraphQLNonNull(GraphQLBoolean)
 
-/** A small random generator, so that a document follows from one number. */
+/** A small random number generator, so that a document follows from one seed. */
 function dice(seed: number) {
   let state = (seed * 2654435761 + 12345) >>> 0
   const next = () => {
@@ -76,8 +76,8 @@ class Writer {
   readonly #model: Model
   #types: ReadonlyMap<string, ReadonlySet<string>> | undefined
   #count = 0
-  #directivesLeft = DIRECTIVES
-  #twiceLeft = TWICE
+  #directivesLeft = maxDirectives
+  #twiceLeft = maxRepeatedSpreads
 
   constructor(schema: GraphQLSchema, seed: number, nulls: number, model: Model) {
     this.#schema = schema
@@ -104,7 +104,7 @@ class Writer {
     return `{ ${parts.join(' ')} }`
   }
 
-  /** The interface's own fields, and fields of some of its types. */
+  /** The fields of the interface, and fields of some of its types. */
   #abstract(type: GraphQLInterfaceType, depth: number): string {
     const types = this.#schema.getImplementations(type).objects
     const parts = Array.from({ length: 1 + this.#dice.int(4) }, () => {
@@ -153,7 +153,7 @@ class Writer {
     return this.#dice.chance(0.2) ? `${first} ${head} ${this.#set(inner, depth - 1)}` : first
   }
 
-  /** Whether types with an interface have different types under the name: selected side by side they would conflict. */
+  /** Whether types of an interface have different types for the field: selected together, they would conflict. */
   #isAmbiguous(name: string): boolean {
     this.#types ??= typesByName(this.#schema)
     return (this.#types.get(name)?.size ?? 0) > 1
@@ -173,7 +173,7 @@ class Writer {
     return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable(condition, () => this.#dice.chance(0.4))})`
   }
 
-  /** Sometimes leaves out an argument that is optional. */
+  /** Sometimes omits an optional argument. */
   #variable(type: GraphQLInputType, make: () => unknown): string {
     const name = `v${++this.#count}`
     const isStandard = this.#dice.chance(0.25)
@@ -262,7 +262,7 @@ class Writer {
     return `${type}:${1 + this.#dice.int(5)}`
   }
 
-  /** As JSON, where enum values are strings. */
+  /** As JSON, with enum values as strings. */
   #value(type: GraphQLInputType, depth: number): unknown {
     if (isNonNullType(type)) return this.#value(type.ofType, depth)
     if (isListType(type)) {
@@ -323,12 +323,12 @@ function innermost(type: GraphQLInputType): GraphQLInputType {
   return isNonNullType(type) || isListType(type) ? innermost(type.ofType) : type
 }
 
-/** Mutations of collections that are not the random model's own: keys, apps. */
+/** Mutations of collections outside the random model: keys, apps. */
 function isAnother({ name: type }: GraphQLObjectType, name: string): boolean {
   return type === 'Mutation' && !/^(create|update|delete)(User|Post|Tag|PostTag)$/.test(name)
 }
 
-/** `test/plan/aggregates.ts` is their reference. */
+/** `test/plan/aggregates.ts` is the reference of aggregates. */
 function isAggregate({ type }: { readonly type: GraphQLOutputType }): boolean {
   return getNamedType(type).name.endsWith('Aggregate')
 }
@@ -357,7 +357,7 @@ function literal(value: unknown, type: GraphQLInputType): string {
   return isEnumType(type) ? String(value) : jsonLiteral(value)
 }
 
-/** RELEVANCE is only valid alone and in a search: `contract/graphql` tests it. */
+/** RELEVANCE is valid alone and in a search only: `contract/graphql` tests it. */
 function ordersOf(type: GraphQLEnumType) {
   return type.getValues().filter(({ name }) => name !== 'RELEVANCE')
 }

@@ -1,4 +1,4 @@
-/** Random models, in which fields complete in every possible way, and rows for them. */
+/** Random models, whose fields complete in every possible way, and rows for them. */
 import fc from 'fast-check'
 import { checkModel } from '../../src/model/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
@@ -19,7 +19,7 @@ import { choices, datas } from '../plan/random.ts'
 import type { Data, Row } from '../plan/reference.ts'
 import type { Choices } from '../plan/small-model.ts'
 
-/** Which of the optional fields are required instead. */
+/** The optional fields that are required instead. */
 const requirable = [
   'users.level',
   'users.boss_id',
@@ -42,9 +42,9 @@ export interface ModelAndData {
 /** What a deletion does to the items that refer to the deleted one, by the referring field. */
 const references = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id'] as const
 const ways = ['restrict', 'cascade', 'clear'] as const
-type Ways = Readonly<Record<string, (typeof ways)[number]>>
+type OnDelete = Readonly<Record<string, (typeof ways)[number]>>
 
-function modelOf({ access = {}, fields = {} }: Choices, required: Required, deletion: Ways): Model {
+function modelOf({ access = {}, fields = {} }: Choices, required: Required, deletion: OnDelete): Model {
   const of = (where: string) => {
     const optional = !required.has(where)
     return { optional, ...rules(optional ? fields[where] : writable(fields[where])) }
@@ -110,7 +110,7 @@ const scores = [0, 1.5, -2, 0.1 + 0.2, 1e21, 3]
 const states = ['draft', 'in-progress', 'done']
 const extras: JsonValue[] = [{ a: [1, null, { b: 'x' }] }, 'text', 7, false]
 
-/** Rows of the plan tests, with additional fields. */
+/** The rows of the plan tests with additional fields. */
 function rowsOf(data: Data, required: Required, seed: number): Data {
   const fill = (of: string, row: Row, index: number): Row => {
     const missing = [...required].filter(
@@ -146,7 +146,7 @@ function rowsOf(data: Data, required: Required, seed: number): Data {
   }
 }
 
-/** References that everyone may see and that are never null: a hidden target is then an error. */
+/** References that are non-null and readable for everyone: a hidden target is an error then. */
 function opened({ access, fields }: Choices): Choices {
   const open = references.map(where => [where, {}] as const)
   return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }

@@ -1,4 +1,4 @@
-/** The cost of lists that no index serves. */
+/** The cost of lists without a matching index. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scanCost } from '../../src/graphql/limits/scan-cost.ts'
@@ -63,30 +63,30 @@ const filters: readonly (readonly [what: string, filter: Filter | undefined, cos
   ['the first field of an index', is('price', 'gt'), 0],
   ['the second field of an index', is('weight'), 50],
   ['a field without an index', is('name'), 50],
-  ['what is not equal', is('code', 'ne'), 50],
-  ['what is not so', { kind: 'not', filter: is('code') }, 50],
-  ['one of two that an index serves', both(is('name'), is('code')), 0],
-  ['a choice of which an index serves both', either(is('id'), is('code')), 0],
-  ['a choice of which an index serves one', either(is('name'), is('code')), 50],
-  ['a choice of nothing', either(), 50],
-  ['a relation to one', shop(is('id')), 50],
+  ['an inequality', is('code', 'ne'), 50],
+  ['a negation', { kind: 'not', filter: is('code') }, 50],
+  ['a conjunction with one indexed field', both(is('name'), is('code')), 0],
+  ['a disjunction of two indexed fields', either(is('id'), is('code')), 0],
+  ['a disjunction of one indexed field and one without an index', either(is('name'), is('code')), 50],
+  ['an empty disjunction', either(), 50],
+  ['a filter along a to-one relation', shop(is('id')), 50],
 ]
 
 for (const [what, filter, cost] of filters) {
-  test(`${what}: ${cost} of a collection, a tenth of that of a list that belongs to an item`, () => {
+  test(`${what} costs ${cost} in a collection, and a tenth in a related list`, () => {
     assert.equal(costOf('items', filter), cost)
     assert.equal(costOf('items', filter, { inner: true }), cost / 10)
   })
 }
 
-test('each list within a list is followed for each of the items that the outer one finds', () => {
+test('nested lists in a filter multiply their cost', () => {
   assert.equal(costOf('shops', items(is('code'))), 50)
   assert.equal(costOf('shops', items(shop(items(is('code'))))), 50 * 50)
   assert.equal(costOf('shops', items(shop(items(shop(items(is('code'))))))), 50 * 50 ** 2)
   assert.equal(costOf('shops', both(items(is('code')), items(is('code')))), 50, 'side by side')
 })
 
-test('a search, an order without an index, and a total of some rows look at them all', () => {
+test('a search, an order without an index and a filtered total scan all rows', () => {
   assert.equal(costOf('items', undefined, { search: 0 }), 50)
   assert.equal(costOf('items', undefined, { sort: 'name' }), 50)
   assert.equal(costOf('items', undefined, { sort: 'price' }), 0)

@@ -20,7 +20,7 @@ import type { Declaration } from '../../src/model/declaration.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 
-/** From the requirements. */
+/** Copied from the requirements. */
 const requiredSchema = `
   type User { id: ID! email: String! posts: [Post!]! }
   type Post { id: ID! title: String! author: User! }
@@ -39,7 +39,7 @@ function fieldsOf(schema: GraphQLSchema, name: string) {
   return type.getFields()
 }
 
-test('the schema of the reference model holds the required block, name by name and type by type', () => {
+test('the schema of the reference model contains the required types and fields', () => {
   const schema = schemaOf(blog)
   for (const wanted of Object.values(buildSchema(requiredSchema).getTypeMap())) {
     if (!isObjectType(wanted) || wanted.name.startsWith('__')) continue
@@ -57,7 +57,7 @@ test('the schema of the reference model holds the required block, name by name a
   assert.equal(limit?.default?.value, 10)
 })
 
-test('what is beyond the required block is optional, so that documents for the block stay valid', () => {
+test('additional arguments are optional, so that documents for the required schema stay valid', () => {
   const schema = schemaOf(blog)
   const required = (type: string, field: string) =>
     fieldsOf(schema, type)
@@ -73,7 +73,7 @@ test('the schemas of both test models are valid', () => {
   for (const declaration of [blog, rich]) assert.deepEqual(validateSchema(schemaOf(declaration)), [])
 })
 
-test('nothing of an internal or write-only field is in the schema, but a write-only one can be set', () => {
+test('internal and write-only fields are not in the schema, but write-only ones are arguments', () => {
   const hidden = schemaText(
     checkModel(
       model({
@@ -99,7 +99,7 @@ test('nothing of an internal or write-only field is in the schema, but a write-o
   assert.doesNotMatch(hidden, /PIN_ASC/)
 })
 
-test('a relation that hangs on a hidden field is not shown, and one with a rule of its own may be null', () => {
+test('a relation by a hidden field is omitted, and one with a rule of its own is nullable', () => {
   const made = schemaOf(
     model({
       notes: collection({
@@ -117,7 +117,7 @@ test('a relation that hangs on a hidden field is not shown, and one with a rule 
   assert.equal('hiddenNotes' in fieldsOf(made, 'User'), false)
 })
 
-test('choices are enums, deprecations have reasons, and immutable fields are no arguments of updates', () => {
+test('choices are enums, deprecations have reasons, and immutable fields are not arguments of updates', () => {
   const made = schemaOf(
     model({
       tasks: collection({
@@ -142,14 +142,14 @@ test('choices are enums, deprecations have reasons, and immutable fields are no 
   )
 })
 
-test('the examples of the page on the schema are valid', () => {
+test('the examples on the documentation page about the schema are valid', () => {
   const page = readFileSync(new URL('../../docs/graphql-schema.md', import.meta.url), 'utf8')
   const examples = [...page.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, source = '']) => source)
   assert.equal(examples.length, 5)
   for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
 })
 
-test('every connection has what Relay’s compiler asks of one', () => {
+test('every connection has the form that Relay’s compiler requires', () => {
   const schema = schemaOf(rich)
   const types = Object.values(schema.getTypeMap()).filter(isObjectType)
   const typesOf = (type: string) =>
@@ -179,7 +179,7 @@ test('every connection has what Relay’s compiler asks of one', () => {
   }
 })
 
-test('names that the model takes win over those of the schema itself', () => {
+test('names of the model take precedence over names of the schema', () => {
   const made = schemaOf(
     model({
       rate_limits: collection({ fields: { size: string() } }),
@@ -192,7 +192,7 @@ test('names that the model takes win over those of the schema itself', () => {
   assert.deepEqual(Object.keys(fieldsOf(made, 'StringFilter')), ['id', 'name', 'createdAt', 'nodeId'])
 })
 
-test('every type has what Relay’s compiler asks of a node, but one that has a field of that name', () => {
+test('every type is a node as Relay’s compiler requires, except one with a field called nodeId', () => {
   const made = schemaOf(
     model({
       hosts: collection({ fields: { node_id: relation('users', { inverse: 'hosts' }) } }),

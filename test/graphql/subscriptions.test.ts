@@ -1,4 +1,4 @@
-/** What subscriptions tell of updates that a subscriber may read in part, no longer, or not at all; and from where they resume. */
+/** Subscriptions to updates that the subscriber can read in part, no longer, or not at all; and where they resume. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { LoggedChange } from '../../src/events/change-feed.ts'
@@ -81,7 +81,7 @@ const extensions = { cost: 1, eventId: '1042' }
 describe('an update', () => {
   const seen = { data: { noteUpdated: { id: '7', title: 'a' } }, extensions }
 
-  test('is delivered only to callers who may read a field that changed', async () => {
+  test('is delivered only to callers who can read a changed field', async () => {
     assert.deepEqual(await reply(noteUpdated, bob, updated({ after: 'b' })), seen)
     assert.deepEqual(await reply(noteUpdated, admin, updated({ admins: 'y' })), seen)
     assert.equal(await reply(noteUpdated, bob, updated({ admins: 'y' })), null)
@@ -107,27 +107,27 @@ describe('an update', () => {
   })
 
   test('that removes an item from view is an error if a selected field is non-null', async () => {
-    const told = (await reply(
+    const failed = (await reply(
       'subscription { noteDeleted { id title } }',
       bob,
       updated({ state: 'draft', title: 'secret' }),
     )) as { data: unknown; errors: readonly { path: unknown; extensions: { code: string } }[] }
-    assert.equal(told.data, null)
+    assert.equal(failed.data, null)
     assert.deepEqual(
-      told.errors.map(({ path, extensions: { code } }) => [path, code]),
+      failed.errors.map(({ path, extensions: { code } }) => [path, code]),
       [[['noteDeleted', 'title'], 'NOT_FOUND']],
     )
-    assert.doesNotMatch(JSON.stringify(told), /secret/)
+    assert.doesNotMatch(JSON.stringify(failed), /secret/)
   })
 
-  test('is not a deletion for callers who never saw the item, or still see it', async () => {
+  test('is not a deletion for callers who never saw the item or still see it', async () => {
     assert.equal(await reply(noteDeleted, bob, updated({ title: 'b' }, { state: 'draft' })), null)
     assert.equal(await reply(noteDeleted, ada, updated({ state: 'draft' })), null)
     assert.equal(await reply(noteDeleted, bob, updated({ title: 'b' })), null)
   })
 })
 
-describe('replies to changes that are alike', () => {
+describe('replies to equal changes', () => {
   test('have the id of their own event', async () => {
     const bound = bind('subscription { newNote { id } }')
     if (bound.outcome !== 'bound') assert.fail(bound.text)
@@ -147,7 +147,7 @@ describe('the argument `after`', () => {
     return bound.outcome === 'bound' ? bound.after : bound.errors.map(({ message }) => message)
   }
 
-  test('takes an event id, also where the item has a field of that name', () => {
+  test('takes an event id, even if the item has a field called after', () => {
     assert.equal(afterOf({ id: '1042' }), 1042)
     assert.equal(afterOf({ id: 1042 }), 1042)
     assert.equal(afterOf({ id: '0' }), 0)
@@ -164,7 +164,7 @@ describe('the argument `after`', () => {
     assert.match(String(afterOf({ id: {} })), /ID cannot represent/)
   })
 
-  test('does not split subscribers who ask for the same, and costs more', () => {
+  test('does not split subscribers with the same selection, and costs more', () => {
     const [one, two] = [bind(source, { id: '1' }), bind(source, { id: '2' })]
     assert.ok(one.outcome === 'bound' && two.outcome === 'bound')
     assert.equal(one.retained?.key, two.retained?.key)

@@ -1,4 +1,4 @@
-/** Documents get the errors of all of graphql-js's rules: rules that are left out would report none. */
+/** Documents get the errors of all rules of graphql-js: a rule that was left out would report none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ import blog from '../models/blog.ts'
 const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })
 const whole = specifiedRules.filter(rule => rule !== OverlappingFieldsCanBeMergedRule)
 
-/** One for each rule at least, in a document that uses nothing else. */
+/** At least one document for each rule, which breaks no other rule. */
 const broken = [
   'type T { id: ID }',
   'query a { me { id } } query a { me { id } }',
@@ -56,7 +56,7 @@ const broken = [
   'query($a: String) { posts(limit: $a) { id } }',
 ]
 
-/** Parts that make right documents and wrong ones, of every rule. */
+/** Parts of valid and invalid documents, for every rule. */
 const parts = fc.constantFrom(
   ...[
     'id',
@@ -116,12 +116,12 @@ function sameErrors(source: string): number | undefined {
 }
 
 for (const source of broken) {
-  test(`refused as by all rules: ${source}`, () => {
+  test(`refused with the errors of all rules: ${source}`, () => {
     assert.ok(Number(sameErrors(source)) > 0)
   })
 }
 
-test('any document is refused for the same reasons as by all rules', () => {
+test('a random document gets the same errors as from all rules', () => {
   let parsed = 0
   const property = fc.property(documents, source => {
     if (sameErrors(source) !== undefined) parsed++
@@ -130,7 +130,7 @@ test('any document is refused for the same reasons as by all rules', () => {
   assert.ok(parsed > 500, `${parsed}`)
 })
 
-test('without introspection it is refused, and only then', () => {
+test('introspection queries are refused only when introspection is disabled', () => {
   const source = '{ __schema { types { name } } }'
   assert.deepEqual(validate(schema, parse(source), rulesFor(source, true)), [])
   assert.equal(validate(schema, parse(source), rulesFor(source, false)).length, 2)

@@ -1,4 +1,4 @@
-/** What takes input from outside, called in this process: a row each. */
+/** Functions that process external input, called in this process. */
 
 import formats from 'ajv-formats/dist/formats.js'
 import { readForm } from '../../src/auth/accounts/routes/form-body.ts'
@@ -35,7 +35,7 @@ import type { GrowthInput } from './measure.ts'
 import declaration from './model.ts'
 import { hostile, type MakeText, unicode, word } from './texts.ts'
 
-/** The bounds of the settings as they are when nobody sets them, in bytes. */
+/** The default limits of the settings, in bytes. */
 export const headerBound = 16_384
 export const formBound = 65_536
 export const bodyBound = 1_048_576
@@ -44,7 +44,7 @@ const model = checkModel(declaration)
 const things = model.collections.get('things')
 if (!things) throw new Error('the model has no things')
 
-/** A refusal is an answer too. */
+/** A refusal is a result, too. */
 function answered(call: () => unknown): unknown {
   try {
     return call()
@@ -54,7 +54,7 @@ function answered(call: () => unknown): unknown {
   }
 }
 
-/** A row for each of the texts. */
+/** One input for each of the texts. */
 function rows(
   name: string,
   texts: ReadonlyMap<string, MakeText>,
@@ -74,7 +74,7 @@ function rows(
 let salt = 0
 
 const headers: readonly GrowthInput[] = [
-  // What was read before is remembered, so each is another.
+  // Each text is different, because parsed ones are cached.
   ...rows('Accept, REST', hostile, headerBound, text => readAccept(`${text}${salt++}`)),
   ...rows('Accept, GraphQL', hostile, headerBound, text => graphqlAccept(`${text}${salt++}`)),
   ...rows('If-None-Match', hostile, headerBound, text => matchesNone(`"a"${text}`, '"b"')),
@@ -112,9 +112,7 @@ const queries: readonly GrowthInput[] = [
     headerBound,
     query => findCredential({ headers: {}, query }),
   ),
-  ...rows('parameter that nobody knows', hostile, headerBound, text =>
-    unknownParameter(text, things.fields.keys()),
-  ),
+  ...rows('unknown parameter', hostile, headerBound, text => unknownParameter(text, things.fields.keys())),
   ...rows('cursor', hostile, 6000, text => cursorsOf(things, orderById).decode(text)),
   ...rows('cursor, base64', hostile, 4500, text =>
     cursorsOf(things, orderById).decode(Buffer.from(text).toString('base64url')),
@@ -136,13 +134,13 @@ const forms: readonly GrowthInput[] = [
 const fieldNames = ['title', 'body', 'code', 'at', 'mail', 'link'] as const
 
 const bodies: readonly GrowthInput[] = [
-  // Longer texts are refused or cut before.
+  // Longer texts are refused or truncated earlier.
   ...rows('normalisation', unicode, maxIndexedLength, text => normalize(text, 'NFC')),
   ...rows('search', unicode, bodyBound, searchFault),
   ...rows('contained text', unicode, bodyBound, containedFault),
   ...rows('stored text', unicode, maxIndexedLength, indexedTerms),
   ...rows('JSON', hostile, bodyBound, text => readBody(callWith(text), ['application/json'])),
-  // As JSON a character may take six.
+  // A character may take six as JSON.
   ...rows('JSON text', unicode, bodyBound / 6, text =>
     readBody(callWith(JSON.stringify([text])), ['application/json']),
   ),
@@ -165,7 +163,7 @@ const patterns: readonly GrowthInput[] = [
   ),
 ]
 
-/** With so many bytes a body has the most members that it may have. */
+/** A body of this size with as many members as possible. */
 const membersBound = 12 * maxMembers
 
 interface ValueInput {
@@ -176,7 +174,7 @@ interface ValueInput {
 const list = (make: (size: number) => JsonValue): ValueInput => ({ bound: bodyBound, make })
 const object = (make: (size: number) => JsonValue): ValueInput => ({ bound: membersBound, make })
 
-/** Values of so many bytes as JSON, about. */
+/** Values of about this size as JSON. */
 const values = new Map<string, ValueInput>([
   ['numbers', list(size => Array.from({ length: size / 6 }, (_, at) => at))],
   ['texts', list(size => Array.from({ length: size / 10 }, (_, at) => word(at)))],
@@ -184,7 +182,7 @@ const values = new Map<string, ValueInput>([
   ['arrays', list(size => Array.from({ length: size / 8 }, (_, at) => [at]))],
   ['objects', object(size => Array.from({ length: size / 12 }, (_, at) => ({ a: at })))],
   [
-    'objects of other names',
+    'objects with other names',
     object(size => Array.from({ length: size / 14 }, (_, at) => ({ [word(at)]: 1 }))),
   ],
   [
@@ -192,7 +190,7 @@ const values = new Map<string, ValueInput>([
     object(size => Object.fromEntries(Array.from({ length: size / 12 }, (_, at) => [word(at), at]))),
   ],
   [
-    'members that are indices',
+    'members with integer names',
     object(size => Object.fromEntries(Array.from({ length: size / 12 }, (_, at) => [at * 7, at]))),
   ],
 ])
@@ -223,7 +221,7 @@ const documents: readonly GrowthInput[] = [
     },
   })),
   {
-    name: 'JSON: a key given twice, at the end',
+    name: 'JSON: a duplicate member name at the end',
     bound: membersBound,
     call: size => {
       const members = Array.from({ length: size / 12 }, (_, at) => `"${word(at)}":1`)
@@ -240,7 +238,7 @@ const run = new Proxy({} as Run, {
 })
 const engine = createEngine({ model, run, hooks: new Map() })
 
-/** Parts of a document, one for each token or so. */
+/** Parts of a document, about one for each token. */
 const parts: ReadonlyMap<string, (count: number) => string> = new Map([
   ['fields', count => `{ things { ${'id '.repeat(count)} } }`],
   ['other fields', count => `{ things { ${many(count, at => `x${at}`)} } }`],
@@ -259,11 +257,11 @@ const parts: ReadonlyMap<string, (count: number) => string> = new Map([
     count => `{ things { ...F0 } } ${many(count / 9, at => `fragment F${at} on Thing { id ...F${at + 1} }`)}`,
   ],
   ['a fragment again', count => `{ things { ${'...F '.repeat(count / 2)} } } fragment F on Thing { id }`],
-  ['fragments that are not there', count => `{ things { ${many(count / 2, at => `...F${at}`)} } }`],
+  ['unknown fragments', count => `{ things { ${many(count / 2, at => `...F${at}`)} } }`],
   ['parts by type', count => `{ node(nodeId: "a") { ${'... on Thing { id } '.repeat(count / 7)} } }`],
   ['directives', count => `{ things { id ${'@skip(if: false) '.repeat(count / 6)} } }`],
   ['operations', count => many(count / 7, at => `query Q${at} { things { id } }`)],
-  ['operations of one name', count => 'query Q { things { id } } '.repeat(count / 7)],
+  ['operations with the same name', count => 'query Q { things { id } } '.repeat(count / 7)],
   ['lists in lists', count => `{ things(filter: ${'['.repeat(count / 2)}${']'.repeat(count / 2)}) { id } }`],
   [
     'an object',
@@ -275,7 +273,7 @@ function many(count: number, part: (at: number) => string): string {
   return Array.from({ length: Math.floor(count) }, (_, at) => part(at)).join(' ')
 }
 
-/** Long texts within a document of few tokens. */
+/** Long texts in a document with few tokens. */
 const longTexts: ReadonlyMap<string, (length: number) => string> = new Map([
   ['a name', length => `{ things { ${'a'.repeat(length)} } }`],
   ['a text', length => `{ things(search: "${'a'.repeat(length)}") { id } }`],
@@ -332,7 +330,7 @@ const variables: ReadonlyMap<string, readonly [type: string, use: string, make: 
     ],
     ['an id', ['ID!', 'node(nodeId: $v) { nodeId }', (count: number) => `Thing:${'1'.repeat(count)}`]],
     [
-      'members that nobody knows',
+      'unknown members',
       [
         'ThingFilter',
         'things(filter: $v) { id }',

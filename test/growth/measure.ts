@@ -1,25 +1,25 @@
-/** How the time of a call grows with its input. */
+/** Measures how the time of a call grows with its input. */
 
-/** One way in. What it is called with is made outside of the measured time, anew for each call. */
+/** A function that processes input. Its arguments are created before each measured call. */
 export interface GrowthInput {
   readonly name: string
-  /** The largest size that gets there, in characters, bytes or items. */
+  /** The largest size that reaches the function, in characters, bytes or items. */
   readonly bound: number
   readonly call: (size: number) => () => unknown
 }
 
-/** What takes no longer is harmless, however it grows. */
+/** Calls up to this time are harmless, however they grow. */
 const harmlessMs = 8
-/** What takes as long at any size is no fault of noise. */
+/** A call that takes this long at any size is a fault, not noise. */
 const endlessMs = 2000
 /**
- * Of a time, when the input becomes four times and sixteen times as large: 4 and 16 where it is linear, little more
- * for n log n, 16 and 256 for n². Both: where memory is laid out another way, a time can grow at once.
+ * The growth of the time when the input becomes 4 and 16 times as large: 4 and 16 if it is linear, slightly more for
+ * n log n, 16 and 256 for n². Both must be exceeded, because another memory layout can increase a time once.
  */
 const maxGrowth = { four: 9, sixteen: 100 }
 const maxAttempts = 5
 
-/** The processor time of this process in milliseconds: what others do does not count. That of a thread is too coarse. */
+/** The CPU time of this process in milliseconds, without other processes. That of a thread is too coarse. */
 export async function cpuMs(run: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await run()
@@ -27,13 +27,13 @@ export async function cpuMs(run: () => unknown): Promise<number> {
   return (user + system) / 1000
 }
 
-/** Runs something and returns the milliseconds that it took. */
+/** Runs a function and returns the milliseconds that it took. */
 type Timed = (run: () => unknown) => Promise<number>
 
 class Times {
   readonly #input: GrowthInput
   readonly #timed: Timed
-  /** The least of each size: a garbage collection or a compilation is not the input's. */
+  /** The minimum for each size, which excludes garbage collection and compilation. */
   readonly #least = new Map<number, number>()
 
   constructor(input: GrowthInput, timed: Timed) {
@@ -56,7 +56,7 @@ class Times {
     return this.of(bound) <= harmlessMs
   }
 
-  /** From a sixteenth of the bound to the bound. */
+  /** From a sixteenth of the maximum to the maximum. */
   isQuadratic(bound: number): boolean {
     const large = this.of(bound)
     if (large <= maxGrowth.four * this.of(bound / 4)) return false
@@ -69,11 +69,11 @@ class Times {
 }
 
 /**
- * Measures the input at sizes up to its bound. Code that was never run is slow at first, at the smallest size, which
- * hides growth: what is not harmless is measured once more before it is judged.
+ * Measures the input at sizes up to its maximum. Code is slow on its first runs, at the smallest size, which hides
+ * growth: a call that is not harmless is measured again before it is judged.
  *
- * @param timed the clock; processor time by default
- * @returns what is wrong, undefined if nothing is
+ * @param timed the clock; CPU time by default
+ * @returns the fault, or undefined
  */
 export async function growthFault(input: GrowthInput, timed: Timed = cpuMs): Promise<string | undefined> {
   const { name, bound } = input

@@ -1,4 +1,4 @@
-/** A model whose fields take everything that is parsed, matched, searched or checked by a schema. */
+/** A model whose fields use all parsers, patterns, search and schemas. */
 import { anyone } from '../../src/model/access.ts'
 import { collection, model } from '../../src/model/declaration.ts'
 import { datetime } from '../../src/model/fields/datetime.ts'

@@ -1,4 +1,4 @@
-/** No request makes a running service take longer than in proportion to its size. */
+/** No request makes a running service take more than linear time. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { growthFault } from './measure.ts'
@@ -27,7 +27,7 @@ after(async () => {
   await stopped
 })
 
-test('requests of every size within the bounds are answered, and none as a fault of ours', async () => {
+test('requests of every size within the limits cause no 5xx, and none is refused as too large', async () => {
   const wrong: string[] = []
   for (const { name, bound, request } of requestInputs) {
     for (const size of [bound / 64, bound]) {
@@ -38,7 +38,7 @@ test('requests of every size within the bounds are answered, and none as a fault
   assert.deepEqual(wrong, [])
 })
 
-test('no request takes longer than in proportion to its size', async () => {
+test('no request takes more than linear time', async () => {
   const faults: string[] = []
   for (const input of callsOf(target)) {
     const fault = await growthFault(input)

@@ -1,4 +1,4 @@
-/** What takes input from outside, asked of a running service: a row each. */
+/** Requests with external input to a running service. */
 import { Agent, request as httpRequest } from 'node:http'
 import { bodyBound, formBound } from './inputs.ts'
 import type { GrowthInput } from './measure.ts'
@@ -8,7 +8,7 @@ export interface Target {
   readonly url: string
   /** The administrator's key. */
   readonly key: string
-  /** Of the forms of the account's pages: the token, and the cookie that it belongs to. */
+  /** For the forms of the account pages: the token, and the cookie that it belongs to. */
   readonly csrf: string
   readonly cookie: string
   /** An app's id and secret. */
@@ -31,12 +31,12 @@ interface RequestInput {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
-/** What of the largest request line and headers is left for one of them. */
+/** The part of the largest request line and headers that one of them may use. */
 const headerRoom = 14_336
 
 let count = 0
 
-/** No two requests are alike, so that nothing is answered from memory; and each comes from another address. */
+/** Requests differ, so that no response is cached; each comes from another address. */
 function next(): number {
   count++
   return count
@@ -174,7 +174,7 @@ const headers: readonly RequestInput[] = [
 const bodies: readonly RequestInput[] = [
   create('words of a stored text', size => ({ body: words(size) })),
   create('marks of a stored text', size => ({ body: marks(size / 2) })),
-  create('letters that are many', size => ({ body: repeated('\uFDFA')(size / 3) })),
+  create('letters that decompose into many', size => ({ body: repeated('\uFDFA')(size / 3) })),
   create('a long word', size => ({ body: letters(size) })),
   create('a text that is not searched', size => ({ note: letters(size) })),
   create('unique items', size => ({ different: Array.from({ length: size / 10 }, (_, at) => [at]) })),
@@ -183,7 +183,7 @@ const bodies: readonly RequestInput[] = [
   create('members of a document', size => ({
     document: Object.fromEntries(Array.from({ length: size / 18 }, (_, at) => [word(at), at])),
   })),
-  create('members that nobody knows', size =>
+  create('unknown members', size =>
     Object.fromEntries(Array.from({ length: size / 18 }, (_, at) => [word(at), at])),
   ),
   create('lists in lists', size => ({
@@ -257,7 +257,7 @@ const oauths: readonly RequestInput[] = [
   },
 ]
 
-/** Larger than the header bound of every row here. */
+/** Larger than the header limit of every input here. */
 export const requestInputs: readonly RequestInput[] = [
   ...rest,
   ...headers,
@@ -269,7 +269,7 @@ export const requestInputs: readonly RequestInput[] = [
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** Sends it, and waits for the end of the answer. */
+/** Sends the request and waits for the end of the response. */
 export function send({ url }: Target, { method = 'GET', path, headers, body }: Request): Promise<number> {
   const forwarded = `10.${(count >> 16) & 255}.${(count >> 8) & 255}.${count & 255}`
   return new Promise((resolve, reject) => {
@@ -286,7 +286,7 @@ export function send({ url }: Target, { method = 'GET', path, headers, body }: R
   })
 }
 
-/** The rows as calls of a service. */
+/** The requests as measured calls. */
 export function callsOf(target: Target): readonly GrowthInput[] {
   return requestInputs.map(({ name, bound, request }) => ({
     name,

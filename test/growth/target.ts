@@ -1,4 +1,4 @@
-/** A service to ask, with an app, a page's form, and items to search. */
+/** A service with an app, a form and items to search. */
 import assert from 'node:assert/strict'
 import type { GivenSettings } from '../../src/config.ts'
 import { withService } from '../serve/service.ts'
@@ -9,7 +9,7 @@ const settings: GivenSettings = {
   rateLimit: 'off',
   addressRateLimit: 'off',
   trustProxy: 1,
-  // What takes long is to be measured, not refused.
+  // Slow requests are to be measured, not refused.
   maxDelay: 60_000,
 }
 

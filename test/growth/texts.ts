@@ -1,8 +1,8 @@
-/** Texts of a given length that make parsers, patterns and normalisation work most. */
+/** Texts of a given length that are expensive for parsers, patterns and normalisation. */
 
 export type MakeText = (length: number) => string
 
-/** `part` again and again, cut to the length. */
+/** Repeats `part` and truncates the text to the length. */
 export function repeated(part: string, before = '', after = ''): MakeText {
   return length => {
     const rest = Math.max(0, length - before.length - after.length)
@@ -10,14 +10,14 @@ export function repeated(part: string, before = '', after = ''): MakeText {
   }
 }
 
-/** Parts that are all different, each of about eight characters. */
+/** Different parts of about eight characters each. */
 export function differing(part: (at: number) => string, separator: string): MakeText {
   return length => Array.from({ length: Math.floor(length / 8) }, (_, at) => part(at)).join(separator)
 }
 
 export const word = (at: number) => at.toString(36).padStart(7, 'q')
 
-/** By what they are, for whatever takes any text. */
+/** By kind, for functions that take any text. */
 export const hostile: ReadonlyMap<string, MakeText> = new Map([
   ['one letter', repeated('a', '', '!')],
   ['spaces', repeated(' ', 'a', 'a')],
@@ -40,13 +40,13 @@ export const hostile: ReadonlyMap<string, MakeText> = new Map([
   ['words', differing(word, ' ')],
 ])
 
-/** For whatever takes Unicode too. */
+/** For functions that take Unicode. */
 export const unicode: ReadonlyMap<string, MakeText> = new Map([
   ...hostile,
   ['alternating marks', repeated('\u0301\u0323', 'a')],
-  ['marks that are called letters', repeated('\uFF9E\u0301', 'a')],
+  ['marks in the category of letters', repeated('\uFF9E\u0301', 'a')],
   ['letters with many marks each', repeated(`a${'\u0301\u0323'.repeat(12)}`)],
-  ['letters that are many', repeated('\uFDFA')],
+  ['letters that decompose into many', repeated('\uFDFA')],
   ['sigmas', repeated('Σ\u0323')],
   ['pairs of surrogates', repeated('😀')],
   ['halves of surrogate pairs', repeated('\uD83D')],

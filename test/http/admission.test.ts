@@ -1,4 +1,4 @@
-/** Who is let in, who waits, and who is refused. */
+/** Admission control: which requests are served, queued and refused. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -13,13 +13,14 @@ import { SlowClients } from '../../src/http/slow-clients.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { closedAfterEach } from '../closing.ts'
+import { workFor } from './busy-loop.ts'
 import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
 
 interface Opened {
   readonly port: number
   readonly server: HttpServer
   readonly changes: [isOver: boolean, refused: number][]
-  /** The paths, in the order in which they were answered. */
+  /** The paths in the order of their responses. */
   readonly answered: string[]
 }
 
@@ -56,12 +57,6 @@ async function open(
 
 const fine: Reply = { status: 200, headers: [], body: 'fine' }
 
-/** Keeps the event loop busy. */
-function workFor(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
-}
-
 const slow = (milliseconds: number) => () => {
   workFor(milliseconds)
   return fine
@@ -71,8 +66,8 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: cl
 const post = (path: string, body: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 
-/** All on connections that are open before the first of them is sent. */
-async function sayAtOnce(port: number, requests: readonly string[]) {
+/** Sends all requests on connections that are open before the first one is sent. */
+async function sendAtOnce(port: number, requests: readonly string[]) {
   const sockets = await Promise.all(requests.map(() => dial(port)))
   await sleep(20)
   const said = sockets.map(readToEnd)
@@ -86,9 +81,9 @@ async function sayAtOnce(port: number, requests: readonly string[]) {
 
 const paths = (count: number) => Array.from({ length: count }, (_, nth) => `/${nth}`)
 
-test('requests that do not fit into one turn are queued, and answered in order', async () => {
+test('requests that do not fit into one turn of the event loop are queued, and served in order', async () => {
   const { port, answered } = await open(slow(5), { maxDelay: 60_000 })
-  const answers = await sayAtOnce(port, [
+  const answers = await sendAtOnce(port, [
     paths(40)
       .map(path => get(path).replace('Connection: close\r\n', ''))
       .join('') + get('/last'),
@@ -97,7 +92,7 @@ test('requests that do not fit into one turn are queued, and answered in order',
   assert.deepEqual(answered, [...paths(40), '/last'])
 })
 
-/** Clients who come again at once, whatever they heard, until so many were refused; what they heard. */
+/** Clients that retry immediately until `refusals` requests were refused; the responses. */
 async function flood(port: number, refusals = 30, request = get('/')) {
   const end = performance.now() + 60_000
   const answers: WireAnswer[] = []
@@ -109,21 +104,21 @@ async function flood(port: number, refusals = 30, request = get('/')) {
   }
   await Promise.all(Array.from({ length: 60 }, client))
   assert.equal(of(200).length + of(503).length, answers.length)
-  assert.ok(of(503).length >= refusals, `${of(503).length} were refused`)
+  assert.ok(of(503).length >= refusals, `${of(503).length} refused`)
   return { served: of(200), refused: of(503) }
 }
 
-test('a burst is answered, however long it takes', async () => {
+test('a burst is served completely, however long it takes', async () => {
   const { port, changes } = await open(slow(2), { maxDelay: 50 })
-  const answers = await sayAtOnce(port, paths(15).map(get))
+  const answers = await sendAtOnce(port, paths(15).map(get))
   assert.ok(answers.every(({ status }) => status === 200))
   assert.deepEqual(changes, [])
 })
 
-test('a request that would wait too long is refused at once; the others are answered', async () => {
+test('a request that would wait too long is refused immediately; the others are served', async () => {
   const { port, server, changes } = await open(slow(10), { maxDelay: 100 })
   const { served, refused } = await flood(port)
-  assert.ok(served.length >= 20, `${served.length} were answered`)
+  assert.ok(served.length >= 20, `${served.length} served`)
   for (const { headers, body } of refused) {
     assert.ok(['1', '2', '3'].includes(headers['retry-after'] ?? ''))
     assert.equal(headers['cache-control'], 'no-store')
@@ -135,7 +130,7 @@ test('a request that would wait too long is refused at once; the others are answ
   assert.equal(server.running(), 0)
   assert.deepEqual(changes, [[true, 0]])
   await sleep(2100)
-  const [last] = await sayAtOnce(port, [get('/')])
+  const [last] = await sendAtOnce(port, [get('/')])
   assert.equal(last?.status, 200)
   assert.deepEqual(changes, [
     [true, 0],
@@ -143,7 +138,7 @@ test('a request that would wait too long is refused at once; the others are answ
   ])
 })
 
-test('requests with a body are served in their turn too', async () => {
+test('requests with a body are queued and served, too', async () => {
   const { port, answered } = await open(
     async exchange => {
       await exchange.readBody(1000)
@@ -153,14 +148,14 @@ test('requests with a body are served in their turn too', async () => {
     { maxDelay: 100 },
   )
   const { served } = await flood(port, 20, post('/', 'a body'))
-  assert.ok(served.length >= 20, `${served.length} were answered`)
+  assert.ok(served.length >= 20, `${served.length} served`)
   assert.equal(answered.length, served.length)
   for (const { body } of served) assert.equal(body, 'a body')
 })
 
-test('without a bound no request is refused', async () => {
+test('without a maximum delay no request is refused', async () => {
   const { port, changes } = await open(slow(5), { maxDelay: 0 })
-  const answers = await sayAtOnce(port, paths(60).map(get))
+  const answers = await sendAtOnce(port, paths(60).map(get))
   assert.ok(answers.every(({ status }) => status === 200))
   assert.deepEqual(changes, [])
 })
@@ -170,7 +165,7 @@ test('health checks are always answered, ahead of the queue', async () => {
   const flooding = flood(port, 1000)
   while (!server.admission.shedder.isOverloaded) await sleep(10)
   for (const path of ['/healthz', '/readyz', '/metrics?x']) {
-    const answers = await sayAtOnce(
+    const answers = await sendAtOnce(
       port,
       Array.from({ length: 5 }, () => get(path)),
     )
@@ -179,14 +174,14 @@ test('health checks are always answered, ahead of the queue', async () => {
   await flooding
 })
 
-test('a request whose client has gone is not served', async () => {
+test('a request whose client has disconnected is not served', async () => {
   const { port, answered, server } = await open(slow(30), { maxDelay: 60_000 })
   const sockets = await Promise.all(paths(20).map(() => dial(port)))
   sockets.forEach((socket, nth) => void socket.write(get(`/${nth}`)))
   while (server.admission.shedder.length < 5) await sleep(1)
   for (const socket of sockets) socket.resetAndDestroy()
   while (server.admission.shedder.length > 0) await sleep(5)
-  assert.ok(answered.length < 20, `${answered.length} were worked on`)
+  assert.ok(answered.length < 20, `${answered.length} were served`)
 })
 
 test('a WebSocket is not opened while requests are refused', async () => {
@@ -220,12 +215,12 @@ test('refusals are cached per transport and media type, with three different Ret
   assert.equal(made.length, 9)
   for (let turn = 0; turn < 5; turn++) refusal(call('/account'))
   assert.equal(made.length, 14)
-  // What clients make up is not kept for ever.
+  // Paths chosen by clients are not kept forever.
   for (let turn = 0; turn < 1000; turn++) refusal(call('/api/v1/posts', `text/x${turn}`))
   assert.equal(refusal(call('/api/v1/posts')).status, 503)
 })
 
-test('a refusal as problem details names the request that was refused, and no other', () => {
+test('a refusal as problem details names the refused request only', () => {
   const refusal = createOverloadReplies(errorReply)
   const headers = { accept: 'application/problem+json' }
   for (let turn = 0; turn < 9; turn++) {
@@ -236,7 +231,7 @@ test('a refusal as problem details names the request that was refused, and no ot
 
 const hold = () => new Promise<Reply>(() => {})
 
-test('a surplus connection closes a few idle ones', async () => {
+test('a connection over the limit closes a few idle ones', async () => {
   const { port, server } = await open(() => fine, { maxConnections: 5 })
   const idle = await Promise.all(paths(5).map(() => dial(port)))
   for (const socket of idle) {
@@ -255,7 +250,7 @@ test('a surplus connection closes a few idle ones', async () => {
   assert.equal(server.admission.connections.counts.refused, 0)
 })
 
-test('a request on a surplus connection gets a 503, and connections beyond 10 % more are closed', async () => {
+test('a request on a connection over the limit gets a 503, and connections beyond 110 % of the limit are closed', async () => {
   const { port, server } = await open(exchange => (exchange.path === '/hold' ? hold() : fine), {
     maxConnections: 5,
     shutdownGrace: 0,
@@ -278,7 +273,7 @@ test('a request on a surplus connection gets a 503, and connections beyond 10 % 
   assert.equal(parseAnswers(await say(port, get('/')))[0]?.status, 200)
 })
 
-/** Clients that ask for an answer and do not read it. */
+/** Clients that send a request and do not read the response. */
 async function withReaders(
   use: (server: Server, dialIn: () => Promise<Socket>) => Promise<void>,
 ): Promise<void> {
@@ -304,14 +299,14 @@ async function withReaders(
 
 const big = Buffer.alloc(32 * 1024 * 1024, 'x')
 
-async function answeredBig(
+async function sendLargeResponse(
   server: Server,
   readers: SlowClients,
   ask: () => Promise<Socket>,
 ): Promise<ServerResponse> {
-  const asked = once(server, 'request')
+  const requested = once(server, 'request')
   await ask()
-  const [, res] = (await asked) as [unknown, ServerResponse]
+  const [, res] = (await requested) as [unknown, ServerResponse]
   res.end(big)
   readers.answered(res)
   return res
@@ -320,7 +315,7 @@ async function answeredBig(
 test('a client that does not read its response is disconnected', async () => {
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
-    const res = await answeredBig(server, readers, dialIn)
+    const res = await sendLargeResponse(server, readers, dialIn)
     assert.ok(readers.bytes > 0)
     await once(res, 'close')
     assert.equal(res.writableFinished, false)
@@ -328,11 +323,11 @@ test('a client that does not read its response is disconnected', async () => {
   })
 })
 
-test('beyond the bound of unread bytes, the client that has waited longest is disconnected', async () => {
+test('when unread bytes exceed the limit, the client that has waited longest is disconnected', async () => {
   const readers = new SlowClients({ timeoutSeconds: 60, maxBytes: 40 * 1024 * 1024 })
   await withReaders(async (server, dialIn) => {
-    const first = await answeredBig(server, readers, dialIn)
-    const second = await answeredBig(server, readers, dialIn)
+    const first = await sendLargeResponse(server, readers, dialIn)
+    const second = await sendLargeResponse(server, readers, dialIn)
     await once(first, 'close')
     assert.equal(second.destroyed, false)
     assert.equal(readers.counts.disconnected, 1)
@@ -344,7 +339,7 @@ test('a client that reads its response in time keeps its connection', async () =
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
     let reader: Socket | undefined
-    const res = await answeredBig(server, readers, async () => {
+    const res = await sendLargeResponse(server, readers, async () => {
       reader = await dialIn()
       return reader
     })

@@ -1,4 +1,4 @@
-/** What no proper client sends, over raw connections to a whole service: refused in the error format, and nothing stored. */
+/** Malformed input over raw connections to a whole service: refused in the error format, and nothing is stored. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
@@ -7,7 +7,7 @@ import { dial, parseAnswers, readToEnd, say } from './wire.ts'
 
 const service = serviceOfFile({ rateLimit: 'off' })
 
-/** Everything that any table holds, but when the key was last used. */
+/** All rows of all tables, except for the time at which the key was last used. */
 function stored(): string {
   const database = new DatabaseSync(service().file, { readOnly: true })
   try {
@@ -47,11 +47,11 @@ function post(body: string | Buffer, type = 'application/json', path = '/api/v1/
 
 const deep = 100_000
 
-suite('a body that is refused', () => {
+suite('a malformed body is refused', () => {
   const rows: readonly (readonly [string, string | Buffer, string])[] = [
     ['nothing', '', 'BAD_REQUEST'],
     ['not JSON', '{"title":', 'BAD_REQUEST'],
-    ['JSON with something behind', '{"title":"x"}}', 'BAD_REQUEST'],
+    ['JSON followed by a character', '{"title":"x"}}', 'BAD_REQUEST'],
     ['a text that is not UTF-8', Buffer.from('7b227469746c65223a22ff227d', 'hex'), 'BAD_REQUEST'],
     ['UTF-16', Buffer.from('{"title":"x"}', 'utf16le'), 'BAD_REQUEST'],
     ['an overlong encoding', Buffer.from('7b227469746c65223a22c080227d', 'hex'), 'BAD_REQUEST'],
@@ -59,7 +59,7 @@ suite('a body that is refused', () => {
     ['half a surrogate pair', '{"title":"\\ud800"}', 'VALIDATION_FAILED'],
     ['a NUL', '{"title":"a\\u0000b"}', 'VALIDATION_FAILED'],
     ['an empty array', '[]', 'BAD_REQUEST'],
-    ['an array of what is no object', '[1]', 'VALIDATION_FAILED'],
+    ['an array of numbers', '[1]', 'VALIDATION_FAILED'],
     ['a number', '1', 'BAD_REQUEST'],
     ['null', 'null', 'BAD_REQUEST'],
     ['wrong types', '{"title":1,"body":[],"author_id":"1"}', 'VALIDATION_FAILED'],
@@ -75,7 +75,7 @@ suite('a body that is refused', () => {
   for (const [what, body, code] of rows) test(what, () => refuses(post(body), 400, code))
 })
 
-suite('a media type that is refused', () => {
+suite('an unsupported media type is refused', () => {
   const rows = [
     'text/plain',
     'application/json; charset=utf-16',
@@ -93,7 +93,7 @@ suite('a media type that is refused', () => {
   }
 })
 
-suite('a parameter that is refused', () => {
+suite('an invalid parameter is refused', () => {
   const rows = [
     'colour=red',
     '__proto__=1',
@@ -131,7 +131,7 @@ suite('a parameter that is refused', () => {
   }
 })
 
-suite('a path that leads nowhere', () => {
+suite('an unknown path is not found', () => {
   const rows = [
     '//api/v1/posts',
     '/api/v1//posts',
@@ -162,7 +162,7 @@ suite('a path that leads nowhere', () => {
       'latin1',
     )
   for (const path of rows) test(JSON.stringify(path.slice(0, 60)), () => refuses(get(path), 404, 'NOT_FOUND'))
-  test('a path with a fragment, a space or bytes beyond ASCII is no path', async () => {
+  test('a path with a fragment, a space or bytes beyond ASCII is malformed', async () => {
     for (const path of ['/api/v1/posts 1', '/api/v1/posts#1', '/api/v1/posts\\1', '/\xff\xfe']) {
       const [answer] = parseAnswers(await say(service().port, get(path)))
       assert.ok(answer && [400, 404].includes(answer.status), `${path} ${answer?.status}`)
@@ -171,7 +171,7 @@ suite('a path that leads nowhere', () => {
   })
 })
 
-suite('a header that means harm', () => {
+suite('a malicious header has no effect', () => {
   const rows: readonly (readonly [string, string, number, string])[] = [
     ['Content-Encoding', 'gzip', 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['Accept', 'text/html', 406, 'NOT_ACCEPTABLE'],
@@ -183,7 +183,7 @@ suite('a header that means harm', () => {
       return refuses(made, status, code)
     })
   }
-  test('names of the prototype are only names', async () => {
+  test('header names from Object.prototype are ordinary names', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const bytes = `GET /api/v1/posts HTTP/1.1\r\nHost: x\r\n${name}: x\r\nConnection: close\r\n\r\n`
       assert.equal(parseAnswers(await say(service().port, bytes))[0]?.status, 200, name)
@@ -191,7 +191,7 @@ suite('a header that means harm', () => {
   })
 })
 
-test('50 MB are refused, announced or in chunks, whoever sends them', async () => {
+test('a body of 50 MB is refused, with a Content-Length or in chunks, with or without a credential', async () => {
   const was = stored()
   const part = Buffer.alloc(1 << 20, 'a')
   for (const header of [`Content-Length: ${50 * part.length}`, 'Transfer-Encoding: chunked']) {

@@ -38,7 +38,7 @@ const rows: readonly [false | number | string[], string, string | undefined, str
 ]
 
 for (const [trustProxy, from, forwarded, expected] of rows) {
-  test(`trustProxy ${trustProxy}, from ${from}, forwarded ${forwarded?.slice(0, 40)}: ${expected}`, () => {
+  test(`the client address is ${expected} with trustProxy ${trustProxy}, socket ${from} and X-Forwarded-For ${forwarded?.slice(0, 40)}`, () => {
     assert.equal(addressReader(trustProxy)(from, forwarded), expected)
   })
 }
@@ -56,7 +56,7 @@ const countries: readonly [false | number | string[], string, string | undefined
   [1, socket, '<b>', undefined],
 ]
 
-test('the country is read from a trusted proxy alone', () => {
+test('the country header is read from a trusted proxy only', () => {
   for (const [trustProxy, remoteAddress, value, expected] of countries) {
     const countryOf = countryReader({ trustProxy, countryHeader: 'CF-IPCountry' })
     const req = { socket: { remoteAddress }, headers: { 'cf-ipcountry': value } }
@@ -66,7 +66,7 @@ test('the country is read from a trusted proxy alone', () => {
   assert.equal(without({ socket: {}, headers: { 'cf-ipcountry': 'DE' } } as never), undefined)
 })
 
-test('a socket without an address is still somebody', () => {
+test('a socket without an address has a placeholder address', () => {
   assert.equal(addressReader(false)(undefined, undefined), 'unknown')
 })
 
@@ -80,7 +80,7 @@ for (const wrong of [
   '10.0.0.0/8/24',
   '',
 ]) {
-  test(`the network ${JSON.stringify(wrong)} is refused by its name`, () => {
+  test(`the invalid network ${JSON.stringify(wrong)} is named in the error`, () => {
     assert.throws(
       () => trustedNetworks([wrong]),
       (error: Error) => error instanceof RangeError && error.message.includes(wrong),

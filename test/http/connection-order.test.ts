@@ -1,4 +1,4 @@
-/** Requests of one connection: half-closed, pipelined, and handshakes that fail, over raw connections to a whole service. */
+/** Requests on one connection: half-closed, pipelined, and failing handshakes, over raw connections. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
@@ -21,10 +21,10 @@ async function titles(): Promise<unknown[]> {
   return (json.data as readonly { title: string }[]).map(({ title }) => title)
 }
 
-/** Sends all, ends the own side, and reads what is answered. */
-async function sayAndEnd(bytes: string): Promise<WireAnswer[]> {
+/** Sends the bytes, half-closes the connection, and reads the responses. */
+async function sendAndHalfClose(bytes: string): Promise<WireAnswer[]> {
   const socket = await dial(service().port)
-  // Else Node would end the other side as well.
+  // Otherwise Node would close the other half, too.
   socket.allowHalfOpen = true
   const said = readToEnd(socket)
   socket.end(bytes)
@@ -33,48 +33,50 @@ async function sayAndEnd(bytes: string): Promise<WireAnswer[]> {
   return parseAnswers(await said)
 }
 
-suite('a client that has ended its side', () => {
-  test('hears what became of its write', async () => {
-    const [answer, ...others] = await sayAndEnd(post('half-closed'))
+suite('a client that has half-closed its connection', () => {
+  test('gets the response to its write', async () => {
+    const [answer, ...others] = await sendAndHalfClose(post('half-closed'))
     assert.equal(answer?.status, 201)
     assert.equal(answer.headers.connection, 'close')
     assert.equal(JSON.parse(answer.body).title, 'half-closed')
     assert.deepEqual(others, [])
   })
 
-  test('hears the answers to all that it has sent, in order', async () => {
-    const answers = await sayAndEnd(get('/api/v1/posts') + post('one of three') + get('/healthz'))
+  test('gets the responses to all its requests, in order', async () => {
+    const answers = await sendAndHalfClose(get('/api/v1/posts') + post('one of three') + get('/healthz'))
     assert.deepEqual(
       answers.map(({ status }) => status),
       [200, 201, 200],
     )
   })
 
-  test('hears a refusal, and what GraphQL and OAuth answer', async () => {
+  test('gets error responses, and those of GraphQL and OAuth', async () => {
     const query = JSON.stringify({
       query: 'mutation { createPost(title: "g", authorId: "1") { title } }',
     })
-    const [stored] = await sayAndEnd(request('POST', '/graphql', query))
+    const [stored] = await sendAndHalfClose(request('POST', '/graphql', query))
     assert.match(stored?.body ?? '', /"title":"g"/)
-    const [refused] = await sayAndEnd(request('POST', '/api/v1/posts', '{'))
+    const [refused] = await sendAndHalfClose(request('POST', '/api/v1/posts', '{'))
     assert.equal(refused?.status, 400)
-    const [token] = await sayAndEnd('POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+    const [token] = await sendAndHalfClose(
+      'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
+    )
     assert.equal(token?.status, 400)
   })
 
-  test('in the middle of a body hears that it is no whole request, and nothing is stored', async () => {
+  test('in the middle of a body gets a 400, and nothing is stored', async () => {
     const was = await titles()
-    const [answer] = await sayAndEnd(post('cut off').slice(0, -5))
+    const [answer] = await sendAndHalfClose(post('cut off').slice(0, -5))
     assert.equal(answer?.status, 400)
     assert.deepEqual(await titles(), was)
   })
 
-  test('keeps no connection when it has asked for nothing', async () => {
-    assert.deepEqual(await sayAndEnd(''), [])
-    assert.equal((await sayAndEnd(get('/healthz')))[0]?.status, 200)
+  test('without a request is disconnected', async () => {
+    assert.deepEqual(await sendAndHalfClose(''), [])
+    assert.equal((await sendAndHalfClose(get('/healthz')))[0]?.status, 200)
   })
 
-  test('ends its stream of events', async () => {
+  test('ends its event stream', async () => {
     const body = JSON.stringify({ query: 'subscription { newPost { id } }' })
     const open = async () => {
       const metrics = await service().call('/metrics')
@@ -90,8 +92,8 @@ suite('a client that has ended its side', () => {
   })
 })
 
-suite('a pipelined request', () => {
-  test('sees what those before it have done', async () => {
+suite('pipelined requests', () => {
+  test('see the writes of earlier ones', async () => {
     const before = (await titles()).length
     const pipeline = post('first') + get('/api/v1/posts?per_page=1&sort=-id') + post('second')
     const answers = parseAnswers(
@@ -110,7 +112,7 @@ suite('a pipelined request', () => {
     assert.equal(two.meta.total, before + 2)
   })
 
-  test('of a hundred writes each is stored and answered in its turn', async () => {
+  test('with a hundred writes are each stored and answered in order', async () => {
     const wanted = Array.from({ length: 100 }, (_, nth) => `nth ${nth}`)
     const said = await say(service().port, wanted.map(post).join('') + get('/healthz', 'Connection: close'))
     const answers = parseAnswers(said)
@@ -124,9 +126,9 @@ suite('a pipelined request', () => {
     )
   })
 
-  test('behind one that ends the connection is not begun', async () => {
+  test('after a response that closes the connection are not processed', async () => {
     const was = await titles()
-    // Refused before its body is read, which is too long for the connection to live on.
+    // Refused before its body is read, which is too long to keep the connection open.
     const refused = request('POST', '/api/v1/posts', undefined, 'Content-Length: 2000000')
     const answers = parseAnswers(await say(service().port, refused + 'a'.repeat(2_000_000) + post('never')))
     assert.deepEqual(
@@ -136,7 +138,7 @@ suite('a pipelined request', () => {
     assert.deepEqual(await titles(), was)
   })
 
-  test('that is no HTTP is answered after all those before it', async () => {
+  test('that are malformed are answered after the earlier ones', async () => {
     const answers = parseAnswers(
       await say(service().port, `${post('a')}${get('/healthz')}${post('b')}nonsense\r\n\r\n`),
     )
@@ -146,7 +148,7 @@ suite('a pipelined request', () => {
     )
   })
 
-  test('for a WebSocket is an ordinary request: nothing is taken over before the earlier ones are answered', async () => {
+  test('for a WebSocket are ordinary requests: the connection is not upgraded before earlier ones are answered', async () => {
     const upgrade = get(
       '/graphql?query={__typename}',
       'Connection: Upgrade',
@@ -165,7 +167,7 @@ suite('a pipelined request', () => {
   })
 })
 
-suite('a handshake of a WebSocket that is broken', () => {
+suite('a malformed WebSocket handshake', () => {
   const good = {
     Connection: 'Upgrade',
     Upgrade: 'websocket',
@@ -178,11 +180,11 @@ suite('a handshake of a WebSocket that is broken', () => {
     ['a key that is too short', { 'Sec-WebSocket-Key': 'AAAA' }],
     ['another version', { 'Sec-WebSocket-Version': '7' }],
     ['no version', { 'Sec-WebSocket-Version': '' }],
-    ['a subprotocol that is no name', { 'Sec-WebSocket-Protocol': '{' }],
+    ['a malformed subprotocol', { 'Sec-WebSocket-Protocol': '{' }],
     ['a subprotocol twice', { 'Sec-WebSocket-Protocol': 'a, a' }],
   ]
   for (const [what, changed] of rows) {
-    test(`${what} is answered in the form of GraphQL's errors, with the headers of every answer`, async () => {
+    test(`with ${what} gets a GraphQL error with the usual headers`, async () => {
       const headers = Object.entries({ ...good, ...changed }).flatMap(([name, value]) =>
         value === '' ? [] : [`${name}: ${value}`],
       )

@@ -1,4 +1,4 @@
-/** How many connections each caller may hold, and who gives way when there are too many, over a whole service. */
+/** The number of connections of each caller, and which ones are closed when there are too many. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -45,7 +45,7 @@ async function initialised(it: TestService, payload?: unknown): Promise<Opened> 
   return opened
 }
 
-/** The answer to a handshake that is refused. */
+/** The response to a refused handshake. */
 function refused({ port }: TestService, headers = {}): Promise<IncomingMessage & { readonly text: string }> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, [protocol], { headers })
@@ -60,7 +60,7 @@ function refused({ port }: TestService, headers = {}): Promise<IncomingMessage &
 
 const subscription = JSON.stringify({ query: 'subscription { newPost { id } }' })
 
-/** A stream of events; rejects unless it begins. */
+/** An event stream; rejects unless it begins. */
 async function stream(
   { port }: TestService,
   headers = {},
@@ -83,8 +83,8 @@ async function stream(
 
 const off: GivenSettings = { rateLimit: 'off' }
 
-suite('a quota of connections', () => {
-  test('an address without a credential has so many; over it the handshake is a 429', async () => {
+suite('the connection quota', () => {
+  test('limits an anonymous address; a handshake over the limit gets a 429', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 3 } }, async it => {
       const all = await Promise.all([initialised(it), initialised(it), open(it)])
       const answer = await refused(it)
@@ -94,7 +94,7 @@ suite('a quota of connections', () => {
       const [error] = JSON.parse(answer.text).errors
       assert.equal(error.extensions.code, 'RATE_LIMITED')
       assert.match(error.message, /3 open WebSockets, event streams and long polls, and may have 3/)
-      // Whoever has a credential is counted on their own.
+      // Callers with a credential have their own quota.
       await open(it, { Authorization: `Bearer ${it.key}` })
       all[0]?.socket.close()
       await all[0]?.closed
@@ -103,7 +103,7 @@ suite('a quota of connections', () => {
     })
   })
 
-  test('streams of events count with WebSockets', async () => {
+  test('counts event streams together with WebSockets', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 2 } }, async it => {
       await initialised(it)
       const events = await stream(it)
@@ -117,7 +117,7 @@ suite('a quota of connections', () => {
     })
   })
 
-  test('a credential in connection_init makes a connection one of its user, whose quota counts then', async () => {
+  test('counts a connection for the user of its connection_init', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 1, maxConnections: 2 } }, async it => {
       const payload = { Authorization: `Bearer ${it.key}` }
       const first = await initialised(it, payload)
@@ -134,7 +134,7 @@ suite('a quota of connections', () => {
     })
   })
 
-  test('a handshake that is broken counts for nothing', async () => {
+  test('does not count a malformed handshake', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 1 } }, async it => {
       const broken = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13'
       for (let nth = 0; nth < 3; nth++) {
@@ -145,7 +145,7 @@ suite('a quota of connections', () => {
     })
   })
 
-  test('nobody holds more than half of all connections', async () => {
+  test('limits each caller to half of all connections', async () => {
     await withService({ ...off, maxConnections: 6 }, async it => {
       for (let nth = 0; nth < 3; nth++) await open(it)
       assert.equal((await refused(it)).statusCode, 429)
@@ -153,7 +153,7 @@ suite('a quota of connections', () => {
     })
   })
 
-  test('IPv6 addresses count by their network', async () => {
+  test('counts IPv6 addresses by their network', async () => {
     await withService({ ...off, trustProxy: 1, graphql: { maxAnonymousConnections: 1 } }, async it => {
       await open(it, { 'X-Forwarded-For': '2001:db8::1' })
       assert.equal((await refused(it, { 'X-Forwarded-For': '2001:db8::2' })).statusCode, 429)
@@ -162,7 +162,7 @@ suite('a quota of connections', () => {
   })
 })
 
-/** Whether somebody new is served. */
+/** Whether a new client is served. */
 async function isServed({ port }: TestService): Promise<boolean> {
   const [answer] = parseAnswers(
     await say(port, 'GET /api/v1/posts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
@@ -172,11 +172,11 @@ async function isServed({ port }: TestService): Promise<boolean> {
 
 async function untilServed(it: TestService): Promise<void> {
   const end = performance.now() + 10_000
-  while (!(await isServed(it))) assert.ok(performance.now() < end, 'nobody new is served')
+  while (!(await isServed(it))) assert.ok(performance.now() < end, 'no new client is served')
 }
 
 suite('when there are too many connections', () => {
-  test('WebSockets on which nothing runs end with 1013, those without a credential first; others live on', async () => {
+  test('closes idle WebSockets with 1013, anonymous ones first; others stay open', async () => {
     await withService(
       { ...off, trustProxy: 1, maxConnections: 10, graphql: { maxAnonymousConnections: 5 } },
       async it => {
@@ -196,16 +196,16 @@ suite('when there are too many connections', () => {
         const { status } = await it.call('/api/v1/posts', {
           method: 'POST',
           key: it.key,
-          body: { title: 'told', body: 'text' },
+          body: { title: 'delivered', body: 'text' },
         })
         assert.equal(status, 201)
         const { data } = (await busy.hear()).payload as { data?: unknown }
-        assert.deepEqual(data, { newPost: { title: 'told' } })
+        assert.deepEqual(data, { newPost: { title: 'delivered' } })
       },
     )
   })
 
-  test('connections that say nothing end, and those that are idle between two requests', async () => {
+  test('closes connections that have sent nothing, and idle keep-alive connections', async () => {
     await withService({ ...off, maxConnections: 8 }, async it => {
       const silent: Socket[] = []
       const ended: Promise<string>[] = []
@@ -227,16 +227,16 @@ suite('when there are too many connections', () => {
   })
 })
 
-suite('what begins no operation', () => {
+suite('WebSocket messages that begin no operation', () => {
   const chatter: Readonly<Record<string, (opened: Opened) => void>> = {
-    'pings of the protocol': ({ say: tell }) => tell({ type: 'ping' }),
-    'pongs of the protocol': ({ say: tell }) => tell({ type: 'pong' }),
-    'ends of what never began': ({ say: tell }) => tell({ type: 'complete', id: 'none' }),
+    'ping messages': ({ say: tell }) => tell({ type: 'ping' }),
+    'pong messages': ({ say: tell }) => tell({ type: 'pong' }),
+    'complete messages for unknown ids': ({ say: tell }) => tell({ type: 'complete', id: 'none' }),
     'ping frames': ({ socket }) => socket.ping(),
     'pong frames': ({ socket }) => socket.pong(),
   }
   for (const [what, send] of Object.entries(chatter)) {
-    test(`${what} beyond sixty a minute draw from the budget, and end the connection when it is used up`, async () => {
+    test(`${what} beyond sixty a minute count as requests, and close the connection when the budget is used up`, async () => {
       await withService({ rateLimit: 20 }, async it => {
         const opened = await initialised(it)
         for (let nth = 0; nth < 60; nth++) send(opened)
@@ -244,14 +244,14 @@ suite('what begins no operation', () => {
           const { headers } = await it.call('/api/v1/posts')
           return Number(headers.get('X-RateLimit-Remaining'))
         }
-        // In order behind the others, so that all have come.
+        // Processed after the others, so that all have arrived.
         opened.socket.ping()
         await once(opened.socket, 'pong')
         const before = await left()
         for (let nth = 0; nth < 5; nth++) send(opened)
         opened.socket.ping()
         await once(opened.socket, 'pong')
-        // This look itself, the five, and the last ping.
+        // The request for the headers, the five, and the last ping.
         assert.equal(before - (await left()), 7)
         for (let nth = 0; nth < 20; nth++) send(opened)
         const [code, reason] = await opened.closed
@@ -260,7 +260,7 @@ suite('what begins no operation', () => {
       })
     })
   }
-  test('a client that keeps its connection alive draws nothing', async () => {
+  test('keep-alive pings do not count as requests', async () => {
     await withService({ rateLimit: 20 }, async it => {
       const opened = await initialised(it)
       for (let nth = 0; nth < 50; nth++) {
@@ -268,7 +268,7 @@ suite('what begins no operation', () => {
         assert.equal((await opened.hear()).type, 'pong')
       }
       const { headers } = await it.call('/api/v1/posts')
-      // The handshake and this.
+      // The handshake and this request.
       assert.equal(headers.get('X-RateLimit-Remaining'), '18')
     })
   })

@@ -14,17 +14,17 @@ import {
 } from '../../src/http/header-block.ts'
 import { dial, readToEnd } from './wire.ts'
 
-test('on this Node the text alone writes what Node would, and is used', () => {
+test('on this Node version the precomputed header block has the bytes that Node writes, and is used', () => {
   assert.equal(writesAlike(direct(72), documented, 72), true)
   assert.notEqual(responseEnder(72), documented)
 })
 
-test('a difference in a single byte is noticed', () => {
+test('a difference in a single byte is detected', () => {
   const other: EndResponse = (res, status, head, body) => direct(71)(res, status, head, body)
   assert.equal(writesAlike(other, documented, 72), false)
 })
 
-test('a Node whose responses work otherwise is noticed', () => {
+test('an incompatible implementation of ServerResponse is detected', () => {
   const failing: EndResponse = () => {
     throw new TypeError('Cannot set property _header of #<ServerResponse> which has only a getter')
   }
@@ -33,14 +33,14 @@ test('a Node whose responses work otherwise is noticed', () => {
   assert.equal(writesAlike(silent, documented, 72), false)
 })
 
-test('no value breaks out of its line', () => {
+test('a header value cannot contain a line break', () => {
   for (const value of ['a\r\nSet-Cookie: b', 'a\nb', 'a\u0000', 'a\u0100']) {
     assert.throws(() => headerLines(['Location', value]), TypeError)
   }
   assert.equal(headerLines(['A', 'b c', 'D', 'é\t']), 'A: b c\r\nD: é\t\r\n')
 })
 
-test('both ways say the same to a client, one response after the other on one connection', async () => {
+test('both implementations send the same bytes on a keep-alive connection', async () => {
   const server = createServer((req, res) => {
     const end = req.url === '/direct' ? direct(5) : documented
     const content = 'a text'

@@ -37,13 +37,13 @@ function ok(body: Reply['body']): Reply {
   return { status: 200, headers: ['Content-Type', 'text/plain'], body }
 }
 
-/** Says what it understood of a request. */
+/** Describes the received request. */
 function echo(exchange: Exchange): Reply | Promise<Reply> {
-  const told = () => {
+  const echoed = () => {
     const { method, path, query, address } = exchange
     return ok(JSON.stringify({ method, path, query, address, body: exchange.body.toString() }))
   }
-  return exchange.readBody(bodyLimit)?.then(told) ?? told()
+  return exchange.readBody(bodyLimit)?.then(echoed) ?? echoed()
 }
 
 async function open(answer = echo, given: Partial<Settings> = {}): Promise<Opened> {
@@ -84,7 +84,7 @@ function isError(said: string, status: number, code: string): void {
 
 const tail = 'Host: x\r\nConnection: close\r\n\r\n'
 
-test('a request comes in with method, path and query as they were sent', async () => {
+test('a request keeps method, path and query as they were sent', async () => {
   const { port } = await open()
   const answer = one(await say(port, `GET /a%20b/c?x=1&y=%2f HTTP/1.1\r\n${tail}`))
   assert.equal(answer.status, 200)
@@ -110,11 +110,11 @@ const oddTargets = [
 ] as const
 
 for (const [target, path, query] of oddTargets) {
-  test(`the target ${target.slice(0, 40)} is passed on as it is`, async () => {
+  test(`the target ${target.slice(0, 40)} is passed on unchanged`, async () => {
     const { port } = await open()
     const said = await say(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
-    const told = JSON.parse(one(said).body)
-    assert.deepEqual([told.path, told.query], [path, query])
+    const echoed = JSON.parse(one(said).body)
+    assert.deepEqual([echoed.path, echoed.query], [path, query])
   })
 }
 
@@ -125,7 +125,7 @@ test('a target that is neither a path nor a URL is refused', async () => {
 })
 
 const malformed: readonly (readonly [string, string, number, string])[] = [
-  ['no HTTP at all', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['bytes that are not HTTP', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
   ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'BAD_REQUEST'],
   ['an unknown method', `BREW /pot HTTP/1.1\r\n${tail}`, 405, 'METHOD_NOT_ALLOWED'],
   ['a header without colon', 'GET / HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n', 400, 'BAD_REQUEST'],
@@ -139,13 +139,13 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
     'BAD_REQUEST',
   ],
   [
-    'a length and chunks (RFC 9112, 6.1)',
+    'a Content-Length with chunks (RFC 9112, 6.1)',
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     400,
     'BAD_REQUEST',
   ],
   [
-    'headers beyond the bound',
+    'headers beyond the limit',
     `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
     400,
     'BAD_REQUEST',
@@ -156,18 +156,18 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
 ]
 
 for (const [what, bytes, status, code] of malformed) {
-  test(`${what} is answered in the error format, and the connection ends`, async () => {
+  test(`${what} gets a response in the error format, and the connection is closed`, async () => {
     const { port } = await open()
     isError(await say(port, bytes), status, code)
   })
 }
 
-test('HTTP/1.0 needs no Host', async () => {
+test('HTTP/1.0 does not need a Host header', async () => {
   const { port } = await open()
   assert.equal(one(await say(port, 'GET /old HTTP/1.0\r\n\r\n')).status, 200)
 })
 
-test('pipelined requests are answered in order, a malformed one after those before it', async () => {
+test('pipelined requests are answered in order, a malformed one after the earlier ones', async () => {
   const release = Promise.withResolvers<void>()
   const { port } = await open(async exchange => {
     if (exchange.path === '/slow') await release.promise
@@ -189,7 +189,7 @@ test('pipelined requests are answered in order, a malformed one after those befo
   )
 })
 
-test('a pipelined request begins when the one before it is answered', async () => {
+test('a pipelined request begins when the previous one has been answered', async () => {
   const release = Promise.withResolvers<void>()
   const begun: string[] = []
   const { port, sent } = await open(async exchange => {
@@ -201,7 +201,7 @@ test('a pipelined request begins when the one before it is answered', async () =
   const said = readToEnd(socket)
   for (const path of ['/a', '/b', '/c'])
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
-  // Another connection's request, sent later, is answered: those of this one have come.
+  // A request on another connection, sent later, was answered, so the pipelined ones have arrived.
   await say(port, `GET /other HTTP/1.1\r\n${tail}`)
   assert.deepEqual(begun, ['/a', '/other'])
   release.resolve()
@@ -214,7 +214,7 @@ test('a pipelined request begins when the one before it is answered', async () =
   )
 })
 
-test('while a request runs, no more of the pipelined ones is read', async () => {
+test('while a request runs, no further pipelined requests are read', async () => {
   const release = Promise.withResolvers<void>()
   const { port, server } = await open(async exchange => {
     if (exchange.path === '/slow') await release.promise
@@ -229,7 +229,7 @@ test('while a request runs, no more of the pipelined ones is read', async () => 
   socket.on('error', () => {}).resume()
   while (read < 2) await wait(1)
   await say(port, `GET /other HTTP/1.1\r\n${tail}`)
-  // Node reads 64 KiB at a time, here not quite two thousand requests.
+  // Node reads 64 KiB at a time, here just under two thousand requests.
   assert.ok(read < 8000, `${read} were read`)
   release.resolve()
   socket.destroy()
@@ -257,7 +257,7 @@ for (const status of [204, 304]) {
   })
 }
 
-test('a body arrives whole, in one piece, in many and in chunks', async () => {
+test('a body is complete whether it arrives in one piece, in several or in chunks', async () => {
   const { port } = await open()
   const whole = await say(port, `POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}hello`)
   assert.equal(JSON.parse(one(whole).body).body, 'hello')
@@ -276,7 +276,7 @@ test('a body arrives whole, in one piece, in many and in chunks', async () => {
   assert.equal(JSON.parse(one(await said).body).body, 'hello')
 })
 
-test('a body of exactly the limit is accepted, one byte more is refused', async () => {
+test('a body of exactly the limit is accepted; one byte more is refused', async () => {
   const { port } = await open()
   const post = (length: number) =>
     say(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
@@ -284,7 +284,7 @@ test('a body of exactly the limit is accepted, one byte more is refused', async 
   isError(await post(bodyLimit + 1), 413, 'PAYLOAD_TOO_LARGE')
 })
 
-test('a Content-Length beyond the bound is refused before a byte of the body was sent', async () => {
+test('a Content-Length over the limit is refused before the body is sent', async () => {
   const { port } = await open()
   const socket = await dial(port)
   const said = readToEnd(socket)
@@ -295,8 +295,8 @@ test('a Content-Length beyond the bound is refused before a byte of the body was
   isError(await said, 413, 'PAYLOAD_TOO_LARGE')
 })
 
-test('a connection stays open after a small unread body, and ends after a large one', async () => {
-  // At once, since a large body that has wholly come while the request waited is none to be afraid of.
+test('a connection stays open after a small unread body, and is closed after a large one', async () => {
+  // Refused immediately: a large body that has arrived while its request was queued does no harm.
   const { port } = await open(
     () => {
       throw new ApiError('UNAUTHORIZED')
@@ -316,7 +316,7 @@ test('a connection stays open after a small unread body, and ends after a large 
   )
 })
 
-test('a client that sends 50 MB regardless still reads the response', async () => {
+test('a client that sends 50 MB regardless can still read the response', async () => {
   const { port } = await open()
   const req = request({ port, method: 'POST', headers: { 'Content-Length': 52_428_800 } })
   req.on('error', () => {})
@@ -329,7 +329,7 @@ test('a client that sends 50 MB regardless still reads the response', async () =
   res.resume()
 })
 
-test('chunks beyond the limit are refused while they arrive', async () => {
+test('chunks over the limit are refused while they arrive', async () => {
   const { port } = await open()
   const socket = await dial(port)
   const said = readToEnd(socket)
@@ -340,7 +340,7 @@ test('chunks beyond the limit are refused while they arrive', async () => {
   isError(await said, 413, 'PAYLOAD_TOO_LARGE')
 })
 
-test('Expect: 100-continue asks for the body only when it will be read', async () => {
+test('Expect: 100-continue gets a 100 only if the body will be read', async () => {
   const { port } = await open()
   const expect = (length: number) =>
     `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`
@@ -360,12 +360,12 @@ test('Expect: 100-continue asks for the body only when it will be read', async (
   assert.doesNotMatch(await refusal, /HTTP\/1\.1 100/)
 })
 
-test('headers that never end are a 408', async () => {
+test('headers that never end get a 408', async () => {
   const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 2 })
   isError(await say(port, 'GET / HTTP/1.1\r\nHost: x\r\n'), 408, 'REQUEST_TIMEOUT')
 })
 
-test('a body that never ends is a 408', async () => {
+test('a body that never ends gets a 408', async () => {
   const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 1 })
   isError(
     await say(port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc'),
@@ -374,7 +374,7 @@ test('a body that never ends is a 408', async () => {
   )
 })
 
-test('a body that breaks off does not reach the transport', async () => {
+test('an incomplete body does not reach the transport', async () => {
   const { port, sent } = await open()
   const socket = await dial(port)
   socket.write('POST /cut HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
@@ -387,10 +387,10 @@ test('a body that breaks off does not reach the transport', async () => {
 })
 
 for (const [what, body, leave] of [
-  ['ends after a part of its body', 'abc', 'destroy'],
-  ['breaks off after all of its body', 'abcdefghij', 'resetAndDestroy'],
+  ['disconnects after a part of its body', 'abc', 'destroy'],
+  ['resets the connection after its whole body', 'abcdefghij', 'resetAndDestroy'],
 ] as const) {
-  test(`a client that ${what}, before anybody reads it, leaves nothing running`, async () => {
+  test(`a client that ${what}, before the body is read, leaves nothing running`, async () => {
     const came = Promise.withResolvers<Exchange>()
     const read = Promise.withResolvers<void>()
     const { port, server, sent } = await open(async exchange => {
@@ -413,7 +413,7 @@ for (const [what, body, leave] of [
   })
 }
 
-test('a client that ends its side after all of its body, before anybody reads it, is answered', async () => {
+test('a client that half-closes after its whole body, before it is read, gets a response', async () => {
   const came = Promise.withResolvers<Exchange>()
   const read = Promise.withResolvers<void>()
   const { port } = await open(async exchange => {
@@ -433,7 +433,7 @@ test('a client that ends its side after all of its body, before anybody reads it
   assert.equal(answer.headers.connection, 'close')
 })
 
-test('a well-formed X-Request-Id is adopted, otherwise a unique one is generated', async () => {
+test('a well-formed X-Request-Id is adopted; otherwise a unique one is generated', async () => {
   const { port } = await open()
   const idFor = async (sent?: string) => {
     const header = sent === undefined ? '' : `X-Request-Id: ${sent}\r\n`
@@ -469,13 +469,13 @@ test('errors become replies, and only internal ones are reported as faults', asy
   assert.equal(faults.length, 1)
 })
 
-test('a reply whose headers cannot be written is a 500, not a crash', async () => {
+test('a reply whose headers cannot be written is a 500', async () => {
   const { port, server } = await open(() => ({ status: 200, headers: ['A', 'b\r\nC: d'], body: 'x' }))
   isError(await say(port, `GET / HTTP/1.1\r\n${tail}`), 500, 'INTERNAL_ERROR')
   assert.equal(server.running(), 0)
 })
 
-test('a streamed body comes in parts, and stops when the client leaves', async () => {
+test('a streamed body is sent in parts, and ends when the client disconnects', async () => {
   const left = Promise.withResolvers<void>()
   async function* endless() {
     try {
@@ -500,7 +500,7 @@ test('a streamed body comes in parts, and stops when the client leaves', async (
   await left.promise
 })
 
-test('a streamed body that fails ends the connection, and the fault is reported', async () => {
+test('a streamed body that fails closes the connection, and the fault is reported', async () => {
   async function* broken() {
     yield 'one'
     throw new Error('broken')
@@ -511,7 +511,7 @@ test('a streamed body that fails ends the connection, and the fault is reported'
   assert.deepEqual(faults.map(String), ['Error: broken'])
 })
 
-test('browsers of other origins are answered unless CORS is off', async () => {
+test('browsers on other origins can read responses unless CORS is off', async () => {
   const { port } = await open()
   const ask = `OPTIONS /x HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: PATCH\r\n${tail}`
   const preflight = one(await say(port, ask))
@@ -521,16 +521,16 @@ test('browsers of other origins are answered unless CORS is off', async () => {
   const allowed = preflight.headers['access-control-allow-headers'] ?? ''
   assert.match(allowed, /Authorization.*X-API-Key.*If-Match.*Idempotency-Key/)
   const other = one(await say(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`))
-  // Of `Idempotent-Replayed` too.
+  // Including `Idempotent-Replayed`.
   assert.equal(other.headers['access-control-expose-headers'], '*')
   assert.equal(preflight.headers['access-control-allow-credentials'], undefined)
   const closed = await open(echo, { cors: false })
-  const told = one(await say(closed.port, ask))
-  assert.equal(told.headers['access-control-allow-origin'], undefined)
-  assert.equal(JSON.parse(told.body).method, 'OPTIONS')
+  const echoed = one(await say(closed.port, ask))
+  assert.equal(echoed.headers['access-control-allow-origin'], undefined)
+  assert.equal(JSON.parse(echoed.body).method, 'OPTIONS')
 })
 
-test('a forged X-Forwarded-For changes nothing unless a proxy is trusted', async () => {
+test('a forged X-Forwarded-For has no effect unless a proxy is trusted', async () => {
   const ask = async (port: number, forwarded: string) => {
     const said = await say(port, `GET / HTTP/1.1\r\nX-Forwarded-For: ${forwarded}\r\n${tail}`)
     return JSON.parse(one(said).body).address
@@ -543,7 +543,7 @@ test('a forged X-Forwarded-For changes nothing unless a proxy is trusted', async
   assert.equal(await ask(elsewhere.port, '203.0.113.9'), '127.0.0.1')
 })
 
-test('a stop finishes running requests, accepts no new ones, and ends idle connections', async () => {
+test('a stop finishes running requests, accepts no new ones, and closes idle connections', async () => {
   const release = Promise.withResolvers<void>()
   const started = Promise.withResolvers<void>()
   const { port, server } = await open(async exchange => {
@@ -591,7 +591,7 @@ const refusedForGood = [
   ['a malformed request', 'nonsense\r\n\r\n'],
   ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
   [
-    'a WebSocket that is not opened',
+    'a WebSocket that was not opened',
     'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
   ],
 ] as const
@@ -621,7 +621,7 @@ for (const [what, request] of refusedForGood) {
   })
 }
 
-test('a socket whose client keeps its side open after the last answer ends all the same', async t => {
+test('a socket whose client keeps its side open after the last response is closed', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
   endWith(socket, 'the end')
@@ -631,7 +631,7 @@ test('a socket whose client keeps its side open after the last answer ends all t
   assert.equal(socket.destroyed, true)
 })
 
-test('keep-alive: one connection carries many requests', async () => {
+test('a keep-alive connection carries many requests', async () => {
   const { port } = await open()
   const socket = await dial(port)
   const said = readToEnd(socket)
@@ -644,7 +644,7 @@ test('keep-alive: one connection carries many requests', async () => {
   assert.deepEqual(paths, ['/1', '/2', '/3'])
 })
 
-test('every sent reply is reported with its status and the bytes of its body', async () => {
+test('every sent reply is reported with its status and the size of its body', async () => {
   const { port, sent } = await open(exchange => ok(exchange.path === '/é' ? '' : 'héllo'))
   await new Promise(resolve => get({ port, path: '/a' }, res => res.resume().on('end', resolve)))
   assert.deepEqual(
@@ -665,7 +665,7 @@ test('a reply with an invalid header value becomes a 500, and the service contin
   assert.equal(await (await fetch(`http://127.0.0.1:${port}/good`)).text(), 'fine')
 })
 
-test('a reply that is sent repeatedly stays the same, apart from headers of each request', async () => {
+test('a reply object that is sent repeatedly stays the same, except for headers of each request', async () => {
   const kept = { status: 200, headers: ['ETag', '"e"'], body: 'wörter', kept: { head: '', length: 0 } }
   const { port } = await open(() => kept)
   const ids = new Set<string | null>()
@@ -679,7 +679,7 @@ test('a reply that is sent repeatedly stays the same, apart from headers of each
   assert.equal(ids.size, 3)
 })
 
-test('cookies that were set on the response are all sent with the reply', async () => {
+test('all cookies set on the response are sent', async () => {
   const { port } = await open(({ res, path }) => {
     if (path === '/cookies') {
       res.appendHeader('Set-Cookie', 'session=1; Path=/')

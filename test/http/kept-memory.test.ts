@@ -1,4 +1,4 @@
-/** What is kept longer than the request that brought it, in a whole service: by memory, and by what is refused. */
+/** Memory held for longer than the request that allocated it, in a whole service, measured and limited. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -18,7 +18,7 @@ const collectGarbage: () => void = runInNewContext('gc')
 const MIB = 1024 * 1024
 const big = 900_000
 
-/** Bytes of live objects, of this process and outside its heap. */
+/** Bytes of live objects, inside and outside the heap of this process. */
 async function live(): Promise<number> {
   for (let nth = 0; nth < 3; nth++) {
     await turn()
@@ -38,7 +38,7 @@ async function open({ port, key }: TestService, payload: object = {}): Promise<S
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, ['graphql-transport-ws'])
   const heard: string[] = []
   socket.on('message', data => heard.push(String(data)))
-  // Whoever waits for a message rejects.
+  // An unawaited message rejects.
   socket.on('close', code => socket.emit('error', new Error(`closed with ${code}`)))
   socket.on('error', () => {})
   await once(socket, 'open')
@@ -55,7 +55,7 @@ async function open({ port, key }: TestService, payload: object = {}): Promise<S
   return opened
 }
 
-/** Subscribes, and sees that it has been read: what comes behind it was answered. */
+/** Subscribes, and waits for the response to a later message, so that the subscription has been read. */
 async function subscribe({ say, hear }: Socket, id: string, payload: object): Promise<readonly object[]> {
   say({ type: 'subscribe', id, payload })
   say({ type: 'subscribe', id: `${id} after`, payload: { query: '{ __typename }' } })
@@ -63,7 +63,7 @@ async function subscribe({ say, hear }: Socket, id: string, payload: object): Pr
   for (;;) {
     const message: { readonly id?: string; readonly type?: string } = await hear()
     if (message.id === `${id} after` && message.type === 'complete') say({ type: 'ping' })
-    // A refusal may come a little later than the answer to what was asked after it.
+    // An error may arrive slightly later than the response to the later message.
     if (message.type === 'pong') return heard
     if (message.id === id) heard.push(message)
   }
@@ -71,7 +71,7 @@ async function subscribe({ say, hear }: Socket, id: string, payload: object): Pr
 
 const quiet: GivenSettings = { rateLimit: 'off', graphql: { maxOperations: 10_000 } }
 
-/** How much more is live after twenty-five times of what brings 900 kB each, with what it needs to begin with done before. */
+/** The growth of live memory over twenty-five calls that allocate 900 kB each, after five calls to warm up. */
 async function growth(once: (nth: number) => Promise<void>): Promise<number> {
   for (let nth = 0; nth < 5; nth++) await once(nth)
   const before = await live()
@@ -79,22 +79,22 @@ async function growth(once: (nth: number) => Promise<void>): Promise<number> {
   return (await live()) - before
 }
 
-/** A third of what twenty-five of them would keep. */
-const most = 7 * MIB
+/** A third of what twenty-five of them would hold. */
+const maxGrowth = 7 * MIB
 
 const text = (nth: number) => `${nth} ${'x'.repeat(big)}`
 
-suite('of a subscription over WebSocket is not kept', () => {
+suite('a subscription over WebSocket does not keep', () => {
   const rows: Readonly<Record<string, (nth: number) => object>> = {
-    'a variable that it does not declare': nth => ({
+    'undeclared variables': nth => ({
       query: 'subscription { newPost { id } }',
       variables: { other: text(nth) },
     }),
-    'an extension': nth => ({
+    extensions: nth => ({
       query: 'subscription { newPost { id } }',
       extensions: { other: text(nth) },
     }),
-    'what the protocol does not know': nth => ({
+    'unknown members of the payload': nth => ({
       query: 'subscription { newPost { id } }',
       other: text(nth),
     }),
@@ -106,7 +106,7 @@ suite('of a subscription over WebSocket is not kept', () => {
         const grown = await growth(async nth => {
           assert.deepEqual(await subscribe(socket, String(nth), payload(nth)), [])
         })
-        assert.ok(grown < most, `${grown} bytes more`)
+        assert.ok(grown < maxGrowth, `${grown} bytes more`)
         const { text: metrics } = await it.call('/metrics')
         assert.match(metrics, /^portico_graphql_subscriptions 30$/m)
         socket.socket.terminate()
@@ -114,11 +114,11 @@ suite('of a subscription over WebSocket is not kept', () => {
     })
   }
 
-  test('what came with connection_init', async () => {
+  test('the payload of connection_init', async () => {
     await withService(quiet, async it => {
       const sockets: Socket[] = []
       const grown = await growth(async nth => void sockets.push(await open(it, { other: text(nth) })))
-      assert.ok(grown < most, `${grown} bytes more`)
+      assert.ok(grown < maxGrowth, `${grown} bytes more`)
       for (const { socket } of sockets) socket.terminate()
     })
   })
@@ -137,7 +137,7 @@ async function stream({ port, key }: TestService, payload: object): Promise<Inco
   return answer
 }
 
-test('of a stream of events neither the body nor undeclared variables are kept', async () => {
+test('an event stream keeps neither the body nor undeclared variables', async () => {
   await withService(quiet, async it => {
     const streams: ByteSocket[] = []
     const grown = await growth(async nth => {
@@ -157,12 +157,12 @@ test('of a stream of events neither the body nor undeclared variables are kept',
       assert.match(String(answer), /^HTTP\/1\.1 200/)
       streams.push(socket)
     })
-    assert.ok(grown < most, `${grown} bytes more`)
+    assert.ok(grown < maxGrowth, `${grown} bytes more`)
     for (const socket of streams) socket.destroy()
   })
 })
 
-test('of an operation whose plan is remembered, its variables are not', async () => {
+test('a cached plan does not keep the variables of its operation', async () => {
   const documents = [
     'query ($a: [String!]) { posts(filter: { title: { in: $a } }) { id } }',
     'query ($a: String!) { posts(filter: { title: { in: [$a] } }) { id } }',
@@ -172,7 +172,7 @@ test('of an operation whose plan is remembered, its variables are not', async ()
   await withService({ ...quiet, cacheBytes: 0 }, async it => {
     for (const [at, document] of documents.entries()) {
       const grown = await growth(async nth => {
-        // Another document each time, so that each has a plan of its own.
+        // A different document each time, so that each has its own plan.
         const query = document.replace('{ id }', `{ a${at}_${nth}: id }`)
         const variables = { a: text(nth) }
         const { json } = await it.call('/graphql', {
@@ -182,23 +182,23 @@ test('of an operation whose plan is remembered, its variables are not', async ()
         })
         assert.ok(json.data !== undefined || json.errors !== undefined)
       })
-      assert.ok(grown < most, `${document}: ${grown} bytes more`)
+      assert.ok(grown < maxGrowth, `${document}: ${grown} bytes more`)
     }
   })
 })
 
-/** Its argument is kept: it is asked for at each event. */
+/** Its argument is kept, because each event needs it. */
 const withArgument =
   'subscription ($title: String!) { newPost { author { posts(filter: { title: { eq: $title } }) { id } } } }'
 
-suite('what subscriptions keep is bounded, over either transport', () => {
+suite('the memory of subscriptions is limited over both transports', () => {
   const bounds = { maxOperations: 10_000, maxSubscriptionBytes: 60_000, maxCallerBytes: 100_000 }
   const ask = (length: number, title = 't') => ({
     query: withArgument,
     variables: { title: title.repeat(length) },
   })
 
-  test('one that would keep too much is refused, with the figure and the bound', async () => {
+  test('a subscription that would keep too much is refused with the size and the limit', async () => {
     await withService({ rateLimit: 'off', graphql: bounds }, async it => {
       const refusal = /would keep \d+ bytes, for its document and its arguments; at most 60000 are allowed/
       const [heard] = await subscribe(await open(it), '1', ask(30_000))
@@ -211,7 +211,7 @@ suite('what subscriptions keep is bounded, over either transport', () => {
     })
   })
 
-  test('so are those beyond what all of one caller may keep, which share a document', async () => {
+  test('subscriptions of one caller are limited in total, and share their document', async () => {
     await withService({ rateLimit: 'off', graphql: bounds }, async it => {
       const [one, other] = [await open(it), await open(it)]
       // About 10 kB for the document, and 20 kB for the arguments of each.
@@ -225,7 +225,7 @@ suite('what subscriptions keep is bounded, over either transport', () => {
         assert.match(JSON.stringify(heard), /"code":"RATE_LIMITED"/)
       }
       assert.equal((await stream(it, ask(15_000, '6'))).statusCode, 429)
-      // Another caller has bounds of their own.
+      // Another caller has their own limit.
       const headers = { 'Content-Type': 'application/json', Accept: 'text/event-stream' }
       const anonymous = await fetch(`${it.url}/graphql`, {
         method: 'POST',
@@ -240,7 +240,7 @@ suite('what subscriptions keep is bounded, over either transport', () => {
     })
   })
 
-  test('those who ask the same share their events, however they have asked', async () => {
+  test('subscriptions to the same document get the event each, with or without undeclared variables', async () => {
     await withService({ rateLimit: 'off', graphql: bounds }, async it => {
       const socket = await open(it)
       const query = 'subscription { newPost { title } }'

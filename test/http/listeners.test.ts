@@ -1,4 +1,4 @@
-/** Who may listen on a port: several sockets of one service, and no second service. */
+/** Listening on a port: several sockets of one service, and no second service. */
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -12,27 +12,27 @@ import { freePort } from '../processes/port.ts'
 import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
 
-const ROUNDS = 20
+const rounds = 20
 
-test('of several that begin to listen on a port at once, one does', async () => {
-  for (let round = 0; round < ROUNDS; round++) {
+test('one of several servers that listen on a port at the same time succeeds', async () => {
+  for (let round = 0; round < rounds; round++) {
     const place = { host: '127.0.0.1', port: await freePort() }
     const all = [1, 2, 3].map(() => new Listeners(createServer()))
-    const results = await Promise.allSettled(all.map(doors => doors.open(place, false)))
+    const results = await Promise.allSettled(all.map(listeners => listeners.open(place, false)))
     const open = all.filter((_, at) => results[at]?.status === 'fulfilled')
     const codes = results.flatMap(result => (result.status === 'rejected' ? [result.reason.code] : []))
-    await Promise.all(open.map(doors => doors.close()))
+    await Promise.all(open.map(listeners => listeners.close()))
     assert.deepEqual([open.length, codes], [1, ['EADDRINUSE', 'EADDRINUSE']], `round ${round}`)
   }
 })
 
-/** How a start ended. */
+/** The exit of a process. */
 interface Ended {
   readonly code: number | null
   readonly said: string
 }
 
-/** Resolves when it listens or has ended. */
+/** Resolves when the process listens or has exited. */
 function started(child: ChildProcess): Promise<Ended | 'listening'> {
   return new Promise(resolve => {
     let said = ''
@@ -47,7 +47,7 @@ function started(child: ChildProcess): Promise<Ended | 'listening'> {
 }
 
 for (const workers of ['1', '2']) {
-  test(`of two services that are started at once with ${workers} worker(s) each, one says that the port is taken`, () =>
+  test(`of two services started at the same time with ${workers} worker(s) each, one reports that the port is in use`, () =>
     withFile(async file => {
       for (let round = 0; round < 2; round++) {
         const port = String(await freePort())
@@ -80,7 +80,7 @@ for (const workers of ['1', '2']) {
     }))
 }
 
-test('a process that may open few files serves all the same, with fewer sockets', () =>
+test('a process with a low limit of open files serves with fewer sockets', () =>
   withFile(async file => {
     const under = ['sh', '-c', 'ulimit -n 64 && exec "$@"', 'sh']
     const service = await startProcess({ under, environment: { DATABASE_URL: file } })
@@ -95,7 +95,7 @@ test('a process that may open few files serves all the same, with fewer sockets'
     }
   }))
 
-test('a process that may not open even one socket says what to raise', async () => {
+test('a process that cannot open a single socket names the limit to raise', async () => {
   const error = Object.assign(new Error('listen EMFILE: too many open files 127.0.0.1:3000'), {
     code: 'EMFILE',
     syscall: 'listen',

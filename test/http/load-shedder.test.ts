@@ -1,8 +1,9 @@
-/** The load shedder by itself, without connections. */
+/** The load shedder without connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LoadShedder } from '../../src/http/load-shedder.ts'
+import { workFor } from './busy-loop.ts'
 
 class Request {
   readonly start = performance.now()
@@ -15,17 +16,12 @@ class Request {
   }
 }
 
-function workFor(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
-}
-
-/** Requests of one turn, more than can be worked on. */
-function manyCome(shedder: LoadShedder<Request>): void {
+/** Adds more requests than one turn can process. */
+function addMany(shedder: LoadShedder<Request>): void {
   for (let each = 0; each < 2000; each++) shedder.take(new Request())
 }
 
-test('cheaper requests make the queue longer, even if it is empty after each turn', async () => {
+test('cheaper requests lengthen the queue, even if it is empty after each turn', async () => {
   let cost = 5
   const shedder: LoadShedder<Request> = new LoadShedder({
     maxDelayMs: 200,
@@ -33,23 +29,23 @@ test('cheaper requests make the queue longer, even if it is empty after each tur
     refuse: () => workFor(0.005),
   })
   while (!shedder.isOverloaded) {
-    manyCome(shedder)
+    addMany(shedder)
     await nextTurn()
   }
-  // How many wait when the overload is noticed depends on the machine: those are worked on first.
+  // How many are queued when the overload is noticed depends on the machine: those are processed first.
   for (let turn = 0; turn < 20 || (turn < 1000 && shedder.length >= 100); turn++) {
-    manyCome(shedder)
+    addMany(shedder)
     await nextTurn()
   }
-  assert.ok(shedder.length < 100, `${shedder.length} wait for 5 ms each`)
+  assert.ok(shedder.length < 100, `${shedder.length} are queued at 5 ms each`)
   cost = 0.01
   let longest = 0
   for (let turn = 0; turn < 500 && longest < 800; turn++) {
-    manyCome(shedder)
+    addMany(shedder)
     longest = Math.max(longest, shedder.length)
     await nextTurn()
   }
-  assert.ok(longest >= 800, `at most ${longest} waited for 0.01 ms each`)
+  assert.ok(longest >= 800, `at most ${longest} were queued at 0.01 ms each`)
 })
 
 test('a request whose body has arrived is served in the turn in which it leaves the queue', async () => {
@@ -64,12 +60,12 @@ test('a request whose body has arrived is served in the turn in which it leaves 
     await shedder.bodyArrived()
     done++
   }
-  // The first one takes the whole of the turn.
+  // The first one takes the whole turn.
   shedder.take(new Request())
   workFor(30)
   for (let each = 0; each < 50; each++) shedder.take(new Request(true))
   await nextTurn()
-  assert.ok(done >= 2, `${done} were done in the turn`)
+  assert.ok(done >= 2, `${done} were served in the turn`)
   for (let turn = 0; turn < 1000 && done < 51; turn++) await nextTurn()
   assert.equal(done, 51)
 })
@@ -83,20 +79,20 @@ test('refusals are sent before other requests are served', async () => {
       order.push('worked')
     },
     refuse: () => order.push('refused'),
-    beforeSlice: () => order.push('told'),
+    beforeSlice: () => order.push('notified'),
   })
   while (!shedder.isOverloaded) {
-    manyCome(shedder)
+    addMany(shedder)
     await nextTurn()
   }
-  manyCome(shedder)
+  addMany(shedder)
   order.length = 0
   shedder.take(new Request())
   await nextTurn()
-  assert.deepEqual(order.slice(0, 3), ['refused', 'told', 'worked'])
+  assert.deepEqual(order.slice(0, 3), ['refused', 'notified', 'worked'])
 })
 
-test('a client that has ended its side is served in its turn, but refused under overload', async () => {
+test('a half-closed client is served in order, but refused under overload', async () => {
   const ran: string[] = []
   const refused: string[] = []
   class Named extends Request {
@@ -125,7 +121,7 @@ test('a client that has ended its side is served in its turn, but refused under 
   }
   while (shedder.length > 0) await nextTurn()
   refused.length = 0
-  // The first has time at once, so that the next ones wait.
+  // The first is served immediately, so that the next ones are queued.
   for (let nth = 0; nth < 8; nth++) shedder.take(new Named(nth < 6 ? 'other' : 'ended', nth >= 6))
   while (shedder.length > 0) await nextTurn()
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Clients that come back at once after a refusal. */
+/** Clients that retry immediately after a refusal. */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
@@ -8,6 +8,7 @@ import { readSettings } from '../../src/config.ts'
 import { AdmissionControl } from '../../src/http/admission.ts'
 import { createHttp, type Exchange } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { workFor } from './busy-loop.ts'
 import { dial } from './wire.ts'
 
 class Connection {
@@ -39,21 +40,21 @@ function refused(socket: Connection, start: number, shouldKeepAlive = true): Exc
 
 const many = (count: number) => Array.from({ length: count }, () => new Connection())
 
-test('few refusals do not pause reading', () => {
+test('a few refusals do not pause reading', () => {
   const control = admission()
   const connections = many(3000)
   connections.forEach((connection, nth) => void control.refusalSent(refused(connection, 1000 + nth * 0.5)))
   assert.ok(connections.every(({ isRead }) => isRead))
 })
 
-test('beyond the maximum, a refused connection is not read for a second', context => {
+test('beyond the maximum of refusals, a refused connection is not read for a second', context => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const control = admission()
   const connections = many(500)
   for (const connection of connections) control.refusalSent(refused(connection, 1000))
   const unread = connections.filter(({ isRead }) => !isRead)
   assert.equal(unread.length, 200)
-  // A client that is gone harms nobody.
+  // A client that has disconnected does no harm.
   const [gone] = unread
   if (gone) gone._handle = null
   const later = new Connection()
@@ -65,7 +66,7 @@ test('beyond the maximum, a refused connection is not read for a second', contex
   assert.ok(unread.slice(1).every(({ isRead }) => isRead))
 })
 
-test('a connection that ends with its refusal is read to its end', () => {
+test('a connection that closes with its refusal is read to its end', () => {
   const control = admission()
   for (const connection of many(300)) control.refusalSent(refused(connection, 1000))
   const ending = new Connection()
@@ -73,13 +74,8 @@ test('a connection that ends with its refusal is read to its end', () => {
   assert.ok(ending.isRead)
 })
 
-function workFor(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
-}
-
-/** Asks again at once, so many times; the statuses of the answers. */
-function askOnAndOn(socket: Socket, times: number): Promise<string[]> {
+/** Retries immediately, `times` times; the statuses of the responses. */
+function requestRepeatedly(socket: Socket, times: number): Promise<string[]> {
   const statuses: string[] = []
   return new Promise((resolve, reject) => {
     const ask = () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -112,7 +108,7 @@ test('every request of clients that retry immediately gets a response', async ()
   await server.listen()
   const sockets = await Promise.all(Array.from({ length: 400 }, () => dial(server.port())))
   try {
-    const statuses = (await Promise.all(sockets.map(socket => askOnAndOn(socket, 25)))).flat()
+    const statuses = (await Promise.all(sockets.map(socket => requestRepeatedly(socket, 25)))).flat()
     const of = (status: string) => statuses.filter(each => each === status).length
     assert.equal(of('200') + of('503'), 400 * 25)
     assert.ok(of('503') > 0, 'nobody was refused')

@@ -1,4 +1,4 @@
-/** The forms of a request's target and its Host, over raw connections to a whole service (RFC 9112, 3.2). */
+/** The forms of a request target and the Host header, over raw connections to a whole service (RFC 9112, 3.2). */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type TestService, withService } from '../serve/service.ts'
@@ -45,9 +45,9 @@ function register(target: string, metadata: unknown): string {
   return `POST ${target} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`
 }
 
-suite('the absolute form is the origin form to all who look at it', () => {
+suite('the absolute form is equivalent to the origin form', () => {
   const bad = [
-    ['a redirect to another machine without TLS', { redirect_uris: ['http://evil.example/cb'] }],
+    ['a redirect URI on another host without TLS', { redirect_uris: ['http://evil.example/cb'] }],
     ['a redirect without a host', { redirect_uris: ['x:y'] }],
     [
       'a logo on a private address',
@@ -56,7 +56,7 @@ suite('the absolute form is the origin form to all who look at it', () => {
   ] as const
   const targets = ['/oauth/register', 'http://x/oauth/register', 'HTTPS://y:3000/oauth/register?']
   for (const [what, metadata] of bad) {
-    test(`${what} cannot be registered by any form of the target`, async () => {
+    test(`${what} is refused at registration in every form of the target`, async () => {
       for (const target of targets) {
         const [answer] = parseAnswers(await say(it.port, register(target, metadata)))
         assert.equal(answer?.status, 400, target)
@@ -66,7 +66,7 @@ suite('the absolute form is the origin form to all who look at it', () => {
     })
   }
 
-  test('what may be registered can be, in each of them', async () => {
+  test('valid metadata can be registered in every form of the target', async () => {
     for (const target of targets) {
       const [answer] = parseAnswers(
         await say(it.port, register(target, { redirect_uris: ['https://app.example/cb'] })),
@@ -75,7 +75,7 @@ suite('the absolute form is the origin form to all who look at it', () => {
     }
   })
 
-  test('REST, documents, pages and probes answer it', async () => {
+  test('REST, documents, pages and health checks accept it', async () => {
     const rows = [
       ['http://x/api/v1/posts?per_page=1', 200],
       ['http://x/.well-known/openid-configuration', 200],
@@ -102,14 +102,14 @@ suite('the absolute form is the origin form to all who look at it', () => {
       'Connection: Upgrade',
     ]
     const opening = `GET http://x/graphql HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`
-    // The server waits half a minute for the frame that ends a WebSocket.
+    // The server waits half a minute for the close frame of a WebSocket.
     const end = Buffer.from([0x88, 0x80, 0, 0, 0, 0])
     const said = await say(it.port, Buffer.concat([Buffer.from(opening), end]))
     assert.match(said, /^HTTP\/1\.1 101 /)
   })
 })
 
-suite('a target that is refused', () => {
+suite('a target is refused', () => {
   const rows = [
     'GET http://user@x/api/v1/posts',
     'GET http://user:password@x/healthz',
@@ -139,7 +139,7 @@ suite('a target that is refused', () => {
     })
   }
 
-  test('two slashes at the beginning are a path that is not there', async () => {
+  test('a path that begins with two slashes is not found', async () => {
     for (const target of ['//x/api/v1/posts', 'http://x//oauth/token', '//oauth/register']) {
       const { status } = await ask(`GET ${target} HTTP/1.1`, 'Host: x')
       assert.equal(status, 404, target)
@@ -159,11 +159,11 @@ suite('Host', () => {
     ['a path', ['Host: x/y']],
     ['a URL', ['Host: http://x']],
     ['user information', ['Host: user@x']],
-    ['a port that is no number', ['Host: x:http']],
+    ['a port that is not a number', ['Host: x:http']],
     ['two ports', ['Host: x:1:2']],
     ['only a port', ['Host: :80']],
     ['an address without brackets', ['Host: ::1']],
-    ['brackets around something else', ['Host: [x]']],
+    ['brackets around a name', ['Host: [x]']],
     ['markup', ['Host: <x>']],
     ['a quote', ['Host: x"']],
     ['a bad escape', ['Host: x%zz']],
@@ -189,11 +189,11 @@ suite('Host', () => {
     'x:',
     'h%20x',
   ]) {
-    test(`${host} is taken`, async () => {
+    test(`${host} is accepted`, async () => {
       assert.equal((await ask('GET /healthz HTTP/1.1', `Host: ${host}`)).status, 200)
     })
   }
-  test('HTTP/1.0 needs none, but one that it has must be a host', async () => {
+  test('HTTP/1.0 needs no Host, but a Host that is sent must be valid', async () => {
     assert.equal((await ask('GET /healthz HTTP/1.0')).status, 200)
     assert.equal((await ask('GET http://x/healthz HTTP/1.0')).status, 200)
     assert.equal((await ask('GET /healthz HTTP/1.0', 'Host: a b')).status, 400)

@@ -1,4 +1,4 @@
-/** A client that says exactly the bytes it is told, for requests that no proper client makes. */
+/** A raw TCP client, for requests that no HTTP client sends. */
 import { connect, type Socket } from 'node:net'
 
 export interface WireAnswer {
@@ -7,7 +7,7 @@ export interface WireAnswer {
   readonly body: string
 }
 
-/** Everything that the server says until it ends the connection. */
+/** All bytes up to the end of the connection. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise(resolve => {
     let text = ''
@@ -27,7 +27,7 @@ export function dial(port: number): Promise<Socket> {
   })
 }
 
-/** Sends `bytes` and reads until the server ends the connection. */
+/** Sends `bytes` and reads until the server closes the connection. */
 export async function say(port: number, bytes: string | Buffer): Promise<string> {
   const socket = await dial(port)
   const said = readToEnd(socket)
@@ -35,7 +35,7 @@ export async function say(port: number, bytes: string | Buffer): Promise<string>
   return said
 }
 
-/** The answers in what a connection said; bodies by Content-Length. */
+/** Parses the responses of a connection, with bodies by Content-Length. */
 export function parseAnswers(said: string): WireAnswer[] {
   const answers: WireAnswer[] = []
   let rest = said

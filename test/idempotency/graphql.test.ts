@@ -1,11 +1,11 @@
-/** Mutations that are one transaction, and those that are sent again with their `Idempotency-Key`, to any node. */
+/** Atomic mutations, and mutations retried with their `Idempotency-Key` on any node. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import { call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
-import { insist } from './insist.ts'
+import { retryWhile } from './retry.ts'
 
 interface Result {
   readonly status: number
@@ -26,7 +26,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends an operation to the node at a place, counted round. */
+/** Sends an operation to the next node in turn. */
 function sender({ urls, ann }: Fixture) {
   let at = 0
   return async (query: string, sent: Sent = {}): Promise<Result> => {
@@ -35,7 +35,7 @@ function sender({ urls, ann }: Fixture) {
       status,
       text,
       json,
-      headers: told,
+      headers: responseHeaders,
     } = await call(`${urls[at++ % urls.length]}/graphql`, {
       method: 'POST',
       key,
@@ -43,7 +43,7 @@ function sender({ urls, ann }: Fixture) {
       headers: { ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }), ...headers },
     })
     const { data = null, errors = [] } = json as Partial<Result>
-    return { status, text, replayed: told.get('Idempotent-Replayed'), data, errors }
+    return { status, text, replayed: responseHeaders.get('Idempotent-Replayed'), data, errors }
   }
 }
 
@@ -54,7 +54,7 @@ async function titlesOf({ url }: Fixture, marker: string): Promise<readonly stri
   return data.posts.map(({ title }) => title.replace(marker, ''))
 }
 
-/** The titles of created posts, in the order of the log. */
+/** The titles of created posts, in the order of the event log. */
 async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<readonly string[]> {
   const found: string[] = []
   for (let after = '0'; ; ) {
@@ -72,8 +72,8 @@ async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<re
   }
 }
 
-const surely = (send: () => Promise<Result>) =>
-  insist(send, ({ errors }) => errors.some(({ extensions }) => extensions.code === 'CONFLICT'))
+const retryConflicts = (send: () => Promise<Result>) =>
+  retryWhile(send, ({ errors }) => errors.some(({ extensions }) => extensions.code === 'CONFLICT'))
 
 const codes = ({ errors }: Result) => errors.map(({ path, extensions }) => [path?.join('.'), extensions.code])
 
@@ -83,7 +83,7 @@ for (const setup of nodeSetups) {
     const create = (alias: string, title: string, ann: number, more = '') =>
       `${alias}: createPost(title: "${title}", authorId: ${ann}) { id title ${more} }`
 
-    test('with @atomic the first fault undoes all fields', async () => {
+    test('with @atomic the first error rolls back all fields', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const { ann } = fixture
@@ -113,13 +113,13 @@ for (const setup of nodeSetups) {
           }
         }
         assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
-        // Without it, what came before the fault stays.
+        // Without it, earlier fields stay applied.
         await send(`mutation { ${third} b: deletePost(id: 999999999) }`)
         assert.deepEqual(await titlesOf(fixture, marker), ['1', '2', '3'])
       })
     })
 
-    test('fields see what the fields before them have changed', async () => {
+    test('fields see the changes of earlier fields', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const marker = randomUUID()
@@ -139,11 +139,11 @@ for (const setup of nodeSetups) {
         const alone = await send(
           'mutation @atomic { createApiKey(name: "alone", scopes: ["read:post"]) { id key } }',
         )
-        assert.deepEqual(alone.errors, [], 'a collection with secrets may be written alone')
+        assert.deepEqual(alone.errors, [], 'a collection with secrets can be written in a single field')
       })
     })
 
-    test('a field that cannot be read back is a fault too', async () => {
+    test('a field whose result cannot be read is an error, too', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const marker = randomUUID()
@@ -163,14 +163,16 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a mutation with a key is carried out once, and answered again', async () => {
+    test('a mutation with a key is executed once, and its response replayed', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const marker = randomUUID()
         const idempotencyKey = randomUUID()
         const query = `mutation($title: String!) { createPost(title: $title, authorId: ${fixture.ann.id}) { id title } }`
         const sent = { idempotencyKey, variables: { title: `${marker}1` } }
-        const all = await Promise.all(Array.from({ length: 12 }, () => surely(() => send(query, sent))))
+        const all = await Promise.all(
+          Array.from({ length: 12 }, () => retryConflicts(() => send(query, sent))),
+        )
         assert.deepEqual(new Set(all.map(({ text }) => text)).size, 1, all.map(({ text }) => text).join('\n'))
         assert.equal(all.filter(({ replayed }) => replayed === null).length, 1)
         assert.equal(all[0]?.data?.createPost?.title, `${marker}1`)
@@ -181,7 +183,7 @@ for (const setup of nodeSetups) {
           await send(query, { ...sent, headers: { Accept: 'text/event-stream' } }),
           await send(query, sent),
         ]
-        assert.match(event.text, /IDEMPOTENCY_KEY_REUSED/, 'in another form it is another request')
+        assert.match(event.text, /IDEMPOTENCY_KEY_REUSED/, 'another format is another request')
         assert.equal(again.replayed, 'true')
         assert.deepEqual(codes(await send(query, { ...sent, idempotencyKey: '' })), [
           [undefined, 'BAD_REQUEST'],
@@ -191,7 +193,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('with a key and several fields all of them are done, or none and the key is free', async () => {
+    test('with a key, several fields are all applied, or none and the key is free', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const { ann } = fixture
@@ -210,7 +212,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('who may no longer read an item is told its id', async () => {
+    test('a caller who can no longer read an item gets its id', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const marker = randomUUID()
@@ -227,7 +229,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a secret is revealed again', async () => {
+    test('a secret is replayed', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const idempotencyKey = randomUUID()
@@ -238,7 +240,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('the directive is part of the schema, and only of mutations', async () => {
+    test('the directive is part of the schema, on mutations only', async () => {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const { text } = await send('{ __schema { directives { name locations } } }')

@@ -1,4 +1,4 @@
-/** What a retry finds when something went wrong the first time, or is still under way. */
+/** Retries after a fault, or while the first request still runs. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { suite, test } from 'node:test'
@@ -28,7 +28,7 @@ interface Node {
 
 type Given = Partial<Pick<IdempotencyParts, 'counters' | 'now'>> & { readonly around?: (run: Run) => Run }
 
-/** Runs `use` with a database, on which it opens nodes, and the user who writes. */
+/** Runs `use` with a database, a function that opens nodes on it, and the user who writes. */
 async function withNodes(
   kind: Kind,
   use: (open: (given?: Given) => Promise<Node>, url: string, ann: Principal) => Promise<void>,
@@ -82,14 +82,14 @@ function headerOf({ headers }: Reply, name: string): string | undefined {
   return at === -1 ? undefined : headers[at + 1]
 }
 
-/** A run whose writes meet `fate` once they are committed. */
+/** A run whose writes get the outcome `fate` after their commit. */
 function after(fate: (answered: Promise<unknown>) => Promise<never>) {
-  return (run: Run): Run => ({ ...run, write: (...asked) => fate(run.write(...asked)) })
+  return (run: Run): Run => ({ ...run, write: (...args) => fate(run.write(...args)) })
 }
 
 for (const kind of kinds) {
   suite(`retries on ${kind.name}`, () => {
-    test('a commit that was not confirmed is found by its record', async () => {
+    test('an unconfirmed commit is found by its record', async () => {
       await withNodes(kind, async open => {
         const unconfirmed = () => new ApiError('UNAVAILABLE', 'Lost.', { isUnconfirmed: true })
         const lost = await open({
@@ -106,7 +106,7 @@ for (const kind of kinds) {
       })
     })
 
-    test('where no record is found, the client is told to send it again with the key', async () => {
+    test('when no record is found, the client gets a 503 that tells it to retry with the key', async () => {
       await withNodes(kind, async open => {
         // The steps have run, and nothing was committed.
         const undone = new Error('undone')
@@ -125,9 +125,9 @@ for (const kind of kinds) {
                 }),
           }),
         })
-        const told = await lost.post('a', { title: 'One' })
-        assert.deepEqual(codeOf(told), [503, 'UNAVAILABLE'])
-        assert.equal(headerOf(told, 'Retry-After'), '1')
+        const unconfirmed = await lost.post('a', { title: 'One' })
+        assert.deepEqual(codeOf(unconfirmed), [503, 'UNAVAILABLE'])
+        assert.equal(headerOf(unconfirmed, 'Retry-After'), '1')
         const other = await open()
         const made = await other.post('a', { title: 'One' })
         assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
@@ -150,17 +150,17 @@ for (const kind of kinds) {
       })
     })
 
-    test('while the first still runs, the second is a 409', async () => {
+    test('a retry while the first request runs is a 409', async () => {
       await withNodes(kind, async open => {
         const { promise, resolve } = Promise.withResolvers<void>()
         const started = Promise.withResolvers<void>()
         const slow = await open({
           around: run => ({
             ...run,
-            write: async (...asked) => {
+            write: async (...args) => {
               started.resolve()
               await promise
-              return run.write(...asked)
+              return run.write(...args)
             },
           }),
         })
@@ -177,7 +177,7 @@ for (const kind of kinds) {
       })
     })
 
-    test('after 24 hours a key is free', async () => {
+    test('a key is free after 24 hours', async () => {
       await withNodes(kind, async open => {
         const yesterday = await open({ now: () => Date.now() - 24 * 60 * 60 * 1000 })
         await yesterday.post('a', { title: 'One' })
@@ -190,7 +190,7 @@ for (const kind of kinds) {
       })
     })
 
-    test('a caller that has stored much is given ids in place of long answers', async () => {
+    test('a caller over the storage limit gets ids instead of long responses', async () => {
       await withNodes(kind, async (open, _url, { budgetKey }) => {
         const counters = memoryCounters()
         const node = await open({ counters })
@@ -204,7 +204,7 @@ for (const kind of kinds) {
         assert.deepEqual([again.status, again.body], [201, `{"id":${id}}`])
         const small = await node.post('c', { title: 'Small' })
         assert.equal((await node.post('c', { title: 'Small' })).body, small.body)
-        // What is refused gives its part back.
+        // A refused write releases its share.
         const remaining = () => counters.take(`idempotency:${budgetKey}`, 1_500_000, 0, 86_400).remaining
         const before = remaining()
         assert.equal((await node.post('d', { nonsense: 1 })).status, 400)
@@ -219,7 +219,7 @@ for (const kind of kinds) {
   })
 }
 
-test('a key that a transaction of another node holds is a 409 for as long, and free when that is undone', async () => {
+test('a key in an open transaction of another node is a 409, and free after its rollback', async () => {
   await withNodes(postgres, async (open, url, { budgetKey }) => {
     const node = await open()
     const id = hash('sha256', JSON.stringify([budgetKey, 'a']), 'base64url')
@@ -232,7 +232,7 @@ test('a key that a transaction of another node holds is a 409 for as long, and f
         [id, Date.now() + 60_000],
       )
       assert.deepEqual(codeOf(await node.post('a', { title: 'One' })), [409, 'CONFLICT'])
-      // Other writes go on meanwhile.
+      // Other writes succeed meanwhile.
       assert.equal((await node.post('b', { title: 'Other' })).status, 201)
       await other.query('ROLLBACK')
     } finally {

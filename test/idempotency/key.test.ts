@@ -6,7 +6,7 @@ import { anonymous, user } from '../../src/principal.ts'
 
 const keyOf = (header: string) => readKey({ headers: { 'idempotency-key': header } })
 
-test('a key is bare or a quoted string, and both are the same', () => {
+test('a bare key and a quoted string are equivalent', () => {
   const keys = [
     ['abc', 'abc'],
     ['"abc"', 'abc'],
@@ -21,7 +21,7 @@ test('a key is bare or a quoted string, and both are the same', () => {
   assert.equal(readKey({ headers: {} }), undefined)
 })
 
-test('what is no key is a BAD_REQUEST that says why', () => {
+test('a malformed key is a BAD_REQUEST with the reason', () => {
   const refused = [
     ['', /is empty/],
     ['""', /is empty/],
@@ -55,7 +55,7 @@ const call = {
 }
 const ann = user(1, 'user', 'all')
 
-test('everything that changes the answer makes another request, and nothing else', () => {
+test('the method, path, query, body, headers and caller that affect the response distinguish requests', () => {
   const { fingerprint, id } = keyedRequest(call, ann) ?? assert.fail()
   const others = [
     { ...call, method: 'PUT' },
@@ -75,7 +75,7 @@ test('everything that changes the answer makes another request, and nothing else
   assert.deepEqual(keyedRequest(same, ann), { fingerprint, id, scope: 'user:1' })
 })
 
-test('a key belongs to a user and an app, to an app by itself, or to an address', () => {
+test('a key belongs to a user and app, to an app without a user, or to an address', () => {
   const callers = [
     ann,
     user(2, 'user', 'all'),
@@ -85,6 +85,6 @@ test('a key belongs to a user and an app, to an app by itself, or to an address'
   ]
   const ids = callers.map(caller => keyedRequest(call, caller)?.id)
   assert.equal(new Set(ids).size, callers.length)
-  // A credential with fewer scopes is the same user's.
+  // A credential with fewer scopes belongs to the same user.
   assert.equal(keyedRequest(call, user(1, 'user', new Set(['write:post'])))?.id, ids[0])
 })

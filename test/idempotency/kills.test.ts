@@ -1,6 +1,6 @@
 /**
- * Every request is sent many times at once, to nodes that are killed (`kill -9`) and started again: each has exactly one
- * effect, and all of its answers are the same. `PORTICO_IDEMPOTENCY=release` asks for 1,000 keys, each sent 20 times.
+ * Every request is sent many times concurrently, to nodes that are killed (`kill -9`) and restarted: each has exactly
+ * one effect, and all of its responses are equal. `PORTICO_IDEMPOTENCY=release` sends 1,000 keys 20 times each.
  */
 import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
@@ -15,7 +15,7 @@ const sizes = {
   release: { keys: 1000, sends: 20, kills: 50 },
 } as const
 const { keys, sends, kills } = sizes[process.env.PORTICO_IDEMPOTENCY === 'release' ? 'release' : 'test']
-/** How many keys are under way at once. */
+/** The number of keys in flight. */
 const atOnce = 8
 
 interface Write {
@@ -64,7 +64,7 @@ class Load {
     this.#key = key
   }
 
-  /** Sends the write until it is answered; returns the answer's text. */
+  /** Sends the write until it succeeds; returns the text of the response. */
   async send({ path, body }: Write, idempotencyKey: string): Promise<string> {
     for (;;) {
       const { url } = this.#cluster.node(randomInt(1000))
@@ -76,7 +76,7 @@ class Load {
       const request = { method: 'POST', headers, body: JSON.stringify(body) }
       const answer = await fetch(`${url}${path}`, request)
         .then(async response => ({ response, text: await response.text() }))
-        // A node that is killed, or not there yet.
+        // The node was killed, or is still starting.
         .catch(() => undefined)
       const status = answer?.response.status ?? 503
       if (answer && status < 300) {
@@ -90,7 +90,7 @@ class Load {
     }
   }
 
-  /** How many posts there are of each title. */
+  /** The number of posts with each title. */
   async titles(): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>()
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -107,7 +107,7 @@ class Load {
 }
 
 for (const setup of nodeSetups) {
-  test(`${keys} keys, each sent ${sends} times, and ${kills} kills: one effect each, on ${setup.name}`, async context => {
+  test(`${keys} keys, sent ${sends} times each during ${kills} kills, have one effect each, on ${setup.name}`, async context => {
     const place = await setup.open()
     const key = generateKey()
     const cluster = await startCluster({
@@ -120,7 +120,7 @@ for (const setup of nodeSetups) {
       const restarts: Promise<void>[] = []
       let next = 0
       const kill = async () => {
-        // Where all were down at once, nothing would be tested.
+        // If all nodes were down at the same time, nothing would be tested.
         await restarts.at(-1)
         const node = cluster.node(randomInt(1000))
         await node.kill()

@@ -1,4 +1,4 @@
-/** Writes that are safe to retry, on a store without a service around it. */
+/** Idempotent writes on a store without a service. */
 import { memoryCounters } from '../../src/cluster/memory-counters.ts'
 import { createIdempotency, type Idempotency } from '../../src/idempotency.ts'
 import type { Run } from '../../src/plan/run.ts'

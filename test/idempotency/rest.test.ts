@@ -1,4 +1,4 @@
-/** Writes of REST that are sent again with their `Idempotency-Key`, to any node. */
+/** REST writes retried with their `Idempotency-Key` on any node. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import { type Answer, call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
-import { insist } from './insist.ts'
+import { retryConflicts } from './retry.ts'
 
 interface Write {
   readonly method?: string
@@ -16,7 +16,7 @@ interface Write {
   readonly body?: unknown
 }
 
-/** Sends a write to the node at a place, counted round. */
+/** Sends a write to the next node in turn. */
 function writer({ urls, ann }: Fixture) {
   let at = 0
   return (path: string, { idempotencyKey, headers, ...write }: Write = {}): Promise<Answer> => {
@@ -31,8 +31,6 @@ function writer({ urls, ann }: Fixture) {
 }
 
 const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
-
-const surely = (send: () => Promise<Answer>) => insist(send, ({ status }) => status === 409)
 
 async function countOf({ call: ask, ann }: Fixture, query: string): Promise<number> {
   const { json } = await ask(`/api/v1/${query}`, { key: ann.key })
@@ -51,7 +49,7 @@ for (const setup of nodeSetups) {
   suite(`Idempotency-Key on ${setup.name}`, () => {
     const withFixture = sharedFixtures(setup)
 
-    test('each write is carried out once, and answered again on any node', async () => {
+    test('each write is executed once, and its response replayed on any node', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const title = `once ${randomUUID()}`
@@ -84,13 +82,13 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('of twenty that are sent at once to all nodes, one has an effect', async () => {
+    test('of twenty concurrent requests to all nodes, one has an effect', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const title = `parallel ${randomUUID()}`
         const create = { idempotencyKey: randomUUID(), body: { title } }
         const answers = await Promise.all(
-          Array.from({ length: 20 }, () => surely(() => write('/posts', create))),
+          Array.from({ length: 20 }, () => retryConflicts(() => write('/posts', create))),
         )
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
         assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
@@ -99,7 +97,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a key that comes with another request is a 422', async () => {
+    test('a key reused for another request is a 422', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const idempotencyKey = randomUUID()
@@ -120,7 +118,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a write that is refused stores nothing, and may be tried again', async () => {
+    test('a refused write stores nothing, and may be retried', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const idempotencyKey = randomUUID()
@@ -156,12 +154,12 @@ for (const setup of nodeSetups) {
         const byApp = await write('/posts', { ...create, key: access_token })
         assert.deepEqual([one.status, other.status], [201, 201])
         assert.notEqual(one.json.id, other.json.id)
-        // An app by itself is no user, so it may create no post: it is not given Ann's answer.
+        // An app without a user cannot create a post: it does not get Ann's response.
         assert.equal(byApp.status, 403)
       })
     })
 
-    test('who may no longer read the item gets its status and id', async () => {
+    test('a caller who can no longer read the item gets its status and id', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Gone' } }
@@ -176,7 +174,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a credential of the same user with other rights gets the id', async () => {
+    test('a credential of the same user with other permissions gets the id', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Mine' } }
@@ -188,7 +186,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a secret is in the stored answer, and nowhere readable in the database', async () => {
+    test('a secret is part of the stored response, and encrypted in the database', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { name: 'secret', scopes: ['read:post'] } }
@@ -203,13 +201,13 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('an app and its first secret are made once', async () => {
+    test('an app and its first secret are created once', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const body = { name: 'Once', redirect_uris: [], scopes: ['read:post'] }
         const create = { idempotencyKey: randomUUID(), body }
         const answers = await Promise.all(
-          Array.from({ length: 6 }, () => surely(() => write('/oauth_apps', create))),
+          Array.from({ length: 6 }, () => retryConflicts(() => write('/oauth_apps', create))),
         )
         assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
         const [first] = answers
@@ -225,7 +223,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('an address that waits for its proof is changed once', async () => {
+    test('a change of the e-mail address that awaits confirmation is made once', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const email = `${randomUUID()}@example.com`
@@ -236,7 +234,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a malformed key is a 400 that says so, to who may write', async () => {
+    test('a malformed key is a 400 with the reason, for callers who may write', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const body = { title: 'One' }
@@ -252,7 +250,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('an answer is given again after all nodes have been started anew', async () => {
+    test('a response is replayed after a restart of all nodes', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Lasting' } }
@@ -264,7 +262,7 @@ for (const setup of nodeSetups) {
   })
 }
 
-/** The answer to a write with the header twice. */
+/** The response to a write with the header twice. */
 async function twice({ urls: [url = ''], ann }: Fixture): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

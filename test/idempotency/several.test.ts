@@ -1,11 +1,11 @@
-/** Bulk creates and batches that are sent again with their `Idempotency-Key`, to any node. */
+/** Bulk creates and batches retried with their `Idempotency-Key` on any node. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import { type Answer, call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
-import { insist } from './insist.ts'
+import { retryConflicts } from './retry.ts'
 
 function poster({ urls, ann }: Fixture) {
   let at = 0
@@ -20,8 +20,6 @@ function poster({ urls, ann }: Fixture) {
 
 const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
 
-const surely = (send: () => Promise<Answer>) => insist(send, ({ status }) => status === 409)
-
 async function countOf({ call: ask, ann }: Fixture, marker: string): Promise<number> {
   const { json } = await ask(`/api/v1/posts?title[contains]=${marker}`, { key: ann.key })
   return (json.meta as { total: number }).total
@@ -31,7 +29,7 @@ for (const setup of nodeSetups) {
   suite(`several writes with an Idempotency-Key on ${setup.name}`, () => {
     const withFixture = sharedFixtures(setup)
 
-    test('a bulk create is carried out once, and answered again', async () => {
+    test('a bulk create is executed once, and its response replayed', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const [marker, key] = [randomUUID(), randomUUID()]
@@ -39,7 +37,7 @@ for (const setup of nodeSetups) {
         const refused = await post('/posts', [...items, { nonsense: 1 }], key)
         assert.equal(refused.status, 400)
         const answers = await Promise.all(
-          Array.from({ length: 6 }, () => surely(() => post('/posts', items, key))),
+          Array.from({ length: 6 }, () => retryConflicts(() => post('/posts', items, key))),
         )
         assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
@@ -63,7 +61,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a batch is carried out once, and answered again', async () => {
+    test('a batch is executed once, and its response replayed', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const [marker, key] = [randomUUID(), randomUUID()]
@@ -80,13 +78,15 @@ for (const setup of nodeSetups) {
         const refused = await post('/batch', { operations: [...operations, gone] }, key)
         assert.equal(refused.code, 'NOT_FOUND', refused.text)
         assert.equal(await countOf(fixture, marker), 0)
-        const sent = Array.from({ length: 6 }, () => surely(() => post('/batch', { operations }, key)))
+        const sent = Array.from({ length: 6 }, () =>
+          retryConflicts(() => post('/batch', { operations }, key)),
+        )
         const answers = await Promise.all(sent)
         const first = answers.find(answer => replayed(answer) === null) ?? assert.fail('all are replayed')
         assert.equal(first.status, 200, first.text)
         assert.equal(await countOf(fixture, marker), 1)
         const results = first.json.results as { status: number; body: { id: number } | null }[]
-        // The post that the batch itself has deleted is not there any more.
+        // The post that the batch itself deleted no longer exists.
         const expected = results.map((result, at) =>
           at === 4 ? { ...result, body: { id: result.body?.id } } : result,
         )
@@ -98,7 +98,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a batch that only reads takes no key', async () => {
+    test('a read-only batch refuses a key', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const key = randomUUID()

@@ -42,7 +42,7 @@ describe('the import scan', () => {
     )
   })
 
-  it('does not read comments', () => {
+  it('ignores comments', () => {
     assert.deepEqual(importsOf(`// import { a } from './a.ts'\n/* import { b } from './b.ts' */\n`), [])
   })
 })
@@ -50,27 +50,27 @@ describe('the import scan', () => {
 describe('the layer check', () => {
   const faults = (file: string, text: string) => layerFaults([{ file, text }], { modules, shared })
 
-  it('refuses a module that may not be imported, with place and way out', () => {
+  it('refuses a module that must not be imported, with the place and a remedy', () => {
     const [fault] = faults('rest/list.ts', `\nimport { openSqlite } from '../store/sqlite.ts'\n`)
     assert.match(fault ?? '', /^src\/rest\/list\.ts:2 rest may not import store; it may import .*plan, model/)
   })
 
-  it('counts types too', () => {
+  it('includes type imports', () => {
     assert.equal(faults('rest/a.ts', `import type { Store } from '../store/store.ts'`).length, 1)
     assert.equal(faults('model/a.ts', `import type { Plan } from '../plan/plan.ts'`).length, 1)
   })
 
-  it('lets a module import itself, what it may, and what all may', () => {
+  it('accepts imports of the module itself, of permitted modules and of shared ones', () => {
     const text = `import '../plan/plan.ts'\nimport '../model/model.ts'\nimport './b.ts'\nimport '../errors.ts'`
     assert.deepEqual(faults('rest/a.ts', text), [])
     assert.deepEqual(faults('serve.ts', `import './store/sqlite.ts'\nimport './rest/rest.ts'`), [])
   })
 
-  it('takes a folder and the file of the same name for one module', () => {
+  it('treats a folder and the file of the same name as one module', () => {
     assert.deepEqual(faults('http/send.ts', `import type { X } from '../http.ts'`), [])
   })
 
-  it('keeps packages to their modules', () => {
+  it('restricts packages to their modules', () => {
     assert.match(
       faults('rest/a.ts', `import pino from 'pino'`)[0] ?? '',
       /only observability may import pino/,
@@ -81,7 +81,7 @@ describe('the layer check', () => {
     assert.deepEqual(faults('rest/a.ts', `import fs from 'node:fs'`), [])
   })
 
-  it('refuses modules that nobody declared', () => {
+  it('refuses undeclared modules', () => {
     assert.match(faults('utils/a.ts', '')[0] ?? '', /^src\/utils\/a\.ts:1 utils is no known module/)
   })
 
@@ -93,7 +93,7 @@ describe('the layer check', () => {
   ]
   const files = ['plan/a.ts', 'plan/b.ts', 'plan/c.ts']
 
-  it('finds cycles, of types too', () => {
+  it('finds cycles, including type imports', () => {
     assert.deepEqual(cyclesIn(cycle), [files])
     assert.deepEqual(cyclesIn([{ file: 'plan/a.ts', text: `import './a.ts'` }]), [['plan/a.ts']])
     assert.deepEqual(cyclesIn(cycle.slice(1)), [])
@@ -105,13 +105,13 @@ describe('the layer check', () => {
     assert.deepEqual(layerFaults(cycle.slice(1)), [])
   })
 
-  it('holds for the sources as they are', () => {
+  it('accepts the sources', () => {
     const sources = readSources(new URL('../../src', import.meta.url).pathname)
     assert.ok(sources.length > 20)
     assert.deepEqual(layerFaults(sources), [])
   })
 
-  it('names only modules that exist', () => {
+  it('names existing modules only', () => {
     for (const [name, module] of Object.entries(modules)) {
       if (module.imports === 'all') continue
       for (const other of module.imports) assert.ok(modules[other], `${name} imports ${other}`)

@@ -1,7 +1,7 @@
-/** The checker of the ledger can fail: each kind of loss is found. */
+/** The checker of the ledger detects each kind of loss. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareLog, type EntryEvent, Heard, type Kind } from './checker.ts'
+import { compareLog, type EntryEvent, type Kind, ReceivedEvents } from './checker.ts'
 
 const event = (id: number, item: number, kind: Kind, version: number): EntryEvent => ({
   id,
@@ -18,56 +18,56 @@ const log = [
 ]
 const all: readonly Kind[] = ['created', 'updated', 'deleted']
 
-function faultsOf(heard: readonly EntryEvent[], kinds = all): readonly string[] {
-  const listener = new Heard('L', kinds)
-  for (const each of heard) listener.hear(each)
+function faultsOf(received: readonly EntryEvent[], kinds = all): readonly string[] {
+  const listener = new ReceivedEvents('L', kinds)
+  for (const each of received) listener.add(each)
   return listener.compare(log).listed
 }
 
-test('what was heard as it is in the log has no fault, with the last events again after a cut', () => {
+test('events received as logged are no fault, even if the last ones are repeated after a reconnect', () => {
   assert.deepEqual(faultsOf(log), [])
   assert.deepEqual(faultsOf([...log.slice(0, 4), ...log.slice(2)]), [])
   assert.deepEqual(
     faultsOf([log[1], log[0], ...log.slice(2)] as EntryEvent[]),
     [],
-    'items have no order between them',
+    'the order of different items does not matter',
   )
-  const listener = new Heard('L', all)
-  for (const each of [...log, ...log.slice(3)]) listener.hear(each)
+  const listener = new ReceivedEvents('L', all)
+  for (const each of [...log, ...log.slice(3)]) listener.add(each)
   assert.deepEqual([listener.repeated, listener.count, listener.last], [2, 5, 8])
 })
 
-test('whoever asks for some kinds is compared with these', () => {
+test('a subscriber to some kinds is compared with those', () => {
   const updates = log.filter(({ kind }) => kind === 'updated')
   assert.deepEqual(faultsOf(updates, ['updated']), [])
-  assert.match(faultsOf(log, ['updated'])[0] ?? '', /event 3 .* was not asked for/)
+  assert.match(faultsOf(log, ['updated'])[0] ?? '', /event 3 .* was not subscribed to/)
 })
 
-test('a lost event is found', () => {
+test('a lost event is detected', () => {
   for (let at = 0; at < log.length; at++) {
     const [fault, ...others] = faultsOf(log.toSpliced(at, 1))
-    assert.match(fault ?? '', new RegExp(`event ${log[at]?.id} .* was never heard`))
+    assert.match(fault ?? '', new RegExp(`event ${log[at]?.id} .* was never received`))
     assert.deepEqual(others, [])
   }
 })
 
-test('an event that comes again under another id is found', () => {
+test('an event repeated under another id is detected', () => {
   const faults = faultsOf([...log, event(9, 1, 'updated', 2)])
   assert.match(faults[0] ?? '', /event 9 .* came after step 2 of its item/)
   assert.match(faults[1] ?? '', /event 9 is not like that in the log/)
 })
 
-test('events of one item in the wrong order are found', () => {
+test('events of one item in the wrong order are detected', () => {
   const swapped = [log[0], log[1], log[3], log[2], log[4]] as EntryEvent[]
   assert.match(faultsOf(swapped)[0] ?? '', /event 6 .* came after step 2 of its item/)
 })
 
-test('an event whose content changes is found', () => {
+test('an event with different content is detected', () => {
   const faults = faultsOf([...log, event(7, 1, 'updated', 3)])
   assert.match(faults[0] ?? '', /event 7 .* had another content before/)
 })
 
-test('a log that lacks a write, has one twice, or has them in another order is found', () => {
+test('a log with a missing, repeated or misplaced write is detected', () => {
   const written = log.map(({ id: _, ...write }) => write)
   assert.deepEqual(compareLog(log, written.toReversed()).listed, [])
   assert.match(

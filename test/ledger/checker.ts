@@ -1,17 +1,17 @@
-/** What listeners of events heard, compared with what was written. */
+/** Compares the events that subscribers received with the writes. */
 
 export type Kind = 'created' | 'updated' | 'deleted'
 
-/** An event of `entries`. */
+/** An event of the collection `entries`. */
 export interface EntryEvent {
   readonly id: number
   readonly kind: Kind
   readonly item: number
-  /** What the item holds; of a deletion, what it held. */
+  /** The values of the item; for a deletion, its last values. */
   readonly version: number
 }
 
-/** The place of an event in the history of its item: 0, 1, 2 … */
+/** The index of an event in the history of its item: 0, 1, 2 … */
 export function stepOf({ kind, version }: Pick<EntryEvent, 'kind' | 'version'>): number {
   return kind === 'deleted' ? version + 1 : version
 }
@@ -22,7 +22,7 @@ function shown({ id, kind, item, version }: EntryEvent): string {
 
 const maxFaults = 20
 
-/** The first faults of one kind, and how many there are. */
+/** The first faults of one kind, and their number. */
 export class Faults {
   readonly #listed: string[] = []
   count = 0
@@ -37,11 +37,11 @@ export class Faults {
   }
 }
 
-/** Numbers above 0 by index; a Map of as many would take five times the memory. */
+/** Positive numbers by index; a Map of the same size would take five times the memory. */
 class Numbers {
   #values = new Float64Array(1024)
 
-  /** 0 where there is none. */
+  /** 0 if there is none. */
   get(index: number): number {
     return this.#values[index] ?? 0
   }
@@ -55,27 +55,27 @@ class Numbers {
     this.#values[index] = value
   }
 
-  /** The index and the value of each. */
+  /** Index and value of each entry. */
   *entries(): Generator<readonly [number, number]> {
     for (const [index, value] of this.#values.entries()) if (value > 0) yield [index, value]
   }
 }
 
-/** The events that one listener heard; its memory does not grow with what is repeated. */
-export class Heard {
+/** The events that one subscriber received; repetitions use no memory. */
+export class ReceivedEvents {
   readonly name: string
-  /** The kinds that it asked for. */
+  /** The kinds that it subscribed to. */
   readonly kinds: readonly Kind[]
   readonly faults = new Faults()
-  /** Events that came again with the same id. */
+  /** Events that were repeated with the same id. */
   repeated = 0
-  /** Of different events. */
+  /** Number of different events. */
   count = 0
   /** The greatest id. */
   last = 0
-  /** By the event's id. */
+  /** By the id of the event. */
   readonly #contents = new Numbers()
-  /** By item: how many steps of its history are behind it. */
+  /** By item: the number of its events received so far. */
   readonly #steps = new Numbers()
 
   constructor(name: string, kinds: readonly Kind[]) {
@@ -83,8 +83,8 @@ export class Heard {
     this.kinds = kinds
   }
 
-  /** In the order in which they arrive. */
-  hear(event: EntryEvent): void {
+  /** Called in the order of arrival. */
+  add(event: EntryEvent): void {
     const content = contentOf(event)
     const known = this.#contents.get(event.id)
     if (known > 0) {
@@ -95,21 +95,21 @@ export class Heard {
     this.#contents.set(event.id, content)
     this.count += 1
     this.last = Math.max(this.last, event.id)
-    if (!this.kinds.includes(event.kind)) this.#fault(`${shown(event)} was not asked for`)
+    if (!this.kinds.includes(event.kind)) this.#fault(`${shown(event)} was not subscribed to`)
     const step = stepOf(event)
     const behind = this.#steps.get(event.item)
     if (step < behind) this.#fault(`${shown(event)} came after step ${behind - 1} of its item`)
     this.#steps.set(event.item, Math.max(step + 1, behind))
   }
 
-  /** Whether as many events were heard as the log has of the kinds that it asked for. */
+  /** Whether as many events were received as the log has of the subscribed kinds. */
   isComplete(log: ReadonlyMap<Kind, readonly EntryEvent[]>): boolean {
     return this.count >= this.kinds.reduce((sum, kind) => sum + (log.get(kind)?.length ?? 0), 0)
   }
 
-  /** The faults of all that it heard, compared with the whole log. */
+  /** The faults of all received events, compared with the whole log. */
   compare(log: readonly EntryEvent[]): Faults {
-    for (const event of this.#missing(log)) this.#fault(`${shown(event)} was never heard`)
+    for (const event of this.#missing(log)) this.#fault(`${shown(event)} was never received`)
     const real = new Map(log.map(event => [event.id, contentOf(event)]))
     for (const [id, content] of this.#contents.entries()) {
       if (real.get(id) !== content) this.#fault(`event ${id} is not like that in the log`)
@@ -128,7 +128,7 @@ export class Heard {
 
 const maxSteps = 2 ** 20
 
-/** Above 0, and exact for items below 2^31. */
+/** Positive, and exact for items below 2^31. */
 function contentOf(event: EntryEvent): number {
   const kind = ['created', 'updated', 'deleted'].indexOf(event.kind)
   return (event.item * maxSteps + event.version) * 3 + kind + 1
@@ -137,7 +137,7 @@ function contentOf(event: EntryEvent): number {
 /** An acknowledged write. */
 export type Written = Omit<EntryEvent, 'id'>
 
-/** The faults of the log itself: every acknowledged write has one event, there is no other, and each item's are in order. */
+/** The faults of the log: each acknowledged write must have exactly one event, in the order of its item. */
 export function compareLog(log: readonly EntryEvent[], written: readonly Written[]): Faults {
   const faults = new Faults()
   const wanted = new Map<number, number>()

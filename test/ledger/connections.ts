@@ -1,30 +1,30 @@
-/** How listeners read events: over connections that can be cut off, and from which they resume by themselves. */
+/** Subscribers over connections that can be cut, and from which they resume. */
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { EntryEvent, Heard, Kind } from './checker.ts'
+import type { EntryEvent, Kind, ReceivedEvents } from './checker.ts'
 
 export interface Listener {
-  readonly heard: Heard
-  /** Breaks the connection, if there is one now; the listener resumes on another one. */
+  readonly received: ReceivedEvents
+  /** Breaks the current connection, if any; the subscriber resumes on another one. */
   cut(): void
-  /** Breaks it for good. */
+  /** Closes it permanently. */
   end(): Promise<void>
 }
 
 export interface Nodes {
-  /** The address of a node, another one at each call; it need not run. */
+  /** The URL of a node, a different one for each call; the node need not run. */
   readonly url: () => string
   readonly key: string
 }
 
-/** One connection: reads events from the listener's position on until it breaks. */
-type Connect = (heard: Heard, nodes: Nodes, connection: Connection) => Promise<void>
+/** One connection: reads events from the subscriber's position until it breaks. */
+type Connect = (received: ReceivedEvents, nodes: Nodes, connection: Connection) => Promise<void>
 
 class Connection {
   #close = (): void => {}
 
-  /** What breaks it. */
+  /** Breaks it. */
   opened(close: () => void): void {
     this.#close = close
   }
@@ -37,13 +37,13 @@ class Connection {
 const retryMs = 50
 
 class ResumingListener implements Listener {
-  readonly heard: Heard
+  readonly received: ReceivedEvents
   #connection = new Connection()
   #hasEnded = false
   readonly #done: Promise<void>
 
-  constructor(heard: Heard, nodes: Nodes, connect: Connect) {
-    this.heard = heard
+  constructor(received: ReceivedEvents, nodes: Nodes, connect: Connect) {
+    this.received = received
     this.#done = this.#run(nodes, connect)
   }
 
@@ -60,8 +60,8 @@ class ResumingListener implements Listener {
   async #run(nodes: Nodes, connect: Connect): Promise<void> {
     while (!this.#hasEnded) {
       this.#connection = new Connection()
-      // Whether it was cut off, refused, or ended by the node: it resumes.
-      await connect(this.heard, nodes, this.#connection).catch(() => {})
+      // Resumes whether the connection was cut, refused or closed by the node.
+      await connect(this.received, nodes, this.#connection).catch(() => {})
       if (!this.#hasEnded) await wait(retryMs)
     }
   }
@@ -74,16 +74,16 @@ interface SentEvent {
   readonly data: { readonly version: number }
 }
 
-/** The event as REST and webhooks send it. */
+/** The event in the form of REST and webhooks. */
 export function entryEvent({ id, type, item_id: item, data }: SentEvent): EntryEvent {
   return { id: Number(id), kind: type.slice('entry.'.length) as Kind, item, version: data.version }
 }
 
-function types({ kinds }: Heard): string {
+function types({ kinds }: ReceivedEvents): string {
   return kinds.map(kind => `entry.${kind}`).join(',')
 }
 
-/** Throws where the answer is not 200. */
+/** Throws if the status is not 200. */
 function open(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -103,37 +103,37 @@ function open(
   })
 }
 
-const overEventStream: Connect = async (heard, { url, key }, connection) => {
+const overEventStream: Connect = async (received, { url, key }, connection) => {
   const headers = {
     Authorization: `Bearer ${key}`,
     Accept: 'text/event-stream',
-    'Last-Event-ID': String(heard.last),
+    'Last-Event-ID': String(received.last),
   }
-  const path = `${url()}/api/v1/events?collections=entries&types=${types(heard)}`
+  const path = `${url()}/api/v1/events?collections=entries&types=${types(received)}`
   let rest = ''
   for await (const part of (await open(path, headers, false, connection)).setEncoding('utf8')) {
     const blocks = (rest + part).split('\n\n')
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const data = /^data: (.*)$/m.exec(block)?.[1]
-      if (data !== undefined) heard.hear(entryEvent(JSON.parse(data)))
+      if (data !== undefined) received.add(entryEvent(JSON.parse(data)))
     }
   }
 }
 
-const overLongPoll: Connect = async (heard, { url, key }, connection) => {
+const overLongPoll: Connect = async (received, { url, key }, connection) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const origin = url()
   const headers = { Authorization: `Bearer ${key}` }
-  let after = String(heard.last)
+  let after = String(received.last)
   try {
     for (;;) {
-      const path = `/api/v1/events?collections=entries&types=${types(heard)}&limit=1000&wait=5&after=${after}`
+      const path = `/api/v1/events?collections=entries&types=${types(received)}&limit=1000&wait=5&after=${after}`
       let text = ''
       const answer = await open(origin + path, headers, agent, connection)
       for await (const part of answer.setEncoding('utf8')) text += part
       const { data, meta } = JSON.parse(text)
-      for (const event of data) heard.hear(entryEvent(event))
+      for (const event of data) received.add(entryEvent(event))
       after = meta.next_after
     }
   } finally {
@@ -155,9 +155,9 @@ interface Message {
   }
 }
 
-/** Of one kind of event: each is a subscription of its own. */
-const overWebSocket: Connect = (heard, { url, key }, connection) => {
-  const [kind = 'created'] = heard.kinds
+/** One connection for each kind of event, because each is a subscription of its own. */
+const overWebSocket: Connect = (received, { url, key }, connection) => {
+  const [kind = 'created'] = received.kinds
   const topic = topics[kind]
   const query = `subscription ($after: ID) { ${topic}(after: $after) { id version } }`
   const socket = new WebSocket(`${url().replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
@@ -170,11 +170,11 @@ const overWebSocket: Connect = (heard, { url, key }, connection) => {
     const { type, payload }: Message = JSON.parse(String(text))
     const item = payload?.data?.[topic]
     if (type === 'connection_ack') {
-      say({ id: '1', type: 'subscribe', payload: { query, variables: { after: String(heard.last) } } })
+      say({ id: '1', type: 'subscribe', payload: { query, variables: { after: String(received.last) } } })
     } else if (type === 'ping') say({ type: 'pong' })
     else if (type === 'next' && item) {
       const id = Number(payload?.extensions?.eventId)
-      heard.hear({ id, kind, item: Number(item.id), version: item.version })
+      received.add({ id, kind, item: Number(item.id), version: item.version })
     } else socket.terminate()
   })
   return promise
@@ -188,6 +188,6 @@ const connects = {
 
 export type Over = keyof typeof connects
 
-export function listen(over: Over, heard: Heard, nodes: Nodes): Listener {
-  return new ResumingListener(heard, nodes, connects[over])
+export function listen(over: Over, received: ReceivedEvents, nodes: Nodes): Listener {
+  return new ResumingListener(received, nodes, connects[over])
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { runLedger } from './ledger.ts'
 
 for (const database of ['SQLite', 'PostgreSQL'] as const) {
-  test(`${database}: listeners that are cut off while nodes are killed miss nothing`, async context => {
+  test(`${database}: subscribers that are disconnected while nodes are killed miss no event`, async context => {
     const report = await runLedger({
       database,
       events: 600,

@@ -1,6 +1,6 @@
 /**
- * Writers, and listeners that are cut off at random while nodes are killed. At the end every listener's events are
- * compared with the log, and the log with the acknowledged writes.
+ * Writers, and subscribers that are disconnected at random while nodes are killed. At the end the events of every
+ * subscriber are compared with the log, and the log with the acknowledged writes.
  */
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
@@ -12,22 +12,22 @@ import { RedisServer } from '../databases/redis.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import type { Node } from '../nodes/node.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { compareLog, type EntryEvent, Heard, type Kind, type Written } from './checker.ts'
+import { compareLog, type EntryEvent, type Kind, ReceivedEvents, type Written } from './checker.ts'
 import { entryEvent, type Listener, listen, type Nodes, type Over } from './connections.ts'
 import { Receiver } from './receiver.ts'
 import { Writer } from './writers.ts'
 
 export interface LedgerOptions {
   readonly database: 'SQLite' | 'PostgreSQL'
-  /** Writes in all. */
+  /** The number of writes. */
   readonly events: number
   readonly listeners: number
-  /** What they listen over, in turns. */
+  /** The transports of the subscribers, in turn. */
   readonly transports: readonly Transport[]
   readonly cuts: number
   readonly kills: number
   readonly writers: number
-  /** How long no listener may hear anything new at the end, in milliseconds, before what is missing counts as lost. */
+  /** The time without new events at the end, in milliseconds, after which missing events count as lost. */
   readonly patienceMs: number
   readonly onProgress?: (text: string) => void
 }
@@ -40,17 +40,19 @@ export interface LedgerReport {
   readonly cuts: number
   readonly kills: number
   readonly seconds: number
-  /** By transport: its listeners, the events that they heard, and those that came again. */
-  readonly transports: Readonly<Record<string, { listeners: number; heard: number; repeated: number }>>
+  /** By transport: its subscribers, their events, and the repeated ones. */
+  readonly transports: Readonly<Record<string, { listeners: number; received: number; repeated: number }>>
 }
 
 export type Transport = Over | 'webhook'
 
 const allKinds: readonly Kind[] = ['created', 'updated', 'deleted']
-/** Listeners over these hear one kind each: a subscription is of one field, and each webhook event is a request of its own. */
+/**
+ * Subscribers over these get one kind each: a subscription has one field, and each webhook event is its own request.
+ */
 const ofOneKind: readonly Transport[] = ['WebSocket', 'webhook']
 
-/** A place where nodes run, each killed and started again by its own. */
+/** A deployment of nodes, each of which can be killed and restarted separately. */
 interface Place {
   readonly cluster: NodeCluster
   close(): Promise<void>
@@ -91,7 +93,7 @@ async function makeWebhook({ url, key }: Nodes, target: string, kinds: readonly 
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ url: target, types: kinds.map(kind => `entry.${kind}`) }),
   })
-  if (answer.status !== 201) throw new Error(`The webhook was not made: ${await answer.text()}`)
+  if (answer.status !== 201) throw new Error(`The webhook was not created: ${await answer.text()}`)
 }
 
 async function openListeners(
@@ -105,12 +107,12 @@ async function openListeners(
     const kinds = ofOneKind.includes(transport)
       ? [allKinds[Math.floor(at / transports.length) % 3] ?? 'created']
       : allKinds
-    const heard = new Heard(transport, kinds)
+    const received = new ReceivedEvents(transport, kinds)
     if (transport === 'webhook') {
-      const { url, listener } = receiver.add(heard)
+      const { url, listener } = receiver.add(received)
       await makeWebhook(nodes, url, kinds)
       listeners.push(listener)
-    } else listeners.push(listen(transport, heard, nodes))
+    } else listeners.push(listen(transport, received, nodes))
   }
   return listeners
 }
@@ -121,7 +123,7 @@ async function killAndStart(node: Node): Promise<void> {
   await node.start()
 }
 
-/** Calls `act` so many times in all, evenly over the writes. */
+/** Calls `act` `times` times, distributed evenly over the writes. */
 function evenly(times: number, events: number, act: () => void): (written: number) => void {
   let done = 0
   return written => {
@@ -132,7 +134,7 @@ function evenly(times: number, events: number, act: () => void): (written: numbe
   }
 }
 
-/** Every event of the log. */
+/** Every event in the log. */
 async function readLog({ url, key }: Nodes): Promise<readonly EntryEvent[]> {
   const log: EntryEvent[] = []
   const headers = { Authorization: `Bearer ${key}` }
@@ -151,19 +153,19 @@ async function readLog({ url, key }: Nodes): Promise<readonly EntryEvent[]> {
   }
 }
 
-/** Waits until all have heard all, or nobody hears anything new any more. */
-async function untilHeard(
+/** Waits until every subscriber has all events, or none gets new ones. */
+async function untilReceived(
   listeners: readonly Listener[],
   log: readonly EntryEvent[],
   patienceMs: number,
 ): Promise<void> {
-  const waiting = new Set(listeners.map(({ heard }) => heard))
+  const waiting = new Set(listeners.map(({ received }) => received))
   const wanted = Map.groupBy(log, ({ kind }) => kind)
   let count = 0
   let changedAt = performance.now()
   while (waiting.size > 0 && performance.now() - changedAt < patienceMs) {
-    for (const heard of waiting) if (heard.isComplete(wanted)) waiting.delete(heard)
-    const now = listeners.reduce((sum, { heard }) => sum + heard.count, 0)
+    for (const received of waiting) if (received.isComplete(wanted)) waiting.delete(received)
+    const now = listeners.reduce((sum, { received }) => sum + received.count, 0)
     if (now !== count) changedAt = performance.now()
     count = now
     await wait(100)
@@ -176,11 +178,16 @@ function transportsOf(
 ): LedgerReport['transports'] {
   return Object.fromEntries(
     [...new Set(transports)].map(name => {
-      const all = listeners.map(({ heard }) => heard).filter(heard => heard.name === name)
-      const sum = (of: (heard: Heard) => number) => all.reduce((total, heard) => total + of(heard), 0)
+      const all = listeners.map(({ received }) => received).filter(received => received.name === name)
+      const sum = (of: (received: ReceivedEvents) => number) =>
+        all.reduce((total, received) => total + of(received), 0)
       return [
         name,
-        { listeners: all.length, heard: sum(heard => heard.count), repeated: sum(heard => heard.repeated) },
+        {
+          listeners: all.length,
+          received: sum(received => received.count),
+          repeated: sum(received => received.repeated),
+        },
       ]
     }),
   )
@@ -193,7 +200,7 @@ interface Disturbed {
   readonly kills: number
 }
 
-/** The writes, with the cuts and kills among them. Returns what was acknowledged. */
+/** Runs the writes with the cuts and kills between them. Returns the acknowledged ones. */
 async function disturbedWrites(
   options: LedgerOptions,
   { nodes }: NodeCluster,
@@ -233,7 +240,7 @@ async function disturbedWrites(
   return { ...counts, written }
 }
 
-/** Runs it all. Faults are in the report; it throws where something could not be tried. */
+/** Runs everything. Faults are in the report; throws if something could not be tested. */
 export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
   const key = generateKey()
   const { cluster, close } = await openPlace(options.database, key)
@@ -248,10 +255,10 @@ export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
     const { written, repeated, cuts, kills } = await disturbedWrites(options, cluster, where, listeners)
     const log = await readLog(where)
     options.onProgress?.(`${log.length} events in the log`)
-    await untilHeard(listeners, log, options.patienceMs)
+    await untilReceived(listeners, log, options.patienceMs)
     const seconds = (performance.now() - began) / 1000
     await Promise.all(listeners.map(listener => listener.end()))
-    const faults = [compareLog(log, written), ...listeners.map(({ heard }) => heard.compare(log))]
+    const faults = [compareLog(log, written), ...listeners.map(({ received }) => received.compare(log))]
     return {
       faults: faults.flatMap(one => one.listed).slice(0, 50),
       faultCount: faults.reduce((sum, { count }) => sum + count, 0),

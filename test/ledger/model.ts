@@ -1,4 +1,4 @@
-/** Items that count their changes: `version` is 0 at first, and one more with every change. */
+/** Items that count their changes: `version` starts at 0 and increases by one with every change. */
 import { anyone, collection, integer, model, signedIn } from '../../src/index.ts'
 
 export default model({

@@ -1,28 +1,28 @@
-/** Receives webhooks, and cuts off some deliveries: before it has taken them, or after. */
+/** Receives webhooks, and cuts some deliveries off before or after it has recorded them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Heard } from './checker.ts'
+import type { ReceivedEvents } from './checker.ts'
 import { entryEvent, type Listener } from './connections.ts'
 
 interface Hook {
-  readonly heard: Heard
-  /** How many of the next deliveries are cut off. */
+  readonly received: ReceivedEvents
+  /** The number of the next deliveries to cut off. */
   cuts: number
 }
 
 export class Receiver {
   readonly #hooks: Hook[] = []
-  readonly #server = createServer((asked, answer) => {
-    this.#receive(asked, answer).catch(() => answer.destroy())
+  readonly #server = createServer((request, response) => {
+    this.#receive(request, response).catch(() => response.destroy())
   })
 
   async start(): Promise<void> {
     await new Promise<void>(resolve => this.#server.listen(0, '127.0.0.1', resolve))
   }
 
-  /** Where its events are to be sent, and the listener that takes them. */
-  add(heard: Heard): { readonly url: string; readonly listener: Listener } {
-    const hook: Hook = { heard, cuts: 0 }
+  /** The URL for its events, and the subscriber that records them. */
+  add(received: ReceivedEvents): { readonly url: string; readonly listener: Listener } {
+    const hook: Hook = { received, cuts: 0 }
     this.#hooks.push(hook)
     const { port } = this.#server.address() as AddressInfo
     const cut = () => {
@@ -30,7 +30,7 @@ export class Receiver {
     }
     return {
       url: `http://127.0.0.1:${port}/${this.#hooks.length - 1}`,
-      listener: { heard, cut, end: async () => {} },
+      listener: { received, cut, end: async () => {} },
     }
   }
 
@@ -39,16 +39,16 @@ export class Receiver {
     await new Promise(resolve => this.#server.close(resolve))
   }
 
-  async #receive(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
-    const hook = this.#hooks[Number(asked.url?.slice(1))]
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const hook = this.#hooks[Number(request.url?.slice(1))]
     let text = ''
-    for await (const part of asked.setEncoding('utf8')) text += part
+    for await (const part of request.setEncoding('utf8')) text += part
     const isCut = hook !== undefined && hook.cuts > 0
-    // Taken or not is alike to the sender, which sees no answer.
+    // The sender sees no response in either case.
     const isTaken = !isCut || hook.cuts % 2 === 0
-    if (hook && isTaken) hook.heard.hear(entryEvent(JSON.parse(text)))
-    if (!isCut) return void answer.writeHead(204).end()
+    if (hook && isTaken) hook.received.add(entryEvent(JSON.parse(text)))
+    if (!isCut) return void response.writeHead(204).end()
     hook.cuts -= 1
-    asked.socket.destroy()
+    request.socket.destroy()
   }
 }

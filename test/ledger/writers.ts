@@ -1,4 +1,4 @@
-/** Writers: each changes items of its own, and sends a write again under the same key until it is acknowledged. */
+/** Writers: each changes its own items, and retries a write with the same key until it is acknowledged. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Kind, Written } from './checker.ts'
@@ -10,7 +10,7 @@ interface Item {
 }
 
 export interface WriteCounts {
-  /** Writes that were sent again because no answer came. */
+  /** Writes that were retried because no response arrived. */
   repeated: number
 }
 
@@ -58,7 +58,7 @@ export class Writer {
     this.#onWritten({ item: id, version, kind })
   }
 
-  /** Returns the body of the answer. Throws for an answer that says that the write was wrong. */
+  /** Returns the body of the response. Throws if the write was invalid. */
   async #send(method: string, path: string, body?: object): Promise<string> {
     const headers = {
       Authorization: `Bearer ${this.#nodes.key}`,
@@ -75,7 +75,7 @@ export class Writer {
         .then(async found => ({ status: found.status, ok: found.ok, text: await found.text() }))
         .catch(() => undefined)
       if (answer?.ok) return answer.text
-      // 409: the same write is still under way, at a node that was killed perhaps.
+      // 409: the same write is still in progress, possibly on a node that was killed.
       if (answer && answer.status < 500 && answer.status !== 409)
         throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
       this.#counts.repeated += 1

@@ -1,4 +1,4 @@
-/** A model that wants to know more of whoever makes an account: one field of each kind that a form can ask for. */
+/** A model with additional sign-up fields: one of each kind that a form can contain. */
 import {
   boolean,
   choice,

@@ -1,4 +1,4 @@
-/** The reference model, read from the sources: no build and no flag is needed to test with it. */
+/** The reference model, imported from the sources, so that tests need no build and no flag. */
 import { registerHooks } from 'node:module'
 
 const sources = new URL('../../src/index.ts', import.meta.url).href

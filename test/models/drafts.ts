@@ -1,4 +1,6 @@
-/** Drafts on shelves: fields that one may set and not see, or see and not set, and documents of every kind. */
+/**
+ * Drafts on shelves: fields that a caller can write but not read, or read but not write, and JSON fields of every kind.
+ */
 import {
   choice,
   collection,
@@ -27,13 +29,13 @@ export default model({
       owner_id: relation('users', { default: currentUser }),
       shelf_id: relation('shelves', { optional: true }),
       state: choice(['open', 'closed'], { default: 'open' }),
-      /** Everyone sees it, only administrators set it. */
+      /** Everyone can read it, only administrators can write it. */
       grade: string({ default: 'none', access: adminOnly }),
-      /** Required, and only administrators set it. */
+      /** Required, and only administrators can write it. */
       origin: string({ access: adminOnly }),
-      /** Only its owner sees it, only administrators set it. */
+      /** Only its owner can read it, only administrators can write it. */
       review: string({ optional: true, access: { read: owner('owner_id'), write: role('admin') } }),
-      /** Set while the draft is open. */
+      /** Writable while the draft is open. */
       notes: string({ optional: true, access: { write: field('state').eq('open') } }),
       reason: string({ access: { write: field('state').eq('open') } }),
       pin: string({ optional: true, writeOnly: true, access: adminOnly }),

@@ -1,4 +1,7 @@
-/** Descriptions that would leave a comment, a string or a line of what is generated from them, and names that are words of TypeScript. */
+/**
+ * Descriptions that would escape from a comment, string or line of generated code, and names that are TypeScript
+ * keywords.
+ */
 import { action, anyone, choice, collection, integer, json, model, relation, text } from '../../src/index.ts'
 
 const hostile = `Ends */ export const evil: number = "x" /* here,\n * @ts-expect-error\n@deprecated \`\${process.exit(1)}\` \u2028 \u202e </script>`

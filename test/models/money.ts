@@ -1,4 +1,4 @@
-/** A field type that Portico does not have: an amount of money, in cents in the database, as text like `12.50` elsewhere. */
+/** A custom field type: an amount of money, stored in cents, and elsewhere a text like `12.50`. */
 import type { FieldDeclaration } from '../../src/index.ts'
 import { declared, defaultOf, type FieldOptions } from '../../src/model/fields/declared.ts'
 import type { Cell, Encoding } from '../../src/model/fields/encoding.ts'

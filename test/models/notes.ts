@@ -1,4 +1,4 @@
-/** Notes that are public or their author's, with a field that only the author reads. */
+/** Notes that are public or private to their author, with a field that only the author can read. */
 import {
   collection,
   currentUser,

@@ -42,7 +42,7 @@ const rich = model({
     updatedAt: true,
     fields: {
       bio: text({ optional: true, max: 1000 }),
-      /** Seen by its owner and by administrators: a rule that depends on the row. */
+      /** Read by its owner and by administrators: a rule that depends on the row. */
       phone: string({
         optional: true,
         max: 30,
@@ -61,7 +61,7 @@ const rich = model({
       slug: string({ min: 2, max: 40, pattern: '^[a-z0-9-]+$', unique: true, immutable: true }),
       owner_id: relation('users', { inverse: 'projects', default: currentUser }),
       visibility: choice(['open', 'members'], { default: 'members' }),
-      /** Seen by administrators and accountants: a rule that needs no row. */
+      /** Read by administrators and accountants: a rule that does not depend on the row. */
       budget: number({
         optional: true,
         min: 0,

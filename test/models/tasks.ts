@@ -1,4 +1,4 @@
-/** A model whose writes run code of its own: `prepare`, `check` and limits. */
+/** A model with code of its own on writes: `prepare`, `check` and limits. */
 import {
   anyone,
   atMost,
@@ -19,13 +19,13 @@ import {
   users,
 } from '../../src/index.ts'
 
-/** What the code sees: which of these it does, its `title` says. */
+/** The `title` of a task selects one of these faults. */
 const misdeeds: Readonly<Record<string, () => unknown>> = {
   'loop!': () => {
     try {
       for (;;);
     } finally {
-      // Never: what is ended runs no code of its own.
+      // Never runs: terminated code does not reach its finally block.
       loops.push('finally')
     }
   },
@@ -92,7 +92,7 @@ export default model({
         title: String(next.title).trim(),
         ...(isDone && previous?.status !== 'done' ? { done_at: now } : {}),
         ...(isDone ? {} : { done_at: null }),
-        // Above what this caller may set themselves.
+        // Above the highest value that this caller can write.
         ...(next.note === 'many points' ? { points: 1000 } : {}),
         seen_by:
           next.note === 'who?' ? { caller, previous: previous ?? null, next: Object.keys(next) } : null,

@@ -1,4 +1,4 @@
-/** The second reference model, read from the sources as `blog.ts` is. */
+/** The second reference model, imported from the sources like `blog.ts`. */
 import './blog.ts'
 
 const { default: tracker } = await import('../../examples/tracker/model.ts')

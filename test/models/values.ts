@@ -1,4 +1,4 @@
-/** A model with every field type and every kind of JSON schema, for whoever reads its document. */
+/** A model with every field type and every kind of JSON schema, for tests of the OpenAPI document. */
 import {
   anyone,
   boolean,

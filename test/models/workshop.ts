@@ -1,4 +1,4 @@
-/** Computed fields of every kind, over tasks of which some rows and some fields are hidden from some callers. */
+/** Computed fields of every kind on tasks, some rows and fields of which are hidden from some callers. */
 import {
   anyone,
   avg,

@@ -47,11 +47,11 @@ function values(attributes: readonly Attribute[]): Readonly<Record<string, unkno
 export interface Collector {
   readonly url: string
   readonly spans: readonly CollectedSpan[]
-  /** Everything that came, as it came. */
+  /** All received requests, unchanged. */
   readonly received: readonly string[]
 }
 
-/** Runs `use` with a collector, which answers with `status`. */
+/** Runs `use` with a collector that responds with `status`. */
 export async function withCollector(status: number, use: (collector: Collector) => Promise<void>) {
   const spans: CollectedSpan[] = []
   const received: string[] = []

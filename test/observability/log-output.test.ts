@@ -12,16 +12,16 @@ import { inheritedEnvironment } from '../processes/environment.ts'
 import { freePort } from '../processes/port.ts'
 import { call } from '../serve/service.ts'
 
-/** A file of which `room` bytes are left; `fault` is what it says beyond. */
+/** A file with `freeBytes` bytes of free space; `fault` is its error beyond that. */
 class Disk implements Files {
   text = ''
-  room = Number.POSITIVE_INFINITY
+  freeBytes = Number.POSITIVE_INFINITY
   fault = 'ENOSPC'
 
   writeSync(_fd: number, data: Buffer, offset: number): number {
-    const taken = data.subarray(offset, offset + this.room)
+    const taken = data.subarray(offset, offset + this.freeBytes)
     if (taken.length === 0) throw Object.assign(new Error(this.fault), { code: this.fault })
-    this.room -= taken.length
+    this.freeBytes -= taken.length
     this.text += taken.toString()
     return taken.length
   }
@@ -41,7 +41,7 @@ const settled = async () => {
   for (let count = 0; count < 10; count++) await turn()
 }
 
-test('lines are written in order, those that come meanwhile after them', async () => {
+test('lines are written in order, including those that arrive during a write', async () => {
   const disk = new Disk()
   const output = new LineOutput(1, disk)
   for (const line of ['a\n', 'b\n', 'c\n']) output.write(line)
@@ -49,22 +49,22 @@ test('lines are written in order, those that come meanwhile after them', async (
   assert.equal(disk.text, 'a\nb\nc\n')
 })
 
-test('a disk that is full takes no line; once it has room, the log says what is missing', async () => {
+test('a full disk drops lines; when it has space again, the log reports how many are missing', async () => {
   const disk = new Disk()
   const output = new LineOutput(1, disk)
   output.write('{"first":1}\n')
   await settled()
-  disk.room = 5
+  disk.freeBytes = 5
   output.write('{"torn":1}\n{"lost":1}\n')
   await settled()
   output.write('{"lost":2}\n')
   await settled()
-  disk.room = Number.POSITIVE_INFINITY
+  disk.freeBytes = Number.POSITIVE_INFINITY
   output.write('{"last":1}\n')
   await settled()
-  const [first, torn, told, last] = disk.text.split('\n')
+  const [first, torn, printed, last] = disk.text.split('\n')
   assert.deepEqual([first, torn, last], ['{"first":1}', '{"tor', '{"last":1}'])
-  const { time, ...line } = JSON.parse(told ?? '')
+  const { time, ...line } = JSON.parse(printed ?? '')
   assert.ok(time > 0)
   assert.deepEqual(line, {
     level: 40,
@@ -74,12 +74,12 @@ test('a disk that is full takes no line; once it has room, the log says what is 
   })
   output.write('{"after":1}\n')
   await settled()
-  assert.ok(disk.text.endsWith('{"last":1}\n{"after":1}\n'), 'it is said once')
+  assert.ok(disk.text.endsWith('{"last":1}\n{"after":1}\n'), 'it is reported once')
 })
 
-test('the end does not wait for a disk that is full', () => {
+test('closing does not wait for a full disk', () => {
   const disk = new Disk()
-  disk.room = 0
+  disk.freeBytes = 0
   const output = new LineOutput(1, disk)
   output.write('a\n')
   output.write('b\n')
@@ -87,35 +87,35 @@ test('the end does not wait for a disk that is full', () => {
   assert.equal(disk.text, '')
 })
 
-test('a pipe that is full is tried again, and at the end waited for', async () => {
+test('a full pipe is retried, and closing waits for it', async () => {
   const disk = new Disk()
   disk.fault = 'EAGAIN'
-  disk.room = 1
+  disk.freeBytes = 1
   const output = new LineOutput(1, disk)
   output.write('a\n')
   await settled()
   output.write('b\n')
-  disk.room = 1
+  disk.freeBytes = 1
   await wait(80)
   assert.equal(disk.text, 'a\n')
   await settled()
-  disk.room = 4
+  disk.freeBytes = 4
   output.write('c\n')
   output.flushSync()
   await wait(80)
   assert.equal(disk.text, 'a\nb\nc\n')
 })
 
-test('of lines that nobody reads no more wait than memory should hold', async () => {
+test('the memory for unwritten lines is limited', async () => {
   const disk = new Disk()
   disk.fault = 'EAGAIN'
-  disk.room = 0
+  disk.freeBytes = 0
   const output = new LineOutput(1, disk)
   output.write('begun\n')
   await settled()
   const line = `${'x'.repeat(1_048_575)}\n`
   for (let count = 0; count < 20; count++) output.write(line)
-  disk.room = Number.POSITIVE_INFINITY
+  disk.freeBytes = Number.POSITIVE_INFINITY
   output.flushSync()
   output.write('last\n')
   await settled()
@@ -124,20 +124,20 @@ test('of lines that nobody reads no more wait than memory should hold', async ()
   assert.ok(disk.text.endsWith('last\n'))
 })
 
-test('where nobody will ever read, nothing is kept', async () => {
+test('nothing is kept for a closed pipe', async () => {
   const disk = new Disk()
   disk.fault = 'EPIPE'
-  disk.room = 0
+  disk.freeBytes = 0
   const output = new LineOutput(1, disk)
   output.write('a\n')
   await settled()
-  disk.room = 100
+  disk.freeBytes = 100
   output.write('b\n')
   output.flushSync()
   assert.equal(disk.text, '')
 })
 
-/** Waits until it answers. */
+/** Waits until the service responds. */
 async function answering(url: string): Promise<void> {
   for (let count = 0; count < 400; count++) {
     const status = await call(`${url}/readyz`).then(
@@ -147,10 +147,10 @@ async function answering(url: string): Promise<void> {
     if (status === 200) return
     await wait(50)
   }
-  assert.fail('it does not answer')
+  assert.fail('the service does not respond')
 }
 
-test('a service whose log is on a full disk answers, and stops when it is told to', async () => {
+test('a service whose log is on a full disk responds, and stops on request', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
   const full = openSync('/dev/full', 'w')
   const port = await freePort()
@@ -159,9 +159,9 @@ test('a service whose log is on a full disk answers, and stops when it is told t
     env: { ...inheritedEnvironment, PORTICO_MODEL: blog, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', full, 'pipe'],
   })
-  let told = ''
+  let printed = ''
   service.stderr?.on('data', text => {
-    told += text
+    printed += text
   })
   const ended = once(service, 'exit')
   try {
@@ -172,8 +172,8 @@ test('a service whose log is on a full disk answers, and stops when it is told t
     await wait(600)
     assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
     service.kill('SIGTERM')
-    assert.deepEqual(await ended, [0, null], told)
-    assert.match(told, /password {2}\S+\n/, 'what is shown once is not lost')
+    assert.deepEqual(await ended, [0, null], printed)
+    assert.match(printed, /password {2}\S+\n/, 'the password, which is shown once, is not lost')
   } finally {
     service.kill('SIGKILL')
     closeSync(full)
@@ -181,7 +181,7 @@ test('a service whose log is on a full disk answers, and stops when it is told t
   }
 })
 
-test('what a command prints, and nobody reads to its end, is no fault; what cannot be written is one', async () => {
+test('a command whose reader stops early succeeds; one whose output cannot be written fails', async () => {
   const words = `${process.execPath} --conditions=portico-source ${bin} print openapi`
   const cut = spawnSync('sh', ['-c', `{ ${words}; echo "ended with $?" >&2; } | head -c 5`], {
     env: { ...inheritedEnvironment, PORTICO_MODEL: blog },

@@ -17,7 +17,7 @@ function open(logLevel: 'trace' | 'info' | 'warn' = 'trace') {
 
 const request = { method: 'GET', path: '/api/v1/posts', requestId: 'r.1', userId: 7 }
 
-test('a request is one line of JSON with what an operator asks for', () => {
+test('a request is one line of JSON', () => {
   const { log, lines } = open()
   const before = Date.now()
   log.access(request, 200, 1.23456, 320)
@@ -38,7 +38,7 @@ test('a request is one line of JSON with what an operator asks for', () => {
   assert.ok(lines[0]?.endsWith('}\n'))
 })
 
-test('nobody signed in and a streamed body are left out', () => {
+test('the user of an anonymous request and the size of a streamed body are omitted', () => {
   const { log, lines } = open()
   log.access({ ...request, userId: null }, 200, 1, undefined)
   const entry = JSON.parse(lines[0] ?? '')
@@ -56,7 +56,7 @@ test('a hostile path cannot break out of its line', () => {
   }
 })
 
-test('probes that went well are for `debug` only', () => {
+test('successful health checks are logged at debug only', () => {
   for (const [level, shown] of [
     ['info', 0],
     ['trace', 3],
@@ -76,21 +76,21 @@ test('probes that went well are for `debug` only', () => {
   }
 })
 
-test('a client secret in a path does not reach the log', () => {
+test('a client secret in a path is not logged', () => {
   const { log, lines } = open()
   const secret = `ps_${'aB3-_'.repeat(9).slice(0, 43)}`
   log.access({ ...request, path: `/oauth/${secret}` }, 404, 1, 1)
   assert.equal(JSON.parse(lines[0] ?? '').path, '/oauth/ps_[hidden]')
 })
 
-test('below `info` no request is logged', () => {
+test('requests are not logged below info', () => {
   const { log, lines } = open('warn')
   log.access(request, 200, 1, 1)
   log.logger.info('x')
   assert.deepEqual(lines, [])
 })
 
-test('a deletion that takes many items with it is one line, with how many of which collection', async () => {
+test('a deletion that affects many items is one line with their numbers by collection', async () => {
   const { log, lines } = open()
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
   const boxes = collection({
@@ -143,7 +143,7 @@ const secrets: readonly (readonly [string, (log: ReturnType<typeof open>['log'])
 ]
 
 for (const [where, write] of secrets) {
-  test(`an API key ${where} does not reach the log`, () => {
+  test(`an API key ${where} is not logged`, () => {
     const { log, lines } = open()
     write(log)
     assert.equal(lines.length, 1)
@@ -152,7 +152,7 @@ for (const [where, write] of secrets) {
   })
 }
 
-test('passwords and tokens do not reach the log', () => {
+test('passwords and tokens are not logged', () => {
   const { log, lines } = open()
   log.logger.info({ password: 'hunter2', user: { password_hash: 'hunter2', token: 'hunter2' } }, 'x')
   for (const scheme of ['Bearer', 'DPoP', 'Basic'])
@@ -171,5 +171,5 @@ const redacted = [
 ] as const
 
 for (const [text, hidden] of redacted) {
-  test(`${text} is shown as ${hidden}`, () => assert.equal(redact(text), hidden))
+  test(`${text} is logged as ${hidden}`, () => assert.equal(redact(text), hidden))
 }

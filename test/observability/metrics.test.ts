@@ -4,7 +4,7 @@ import { createMetrics, routeLabels } from '../../src/observability/metrics.ts'
 
 const histogram = 'portico_http_request_duration_seconds'
 
-test('requests are counted by method, route and class of status, in cumulative buckets', async () => {
+test('requests are counted by method, route and status class, in cumulative buckets', async () => {
   const metrics = createMetrics()
   metrics.observe('GET', '/a', 200, 0.0004)
   metrics.observe('GET', '/a', 204, 0.0005)
@@ -23,7 +23,7 @@ test('requests are counted by method, route and class of status, in cumulative b
   has(`${histogram}_count{method="other",route="/b",status="5xx"} 1`)
 })
 
-test('figures that others keep are read at each scrape', async () => {
+test('external metrics are read at each scrape', async () => {
   let value = 1
   const metrics = createMetrics(() => [
     { name: 'a_total', help: 'A.', kind: 'counter', read: () => value },
@@ -38,7 +38,7 @@ test('figures that others keep are read at each scrape', async () => {
   assert.match(text, /^nodejs_eventloop_lag_seconds /m)
 })
 
-test('routes come from a set that does not grow', () => {
+test('route labels come from a fixed set', () => {
   const routeOf = routeLabels(new Map([['posts', 1]]))
   const rows = [
     ['/api/v1/posts', '/api/v1/posts'],

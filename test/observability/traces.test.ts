@@ -1,4 +1,4 @@
-/** OpenTelemetry traces, as a collector gets them. */
+/** OpenTelemetry traces, as received by a collector. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -7,11 +7,11 @@ import { type TestService, withService } from '../serve/service.ts'
 import { withFile } from '../store/blog.ts'
 import { type CollectedSpan, type Collector, withCollector } from './collector.ts'
 
-const SERVER = 2
-const ERROR = 2
+const serverKind = 2
+const errorStatus = 2
 
-/** What a collector has when the service has ended. */
-async function traced(
+/** The spans that a collector has when the service has stopped. */
+async function collectSpans(
   use: (service: TestService) => Promise<void>,
   check: (collector: Collector, service: TestService) => void,
 ): Promise<void> {
@@ -38,12 +38,12 @@ const parentId = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${parentId}-01`
 
 describe('a trace', () => {
-  it('has a span for the request, and below it one for each step', () =>
-    traced(
+  it('has a span for the request with a child for each step', () =>
+    collectSpans(
       ({ call, key }) => call('/api/v1/users/1', { key }).then(() => {}),
       ({ spans }) => {
         const request = one(spans, 'GET /api/v1/users/{id}')
-        assert.equal(request.kind, SERVER)
+        assert.equal(request.kind, serverKind)
         assert.equal(request.service, 'portico')
         assert.equal(request.parentSpanId, undefined)
         const { 'portico.request_id': id, ...attributes } = request.attributes
@@ -70,8 +70,8 @@ describe('a trace', () => {
       },
     ))
 
-  it('shows a write until its commit', () =>
-    traced(
+  it('includes a write until its commit', () =>
+    collectSpans(
       async ({ call, key }) => {
         assert.equal((await call('/api/v1/posts', { method: 'POST', key, body: { title: 'a' } })).status, 201)
       },
@@ -87,8 +87,8 @@ describe('a trace', () => {
       },
     ))
 
-  it('goes on where the client began it', () =>
-    traced(
+  it('continues the trace of the client', () =>
+    collectSpans(
       async ({ call }) => {
         await call('/api/v1/posts', { headers: { traceparent } })
         await call('/graphql', {
@@ -98,21 +98,21 @@ describe('a trace', () => {
         })
       },
       ({ spans }) => {
-        const requests = spans.filter(span => span.kind === SERVER)
+        const requests = spans.filter(span => span.kind === serverKind)
         assert.deepEqual(requests.map(span => span.name).sort(), ['GET /api/v1/posts', 'POST /graphql'])
         for (const span of spans) assert.equal(span.traceId, traceId)
         for (const span of requests) assert.equal(span.parentSpanId, parentId)
       },
     ))
 
-  it('that the client does not record is not recorded, and a malformed one begins anew', () =>
-    traced(
+  it('is not recorded if the client’s is not, and a malformed parent starts a new trace', () =>
+    collectSpans(
       async ({ call }) => {
         await call('/api/v1/posts/1', { headers: { traceparent: `00-${traceId}-${parentId}-00` } })
         await call('/api/v1/posts', { headers: { traceparent: '00-zzz-1-01\u00e9' } })
       },
       ({ spans }) => {
-        const requests = spans.filter(span => span.kind === SERVER)
+        const requests = spans.filter(span => span.kind === serverKind)
         assert.deepEqual(
           requests.map(span => span.name),
           ['GET /api/v1/posts'],
@@ -121,8 +121,8 @@ describe('a trace', () => {
       },
     ))
 
-  it('tells what failed, and no secret', () =>
-    traced(
+  it('records the error and no secret', () =>
+    collectSpans(
       async ({ call, key }) => {
         assert.equal((await call('/api/v1/posts', { key: 'pk_notakeyofanybody' })).status, 401)
         assert.equal((await call(`/api/v1/posts?api_key=${key}&per_page=1`)).status, 200)
@@ -130,7 +130,7 @@ describe('a trace', () => {
       },
       ({ spans, received }, { key }) => {
         const refused = spans.find(span => span.attributes['http.response.status_code'] === 401)
-        const failed = spans.find(span => span.name === 'authenticate' && span.status?.code === ERROR)
+        const failed = spans.find(span => span.name === 'authenticate' && span.status?.code === errorStatus)
         assert.equal(failed?.parentSpanId, refused?.spanId)
         assert.equal(failed?.attributes['error.type'], 'UNAUTHORIZED')
         for (const text of received) {
@@ -140,8 +140,8 @@ describe('a trace', () => {
       },
     ))
 
-  it('is nobody’s who comes after: a subscription goes on without its request', () =>
-    traced(
+  it('does not include later work: a subscription continues without its request', () =>
+    collectSpans(
       async ({ call, url, key }) => {
         const stop = new AbortController()
         const stream = await fetch(`${url}/graphql`, {
@@ -159,7 +159,9 @@ describe('a trace', () => {
         stop.abort()
       },
       ({ spans }) => {
-        const requests = new Map(spans.filter(span => span.kind === SERVER).map(span => [span.spanId, span]))
+        const requests = new Map(
+          spans.filter(span => span.kind === serverKind).map(span => [span.spanId, span]),
+        )
         for (const { parentSpanId = '', startTimeUnixNano } of spans) {
           const request = requests.get(parentSpanId)
           if (request) assert.ok(BigInt(startTimeUnixNano) <= BigInt(request.endTimeUnixNano))
@@ -176,24 +178,24 @@ const environmentOf = (file: string, endpoint?: string) => ({
 const without = ['--import', join(import.meta.dirname, 'without-packages.mjs')]
 
 describe('a service', () => {
-  it('loads nothing for traces unless they are asked for', () =>
+  it('loads nothing for traces unless they are enabled', () =>
     withFile(async file => {
       const service = await startProcess({ environment: environmentOf(file), node: without })
       assert.equal((await service.call('/api/v1/posts')).status, 200)
       assert.equal(await service.end(), 0)
     }))
 
-  it('that is asked for traces and lacks the packages says which', () =>
+  it('names the missing packages when traces are enabled without them', () =>
     withFile(async file => {
       const environment = environmentOf(file, 'http://127.0.0.1:9')
       await assert.rejects(startProcess({ environment, node: without }), error => {
-        assert.match(String(error), /ended with 1.*npm i @opentelemetry\/api/s)
+        assert.match(String(error), /exited with 1.*npm i @opentelemetry\/api/s)
         assert.doesNotMatch(String(error), /\n +at [^s]/)
         return true
       })
     }))
 
-  it('goes on without a collector, says so once, without a password, and stops in time', () =>
+  it('serves without a collector, reports it once without a password, and stops in time', () =>
     withFile(async file => {
       const environment = {
         ...environmentOf(file, 'http://user:hunter2@127.0.0.1:9'),
@@ -210,7 +212,7 @@ describe('a service', () => {
       assert.doesNotMatch(service.said(), /hunter2/)
     }))
 
-  it('takes its name from OTEL_SERVICE_NAME, and stops with everything sent', () =>
+  it('takes its name from OTEL_SERVICE_NAME, and sends all spans before it stops', () =>
     withFile(file =>
       withCollector(200, async ({ url, spans }) => {
         const environment = { ...environmentOf(file, url), OTEL_SERVICE_NAME: 'blog' }

@@ -1,4 +1,4 @@
-/** Which addresses requests to strangers' URLs may reach, in every spelling that a URL or a name server may give them. */
+/** The addresses that requests to external URLs may reach, in every spelling of URLs and name servers. */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
@@ -8,7 +8,8 @@ import { OutgoingError } from '../../src/outgoing/errors.ts'
 import { Outgoing } from '../../src/outgoing/outgoing.ts'
 
 const inside = [
-  // Loopback, in the ways that the URL Standard takes IPv4 addresses (https://url.spec.whatwg.org/#concept-ipv4-parser).
+  // Loopback, in the forms in which the URL Standard accepts IPv4 addresses
+  // (https://url.spec.whatwg.org/#concept-ipv4-parser).
   'http://127.0.0.1/',
   'http://127.1/',
   'http://127.0.1/',
@@ -35,7 +36,7 @@ const inside = [
   'http://[0:0:0:0:0:ffff:127.0.0.1]/',
   'http://[::127.0.0.1]/',
   'http://[::7f00:1]/',
-  // This host, and nobody's.
+  // This host, and unspecified addresses.
   'http://0/',
   'http://0.0.0.0/',
   'http://0x0/',
@@ -59,7 +60,7 @@ const inside = [
   'http://[fd12:3456:789a::1]/',
   'http://[::ffff:10.0.0.1]/',
   'http://[::ffff:c0a8:1]/',
-  // Link-local addresses (RFC 3927, RFC 4291), where clouds tell their secrets.
+  // Link-local addresses (RFC 3927, RFC 4291), where cloud metadata services provide secrets.
   'http://169.254.169.254/latest/meta-data/',
   'http://0xa9fea9fe/',
   'http://2852039166/',
@@ -78,7 +79,7 @@ const inside = [
   'http://[2002:a9fe:a9fe::]/',
   'http://[2001:0:7f00:1::]/',
   'http://[2001::1]/',
-  // Reserved, for tests and documentation, for many at once (RFC 6890, RFC 5737, RFC 3849, RFC 9637).
+  // Reserved, documentation and multicast addresses (RFC 6890, RFC 5737, RFC 3849, RFC 9637).
   'http://192.0.0.1/',
   'http://192.0.2.1/',
   'http://198.18.0.1/',
@@ -94,14 +95,14 @@ const inside = [
   'http://[3fff::1]/',
   'http://[4000::1]/',
   'http://[ff02::1]/',
-  // Names that lead inside by themselves.
+  // Names that resolve to internal addresses.
   'http://localhost/',
   'http://LOCALHOST/',
   'http://localhost./',
   'http://ｌｏｃａｌｈｏｓｔ/',
 ]
 
-/** Every name that a name server knows leads to the same addresses. */
+/** Resolves every known name to the same addresses. */
 function lookupOf(...addresses: readonly string[]): never {
   const lookup: LookupFunction = (_name, _options, done) => {
     const found = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
@@ -138,7 +139,7 @@ test(`${inside.length} spellings of addresses that are not public are refused be
           outgoing.request({ url: url.href, ...bounds }),
           (error: unknown) =>
             error instanceof OutgoingError &&
-            // Some resolvers do not know a name with a dot at its end.
+            // Some resolvers do not know a name with a trailing dot.
             (error.failure === 'address_refused' ||
               (url.hostname === 'localhost.' && error.failure === 'name_not_found')),
           text,
@@ -166,10 +167,10 @@ test('a name with a private address is refused, and of several addresses only pu
 
 test('a name whose address changes with each lookup never leads to a private address', async () => {
   await withServer(async (port, requests) => {
-    let asked = 0
+    let lookups = 0
     const changing = (_name: string, _options: object, done: (error: null, found: object[]) => void) => {
-      // A public address that refuses connections: nothing is sent anywhere, whatever is asked first.
-      const address = asked++ % 2 === 0 ? '192.0.2.1' : '127.0.0.1'
+      // A public address that refuses connections: nothing is sent anywhere, whichever address is looked up first.
+      const address = lookups++ % 2 === 0 ? '192.0.2.1' : '127.0.0.1'
       done(null, [{ address, family: 4 }])
     }
     const outgoing = new Outgoing({ allowPrivate: false, lookup: changing as never })
@@ -178,11 +179,11 @@ test('a name whose address changes with each lookup never leads to a private add
     }
     await outgoing.close()
     assert.equal(requests(), 0)
-    assert.equal(asked, 20, 'each connection looks the name up once, and uses what it has looked at')
+    assert.equal(lookups, 20, 'each connection looks the name up once, and uses the address that was checked')
   })
 })
 
-test('public addresses are public; what is no address is not', () => {
+test('public addresses are recognised, and texts that are not addresses are not', () => {
   for (const address of ['93.184.216.34', '1.1.1.1', '2606:4700:4700::1111', '2a00:1450:4001:82f::200e']) {
     assert.ok(isPublicAddress(address), address)
   }

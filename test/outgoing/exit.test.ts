@@ -1,4 +1,4 @@
-/** A process that has sent requests ends when its work is done, although nobody closes what sent them. */
+/** A process that has sent requests exits when its work is done, though the client is never closed. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { inheritedEnvironment } from '../processes/environment.ts'
 
-test('connections that are kept for later requests do not keep the process running', async () => {
+test('keep-alive connections do not keep the process running', async () => {
   const server = createServer(({ url }, reply) => {
     if (url === '/never') return
     reply.end(url === '/large' ? 'x'.repeat(1_000_000) : '{}')
   })
-  // The server is not the one that ends them.
+  // The server keeps them open.
   server.keepAliveTimeout = 0
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   try {

@@ -1,4 +1,4 @@
-/** Requests that leave the process: what is sent and read, and what becomes of answers that are late, endless or wrong. */
+/** Outgoing requests: what is sent and read, and responses that are late, endless or malformed. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
@@ -11,7 +11,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse, body: string)
 interface Fixture {
   readonly origin: string
   readonly outgoing: Outgoing
-  /** How many connections have been opened to the server. */
+  /** The number of connections opened to the server. */
   connections(): number
 }
 
@@ -72,7 +72,7 @@ test('a redirect is returned and not followed', async () => {
   })
 })
 
-test('an endless body is read up to its bound, then the connection is closed', async () => {
+test('an endless body is read up to its limit, then the connection is closed', async () => {
   let isClosed = false
   const answer: Answer = (_request, response) => {
     const more = (): void =>
@@ -93,7 +93,7 @@ test('an endless body is read up to its bound, then the connection is closed', a
 
 const silent: readonly (readonly [name: string, answer: Answer])[] = [
   ['never answers', () => {}],
-  ['sends headers and nothing more', (_request, response) => void response.writeHead(200).flushHeaders()],
+  ['sends headers only', (_request, response) => void response.writeHead(200).flushHeaders()],
   [
     'sends its body a byte at a time',
     (_request, response) => {
@@ -104,7 +104,7 @@ const silent: readonly (readonly [name: string, answer: Answer])[] = [
 ]
 
 for (const [name, answer] of silent) {
-  test(`a server that ${name} is given up at the deadline`, async () => {
+  test(`a request to a server that ${name} is aborted at the deadline`, async () => {
     await withServer(answer, async ({ origin, outgoing }) => {
       await assert.rejects(outgoing.request({ url: origin, ...bounds, timeoutMs: 100 }), {
         failure: 'timed_out',
@@ -122,7 +122,7 @@ test('a request is aborted by its signal', async () => {
   })
 })
 
-test('one host gets no more connections than it may', async () => {
+test('the number of connections to one host is limited', async () => {
   const waiting: ServerResponse[] = []
   const answer: Answer = (_request, response) => {
     waiting.push(response)
@@ -134,7 +134,7 @@ test('one host gets no more connections than it may', async () => {
   })
 })
 
-test('errors name the host and what is wrong with it', async () => {
+test('errors name the host and the fault', async () => {
   const outgoing = new Outgoing({ allowPrivate: true })
   const tcp = createTcpServer(socket => socket.end('SSH-2.0-OpenSSH\r\n'))
   await new Promise<void>(resolve => tcp.listen(0, '127.0.0.1', resolve))

@@ -1,17 +1,17 @@
-/** A process that sends requests and has nothing more to do. Exit code 3: something keeps it running. */
+/** A process that sends requests and then has nothing to do. Exit code 3: something keeps it running. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Outgoing } from '../../src/outgoing/outgoing.ts'
 
 const [, , url = ''] = process.argv
 const outgoing = new Outgoing({ allowPrivate: true })
-const asked = { timeoutMs: 60_000, maxBodyBytes: 1000 }
+const limits = { timeoutMs: 60_000, maxBodyBytes: 1000 }
 
-await Promise.all([outgoing.request({ url, ...asked }), outgoing.request({ url, ...asked })])
-await outgoing.request({ url: `${url}large`, ...asked, truncates: true })
-await outgoing.request({ url: `${url}large`, ...asked }).catch(() => {})
-await outgoing.request({ url: `${url}never`, ...asked, signal: AbortSignal.timeout(50) }).catch(() => {})
-await outgoing.request({ url: 'http://127.0.0.1:1/', ...asked }).catch(() => {})
+await Promise.all([outgoing.request({ url, ...limits }), outgoing.request({ url, ...limits })])
+await outgoing.request({ url: `${url}large`, ...limits, truncates: true })
+await outgoing.request({ url: `${url}large`, ...limits }).catch(() => {})
+await outgoing.request({ url: `${url}never`, ...limits, signal: AbortSignal.timeout(50) }).catch(() => {})
+await outgoing.request({ url: 'http://127.0.0.1:1/', ...limits }).catch(() => {})
 console.info('done')
 
-// Shorter than idle connections are kept. Where nothing keeps the process running, it never fires.
+// Shorter than the lifetime of idle connections. It does not fire unless something keeps the process running.
 wait(3000, undefined, { ref: false }).then(() => process.exit(3))

@@ -1,4 +1,4 @@
-/** The packed package, installed into an empty project, with a model of that project's own. */
+/** The packed package, installed into an empty project with a model of its own. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -55,7 +55,7 @@ const misuse = `import { serve } from 'portico'
 serve('no model')
 `
 
-/** An app of somebody who has only the service's address: no package is installed there. */
+/** An app that has only the URL of the service: no package is installed there. */
 const foreign = `import { createApi, type TreeCreate } from './api.ts'
 
 const oak: TreeCreate = { name: 'Oak' }
@@ -127,7 +127,7 @@ async function useFromElsewhere(bin: string, origin: string): Promise<string> {
   }
 }
 
-/** The address in the first log line that has one. */
+/** The URL in the first log line that contains one. */
 function listening(child: ReturnType<typeof spawn>): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -136,7 +136,7 @@ function listening(child: ReturnType<typeof spawn>): Promise<string> {
       const [, port] = /listening on http:\/\/[^:"]+:(\d+)/.exec(text) ?? []
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
     })
-    child.on('exit', code => reject(new Error(`portico start ended with ${code}: ${text}`)))
+    child.on('exit', code => reject(new Error(`portico start exited with ${code}: ${text}`)))
   })
 }
 
@@ -144,7 +144,7 @@ describe('the package', () => {
   before(packAndInstall)
   after(() => rmSync(project, { recursive: true, force: true }))
 
-  it('holds what a user needs and nothing else', () => {
+  it('contains what a user needs and nothing else', () => {
     for (const wanted of [
       'dist/index.js',
       'dist/index.d.ts',
@@ -166,7 +166,7 @@ describe('the package', () => {
     )
   })
 
-  it('brings no development dependency along', () => {
+  it('has no development dependencies', () => {
     const names = readdirSync(join(project, 'node_modules'))
     assert.ok(names.includes('pino'))
     for (const name of ['typescript', 'fast-check', 'knip']) assert.ok(!names.includes(name), name)
@@ -204,12 +204,12 @@ describe('the package', () => {
     assert.equal(await ended, 0)
   })
 
-  it('is called from code', async () => {
+  it('can be called from code', async () => {
     const { stdout } = await run(process.execPath, ['embedding.ts'], { cwd: project, env })
     assert.equal(stdout.trim(), '201 Oak')
   })
 
-  it('has types that fit the right use and refuse the wrong one', async () => {
+  it('has types that accept correct use and reject wrong use', async () => {
     await typeCheck('embedding.ts')
     await assert.rejects(typeCheck('misuse.ts'), (error: { stdout?: string }) =>
       /TS2345/.test(error.stdout ?? ''),

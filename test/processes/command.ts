@@ -1,4 +1,4 @@
-/** One command of the command line, in a process of its own. */
+/** Runs one command of the command line in a process of its own. */
 
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -17,9 +17,9 @@ export interface Ended {
 }
 
 export interface Surroundings {
-  /** Where it runs. */
+  /** The working directory. */
   readonly folder?: string
-  /** Nothing else but PATH and the reference model. */
+  /** Added to PATH and the reference model. */
   readonly environment?: Environment
 }
 

@@ -1,4 +1,4 @@
-/** Ports that nobody listens on. */
+/** Unused ports. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 

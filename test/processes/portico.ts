@@ -1,4 +1,4 @@
-/** The service in a process of its own, as a user starts it, on the reference model. */
+/** The service in a process of its own, as started by a user, with the reference model. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,15 +11,15 @@ export interface Process {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** What it has written to standard output and standard error. */
+  /** Its standard output and standard error so far. */
   said(): string
   call(path: string, options?: CallOptions): Promise<Answer>
-  /** Sends a signal and waits for the end. Returns the exit code, null where the signal ended it. */
+  /** Sends a signal and waits for the exit. Returns the exit code, null if the signal killed it. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
 export interface Start extends Surroundings {
-  /** What runs the service, e.g. `['strace', '-f']`. */
+  /** The command that runs the service, e.g. `['strace', '-f']`. */
   readonly under?: readonly string[]
   /** Options for Node. */
   readonly node?: readonly string[]
@@ -32,11 +32,11 @@ function listening(child: ChildProcess, said: () => string): Promise<number> {
       if (port !== undefined) found(Number(port))
     })
     child.once('error', failed)
-    child.once('close', code => failed(new Error(`The service ended with ${code}:\n${said()}`)))
+    child.once('close', code => failed(new Error(`The service exited with ${code}:\n${said()}`)))
   })
 }
 
-/** The service itself, also where another program has started it. */
+/** The process of the service, even if another program has started it. */
 function serviceOf({ pid = 0 }: ChildProcess, { under = [] }: Start): number {
   if (under.length === 0) return pid
   return Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1'), 10) || pid

@@ -1,4 +1,4 @@
-/** Aggregates over HTTP: what is answered, to whom, and what a client reads whose query is wrong. */
+/** Aggregates over HTTP: results, permissions and error messages. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -40,11 +40,11 @@ const declared = model({
       done: boolean({ default: false }),
       due: datetime({ optional: true }),
       project_id: relation('projects', { inverse: 'tasks' }),
-      /** In some rows, for whom it concerns. */
+      /** Readable in some rows, or by administrators. */
       rating: integer({ optional: true, access: { read: field('status').eq('done').or(role('admin')) } }),
-      /** For nobody but administrators. */
+      /** Readable by administrators only. */
       salary: integer({ optional: true, access: { read: role('admin') } }),
-      /** Called like parameters. */
+      /** Fields with the names of parameters. */
       count: integer({ optional: true }),
       sum: integer({ optional: true }),
       limit: integer({ optional: true }),
@@ -95,7 +95,7 @@ async function groups(query: string, principal = ann, path?: string) {
   return json().data
 }
 
-test('counts and figures per group, in the order of the groups; without groups, of all', async () => {
+test('counts and statistics are grouped and ordered by group; without group_by they cover all items', async () => {
   const { json } = await send('group_by=status&count&sum=points')
   assert.deepEqual(json(), {
     data: [
@@ -120,7 +120,7 @@ test('counts and figures per group, in the order of the groups; without groups, 
   assert.deepEqual(await groups('points[gt]=100&group_by=status'), [])
 })
 
-test('parts of dates and times, in UTC; null is a group', async () => {
+test('groups by parts of dates and times are in UTC; null is a group', async () => {
   assert.deepEqual(await groups('group_by=due:month&count'), [
     { 'due:month': null, count: 6 },
     { 'due:month': '2026-01', count: 3 },
@@ -130,7 +130,7 @@ test('parts of dates and times, in UTC; null is a group', async () => {
   assert.deepEqual(await groups('group_by=due:year&due[null]=false'), [{ 'due:year': '2026', count: 6 }])
 })
 
-test('the order and the pages', async () => {
+test('groups are sorted and paged', async () => {
   assert.deepEqual(await groups('group_by=status&sort=-status'), (await groups('group_by=status')).reverse())
   assert.deepEqual(await groups('group_by=count&sum=points&sort=-sum.points'), [
     { count: 3, sum: { points: 21 } },
@@ -155,18 +155,18 @@ test('the order and the pages', async () => {
   })
 })
 
-test('the filters of a list, with an operator or in brackets: other names are parameters, whatever fields there are', async () => {
+test('aggregates take the filters of a list with an operator or in brackets; other names are parameters even if fields have them', async () => {
   assert.deepEqual(await groups('status[eq]=done&count&sum=sum'), [{ count: 4, sum: { sum: 28 } }])
   assert.deepEqual(await groups('or[1][status]=done&or[2][points]=1'), [{ count: 5 }])
   assert.deepEqual(await groups('not[status]=done'), [{ count: 8 }])
   assert.deepEqual(await groups('limit[eq]=3&count[eq]=1'), [{ count: 3 }])
   assert.deepEqual(await groups('project.name[starts_with]=W'), [{ count: 6 }])
   assert.deepEqual(await groups('q=kite'), [{ count: 6 }])
-  // A list has them as filters.
+  // A list takes these as filters.
   assert.deepEqual((await bench.send({ url: '/api/v1/tasks?limit=3&count=1&fields=id' }, ann)).status, 200)
 })
 
-test('items and fields that the caller may not read do not count', async () => {
+test('items and fields that the caller cannot read do not count', async () => {
   assert.deepEqual(await groups('', ann, 'projects/aggregate'), [{ count: 1 }])
   assert.deepEqual(await groups('', admin, 'projects/aggregate'), [{ count: 2 }])
   assert.deepEqual(await groups('group_by=status&sum=rating&max=rating'), [
@@ -191,12 +191,12 @@ test('items and fields that the caller may not read do not count', async () => {
   assert.equal((await send('', onlyUsers)).status, 403)
 })
 
-test('of the items that belong to an item', async () => {
+test('a related list is aggregated', async () => {
   assert.deepEqual(await groups('group_by=status', ann, 'projects/1/tasks/aggregate'), [
     { status: 'done', count: 2 },
     { status: 'open', count: 4 },
   ])
-  // Ben's.
+  // Ben's account.
   assert.equal((await send('', ann, 'projects/2/tasks/aggregate')).status, 404)
   for (const path of [
     'projects/1/owner/aggregate',
@@ -208,13 +208,13 @@ test('of the items that belong to an item', async () => {
   }
 })
 
-test('computed fields are grouped by and added up', async () => {
+test('computed fields are grouped by and summed', async () => {
   assert.deepEqual(await groups('group_by=open_tasks&sum=open_tasks', admin, 'projects/aggregate'), [
     { open_tasks: 4, sum: { open_tasks: 8 } },
   ])
 })
 
-test('what turns with time is right in the first request after the moment', async () => {
+test('a time-dependent aggregate is correct in the first request after the moment', async () => {
   const shownFrom = new Date(Date.now() + 150)
   await bench.seed('tasks', {
     ...{ title: 'later', status: 'open', project_id: 1, shown_from: shownFrom.toISOString() },
@@ -222,13 +222,13 @@ test('what turns with time is right in the first request after the moment', asyn
   })
   const query = 'points[eq]=1000&count&max=points'
   const early = await groups(query)
-  // Not on a machine that took as long to ask.
+  // Skipped when the machine was so slow that the moment has passed.
   if (Date.now() < shownFrom.getTime()) assert.deepEqual(early, [{ count: 0, max: { points: null } }])
   while (Date.now() <= shownFrom.getTime()) await new Promise(resolve => setImmediate(resolve))
   assert.deepEqual(await groups(query), [{ count: 1, max: { points: 1000 } }])
 })
 
-test('a request in other words is told the right ones', async () => {
+test('a misspelled parameter gets the correct names', async () => {
   const rows: readonly (readonly [query: string, message: RegExp])[] = [
     ['group_by=stats', /"group_by" names "stats", which is no field of tasks\. Did you mean `status`\?/],
     ['group_by=status,done,points,due', /may list at most 3 names/],

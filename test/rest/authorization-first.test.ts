@@ -1,4 +1,4 @@
-/** Who may not do something hears that, whatever else is wrong with the request. */
+/** A missing permission is reported before any other fault in a request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serviceOfFile } from '../serve/service.ts'
@@ -19,16 +19,19 @@ const reads = [
   '/api/v1/users/1/api_keys?nonsense=1',
 ]
 
-function isUnauthorized({ status, code, headers }: Answer, what: string): void {
+function assertUnauthorized({ status, code, headers }: Answer, what: string): void {
   assert.deepEqual([status, code], [401, 'UNAUTHORIZED'], what)
   assert.ok(headers.get('WWW-Authenticate'), what)
 }
 
-test('a read without a credential that needs one is a 401 before its parameters are looked at', async () => {
+test('a read that lacks its credential is a 401 before its parameters are validated', async () => {
   for (const path of reads) {
-    isUnauthorized(await service().call(path), path)
-    isUnauthorized(await service().call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
-    isUnauthorized(await service().call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
+    assertUnauthorized(await service().call(path), path)
+    assertUnauthorized(
+      await service().call(path, { headers: { Accept: 'image/png' } }),
+      `${path} as an image`,
+    )
+    assertUnauthorized(await service().call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
     assert.equal(
       (await service().call(path, { key: service().key })).status,
       400,
@@ -37,12 +40,12 @@ test('a read without a credential that needs one is a 401 before its parameters 
   }
 })
 
-/** An answer to HEAD has no body that tells the code. */
+/** A response to HEAD has no body with the code. */
 function withCode(answer: Answer): Answer {
   return { ...answer, code: answer.status === 401 ? 'UNAUTHORIZED' : undefined }
 }
 
-test('a write without a credential is a 401 before its body, headers and parameters are looked at', async () => {
+test('a write that lacks its credential is a 401 before its body, headers and parameters are validated', async () => {
   const writes = [
     ['POST', '/api/v1/posts'],
     ['POST', '/api/v1/users?nonsense=1'],
@@ -62,12 +65,12 @@ test('a write without a credential is a 401 before its body, headers and paramet
   for (const [method, path] of writes) {
     for (const options of wrong) {
       const answer = await service().call(path, { method, ...options })
-      isUnauthorized(answer, `${method} ${path} ${JSON.stringify(options)}`)
+      assertUnauthorized(answer, `${method} ${path} ${JSON.stringify(options)}`)
     }
   }
 })
 
-test('a mutation without a credential is UNAUTHORIZED before its values are looked at', async () => {
+test('a mutation that lacks its credential is UNAUTHORIZED before its values are validated', async () => {
   const documents = [
     'mutation { createPost(title: "", authorId: "0") { id } }',
     'mutation { createUser(name: "", email: "no address") { id } }',

@@ -1,4 +1,4 @@
-/** Writes of several items: their bounds, what references are, and which collections and rules they involve. */
+/** Writes of several items: their limits, their references, and the collections and rules that they involve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -31,7 +31,7 @@ async function send(bench: Bench, operations: readonly unknown[]) {
   return { status, text: String(body) }
 }
 
-test('the results of a batch are bounded in all, and nothing is done beyond', () =>
+test('the results of a batch are limited in total, and a batch over the limit is rolled back', () =>
   withBench(async bench => {
     for (let at = 0; at < 20; at++) {
       await bench.seed('posts', { title: 'long', body: 'x'.repeat(40_000), author_id: 2 })
@@ -50,7 +50,7 @@ test('the results of a batch are bounded in all, and nothing is done beyond', ()
     assert.deepEqual(await bench.dump(), before)
   }))
 
-test('what references copy is bounded in all', () =>
+test('the text copied by references is limited in total', () =>
   withBench(async bench => {
     const long = { method: 'POST', path: '/posts', body: { title: 'a', body: 'x'.repeat(60_000) }, as: 'a' }
     const copy = { method: 'POST', path: '/posts', body: { title: 'b', body: '$a.body' } }
@@ -63,7 +63,7 @@ test('what references copy is bounded in all', () =>
     assert.deepEqual(await bench.dump(), before)
   }))
 
-test('a body without references stays as it is, but for doubled signs', () => {
+test('a body without references stays unchanged, except for doubled dollar signs', () => {
   const results = new Results()
   fc.assert(
     fc.property(fc.jsonValue(), value => {
@@ -87,7 +87,7 @@ test('every text can be written, whatever it looks like', () => {
   )
 })
 
-test('references lead to members of results, and to nothing that these inherit', () => {
+test('references resolve to own members of results, not to inherited ones', () => {
   const results = new Results()
   results.add('a', '{"id":7,"name":"Ann","gone":null,"list":[1]}')
   results.add('none', null)
@@ -102,7 +102,7 @@ test('references lead to members of results, and to nothing that these inherit',
   }
 })
 
-test('the collections of a batch include those that its paths lead to', () => {
+test('the collections of a batch include those reached through related lists and includes', () => {
   const model = checkModel(blog)
   const collectionsOf = (path: string, query = '') => {
     const found = new Set<string>()
@@ -118,7 +118,7 @@ test('the collections of a batch include those that its paths lead to', () => {
   assert.deepEqual(collectionsOf('/users/aggregate'), ['users'])
 })
 
-test('a session creates users with roles by an array only soon after its sign-in', () =>
+test('creating several users with roles requires a recent sign-in', () =>
   withBench(async bench => {
     const create = (body: unknown, signedInAt: number) =>
       bench.send({ method: 'POST', url: '/api/v1/users', body }, { ...admin, signedInAt })
@@ -135,7 +135,7 @@ test('a session creates users with roles by an array only soon after its sign-in
     )
   }))
 
-test('the error of a part keeps the rule that refused it, for the log', () => {
+test('the error of one item keeps the rule that refused it, for the log', () => {
   const refused = { collection: 'posts', operation: 'create' }
   const error = faultAt(new ApiError('FORBIDDEN', 'No.', { refused }), '[1]', '[1]')
   assert.ok(error instanceof ApiError)

@@ -11,7 +11,7 @@ function read(body: unknown, headers = {}): unknown {
 
 const json = { 'content-type': 'application/json' }
 
-test('any JSON document of moderate depth is read as JSON.parse reads it', () => {
+test('JSON of moderate depth is parsed as by JSON.parse', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }), text => {
       assert.deepEqual(read(text, json), JSON.parse(text))
@@ -19,7 +19,7 @@ test('any JSON document of moderate depth is read as JSON.parse reads it', () =>
   )
 })
 
-test('any bytes are read or refused as BAD_REQUEST', () => {
+test('arbitrary bytes are parsed or refused as BAD_REQUEST', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1 }), bytes => {
       try {
@@ -31,7 +31,7 @@ test('any bytes are read or refused as BAD_REQUEST', () => {
   )
 })
 
-test('a body has at most 40,000 members in its objects; elements of arrays do not count', () => {
+test('a body has at most 40,000 members in its objects; array elements do not count', () => {
   const members = (count: number) =>
     JSON.stringify({ list: Array.from({ length: count - 1 }, () => ({ a: 0 })) })
   const ofMost: unknown = JSON.parse(members(40_000))
@@ -43,13 +43,13 @@ test('a body has at most 40,000 members in its objects; elements of arrays do no
   assert.equal((read(JSON.stringify(Array(100_000).fill(0)), json) as unknown[]).length, 100_000)
 })
 
-test('a key given twice is refused, in whatever it is wrapped', () => {
+test('a duplicate member name is refused, inside whatever structure', () => {
   for (const text of ['{"a":1,"a":1}', '{"a":{"b":1},"\\u0061":2}', '{"__proto__":1,"__proto__":2}']) {
     assert.throws(() => read(text, json), { code: 'BAD_REQUEST', message: /twice/ }, text)
   }
 })
 
-test('a key given twice is refused at every depth, and its place is told', () => {
+test('a duplicate member name is refused at every depth, with its place', () => {
   const rows: readonly (readonly [string, string])[] = [
     ['{"a":1,"a":1}', '/a'],
     ['{"x":{"a":1,"b":2,"a":3}}', '/x/a'],
@@ -71,30 +71,30 @@ test('a key given twice is refused at every depth, and its place is told', () =>
   )
 })
 
-test('the same key in different objects is no key given twice', () => {
+test('the same name in different objects is not a duplicate', () => {
   for (const value of [{ a: { a: { a: 1 } } }, [{ a: 1 }, { a: 1 }], { a: [{ b: 1 }], b: [{ a: 1 }] }]) {
     assert.deepEqual(read(JSON.stringify(value), json), value)
   }
 })
 
-/** JSON text in which one of the objects that have members names its first key again at the end. */
-function withOneTwice(value: unknown, which: { left: number }): string {
-  if (Array.isArray(value)) return `[${value.map(item => withOneTwice(item, which)).join()}]`
+/** JSON text in which one of the non-empty objects repeats its first name at the end. */
+function withDuplicate(value: unknown, which: { left: number }): string {
+  if (Array.isArray(value)) return `[${value.map(item => withDuplicate(item, which)).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const isIt = Object.keys(value).length > 0 && which.left-- === 0
   const members = Object.entries(value).map(
-    ([key, member]) => `${JSON.stringify(key)}:${withOneTwice(member, which)}`,
+    ([key, member]) => `${JSON.stringify(key)}:${withDuplicate(member, which)}`,
   )
   return `{${[...members, ...(isIt ? members.slice(0, 1) : [])].join()}}`
 }
 
-test('one member too many is found wherever it is put', () => {
+test('a duplicate is found in whichever object it is', () => {
   let found = 0
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), fc.nat(4), (text, which) => {
       const value: unknown = JSON.parse(text)
       const state = { left: which }
-      const twice = withOneTwice(value, state)
+      const twice = withDuplicate(value, state)
       if (state.left >= 0) assert.deepEqual(read(twice, json), value)
       else {
         found++
@@ -106,22 +106,22 @@ test('one member too many is found wherever it is put', () => {
   assert.ok(found > 20, String(found))
 })
 
-test('a colon in a text or deeper is no second key', () => {
+test('a name in a string or in a nested object is not a duplicate', () => {
   const value = { 'a:b': ':"{', c: { d: 1, e: [{ f: ':' }] }, 'g"': '\\' }
   assert.deepEqual(read(JSON.stringify(value), json), value)
 })
 
-test('32 levels are taken, 33 are not', () => {
+test('32 levels are accepted, 33 are refused', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   assert.doesNotThrow(() => read(nested(32), json))
   assert.throws(() => read(nested(33), json), { code: 'BAD_REQUEST', message: /at most 32 levels/ })
 })
 
-test('brackets in a text are not levels', () => {
+test('brackets in a string are not levels', () => {
   assert.equal(read(JSON.stringify('['.repeat(100)), json), '['.repeat(100))
 })
 
-test('the place of the mistake is told, and nothing of the text', () => {
+test('the error names the place of the fault and does not quote the text', () => {
   assert.throws(
     () => read('{"secret": x}', json),
     ({ message }: Error) => {
@@ -132,7 +132,7 @@ test('the place of the mistake is told, and nothing of the text', () => {
   )
 })
 
-test('the place is that of the first character that cannot stand there', () => {
+test('the place is that of the first invalid character', () => {
   const rows: readonly (readonly [string, number])[] = [
     ['x', 0],
     ['{"a":1,}', 7],
@@ -148,18 +148,18 @@ test('the place is that of the first character that cannot stand there', () => {
   }
 })
 
-test('in a long text the place is not looked for', () => {
+test('the error for a long text names no place', () => {
   assert.throws(() => read(`[${'1,'.repeat(10_000)}`, json), {
     message: /not JSON: it stops making sense\.$/,
   })
 })
 
-test('an encoding is refused', () => {
+test('a Content-Encoding is refused', () => {
   assert.throws(() => read('{}', { ...json, 'content-encoding': 'gzip' }), { code: 'UNSUPPORTED_MEDIA_TYPE' })
   assert.deepEqual(read('{}', { ...json, 'content-encoding': 'identity' }), {})
 })
 
-test('the refusal of a media type says what is taken', () => {
+test('the error for a media type names the accepted ones', () => {
   const call = toCall({ method: 'PATCH', url: '/', body: 'x', headers: { 'content-type': 'text/plain' } })
   assert.throws(() => readBody(call, ['application/json', 'application/merge-patch+json']), {
     code: 'UNSUPPORTED_MEDIA_TYPE',

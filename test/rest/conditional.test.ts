@@ -1,11 +1,11 @@
-/** Conditional requests: what is a list of entity tags, how long it may be, and how tags are compared. */
+/** Conditional requests: the syntax and maximum length of a list of entity tags, and how tags are compared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { matchesNone, readIfMatch } from '../../src/conditional.ts'
 
 const tags = (count: number) => Array.from({ length: count }, (_, n) => `"${n}"`).join(', ')
 
-test('a hundred tags are taken, and one more is refused', () => {
+test('a hundred tags are accepted, and one more is refused', () => {
   assert.equal(readIfMatch(tags(100))?.length, 100)
   assert.equal(matchesNone(tags(100), '"99"'), true)
   for (const read of [() => readIfMatch(tags(101)), () => matchesNone(tags(101), '"0"')]) {
@@ -35,7 +35,7 @@ test('If-Match compares strongly: a weak tag matches nothing (RFC 9110, 13.1.1)'
 })
 
 for (const header of ['', 'a', '"a', '"a" "b"', "'a'", '*, "a"', 'w/"a"', '"a"\u0000']) {
-  test(`${JSON.stringify(header)} is no list of tags`, () => {
+  test(`${JSON.stringify(header)} is not a list of entity tags`, () => {
     assert.throws(() => readIfMatch(header), { code: 'BAD_REQUEST' })
     assert.throws(() => matchesNone(header, '"x"'), { code: 'BAD_REQUEST' })
   })

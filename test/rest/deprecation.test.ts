@@ -1,4 +1,4 @@
-/** What an answer says is going away: what the request touched, and nothing else (RFC 9745, RFC 8594). */
+/** Deprecation and Sunset name what the request uses and nothing else (RFC 9745, RFC 8594). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { anyone, collection, model, relation, string } from '../../src/index.ts'
@@ -37,7 +37,7 @@ before(async () => {
 })
 after(() => bench.close())
 
-/** The year in which what was touched ends; undefined where nothing was. */
+/** The year of the Sunset header; undefined without one. */
 async function sunsetOf(request: Request): Promise<string | undefined> {
   const { status, headers, body } = await bench.send(request, user(1, 'admin', 'all'))
   assert.ok(status < 300, `${status} ${body}`)
@@ -66,12 +66,12 @@ const cases: readonly (readonly [request: Request, year: string | undefined])[] 
 
 for (const [request, year] of cases) {
   const { method = 'GET', url, body } = request
-  test(`${method} ${url} ${JSON.stringify(body ?? '')} touches what ends in ${year}`, async () => {
+  test(`${method} ${url} ${JSON.stringify(body ?? '')} has Sunset ${year}`, async () => {
     assert.equal(await sunsetOf(request), year)
   })
 }
 
-test('a deletion from a collection that is going away says so', async () => {
+test('a deletion from a deprecated collection has Sunset', async () => {
   const id = await bench.seed('boxes', { label: 'Another' })
   assert.equal(await sunsetOf({ method: 'DELETE', url: `/api/v1/boxes/${id}` }), '2041')
 })

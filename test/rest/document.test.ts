@@ -1,4 +1,4 @@
-/** Whether the OpenAPI document describes what REST does: checked by requests. */
+/** Requests check that the OpenAPI document describes what REST does. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -35,13 +35,13 @@ import values from '../models/values.ts'
 const [sqlite] = kinds
 assert.ok(sqlite)
 
-/** Names and rules that are hard to write down. */
+/** Names and rules that are hard to describe. */
 const awkward = model({
   tasks: collection({
     fields: {
       title: string({ optional: true }),
       task_list_id: relation('task_lists', { inverse: 'tasks', optional: true }),
-      /** No caller ever reads these, so nobody follows them either. */
+      /** No caller can read these, so no caller can follow relations to them. */
       judge_id: relation('users', { inverse: 'judged', optional: true, internal: true }),
       vault_id: relation('vaults', { inverse: 'kept', optional: true }),
     },
@@ -88,37 +88,37 @@ const admin = user(1, 'admin', 'all')
 const urlOf = ({ path }: Operation) => path.replace(/\{[a-z_]+\}/g, '1')
 const codeOf = ({ body }: Reply) => JSON.parse(String(body ?? '{}')).error?.code
 
-function ask(name: string, operation: Operation, principal: Principal): Promise<Reply> {
+function sendOperation(name: string, operation: Operation, principal: Principal): Promise<Reply> {
   return benchOf(name).send({ method: operation.method, url: urlOf(operation) }, principal)
 }
 
 for (const [name, document] of Object.entries(documents)) {
-  test(`what ${name} says is open is open, and nothing else`, async () => {
+  test(`the operations of ${name} without security are exactly those open to anonymous callers`, async () => {
     for (const operation of operationsOf(document)) {
       const open = operation.operation.security.some((one: object) => Object.keys(one).length === 0)
-      const reply = await ask(name, operation, anonymous('192.0.2.1'))
-      const told = `${operation.method} ${operation.path}: ${reply.status}`
-      assert.equal(codeOf(reply) !== 'UNAUTHORIZED', open, told)
+      const reply = await sendOperation(name, operation, anonymous('192.0.2.1'))
+      const label = `${operation.method} ${operation.path}: ${reply.status}`
+      assert.equal(codeOf(reply) !== 'UNAUTHORIZED', open, label)
     }
   })
 
-  test(`the scopes that ${name} asks for are enough, and each of them is needed`, async () => {
+  test(`the scopes of each operation of ${name} are necessary and sufficient`, async () => {
     for (const operation of operationsOf(document)) {
       const scopes: readonly string[] = operation.operation['x-required-scopes'] ?? []
-      // A user who has just deleted themselves could do nothing more.
+      // A user who has just deleted their account could do nothing more.
       if (operation.method === 'DELETE') continue
-      // Needs any one of them, and more for collections that are named: see `test/events/service.test.ts`.
+      // Needs any one of its scopes, and more for named collections: see `test/events/service.test.ts`.
       if (operation.path === '/api/v1/events') continue
       for (const missing of [undefined, ...scopes]) {
         const held = new Set(scopes.filter(scope => scope !== missing))
-        const reply = await ask(name, operation, user(1, 'admin', held))
-        const told = `${operation.method} ${operation.path} without ${missing}: ${reply.body}`
-        assert.equal(codeOf(reply) === 'INSUFFICIENT_SCOPE', missing !== undefined, told)
+        const reply = await sendOperation(name, operation, user(1, 'admin', held))
+        const label = `${operation.method} ${operation.path} without ${missing}: ${reply.body}`
+        assert.equal(codeOf(reply) === 'INSUFFICIENT_SCOPE', missing !== undefined, label)
       }
     }
   })
 
-  test(`each operation of ${name} has a name and schemas of its own`, () => {
+  test(`each operation of ${name} has its own id and schemas`, () => {
     const ids = operationsOf(document).map(({ operation }) => operation.operationId)
     assert.equal(new Set(ids).size, ids.length)
     for (const of of checkModel(declared[name as keyof typeof declared]).collections.values()) {
@@ -136,7 +136,7 @@ for (const [name, document] of Object.entries(documents)) {
   })
 }
 
-test('relations that nobody can follow are neither in the document nor there', async () => {
+test('relations that no caller can follow are missing from the document and from the API', async () => {
   const { schemas } = documents.awkward.components
   assert.equal(schemas.Task.properties.judge, undefined)
   assert.equal(schemas.Task.properties.vault, undefined)
@@ -155,7 +155,7 @@ test('relations that nobody can follow are neither in the document nor there', a
   }
 })
 
-test('where nobody reads users, there is no path to oneself', async () => {
+test('/me does not exist when no caller can read users', async () => {
   const hidden = model({ users: users({ access: { read: nobody } }) })
   assert.equal(documentOf(hidden).paths['/api/v1/me'], undefined)
   const bench = await openBench(checkModel(hidden), each => openStore(sqlite, each))
@@ -167,7 +167,7 @@ test('where nobody reads users, there is no path to oneself', async () => {
   }
 })
 
-test('an app by itself has a valid credential, but nobody to read', async () => {
+test('an app without a user has no account to read at /me', async () => {
   const reply = await benchOf('rich').send({ url: '/api/v1/me' }, app('some-app', new Set(['read:user'])))
   assert.equal(codeOf(reply), 'FORBIDDEN')
 })
@@ -180,10 +180,10 @@ const texts = [
   ...['a@example.com', 'A@', 'x'.repeat(300), 'two\nlines'],
 ]
 
-/** Their names are told in words. */
+/** Their allowed names are in the description. */
 const structural: ReadonlySet<string> = new Set(['fields', 'sort', 'include', 'cursor'])
 
-/** The parameters of a list and its filters, by name: the schema of a value, or of several that commas separate. */
+/** The parameters of a list and its filters, by name: the schema of one value, or of several separated by commas. */
 function queryOf(document: Document, path: string): ReadonlyMap<string, Document> {
   const { parameters } = document.paths[path].get
   const named = (parameters as readonly Document[]).map(one => resolve(document, one))
@@ -203,15 +203,15 @@ function queryOf(document: Document, path: string): ReadonlyMap<string, Document
   )
 }
 
-/** What a client means that sends this text as a value of the schema. */
-function meant({ type }: { type?: unknown }, text: string): unknown {
+/** The JSON value that a client would send as this text. */
+function jsonValueOf({ type }: { type?: unknown }, text: string): unknown {
   if ((type === 'integer' || type === 'number') && /^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[0-9]+)?$/.test(text))
     return Number(text)
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }
 
-test('a parameter takes exactly what its schema takes', async () => {
+test('a parameter accepts exactly the values of its schema', async () => {
   const ajv = new Ajv2020({ strict: false, strictNumbers: true, validateFormats: true })
   formats.default(ajv)
   let taken = 0
@@ -221,7 +221,9 @@ test('a parameter takes exactly what its schema takes', async () => {
       for (const text of texts) {
         const listed = text === '' ? [] : text.split(',')
         const { items } = schema
-        const valid = validate(items ? listed.map(each => meant(items, each)) : meant(schema, text))
+        const valid = validate(
+          items ? listed.map(each => jsonValueOf(items, each)) : jsonValueOf(schema, text),
+        )
         const url = `${path}?${encodeURIComponent(name)}=${encodeURIComponent(text)}`
         const { status, body } = await benchOf('rich').send({ url }, admin)
         assert.equal(status, valid ? 200 : 400, `${name}=${text}: ${body}`)
@@ -232,49 +234,49 @@ test('a parameter takes exactly what its schema takes', async () => {
   assert.ok(taken > 500, String(taken))
 })
 
-test('what a body may leave out has the default that the document names', () => {
+test('optional members of a body have the documented default', () => {
   const { schemas } = documents.rich.components
   assert.equal(schemas.TaskCreate.properties.state.default, 'open')
   assert.equal(schemas.TaskReplace.properties.state.default, 'open')
-  // A PATCH leaves alone what it does not name, and so does a PUT what not everyone may write.
+  // A PATCH keeps omitted fields, and so does a PUT if some callers cannot write them.
   assert.equal(schemas.TaskUpdate.properties.state.default, undefined)
   assert.equal(schemas.ContactReplace.properties.blocked.default, undefined)
-  // An item may lack a field because `fields` does not name it.
+  // An item may lack a field because `fields` does not select it.
   assert.equal(schemas.Task.properties.state.default, undefined)
 })
 
-test('what everyone who reads an item sees of it is required, and the document says what `fields` does', () => {
+test('fields that every reader sees are required, and the document explains `fields`', () => {
   const { schemas, parameters } = documents.rich.components
   const { id, title, extra, ticket } = schemas.Task.properties
   assert.ok(id && title && extra && !ticket)
   for (const name of ['id', 'title', 'state', 'extra', 'created_at'])
     assert.ok(schemas.Task.required.includes(name), name)
-  // Only with `include`; only for some.
+  // Present only with `include`, or only for some callers.
   assert.ok(!schemas.Task.required.includes('project'))
   const visible = new Set(Object.keys(schemas.User.properties))
   for (const name of schemas.User.required) assert.ok(visible.has(name), name)
   assert.match(parameters.FieldsParam.description, /these alone, whatever their schema requires/)
   assert.match(schemas.Task.description, /`fields`/)
-  // Whoever adds to what nobody reads is told the id.
+  // A create in a collection that no caller can read returns the id.
   assert.deepEqual(Object.keys(documents.awkward.components.schemas.Vault.properties), ['id'])
 })
 
-test('a field called total is filtered by: its list has no other parameter of that name', async () => {
+test('a field called total is a filter, and the list has no other parameter with that name', async () => {
   const { paths, components } = documents.awkward
   const parameters: readonly Document[] = paths['/api/v1/errors'].get.parameters
   assert.ok(filtersOf(documents.awkward, parameters).has('total[gte]'))
   assert.ok(!JSON.stringify(parameters).includes('/TotalParam'))
   assert.ok(JSON.stringify(paths['/api/v1/problems'].get.parameters).includes('parameters/TotalParam'))
   assert.deepEqual(components.schemas.TotalMode.enum, ['exact', 'estimate', 'none'])
-  const ask = (query: string) => benchOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
-  const { status, body } = await ask('total=3')
+  const listErrors = (query: string) => benchOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
+  const { status, body } = await listErrors('total=3')
   assert.equal(status, 200)
   assert.equal(JSON.parse(String(body)).meta.total, 0)
-  assert.equal((await ask('total=none')).status, 400)
-  assert.equal((await ask('total[gt]=3&cursor=')).status, 200)
+  assert.equal((await listErrors('total=none')).status, 400)
+  assert.equal((await listErrors('total[gt]=3&cursor=')).status, 200)
 })
 
-test('filters along relations have a parameter of their own, and the parameters of a list have names of their own', () => {
+test('filters along relations share one parameter of their own, and list parameters keep their names', () => {
   const parameters: readonly Document[] = documents.rich.paths['/api/v1/tasks'].get.parameters
   const names = parameters.map(one => resolve(documents.rich, one).name)
   assert.equal(new Set(names).size, names.length)
@@ -285,7 +287,7 @@ test('filters along relations have a parameter of their own, and the parameters 
   assert.match(documents.rich.info.description, /`author\.name\[contains\]=Ann`/)
 })
 
-test('a page has no default: a client that sends defaults can still send `cursor`', async () => {
+test('page has no default, so that clients that send defaults can use cursor', async () => {
   const { parameters } = documents.rich.components
   const defaults = Object.values<Document>(parameters).filter(({ schema }) => schema.default !== undefined)
   assert.deepEqual(
@@ -297,7 +299,7 @@ test('a page has no default: a client that sends defaults can still send `cursor
   assert.equal(status, 200, String(body))
 })
 
-test('enumerations have names of their own, in bodies, items and filters', () => {
+test('enumerations have named schemas, in bodies, items and filters', () => {
   const { components, paths } = documents.rich
   const reference = { $ref: '#/components/schemas/TaskState' }
   assert.deepEqual(components.schemas.TaskState.enum, ['open', 'doing', 'done'])
@@ -315,7 +317,7 @@ test('enumerations have names of their own, in bodies, items and filters', () =>
   ])
 })
 
-/** Every schema in the document. */
+/** All schemas in the document. */
 function schemasOf(value: Document, found: Document[] = []): readonly Document[] {
   if (typeof value !== 'object' || value === null) return found
   if (!Array.isArray(value) && value.type !== undefined) found.push(value)
@@ -323,21 +325,21 @@ function schemasOf(value: Document, found: Document[] = []): readonly Document[]
   return found
 }
 
-test('every whole number has its size, every array its items, and no schema several types', () => {
+test('every integer has a range, every array has items, and no schema has several types', () => {
   const all = schemasOf(documents.rich)
   assert.ok(all.length > 500)
   for (const schema of all.filter(({ type }) => typeof type === 'string' || Array.isArray(type))) {
     const types = [schema.type].flat().filter(type => type !== 'null')
-    const told = JSON.stringify(schema)
-    assert.ok(types.length <= 1, told)
-    if (types[0] === 'integer') assert.match(schema.format, /^int(32|64)$/, told)
-    if (types[0] === 'integer') assert.equal(schema.format === 'int64', schema.maximum >= 2 ** 31, told)
-    if (types[0] === 'number') assert.equal(schema.format, 'double', told)
-    if (types[0] === 'array') assert.ok(schema.items, told)
+    const label = JSON.stringify(schema)
+    assert.ok(types.length <= 1, label)
+    if (types[0] === 'integer') assert.match(schema.format, /^int(32|64)$/, label)
+    if (types[0] === 'integer') assert.equal(schema.format === 'int64', schema.maximum >= 2 ** 31, label)
+    if (types[0] === 'number') assert.equal(schema.format, 'double', label)
+    if (types[0] === 'array') assert.ok(schema.items, label)
   }
 })
 
-test('what a validator of others takes for a URL or an address by its schema, the service takes, and nothing else', async () => {
+test('the service accepts exactly the URLs and addresses that other validators accept by the schema', async () => {
   const ajv = new Ajv2020({ strict: false })
   formats.default(ajv)
   const { mail, link } = documents.values.components.schemas.ThingCreate.properties
@@ -391,7 +393,7 @@ test('what a validator of others takes for a URL or an address by its schema, th
   }
 })
 
-/** By field, JSON values that a body may hold or not. */
+/** By field, JSON values that a body may or may not contain. */
 const candidates: readonly unknown[] = [
   null,
   true,
@@ -407,7 +409,7 @@ const candidates: readonly unknown[] = [
   { x: null },
 ]
 
-test('a body takes exactly what its schema says, merged objects too', async () => {
+test('a body accepts exactly what its schema allows, merged objects included', async () => {
   const ajv = new Ajv2020({ strict: false })
   formats.default(ajv)
   ajv.addSchema({ ...documents.values, $id: 'document:' }, 'document:')
@@ -430,7 +432,7 @@ test('a body takes exactly what its schema says, merged objects too', async () =
       for (const { kind, ...request } of requests) {
         const valid = ajv.validate({ $ref: `document:#/components/schemas/Thing${kind}` }, request.body)
         const { status, body } = await bench.send(request, admin)
-        // What is merged is checked as a whole: an object without `width` may have one already.
+        // A merge is validated as a whole: an object without `width` may have one already.
         const mayLack = kind === 'Update' && /shape must have `width`/.test(String(body))
         if (!mayLack) assert.equal(status < 300, valid, `${JSON.stringify(request)}: ${status} ${body}`)
         if (valid) taken += 1
@@ -440,7 +442,7 @@ test('a body takes exactly what its schema says, merged objects too', async () =
   assert.ok(taken > 80, String(taken))
 })
 
-test('an object for a field that can hold none is refused as one, and the document does not offer it', async () => {
+test('an object is refused for a field that cannot hold one, and the document does not offer it', async () => {
   for (const name of ['redirect_uris', 'scopes', 'default_scopes', 'scope_separator']) {
     const text = JSON.stringify(documents.rich.components.schemas.OauthAppUpdate.properties[name])
     assert.ok(!text.includes('"object"'), text)
@@ -450,7 +452,7 @@ test('an object for a field that can hold none is refused as one, and the docume
   assert.match(String(body), /tags must be an array/)
 })
 
-test('every example fits its schema', () => {
+test('every example matches its schema', () => {
   const ajv = new Ajv2020({ strict: false })
   formats.default(ajv)
   ajv.addSchema({ ...documents.rich, $id: 'document:' }, 'document:')
@@ -468,7 +470,7 @@ test('every example fits its schema', () => {
   assert.ok(count > 10, String(count))
 })
 
-test('what is told once is in the schema of the answer that tells it, and in no other', async () => {
+test('a value revealed once is in the schema of that response only', async () => {
   const bodies = {
     api_keys: { name: 'x' },
     oauth_apps: { name: 'x', redirect_uris: ['https://example.com/'] },

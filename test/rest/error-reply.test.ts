@@ -10,7 +10,7 @@ function reply(error: unknown, headers = {}, keyInQuery = false) {
   return { status: made.status, header, names: made.headers, body: JSON.parse(String(made.body)) }
 }
 
-test('every error of the catalogue in both formats', () => {
+test('every error in the catalogue has both formats', () => {
   for (const [code, { status, message }] of Object.entries(catalogue)) {
     const error = new ApiError(code as ErrorCode)
     assert.deepEqual(reply(error).body, { error: { code, message } })
@@ -23,7 +23,7 @@ test('every error of the catalogue in both formats', () => {
   }
 })
 
-test('whatever else is thrown tells nothing of itself', () => {
+test('an unexpected error reveals nothing about itself', () => {
   for (const thrown of [new Error('SQLITE: secret'), 'secret', undefined, null, { code: 'NOT_FOUND' }]) {
     const { status, body } = reply(thrown)
     assert.equal(status, 500)
@@ -31,7 +31,7 @@ test('whatever else is thrown tells nothing of itself', () => {
   }
 })
 
-test('a refused credential is called invalid, a missing one is not', () => {
+test('a refused credential is reported as invalid, a missing one is not', () => {
   const error = new ApiError('UNAUTHORIZED')
   const invalid = 'Bearer realm="api", error="invalid_token"'
   assert.equal(reply(error).header('WWW-Authenticate'), 'Bearer realm="api"')
@@ -48,7 +48,7 @@ test('a missing scope is named', () => {
   )
 })
 
-test('the headers of the error itself come last and win', () => {
+test('headers of the error itself override the defaults', () => {
   assert.equal(
     reply(new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': '7' } })).header('Retry-After'),
     '7',
@@ -58,14 +58,14 @@ test('the headers of the error itself come last and win', () => {
   assert.equal(names.filter(name => name === 'Retry-After').length, 1)
 })
 
-test('the faults come with both formats', () => {
+test('validation details are in both formats', () => {
   const details = [{ field: 'title', code: 'required', message: 'title is required.' }]
   const error = new ApiError('VALIDATION_FAILED', undefined, { details })
   assert.deepEqual(reply(error).body.error.details, details)
   assert.deepEqual(reply(error, { accept: 'application/problem+json' }).body.errors, details)
 })
 
-test('a change that may have been stored is not to be repeated by itself', () => {
+test('a change that may have been stored has no Retry-After', () => {
   const { status, names, body } = reply(new ApiError('UNAVAILABLE', 'Perhaps.', { isUnconfirmed: true }))
   assert.equal(status, 503)
   assert.ok(!names.includes('Retry-After'))

@@ -1,4 +1,4 @@
-/** Alternatives, negations and the spellings of other products, in the filters of a list. */
+/** Disjunctions, negations and foreign spellings in the filters of a list. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ import { parseSearch } from '../../src/rest/query/filter.ts'
 import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 
-/** Fields that bear the names of parameters elsewhere. */
+/** Fields with the names of parameters in other APIs. */
 const declared = model({
   users: users(),
   notes: collection({
@@ -58,7 +58,7 @@ after(() => bench.close())
 const admin = user(1, 'admin', 'all')
 const ann = user(1, 'user', 'all')
 
-async function ask(query: string, principal = ann) {
+async function listItems(query: string, principal = ann) {
   const { status, body } = await bench.send(
     { url: `/api/v1/notes?per_page=100&fields=id${query && `&${query}`}` },
     principal,
@@ -68,12 +68,12 @@ async function ask(query: string, principal = ann) {
 }
 
 async function ids(query: string, principal = ann): Promise<number[]> {
-  const { status, parsed, message } = await ask(query, principal)
+  const { status, parsed, message } = await listItems(query, principal)
   assert.equal(status, 200, `${query}: ${message}`)
   return parsed.data.map(({ id }: { id: number }) => id)
 }
 
-/** Conditions that stand alone, of which the answers are put together by hand. */
+/** Single conditions, whose results the test combines. */
 const conditions = [
   'count=1',
   'count[gte]=2',
@@ -92,7 +92,7 @@ function within(around: string, condition: string): string {
   return `${around}[${field}]${rest}`
 }
 
-test('alternatives and negations mean what their parts mean, put together', async () => {
+test('disjunctions and negations find the union and complement of their parts', async () => {
   const all = await ids('')
   const found = new Map<string, number[]>()
   for (const condition of conditions) found.set(condition, await ids(condition))
@@ -132,14 +132,14 @@ function fieldOf(condition: string): string {
   return condition.replace(/[[=].*/, '')
 }
 
-test('conditions of one alternative on one relation are about one related item', async () => {
+test('conditions of one alternative on one relation must match the same related item', async () => {
   const titled = await ids('or[1][replies.title]=Kite&or[1][replies.sum]=2')
   assert.deepEqual(titled, await ids('replies.title=Kite&replies.sum=2'))
   const either = await ids('or[1][replies.title]=Kite&or[2][replies.sum]=2')
   assert.ok(either.length > titled.length)
 })
 
-test('letter case and wildcards: every text is found by itself, and by nothing else', async () => {
+test('case-insensitive filters treat every character, wildcards included, as itself', async () => {
   for (const title of ['100%', 'a_b', '*?[x]', 'Kite']) {
     for (const operator of ['icontains', 'starts_with', 'contains']) {
       assert.deepEqual(
@@ -159,7 +159,7 @@ test('letter case and wildcards: every text is found by itself, and by nothing e
   assert.deepEqual(await ids('title[starts_with]=kite'), [])
 })
 
-test('what the caller may not read does not count, negated or not', async () => {
+test('unreadable items do not match, negated or not', async () => {
   assert.equal((await ids('secret=s', admin)).length, 12)
   for (const name of [
     'secret',
@@ -169,13 +169,13 @@ test('what the caller may not read does not count, negated or not', async () => 
     'filter[secret]',
   ]) {
     const unknown = name.replace('secret', 'zzzzzz')
-    const [one, other] = [await ask(`${name}=s`), await ask(`${unknown}=s`)]
+    const [one, other] = [await listItems(`${name}=s`), await listItems(`${unknown}=s`)]
     assert.equal(one.status, 400, name)
     assert.equal(one.message, other.message.replace('zzzzzz', 'secret'), name)
   }
 })
 
-test('a list has fields that bear the names of other parameters', async () => {
+test('fields may have the names of parameters in other APIs', async () => {
   const all = await ids('')
   assert.deepEqual(await ids('offset=1&wait=2&types=z'), all)
   assert.equal((await ids('limit=1')).length, 12)
@@ -184,7 +184,7 @@ test('a list has fields that bear the names of other parameters', async () => {
   assert.equal((await ids('count=1&sum=1')).length > 0, true)
 })
 
-test('spellings of other products are told the right one', async () => {
+test('spellings of other products get an error with the correct one', async () => {
   const rows: readonly (readonly [query: string, write: string])[] = [
     ['filter[writer_id]=1', 'write `writer_id=…`'],
     ['filter[writer_id][gte]=1', 'write `writer_id[gte]=…`'],
@@ -217,19 +217,22 @@ test('spellings of other products are told the right one', async () => {
     ['or[1][sum]=null', 'Write `or[1][sum][null]=true`'],
   ]
   for (const [query, write] of rows) {
-    const { status, message, details } = await ask(encodeURI(query))
+    const { status, message, details } = await listItems(encodeURI(query))
     assert.equal(status, 400, query)
     assert.ok(message.includes(write), `${query}: ${message}`)
     assert.equal(details[0].message, message)
   }
-  // Text may be the word.
+  // For a text field, null is an ordinary value.
   assert.deepEqual(await ids('title=null'), [])
 })
 
-test('alternatives are numbered within bounds, and follow no more relations than other filters', async () => {
-  assert.equal((await ask('or[20][sum]=1')).status, 200)
+test('alternatives are limited in number, and in the relations that they follow together with other filters', async () => {
+  assert.equal((await listItems('or[20][sum]=1')).status, 200)
   for (const number of ['0', '21', '999999999']) {
-    assert.match((await ask(`or[${number}][sum]=1`)).message, /must number its alternative from 1 to 20/)
+    assert.match(
+      (await listItems(`or[${number}][sum]=1`)).message,
+      /must number its alternative from 1 to 20/,
+    )
   }
   for (const query of [
     'or[1][or][sum]=1',
@@ -239,15 +242,18 @@ test('alternatives are numbered within bounds, and follow no more relations than
     'or[1]=1',
     'not=1',
   ]) {
-    assert.match((await ask(query)).message, /is not known here/, query)
+    assert.match((await listItems(query)).message, /is not known here/, query)
   }
   const many = Array.from({ length: 11 }, (_, at) => `or[${at + 1}][not][writer.name]=Ann`)
-  assert.equal((await ask(many.slice(1).join('&'))).status, 200)
-  assert.match((await ask(many.join('&'))).message, /follow at most 10 relations/)
-  assert.match((await ask('not[parent.parent.parent.parent.sum]=1')).message, /follows at most 3 relations/)
+  assert.equal((await listItems(many.slice(1).join('&'))).status, 200)
+  assert.match((await listItems(many.join('&'))).message, /follow at most 10 relations/)
+  assert.match(
+    (await listItems('not[parent.parent.parent.parent.sum]=1')).message,
+    /follows at most 3 relations/,
+  )
 })
 
-test('a text that no item can have is not searched for', () => {
+test('a text that no item can contain is not searched for', () => {
   for (const value of ['a\0', '\ud800'])
     assert.throws(() => parseSearch({ name: 'q', value }), { code: 'BAD_REQUEST' }, JSON.stringify(value))
 })

@@ -4,19 +4,19 @@ import { matchesNone, readIfMatch } from '../../src/conditional.ts'
 import { readAccept, requireJson } from '../../src/rest/accept.ts'
 import { makePresentation } from '../../src/rest/reply/headers.ts'
 
-test('the most precise range decides', () => {
+test('the most specific media range applies', () => {
   assert.equal(readAccept('application/json;q=0, */*').json, false)
   assert.equal(readAccept('*/*;q=0, application/json').json, true)
   assert.equal(readAccept('application/*;q=0, */*').json, false)
   assert.equal(readAccept('text/html').json, false)
 })
 
-test('a weight that is none counts as nothing', () => {
+test('a malformed weight counts as missing', () => {
   for (const q of ['2', '-1', '0.1234', 'x', ''])
     assert.equal(readAccept(`application/json;q=${q}`).json, false, q)
 })
 
-test('problem details are given to whoever prefers them, and not by a wildcard', () => {
+test('problem details are sent when preferred, but not for a wildcard', () => {
   assert.equal(readAccept('application/problem+json').problem, true)
   assert.equal(readAccept('application/problem+json, application/json').problem, true)
   assert.equal(readAccept('application/problem+json;q=0.5, application/json').problem, false)
@@ -24,7 +24,7 @@ test('problem details are given to whoever prefers them, and not by a wildcard',
   assert.equal(readAccept('application/*').problem, false)
 })
 
-test('an event stream is given to clients that prefer it, in whatever order they name media ranges', () => {
+test('an event stream is sent when preferred, in whatever order media ranges are listed', () => {
   assert.equal(readAccept('text/event-stream, application/json;q=0.5').eventStream, true)
   assert.equal(readAccept('text/*;q=0.1, text/event-stream, application/json;q=0.5').eventStream, true)
   assert.equal(
@@ -35,7 +35,7 @@ test('an event stream is given to clients that prefer it, in whatever order they
   assert.equal(readAccept('*/*').eventStream, false)
 })
 
-test('without a usable header everything is acceptable', () => {
+test('without a usable header every media type is acceptable', () => {
   for (const header of [undefined, '', ' ', 'x'.repeat(2000)]) assert.doesNotThrow(() => requireJson(header))
 })
 
@@ -54,13 +54,13 @@ test('If-Match compares strongly', () => {
   assert.equal(readIfMatch(undefined), undefined)
 })
 
-test('empty elements of a list are passed over (RFC 9110, 5.6.1.2)', () => {
+test('empty elements of a list are ignored (RFC 9110, 5.6.1.2)', () => {
   assert.deepEqual(readIfMatch('"a",,"b" , , "c",'), ['"a"', '"b"', '"c"'])
   assert.deepEqual(readIfMatch(', "a"'), ['"a"'])
   assert.equal(matchesNone(',"a",', '"a"'), true)
 })
 
-test('malformed tags are refused', () => {
+test('malformed entity tags are refused', () => {
   for (const header of [
     '',
     'a',
@@ -77,21 +77,21 @@ test('malformed tags are refused', () => {
   }
 })
 
-test('a long list of almost-tags is refused at once', () => {
+test('a long list of almost valid tags is refused quickly', () => {
   for (const repeated of ['"a" , ', ', ', ' ,\t', '"a",,'])
     assert.throws(() => readIfMatch(`${repeated.repeat(1000)}x`), { code: 'BAD_REQUEST' }, repeated)
 })
 
-test('the earliest deprecation and sunset are told, in their own formats', () => {
+test('the earliest deprecation and sunset are sent, each in its own format', () => {
   const { open } = makePresentation(false, [
     { since: '2026-02-01T00:00:00Z', sunset: '2027-02-01T00:00:00Z', reason: undefined },
     { since: '2026-01-01T00:00:00Z', sunset: undefined, reason: undefined },
   ])
-  // RFC 9745 wants a structured date, RFC 8594 an HTTP date.
+  // RFC 9745 requires a structured date, RFC 8594 an HTTP date.
   assert.deepEqual(open.slice(-4), ['Deprecation', '@1767225600', 'Sunset', 'Mon, 01 Feb 2027 00:00:00 GMT'])
 })
 
-test('what is secret is stored by nobody', () => {
+test('a secret response is not cached', () => {
   const { open, own } = makePresentation(true, [])
   assert.ok(open.includes('no-store') && own.includes('no-store'))
 })

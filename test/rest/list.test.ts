@@ -1,4 +1,4 @@
-/** What a client reads whose query is wrong: what, where, and what would be right. */
+/** Error messages for invalid queries: the fault, its place, and the correct form. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
@@ -26,7 +26,7 @@ async function messageOf(url: string, principal = admin): Promise<string> {
   return message
 }
 
-test('a name in another spelling is unknown, and the right one is told', async () => {
+test('an unknown name gets a suggestion when it is close to a known one', async () => {
   const rows: readonly (readonly [url: string, message: string])[] = [
     [
       'tasks?sort=createdAt',
@@ -63,7 +63,7 @@ test('a name in another spelling is unknown, and the right one is told', async (
   for (const [url, message] of rows) assert.equal(await messageOf(url), `The parameter ${message}`, url)
 })
 
-test('no name that is hidden from the caller is told', async () => {
+test('suggestions never name what is hidden from the caller', async () => {
   assert.match(await messageOf('projects?budgte=1'), /Did you mean `budget`\?/)
   const along = ['tasks?project.budgte=1', 'users?projects.budgte=1']
   for (const url of ['projects?budgte=1', 'projects?sort=budgte', 'projects?fields=budgte', ...along])
@@ -72,7 +72,7 @@ test('no name that is hidden from the caller is told', async () => {
     assert.doesNotMatch(await messageOf(url), /Did you mean `(passphrase|ticket)`/)
 })
 
-test('a value of the wrong type is told what it must be', async () => {
+test('a value of the wrong type gets an error that names the type', async () => {
   const rows: readonly (readonly [query: string, message: string])[] = [
     ['priority=high', '"priority" must be a whole number, not "high".'],
     [
@@ -92,20 +92,20 @@ test('a value of the wrong type is told what it must be', async () => {
     assert.equal(await messageOf(`tasks?${query}`), `The parameter ${message}`, query)
 })
 
-test('a parameter is never taken for others that were understood before', async () => {
+test('a parameter never matches a cached query by accident', async () => {
   for (const query of ['sort=priority', 'title=x&sort=priority', 'title=x&done=true'])
     assert.equal((await bench.send({ url: `/api/v1/tasks?${query}` }, admin)).status, 200, query)
   for (const query of ['sort%3Dpriority=1', 'title%0Asort%3Dpriority=x', 'title%0Adone=x'])
     assert.match(await messageOf(`tasks?${query}`), /is not known here/, query)
 })
 
-test('the filters of a request follow a bounded number of relations', async () => {
+test('the filters of a request follow a limited number of relations', async () => {
   const deep = ['', 'owner.', 'owner.manager.'].flatMap(path =>
     ['tasks', 'projects', 'memberships', 'reports', 'contacts'].map(many => `${path}${many}`),
   )
   const queryOf = (count: number) =>
     ['memberships.id=1', ...deep.slice(5, 5 + count).map(path => `${path}.id=1`)].join('&')
-  // `owner` is one, `memberships` another.
+  // `owner` is one relation, `memberships` another.
   assert.equal((await bench.send({ url: `/api/v1/projects?${queryOf(5)}` }, admin)).status, 200)
   assert.match(
     await messageOf(`projects?${queryOf(9)}`),
@@ -113,7 +113,7 @@ test('the filters of a request follow a bounded number of relations', async () =
   )
 })
 
-/** Each finds some of the tasks below. The second part: whether a task has at most one such related item. */
+/** Each finds some of the tasks below. The second member: whether a task has at most one such related item. */
 const related: readonly (readonly [query: string, toOne: boolean])[] = [
   ['project.name=P1', true],
   ['project.name[in]=P1,P2', true],
@@ -130,7 +130,7 @@ const related: readonly (readonly [query: string, toOne: boolean])[] = [
   ['children.title[contains]=1', false],
 ]
 
-test('filters along relations add up, and find the same with every kind of total, order and walk', async () => {
+test('combined filters along relations find the same items with every kind of total, order and page', async () => {
   for (const at of [1, 2, 3]) {
     const visibility = at === 2 ? 'open' : 'members'
     await bench.seed('projects', { name: `P${at}`, slug: `p${at}`, owner_id: 1, visibility })
@@ -179,7 +179,7 @@ test('filters along relations add up, and find the same with every kind of total
   }
 })
 
-test('`fields=*` stands for all fields that are not computed', async () => {
+test('fields=* selects all fields that are not computed', async () => {
   const keysOf = async (url: string) => {
     const { status, body } = await bench.send({ url: `/api/v1/${url}` }, admin)
     assert.equal(status, 200, `${url}: ${body}`)
@@ -193,7 +193,7 @@ test('`fields=*` stands for all fields that are not computed', async () => {
   assert.match(await messageOf('users?sort=*'), /names "\*", which is no field/)
 })
 
-test('links that no client would take are left out, each whole', async () => {
+test('a Link header omits links that are too long, each as a whole', async () => {
   const linksOf = async (length: number, page: string) => {
     const url = `/api/v1/tasks?title=${'x'.repeat(length)}&${page}`
     const { status, headers } = await bench.send({ url }, admin)

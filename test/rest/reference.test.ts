@@ -1,4 +1,4 @@
-/** The OpenAPI document for people: its examples fit their schemas, its samples fit the typed client. */
+/** The OpenAPI document for readers: its examples match their schemas, its samples compile with the typed client. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ interface Media {
   readonly example: JsonValue | undefined
 }
 
-/** Every body of JSON in the value. */
+/** Every JSON body in the value. */
 function mediaIn(value: unknown, place = ''): Media[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, member]) =>
@@ -46,7 +46,7 @@ function mediaIn(value: unknown, place = ''): Media[] {
 
 describe('examples', () => {
   for (const [name, declaration] of Object.entries(models)) {
-    it(`fit their schemas: ${name}`, () => {
+    it(`match their schemas: ${name}`, () => {
       const document = documentOf(declaration)
       const ajv = new Ajv2020({ strict: false, allErrors: true })
       formats.default(ajv)
@@ -62,11 +62,11 @@ describe('examples', () => {
     })
   }
 
-  it('are the same at any time', () => {
+  it('do not change over time', () => {
     assert.equal(JSON.stringify(documentOf(tracker)), JSON.stringify(documentOf(tracker)))
   })
 
-  it('leave the document for programs as it is', () => {
+  it('do not change the document for programs', () => {
     const text = JSON.stringify(openapi(checkModel(tracker), undefined))
     assert.doesNotMatch(text, /x-codeSamples|Ada Lovelace/)
   })
@@ -78,7 +78,7 @@ describe('examples', () => {
   })
 })
 
-test('values follow the names and the bounds of fields', () => {
+test('example values follow the names and limits of fields', () => {
   const of = (name: string, schema: JsonSchema, owner = 'Thing') => guess({ name, owner }, schema)
   const text = { type: 'string' }
   assert.equal(of('email', text), 'ada@example.com')
@@ -96,7 +96,7 @@ test('values follow the names and the bounds of fields', () => {
   assert.equal(of('initials', { type: 'string', pattern: '^[A-Z]{9}$' }), undefined)
 })
 
-test('values of samples are TypeScript', () => {
+test('values in samples are TypeScript literals', () => {
   const hostileText = `'; process.exit(1) //\n\\ \` \${x} \u2028 </script>`
   const value = { plain: 1, 'two words': [true, null, 'a'], nested: { text: hostileText }, none: {} }
   assert.deepEqual(new Function(`return ${literal(value)}`)(), value)

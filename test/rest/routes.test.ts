@@ -13,7 +13,7 @@ test('a canonical positive integer is an id', () => {
     assert.equal(parseId(`${id}`, 0, `${id}`.length), id)
 })
 
-test('nothing else is', () => {
+test('any other text is not an id', () => {
   for (const text of [
     '',
     '0',
@@ -43,7 +43,7 @@ test('parseId and the route agree with String(Number(text)) for any digits', () 
   )
 })
 
-test('every route is read', () => {
+test('every route is found', () => {
   const kinds = (path: string) => findRoute(model, path)?.kind
   assert.equal(kinds('/api/v1/tasks'), 'collection')
   assert.equal(kinds('/api/v1/tasks/7'), 'item')
@@ -53,11 +53,11 @@ test('every route is read', () => {
   assert.equal(kinds('/api/v1/openapi.json'), 'openapi')
 })
 
-test('a to-one relation is no subcollection', () => {
+test('a to-one relation is not a related list', () => {
   assert.equal(findRoute(model, '/api/v1/tasks/7/project'), undefined)
 })
 
-test('any other text is no route, and spelling a route differently never finds it', () => {
+test('any other text is not a route, and no other spelling finds one', () => {
   const routes = ['/api/v1/tasks', '/api/v1/tasks/7', '/api/v1/tasks/7/labels', '/api/v1/me']
   const odd = fc.constantFrom('/', '//', ';', '%2f', '%00', '.', '/.', '/..', ' ', '\\', '?', '#', 'é', '%61')
   fc.assert(

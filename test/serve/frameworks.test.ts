@@ -1,5 +1,5 @@
 /**
- * `handler` and `upgrade` behind the frameworks of Node: Koa itself, which is there with oidc-provider, and two hosts that pass
+ * `handler` and `upgrade` behind the frameworks of Node: Koa itself, installed with oidc-provider, and two hosts that pass
  * requests on as Express 5 (`lib/application.js`, `router`) and Fastify 5 (`reply.hijack()`) do.
  */
 import assert from 'node:assert/strict'
@@ -36,7 +36,7 @@ type Koa = new () => { use(middleware: KoaMiddleware): void; callback(): Request
 
 const KoaApp = createRequire(import.meta.resolve('oidc-provider'))('koa') as Koa
 
-/** Middlewares in order; below a prefix, which is cut off the path, as `app.use('/prefix', …)` does. */
+/** Middlewares in order; a prefix is removed from the path, as `app.use('/prefix', …)` does. */
 function express(...used: readonly (readonly [prefix: string, Middleware])[]): RequestListener {
   return (req: Routed, res) => {
     req.originalUrl = req.url ?? '/'
@@ -55,13 +55,13 @@ function express(...used: readonly (readonly [prefix: string, Middleware])[]): R
   }
 }
 
-/** As `express.json()`. */
+/** Like `express.json()`. */
 const parsesJson: Middleware = async (req, _, next) => {
   if (req.headers['content-type']?.startsWith('application/json')) req.body = JSON.parse(await text(req))
   next()
 }
 
-/** Hooks that wait, then a route that takes the request over, its body unread. */
+/** Asynchronous hooks, then a route that hijacks the request before its body is read. */
 function fastify(hook: () => Promise<unknown>, route: RequestListener): RequestListener {
   return (req, res) => void hook().then(() => route(req, res))
 }
@@ -99,7 +99,7 @@ async function listening(service: Service, listener: RequestListener): Promise<H
   }
 }
 
-/** Opens `/graphql` as a WebSocket and resolves with the answer to a query. */
+/** Opens `/graphql` as a WebSocket and resolves with the response to a query. */
 function overWebSocket(url: string, key: string, query: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
@@ -116,7 +116,7 @@ function overWebSocket(url: string, key: string, query: string): Promise<unknown
   })
 }
 
-/** The first event of a stream, which is then left. */
+/** The first event of a stream, which is then closed. */
 async function firstEvent(url: string, key: string, opened: () => unknown): Promise<string> {
   const controller = new AbortController()
   const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' }
@@ -139,7 +139,7 @@ describe('behind a framework', () => {
   const hosts: Readonly<Record<string, (service: Service) => RequestListener>> = {
     Koa: koa,
     Express: () => express(['', mine], ['', pass]),
-    'Express, after a middleware that waits': () =>
+    'Express, after an asynchronous middleware': () =>
       express(
         [
           '',
@@ -156,7 +156,7 @@ describe('behind a framework', () => {
   }
 
   for (const [name, host] of Object.entries(hosts)) {
-    test(`${name}: reads, writes, pages, streams and WebSockets; its own routes stay`, async () => {
+    test(`${name}: reads, writes, pages, event streams and WebSockets work, and so do the host’s own routes`, async () => {
       const { service, key } = made()
       const { url, close } = await listening(service, host(service))
       try {
@@ -166,7 +166,7 @@ describe('behind a framework', () => {
         assert.deepEqual([made.status, made.json['title']], [201, title], made.text)
         const { status, json } = await call(`${url}${made.headers.get('location')}`)
         assert.deepEqual([status, json['title']], [200, title])
-        // Larger than what arrives with the headers.
+        // Larger than the part that arrives with the headers.
         const body = { title: 'long', body: 'x'.repeat(300_000) }
         assert.equal((await call(`${url}/api/v1/posts`, { method: 'POST', key, body })).status, 201)
         const form = {
@@ -187,14 +187,14 @@ describe('behind a framework', () => {
     })
   }
 
-  test('a body that a parser has read is refused, and nothing waits; what has no body is answered', async () => {
+  test('a request whose body was already parsed is refused immediately; one without a body is answered', async () => {
     const { service, key } = made()
     const { url, close } = await listening(service, express(['', parsesJson], ['', pass]))
     try {
       const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Parsed' } })
       assert.deepEqual([made.status, made.code], [500, 'INTERNAL_ERROR'])
       assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
-      // The parser leaves other types alone.
+      // The parser ignores other media types.
       const form = { method: 'POST', body: new URLSearchParams({ grant_type: 'x' }) }
       assert.equal((await fetch(`${url}/oauth/token`, form)).status, 400)
     } finally {
@@ -202,7 +202,7 @@ describe('behind a framework', () => {
     }
   })
 
-  test('a parser behind it has the bodies of the host’s own routes', async () => {
+  test('a body parser after the service gets the bodies of the host’s own routes', async () => {
     const { service, key } = made()
     const own: Middleware = (req, res) => void res.end(JSON.stringify(req.body))
     const first: Middleware = (req, res, next) =>
@@ -218,7 +218,7 @@ describe('behind a framework', () => {
     }
   })
 
-  test('a prefix that the host cuts off is refused: links would lead nowhere', async () => {
+  test('a prefix that the host removes is refused, because links would be wrong', async () => {
     const { service } = made()
     const { url, close } = await listening(service, express(['/portico', pass]))
     try {
@@ -245,7 +245,7 @@ describe('behind a framework', () => {
     }
   })
 
-  test('a host that has answered already loses that answer’s connection at most', async () => {
+  test('passing on a request that the host has answered costs at most its connection', async () => {
     const { service } = made()
     const answers: Middleware = (req, res) => {
       res.end('first')
@@ -260,7 +260,7 @@ describe('behind a framework', () => {
     }
   })
 
-  test('`data` beside it: as the service, and as whoever signed in to the host', async () => {
+  test('data accesses the database as the service and as the user who signed in to the host', async () => {
     const { service } = made()
     const counts: Middleware = async (_, res) => {
       const made = await service.data.posts?.create({ title: 'By a route', author_id: 1 })

@@ -39,27 +39,27 @@ function unavailable(message: RegExp) {
 }
 
 for (const [how, check] of [
-  ['at once', fail],
-  ['later', async () => fail()],
+  ['synchronously', fail],
+  ['asynchronously', async () => fail()],
 ] as const) {
-  test(`a database whose check fails ${how} makes the service not ready, and tells nothing of the inside`, async () => {
+  test(`a database check that fails ${how} makes the service not ready, and no internals are revealed`, async () => {
     await assert.rejects(readiness({ check }), unavailable(/^The database does not answer\.$/))
   })
 }
 
-test('what the check says in plain words is told', async () => {
+test('the message of an ApiError from the check is shown', async () => {
   const check = async () => {
     throw new ApiError('UNAVAILABLE', 'Changes cannot be stored: the disk is full.')
   }
   await assert.rejects(readiness({ check }), unavailable(/disk is full/))
 })
 
-test('before the first administrator is there the service is not ready, and the database is not asked', async () => {
-  const check = async () => assert.fail('asked')
+test('the service is not ready, and the database not queried, until the first administrator exists', async () => {
+  const check = async () => assert.fail('the database was queried')
   await assert.rejects(readiness({ check, starting: true }), unavailable(/starting/))
 })
 
-test('what keeps nothing from being done yet makes the service degraded', async () => {
+test('a problem with no effect yet makes the service degraded', async () => {
   const reply = await readiness({ trouble: () => 'The log grows.' })()
   assert.equal(reply.status, 200)
   assert.deepEqual(JSON.parse(String(reply.body)), { status: 'degraded', reason: 'The log grows.' })

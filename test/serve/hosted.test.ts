@@ -1,4 +1,4 @@
-/** A service that does not listen, in a server of the program's own. */
+/** A service that does not listen, inside a server of the program. */
 import assert from 'node:assert/strict'
 import {
   Agent,
@@ -41,7 +41,7 @@ async function hosted(use: (given: Hosted) => Promise<void>, host = plain, given
       try {
         await use({ service, server, port, key, url: `http://127.0.0.1:${port}` })
       } finally {
-        // Ends WebSockets too.
+        // Closes WebSockets, too.
         await service.close()
         server.closeAllConnections()
         await new Promise(resolve => server.close(resolve))
@@ -50,7 +50,7 @@ async function hosted(use: (given: Hosted) => Promise<void>, host = plain, given
   )
 }
 
-test('a server of the program answers as the service’s own does', async () => {
+test('a server of the program responds as the service’s own server does', async () => {
   await hosted(async ({ url, key, service }) => {
     assert.equal(service.url, 'https://api.example.com')
     const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
@@ -121,7 +121,7 @@ test('pipelined requests are answered in order', async () => {
   })
 })
 
-test('two credentials in one request are refused, also where the host drops the second', async () => {
+test('two credentials in one request are refused, even if the host drops the second', async () => {
   await hosted(async ({ port, key }) => {
     const said = await say(
       port,
@@ -131,7 +131,7 @@ test('two credentials in one request are refused, also where the host drops the 
   })
 })
 
-test('a body that was read before is told to the operator, and not waited for', async () => {
+test('a request whose body was already read is refused immediately, and the operator gets the reason', async () => {
   const host: Host = async (service, req, res) => {
     await text(req)
     service.handler(req, res)
@@ -143,7 +143,7 @@ test('a body that was read before is told to the operator, and not waited for', 
   }, host)
 })
 
-test('`Expect: 100-continue` is answered once', async () => {
+test('Expect: 100-continue is answered once', async () => {
   await hosted(async ({ port, key }) => {
     const body = '{"title":"Expected"}'
     const said = await say(
@@ -167,7 +167,7 @@ interface SocketMessage {
   readonly payload?: { readonly data?: unknown }
 }
 
-/** Resolves with the first message that fits. */
+/** Resolves with the first matching message. */
 function heard(socket: WebSocket, fits: (message: SocketMessage) => boolean): Promise<SocketMessage> {
   return new Promise(resolve => {
     const listen = (data: unknown) => {
@@ -180,7 +180,7 @@ function heard(socket: WebSocket, fits: (message: SocketMessage) => boolean): Pr
   })
 }
 
-test('WebSockets open at /graphql, and nowhere else', async () => {
+test('WebSockets open at /graphql and nowhere else', async () => {
   await hosted(async ({ port, key, service }) => {
     const socket = await opened(`ws://127.0.0.1:${port}/graphql`)
     const send = (message: object) => socket.send(JSON.stringify(message))
@@ -189,7 +189,7 @@ test('WebSockets open at /graphql, and nowhere else', async () => {
     send({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } })
     await acknowledged
     const event = heard(socket, ({ id }) => id === '1')
-    // The subscription is there when a query that was sent after it is answered.
+    // The subscription exists once a later query has been answered.
     const answered = heard(socket, ({ id, type }) => id === '2' && type === 'complete')
     subscribe('1', 'subscription { newPost { title } }')
     subscribe('2', '{ posts { title } }')
@@ -201,7 +201,7 @@ test('WebSockets open at /graphql, and nowhere else', async () => {
   })
 })
 
-/** Resolves once the number of those who listen for events is this. */
+/** Resolves once the number of event listeners is `count`. */
 async function listeners(url: string, count: number): Promise<void> {
   for (;;) {
     const { text: metrics } = await call(`${url}/metrics`)
@@ -209,8 +209,8 @@ async function listeners(url: string, count: number): Promise<void> {
   }
 }
 
-// Shorter than the poll, which ends by itself.
-test('a client that goes away during a long poll ends its wait', { timeout: 20_000 }, async () => {
+// Shorter than the poll, which would end by timeout.
+test('a client that disconnects during a long poll ends it', { timeout: 20_000 }, async () => {
   await hosted(async ({ port, url, key }) => {
     const headers = { authorization: `Bearer ${key}` }
     const outgoing = request({ port, path: '/api/v1/events?wait=30', headers })
@@ -221,7 +221,7 @@ test('a client that goes away during a long poll ends its wait', { timeout: 20_0
   })
 })
 
-test('a stop ends open streams and WebSockets, and later requests are refused', async () => {
+test('a stop ends open streams and WebSockets, and refuses later requests', async () => {
   await hosted(async ({ port, url, key, service }) => {
     const socket = await opened(`ws://127.0.0.1:${port}/graphql`)
     const closed = new Promise(resolve => socket.once('close', resolve))
@@ -236,7 +236,7 @@ test('a stop ends open streams and WebSockets, and later requests are refused', 
   })
 })
 
-test('a half-sent request does not hold a stop up for longer than the grace', async () => {
+test('an incomplete request does not delay a stop for longer than the grace period', async () => {
   await hosted(
     async ({ port, key, service }) => {
       const socket = await dial(port)
@@ -254,7 +254,7 @@ test('a half-sent request does not hold a stop up for longer than the grace', as
   )
 })
 
-test('a request that arrives after its client has gone does not hold a stop up', {
+test('a request that arrives after its client has disconnected does not delay a stop', {
   timeout: 10_000,
 }, async () => {
   const passed = Promise.withResolvers<void>()
@@ -278,7 +278,7 @@ test('a request that arrives after its client has gone does not hold a stop up',
   )
 })
 
-test('`listen: false` needs no port, and no threads', async () => {
+test('listen: false needs no port and no threads', async () => {
   await assert.rejects(
     withService({ listen: false, workers: 2 }, async () => {}),
     /`workers`: a service that does not listen/,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { KeyedSemaphore } from '../../src/serve/credentials/keyed-semaphore.ts'
 
-test('so many of a key at once, in the order in which they came', async () => {
+test('a key has a limited number of holders, in the order of their arrival', async () => {
   const semaphore = new KeyedSemaphore(2, 10)
   const order: number[] = []
   let running = 0
@@ -21,7 +21,7 @@ test('so many of a key at once, in the order in which they came', async () => {
   assert.deepEqual([order, most, running], [[1, 2, 3, 4, 5, 6], 2, 0])
 })
 
-test('keys do not wait for each other, and beyond the bound nobody waits', async () => {
+test('keys do not wait for each other, and a full queue refuses further waiters', async () => {
   const semaphore = new KeyedSemaphore(1, 1)
   const first = await semaphore.acquire('a')
   const second = semaphore.acquire('a')
@@ -31,7 +31,7 @@ test('keys do not wait for each other, and beyond the bound nobody waits', async
   assert.ok(await second)
 })
 
-test('a turn ends once, however often that is said', async () => {
+test('releasing twice frees one place', async () => {
   const semaphore = new KeyedSemaphore(1, 10)
   const first = await semaphore.acquire('a')
   const [second, third] = [semaphore.acquire('a'), semaphore.acquire('a')]

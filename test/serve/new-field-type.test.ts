@@ -1,4 +1,4 @@
-/** A field type that is declared in one file works everywhere: no other place has to know of it. */
+/** A field type that is declared in one file works everywhere, without changes elsewhere. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ async function inRest(at: string): Promise<void> {
   const prices = { a: '9.00', b: '10.00', c: null, d: '0.07', e: '10.00', f: '6.66' }
   for (const [name, of] of Object.entries(prices)) {
     const made = await send(goods, 'POST', { name, price: of })
-    // Whoever may not see what they have made learns its id alone.
+    // A caller who cannot read the created item gets its id only.
     if (name !== 'f') assert.deepEqual([made.price, made.fee], [of, '0.05'])
   }
   const found = async (query: string) => namesOf((await send(`${goods}?${query}`)).data)
@@ -112,7 +112,7 @@ async function inGraphql(at: string): Promise<void> {
   assert.deepEqual(await deleted(at, made.createGood.id), { name: 'g', price: '1.10' })
 }
 
-/** What subscribers hear of an item that is gone: its event alone knows the values. */
+/** What subscribers get for a deleted item, whose values only the event has. */
 async function deleted(at: string, id: string): Promise<unknown> {
   const response = await fetch(`${at}/graphql`, {
     method: 'POST',
@@ -150,7 +150,7 @@ async function migrated(database: Migratable, at: string): Promise<void> {
 }
 
 for (const database of migratables) {
-  test(`${database.name}: a new field type is stored, filtered by, sorted by, paged along and shown`, () =>
+  test(`${database.name}: a new field type is stored, filtered, sorted, paged by cursor and returned`, () =>
     database.withEmpty(async at => {
       await database.apply(at, checkModel(priced), { allowDestructive: false })
       await served(priced, at, async url => {
@@ -159,11 +159,11 @@ for (const database of migratables) {
       })
     }))
 
-  test(`${database.name}: a field becomes one of a new type`, () =>
+  test(`${database.name}: a field is migrated to a new type`, () =>
     database.withEmpty(at => migrated(database, at)))
 }
 
-/** What asks which type a field has, instead of what the type answers. */
+/** Source patterns that compare the type of a field instead of calling it. */
 const questions = [
   /\btype\.name (?:===|!==)/,
   /\.encoding(?:\.name)? (?:===|!==) (?:['"]|\w+Encoding)/,
@@ -172,7 +172,7 @@ const questions = [
   /\bgraphql(?:\.type)? (?:===|!==) /,
 ]
 
-test('only field types ask which encoding, column or GraphQL type a field has', () => {
+test('only field types depend on an encoding, a column type or a GraphQL type', () => {
   const sources = join(import.meta.dirname, '../../src')
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.ts') && !file.startsWith(join('model', 'fields')))

@@ -1,11 +1,11 @@
-/** Checks of readiness: one serves all who ask within a second, and none waits for ever. */
+/** Readiness checks: one check serves all requests within a second, and no request waits forever. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
 import { Readiness } from '../../src/serve/monitoring/readiness.ts'
 
-test('all who ask at once, and within the time that a check counts, share one', async () => {
+test('requests at the same time, or within the lifetime of a check, share one check', async () => {
   let checks = 0
   const check = async () => void checks++
   const readiness = new Readiness(check, { sharedMs: 60_000 })
@@ -14,7 +14,7 @@ test('all who ask at once, and within the time that a check counts, share one', 
   assert.equal(checks, 1)
 })
 
-test('a check that is too old to count is done again', async () => {
+test('an expired check is repeated', async () => {
   let checks = 0
   const readiness = new Readiness(async () => void checks++, { sharedMs: 0 })
   await readiness.ask()
@@ -22,7 +22,7 @@ test('a check that is too old to count is done again', async () => {
   assert.equal(checks, 2)
 })
 
-test('a failure is shared as well, and is over with the next check', async () => {
+test('a failure is shared, too, and ends with the next check', async () => {
   let fails = true
   const check = async () => {
     if (fails) throw new ApiError('UNAVAILABLE', 'The disk is full.')
@@ -35,7 +35,7 @@ test('a failure is shared as well, and is over with the next check', async () =>
   await readiness.ask()
 })
 
-test('a check that hangs is not begun again, and who asks is told in time', async () => {
+test('a check that hangs is not started again, and its requests fail in time', async () => {
   let checks = 0
   const hanging = Promise.withResolvers<void>()
   const check = () => {

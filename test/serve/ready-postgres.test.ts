@@ -1,18 +1,18 @@
-/** `/readyz` of a whole service on PostgreSQL: whether it would answer an ordinary read and an ordinary write. */
+/** `/readyz` of a whole service on PostgreSQL: whether it could serve an ordinary read and an ordinary write. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { type TestService, withService } from './service.ts'
 
-/** What may be said of a database that others keep busy, or that has just ended its connections. */
+/** Accepted messages for a database that is busy, or that has just ended its connections. */
 const passing = [
   '503 The database does not answer.',
   '503 The database does not answer in time.',
   '503 The database cannot be reached.',
 ]
 
-/** Waits until `/readyz` says this. Every answer until then was `before`. */
+/** Waits until `/readyz` responds with `expected`. Every earlier response must be one of `before`. */
 async function until({ call }: TestService, expected: string, before: readonly string[]): Promise<void> {
   for (const end = performance.now() + 30_000; ; await wait(100)) {
     const { status, json } = await call('/readyz')
@@ -27,7 +27,7 @@ async function until({ call }: TestService, expected: string, before: readonly s
 const unfit = '503 The tables of the database do not fit the model any more.'
 const readOnly = '503 Changes cannot be stored: the database is read-only.'
 
-test('a database that takes no changes any more makes the service not ready, until it does again', () =>
+test('a read-only database makes the service not ready until it is writable again', () =>
   withPostgres(url =>
     withService({ database: url, secretKeys: ['s'.repeat(32)] }, async service => {
       await until(service, '200 ok', [])
@@ -53,7 +53,7 @@ test('a database that takes no changes any more makes the service not ready, unt
     }),
   ))
 
-test('tables that were dropped make it not ready, and what was added does not', () =>
+test('a renamed column makes the service not ready, an added one does not', () =>
   withPostgres(url =>
     withService({ database: url, secretKeys: ['s'.repeat(32)] }, async service => {
       await query(url, 'ALTER TABLE posts ADD COLUMN extra text')

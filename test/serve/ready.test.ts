@@ -1,4 +1,4 @@
-/** `/readyz` of a whole service on SQLite: whether it would answer an ordinary read and an ordinary write. */
+/** `/readyz` of a whole service on SQLite: whether it could serve an ordinary read and an ordinary write. */
 import assert from 'node:assert/strict'
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,7 +14,7 @@ import { freePort } from '../processes/port.ts'
 import { withFile } from '../store/blog.ts'
 import { type Answer, call, type TestService, withService } from './service.ts'
 
-/** Longer than a check counts. */
+/** Longer than the lifetime of a check. */
 const next = () => wait(1050)
 
 async function ready({ call }: TestService): Promise<readonly [number, string]> {
@@ -29,7 +29,7 @@ function messageOf({ json }: Answer): string {
 const gone = [503, 'The file of the database was moved, replaced or removed.']
 const unfit = [503, 'The tables of the database do not fit the model any more.']
 
-test('a database file that is taken away makes the service not ready, and no write is acknowledged', () =>
+test('a removed database file makes the service not ready, and no write is acknowledged', () =>
   withService({}, async service => {
     assert.deepEqual(await ready(service), [200, 'ok'])
     const { file, key, call } = service
@@ -43,7 +43,7 @@ test('a database file that is taken away makes the service not ready, and no wri
     assert.deepEqual(await ready(service), [200, 'ok'])
   }))
 
-test('so does one that another file has replaced, and a log that was removed', () =>
+test('a replaced database file makes the service not ready', () =>
   withService({}, async service => {
     const { file } = service
     copyFileSync(file, `${file}.copy`)
@@ -51,13 +51,13 @@ test('so does one that another file has replaced, and a log that was removed', (
     assert.deepEqual(await ready(service), gone)
   }))
 
-test('a log that was removed does too', () =>
+test('a removed log makes the service not ready', () =>
   withService({}, async service => {
     rmSync(`${service.file}-wal`)
     assert.deepEqual(await ready(service), gone)
   }))
 
-test('tables that were dropped or migrated away make it not ready; what was added does not', () =>
+test('a renamed column makes the service not ready, an added table does not', () =>
   withService({}, async service => {
     const { file } = service
     const { collections } = blog
@@ -74,7 +74,7 @@ test('tables that were dropped or migrated away make it not ready; what was adde
     other.close()
   }))
 
-test('a service that nobody writes to shows now and then that it can store, and not with each question', () =>
+test('an idle service does not write to the database with each readiness check', () =>
   withService({}, async service => {
     const file = new DatabaseSync(service.file)
     const pages = () => Number(file.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log)
@@ -87,7 +87,7 @@ test('a service that nobody writes to shows now and then that it can store, and 
     file.close()
   }))
 
-test('until the first administrator is there nobody is answered but 503, and no key is called wrong', () =>
+test('until the first administrator exists, every request is a 503 and no key is called wrong', () =>
   withFile(async database => {
     const port = await freePort()
     const adminApiKey = generateKey()
@@ -97,18 +97,18 @@ test('until the first administrator is there nobody is answered but 503, and no 
     const starting = serve(blog, settings).finally(() => {
       isServing = true
     })
-    const told = new Set<string>()
+    const responses = new Set<string>()
     const ask = async (path: string) => {
       const answer = await call(url + path, { key: adminApiKey }).catch(() => undefined)
       if (answer === undefined) return
       const { status, headers } = answer
-      told.add(`${path} ${status} ${status === 503 ? headers.get('retry-after') : ''}`)
+      responses.add(`${path} ${status} ${status === 503 ? headers.get('retry-after') : ''}`)
     }
     while (!isServing) await Promise.all(['/readyz', '/api/v1/me', '/healthz'].map(ask))
     const service = await starting
     await Promise.all(['/readyz', '/api/v1/me'].map(ask))
     await service.close()
-    assert.deepEqual([...told].toSorted(), [
+    assert.deepEqual([...responses].toSorted(), [
       '/api/v1/me 200 ',
       '/api/v1/me 503 1',
       '/healthz 200 ',

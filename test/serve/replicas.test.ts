@@ -1,4 +1,4 @@
-/** What a service tells of its read replicas, and when it refuses them. */
+/** How a service reports its read replicas, and when it refuses them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type GivenSettings, SettingsError } from '../../src/config.ts'
@@ -10,7 +10,7 @@ import { call } from './service.ts'
 
 const own: GivenSettings = { port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off' }
 
-test('/readyz and /metrics tell how the replicas are, and requests are answered all the same', async () => {
+test('/readyz and /metrics report the state of the replicas, and requests are answered regardless', async () => {
   const servers = await startStandbys(1)
   try {
     const { url: database, standbys } = await servers.newDatabase()
@@ -24,7 +24,7 @@ test('/readyz and /metrics tell how the replicas are, and requests are answered 
       cacheBytes: 0,
     })
     try {
-      const figure = async (name: string) => {
+      const metric = async (name: string) => {
         const { text } = await call(`${service.url}/metrics`)
         return Number(new RegExp(`^portico_${name} (\\d+)$`, 'm').exec(text)?.[1])
       }
@@ -32,33 +32,33 @@ test('/readyz and /metrics tell how the replicas are, and requests are answered 
       const read = async () => {
         const posts = await call(`${service.url}/api/v1/posts`)
         assert.equal(posts.status, 200)
-        const told = await call(`${service.url}/graphql`, {
+        const response = await call(`${service.url}/graphql`, {
           method: 'POST',
           body: { query: '{ posts { id } }' },
         })
-        assert.deepEqual(told.json.data, { posts: [] })
+        assert.deepEqual(response.json.data, { posts: [] })
       }
       const used = async () => {
         await read()
-        return (await figure('replica_reads_total')) > 1
+        return (await metric('replica_reads_total')) > 1
       }
       await until('the replica answers', used)
       assert.deepEqual(await ready(), { status: 'ok' })
-      assert.equal(await figure('replicas_up'), 1)
-      assert.ok((await figure('replica_lag_bytes')) >= 0)
-      assert.ok((await figure('replica_unfit_total')) >= 0)
+      assert.equal(await metric('replicas_up'), 1)
+      assert.ok((await metric('replica_lag_bytes')) >= 0)
+      assert.ok((await metric('replica_unfit_total')) >= 0)
       await standby?.stop()
-      await until('it is left out', async () => (await figure('replicas_up')) === 0)
+      await until('the replica is not used', async () => (await metric('replicas_up')) === 0)
       await read()
       const reason = 'Of 1 read replicas 1 cannot be used: the primary answers instead.'
       assert.deepEqual(await ready(), { status: 'degraded', reason })
       await standby?.start()
-      await until('it is used again', async () => (await figure('replicas_up')) === 1)
+      await until('the replica is used again', async () => (await metric('replicas_up')) === 1)
       assert.deepEqual(await ready(), { status: 'ok' })
-      const before = await figure('replica_reads_total')
+      const before = await metric('replica_reads_total')
       await until('it answers again', async () => {
         await read()
-        return (await figure('replica_reads_total')) > before
+        return (await metric('replica_reads_total')) > before
       })
     } finally {
       await service.close()
@@ -68,7 +68,7 @@ test('/readyz and /metrics tell how the replicas are, and requests are answered 
   }
 })
 
-test('SQLite has no replicas', async () => {
+test('SQLite refuses replicas', async () => {
   const settings = { ...own, database: './never.db', databaseReplicas: ['postgres://u@h/d'] }
   await assert.rejects(serve(blog, settings), error => {
     assert.ok(error instanceof SettingsError)

@@ -1,4 +1,4 @@
-/** A whole service whose database locks the rows. */
+/** A whole service whose database restricts rows by policies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyText } from '../../src/auth/encryption/record-cipher.ts'
@@ -14,13 +14,13 @@ import { call } from './service.ts'
 
 const quiet = { host: '127.0.0.1', port: 0, logLevel: 'silent' } as const
 
-test('SQLite is told that it has no row security', async () => {
+test('row security on SQLite is a settings error', async () => {
   const given = { database: './nowhere/data.db', rowSecurity: true }
   await assert.rejects(serve(blog, { ...given, ...quiet }), /SQLite, which has no row security/)
   await assert.rejects(printedSql(checkModel(blog), readSettings({ given })), /name a PostgreSQL database/)
 })
 
-test('a service with row security starts from nothing, and REST, GraphQL, keys and totals work', async () => {
+test('a service with row security starts on an empty database, and REST, GraphQL, keys and totals work', async () => {
   await withOrdinary(async ({ url: database }) => {
     const key = generateKey()
     const settings = { ...quiet, database, rowSecurity: true, autoMigrate: true, secretKeys: [newKeyText()] }

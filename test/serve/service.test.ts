@@ -14,7 +14,7 @@ const limitHeaders = [
   'ratelimit-policy',
 ]
 
-test('health and readiness take no credential and draw no budget', async () => {
+test('health and readiness checks need no credential and draw no budget', async () => {
   await withService({ rateLimit: 1 }, async ({ call }) => {
     for (let at = 0; at < 3; at++) {
       for (const path of ['/healthz', '/readyz']) {
@@ -47,7 +47,7 @@ test('metrics count requests by route, refusals and known credentials', async ()
   })
 })
 
-test('every answer of the API says what is left of the limit, errors too', async () => {
+test('every response of the API has the rate limit headers, errors included', async () => {
   await withService({}, async ({ call, key }) => {
     const rows = [
       ['/api/v1/posts', key, 200, '1000'],
@@ -73,7 +73,7 @@ test('every answer of the API says what is left of the limit, errors too', async
   })
 })
 
-test('over the limit is a 429 in the error format; another user’s budget is untouched', async () => {
+test('a request over the limit is a 429 in the error format, and does not affect other users', async () => {
   await withService({ rateLimit: 3 }, async ({ call, key }) => {
     const statuses = []
     for (let at = 0; at < 8; at++) statuses.push(await call('/api/v1/posts'))
@@ -85,7 +85,7 @@ test('over the limit is a 429 in the error format; another user’s budget is un
   })
 })
 
-test('a limit that is off is not spoken of', async () => {
+test('without a limit there are no rate limit headers', async () => {
   await withService({ rateLimit: 'off' }, async ({ call, key }) => {
     const { headers, status } = await call('/api/v1/posts', { key })
     assert.equal(status, 200)
@@ -103,7 +103,7 @@ test('a forged X-Forwarded-For does not give a new budget', async () => {
   })
 })
 
-test('a body is read only for who may send one, and is bounded', async () => {
+test('a body is read only from permitted callers, and its size is limited', async () => {
   await withService({ bodyLimit: 200, rateLimit: 'off' }, async ({ call, key, port }) => {
     const large = { title: 'x'.repeat(300) }
     assert.equal(
@@ -123,7 +123,7 @@ test('a body is read only for who may send one, and is bounded', async () => {
   })
 })
 
-test('the first start makes an administrator once; later starts make none', async () => {
+test('the first start creates an administrator once; later starts create none', async () => {
   await withService({}, async ({ service, file, call, key }) => {
     const { firstAdministrator: made } = service
     assert.equal(made?.email, 'admin@example.com')
@@ -141,7 +141,7 @@ test('the first start makes an administrator once; later starts make none', asyn
   })
 })
 
-test('a service that stops serves on for a while, says so, and ends connections with their next answer', async () => {
+test('a stopping service serves for a while, is not ready, and closes connections with their next response', async () => {
   await withService({ shutdownDelay: 2 }, async ({ service, call }) => {
     assert.equal((await call('/readyz')).headers.get('connection'), 'keep-alive')
     const closed = service.close()
@@ -157,7 +157,7 @@ test('a service that stops serves on for a while, says so, and ends connections 
   })
 })
 
-test('a service that is closed answers nobody, and closing again is no harm', async () => {
+test('a closed service accepts no connections, and closing it again has no effect', async () => {
   await withService({}, async ({ service, url, file }) => {
     await Promise.all([service.close(), service.close()])
     await assert.rejects(fetch(`${url}/healthz`))
@@ -165,7 +165,7 @@ test('a service that is closed answers nobody, and closing again is no harm', as
   })
 })
 
-test('a bad model or setting rejects with every fault, and leaves nothing open', async () => {
+test('an invalid model or setting rejects with every fault, and leaves nothing open', async () => {
   await assert.rejects(serve(blog, { port: 99_999, bodyLimit: 0 }), (error: Error) => {
     return error.name === 'SettingsError' && /`port`.*\n.*`bodyLimit`/s.test(error.message)
   })
@@ -173,7 +173,7 @@ test('a bad model or setting rejects with every fault, and leaves nothing open',
   await assert.rejects(serve(wrong, { port: 0 }))
 })
 
-test('a port that is taken rejects', async () => {
+test('a port in use rejects', async () => {
   await withService({}, async ({ port, file }) => {
     const given = { port, host: '127.0.0.1', database: `${file}-2`, logLevel: 'silent' } as const
     await assert.rejects(serve(blog, given), { code: 'EADDRINUSE' })

@@ -1,4 +1,4 @@
-/** A whole service on a database of its own, for tests that speak HTTP to it. */
+/** A whole service on a database of its own, for tests over HTTP. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The error's code; undefined where the answer is none. */
+  /** The error's code; undefined for a response without an error. */
   readonly code: string | undefined
   readonly json: Readonly<Record<string, unknown>>
 }
@@ -63,7 +63,7 @@ export async function call(
   return { status: response.status, headers: response.headers, text, code, json }
 }
 
-/** Runs `use` with a service of the reference model; everything is closed and removed afterwards. */
+/** Runs `use` with a service of the reference model; closes and removes everything afterwards. */
 export async function withService(
   given: ServeOptions,
   use: (service: TestService) => Promise<void>,
@@ -97,7 +97,7 @@ export async function withService(
   }
 }
 
-/** One service for all tests of a file. Returns what gives it within them. */
+/** One service for all tests of a file. Returns its accessor, to be called inside tests. */
 export function serviceOfFile(given: ServeOptions): () => TestService {
   let service: TestService | undefined
   let close = () => {}
@@ -117,5 +117,5 @@ export function serviceOfFile(given: ServeOptions): () => TestService {
     close()
     return ended
   })
-  return () => service ?? assert.fail('The service is there within tests.')
+  return () => service ?? assert.fail('The service is available inside tests only.')
 }

@@ -16,7 +16,7 @@ const order = [
   'log',
 ]
 
-/** A service whose parts note when they are closed; `stuck` rejects. */
+/** A service whose parts record their closing; `stuck` rejects. */
 function running(closed: string[], stuck: string): Running {
   const end = (name: string) => async () => {
     closed.push(name)
@@ -39,7 +39,7 @@ function running(closed: string[], stuck: string): Running {
 }
 
 for (const stuck of order) {
-  test(`every part is closed where one rejects: ${stuck}`, async () => {
+  test(`every other part is closed when ${stuck} rejects`, async () => {
     const closed: string[] = []
     const close = shutdown(running(closed, stuck))
     await assert.rejects(Promise.all([close(), close()]), { message: `${stuck} is stuck` })

@@ -1,4 +1,6 @@
-/** What a service says of slow lists: in its log, in `Server-Timing`, by `portico explain-queries`, and by refusing. */
+/**
+ * How a service reports slow lists: in its log, in `Server-Timing`, by `portico explain-queries`, and by refusing them.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -25,7 +27,7 @@ const slow: SlowRuns = {
   runs: 3,
 }
 
-test('a slow list is one line: a warning over 10,000 rows, no value in it', () => {
+test('a slow list is one log entry, a warning over 10,000 rows, without filter values', () => {
   const lines: string[] = []
   const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
   const tell = logSlowList(logger)
@@ -48,7 +50,7 @@ test('a slow list is one line: a warning over 10,000 rows, no value in it', () =
   assert.match(third.msg, /more than PORTICO_MAX_SCAN allows: it is refused/)
 })
 
-test('what several nodes saw is added up, bounded in number, and nothing is written while nothing slow ran', () =>
+test('reports of several nodes are added up and limited in number, and nothing is written while nothing is slow', () =>
   withFile(async file => {
     const store = openSqlite(blog, { file })
     let waiting: SlowRuns[] = []
@@ -66,7 +68,7 @@ test('what several nodes saw is added up, bounded in number, and nothing is writ
     }
     const [stored, ...others] = await storedLists(store.records)
     assert.deepEqual([stored?.request, stored?.runs, stored?.looked, others], [slow.request, 6, 100_000, []])
-    // Those that cost least give way, and one that costs less than all others is not kept.
+    // The cheapest entries are replaced, and one cheaper than all others is not kept.
     waiting = Array.from({ length: 505 }, (_, at) => ({
       ...slow,
       request: `GET /posts?sort=f${at}`,
@@ -94,7 +96,7 @@ function addPosts({ file }: TestService, count: number): void {
 const sorted = '/api/v1/posts?sort=title'
 const document = { query: '{ posts(orderBy: [TITLE_ASC]) { id } }' }
 
-test('`Server-Timing` says what a list looked at, and `portico explain-queries` what ran', () =>
+test('Server-Timing estimates the rows of a list, and portico explain-queries lists slow requests', () =>
   withService({ serverTiming: true }, async service => {
     addPosts(service, 2000)
     const timing = async (path: string, body?: unknown) => {
@@ -124,7 +126,7 @@ test('`Server-Timing` says what a list looked at, and `portico explain-queries` 
     assert.deepEqual(requests.toSorted(), ['GET /posts?sort=title', 'GraphQL /posts?sort=title'])
   }))
 
-test('without settings there is no `Server-Timing`; PORTICO_MAX_SCAN refuses what would look at more rows', () =>
+test('Server-Timing is off by default; PORTICO_MAX_SCAN refuses lists that scan more rows', () =>
   withService({ maxScan: 1000 }, async service => {
     addPosts(service, 2000)
     const { status, code, json, headers } = await service.call(sorted)

@@ -1,6 +1,6 @@
 /**
- * Reads that take long are answered beside the event loop. What runs is stopped (SIGSTOP) where a test needs it to take
- * as long as anything else: what is answered meanwhile did not wait for it.
+ * Slow reads run in processes beside the event loop. SIGSTOP stops those processes where a test needs a read to last:
+ * requests that are answered meanwhile did not wait for it.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
 import { type Answer, type TestService, withService } from './service.ts'
 
-const ROWS = 100_000
+const rowCount = 100_000
 const numbers = model({
   numbers: collection({
     fields: { n: integer(), name: text() },
@@ -20,12 +20,12 @@ const numbers = model({
   }),
 })
 
-/** Into the file itself, past the service. */
+/** Writes to the file directly, past the service. */
 function fill(file: string): void {
   const database = new DatabaseSync(file, { timeout: 10_000 })
   database.exec(`INSERT INTO "numbers" ("n", "name", "created_at")
-    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < ${ROWS})
-    SELECT "i" * 7919 % ${ROWS}, 'number ' || "i", '2026-01-01T00:00:00.000Z' FROM "c"`)
+    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < ${rowCount})
+    SELECT "i" * 7919 % ${rowCount}, 'number ' || "i", '2026-01-01T00:00:00.000Z' FROM "c"`)
   database.close()
 }
 
@@ -37,7 +37,7 @@ function fillPosts(file: string): void {
   database.close()
 }
 
-/** The reader processes of a process, whichever of its threads has started them. */
+/** The reader processes of a process, whichever of its threads started them. */
 function readersOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`)
     .flatMap(thread => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' '))
@@ -53,23 +53,23 @@ function isReader(pid: number): boolean {
   }
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(5)
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(5)
 }
 
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids) process.kill(pid, name)
 }
 
-/** Sorts the whole table; each has parameters of its own. */
+/** Sorts the whole table; each has its own parameters. */
 const scan = (n: number) => `/api/v1/numbers?sort=name,-n&per_page=5&name[ne]=${n}`
 
-async function figure({ call }: Pick<TestService, 'call'>, name: string): Promise<number> {
+async function metric({ call }: Pick<TestService, 'call'>, name: string): Promise<number> {
   const { text } = await call('/metrics')
   return Number(new RegExp(`^portico_${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
-/** The promises' answers so far. */
+/** Collects the responses of the promises as they resolve. */
 function collected(promises: readonly Promise<Answer>[]): Answer[] {
   const answers: Answer[] = []
   for (const promise of promises) void promise.then(answer => answers.push(answer))
@@ -103,8 +103,8 @@ after(async () => {
   assert.deepEqual(readersOf(process.pid), [], 'none is left')
 })
 
-/** Asks for everything that must be answered while scans run. */
-async function askTheRest({ call, key }: TestService): Promise<void> {
+/** Sends all requests that must be answered while scans run. */
+async function sendOtherRequests({ call, key }: TestService): Promise<void> {
   assert.equal((await call('/healthz')).status, 200)
   const { json } = await call('/api/v1/numbers/77')
   assert.equal(json.name, 'number 77')
@@ -116,7 +116,7 @@ async function askTheRest({ call, key }: TestService): Promise<void> {
   assert.equal((await call(`/api/v1/numbers/${id}`, { method: 'DELETE', key })).status, 204)
 }
 
-test('while eight clients scan, everything else is answered; then they get the answers of a table as it is', async () => {
+test('eight running scans delay no other request, and return the rows of the table', async () => {
   const { call } = service
   const [first] = await Promise.all([call(scan(0)), call(scan(1))])
   assert.equal(first.status, 200)
@@ -126,10 +126,10 @@ test('while eight clients scan, everything else is answered; then they get the a
   const answered = collected(scans)
   await until(
     async () =>
-      (await figure(service, 'slow_reads_running')) + (await figure(service, 'slow_reads_waiting')) === 8,
+      (await metric(service, 'slow_reads_running')) + (await metric(service, 'slow_reads_waiting')) === 8,
   )
-  await askTheRest(service)
-  assert.deepEqual(answered, [], 'no scan has been answered')
+  await sendOtherRequests(service)
+  assert.deepEqual(answered, [], 'no scan has finished')
   signal(pids, 'SIGCONT')
   for (const { status, text } of await Promise.all(scans)) {
     assert.equal(status, 200)
@@ -137,7 +137,7 @@ test('while eight clients scan, everything else is answered; then they get the a
   }
 })
 
-test('a scan sees every change that was acknowledged before it was asked for', async () => {
+test('a scan sees every change that was acknowledged before its request', async () => {
   const { call, key } = service
   for (let n = 0; n < 5; n++) {
     const body = { n, name: ` the first ${n}` }
@@ -153,7 +153,7 @@ test('a scan sees every change that was acknowledged before it was asked for', a
   }
 })
 
-test('a caller that floods has one of two processes; another is answered before its flood is over', async () => {
+test('a caller with many scans occupies one of two processes; another caller’s scan finishes before them', async () => {
   const { call, key } = service
   await Promise.all([call(scan(0)), call(scan(0), { key })])
   const flood = Array.from({ length: 40 }, (_, n) => call(scan(n)))
@@ -161,12 +161,12 @@ test('a caller that floods has one of two processes; another is answered before 
   await until(() => answered.length > 0)
   const { status } = await call(scan(0), { key })
   assert.equal(status, 200)
-  assert.ok(answered.length < flood.length, 'the flood is not over')
+  assert.ok(answered.length < flood.length, 'the first caller’s scans are not finished')
   const statuses = (await Promise.all(flood)).map(answer => answer.status)
   assert.deepEqual([...new Set(statuses)], [200])
 })
 
-test('a scan past its deadline is a 503 while nothing else fails; its process is killed and another takes its place', async () => {
+test('a scan past its deadline is a 503 and nothing else fails; its process is killed and replaced', async () => {
   await withService(
     { rateLimit: 'off', cacheBytes: 0, databaseTimeout: 3000 },
     async own => {
@@ -177,7 +177,7 @@ test('a scan past its deadline is a 503 while nothing else fails; its process is
       signal(pids, 'SIGSTOP')
       const late = own.call(scan(1))
       const answered = collected([late])
-      while (answered.length === 0) await askTheRest(own)
+      while (answered.length === 0) await sendOtherRequests(own)
       const { status, code, headers, json } = await late
       assert.equal(status, 503)
       assert.equal(code, 'UNAVAILABLE')
@@ -186,14 +186,14 @@ test('a scan past its deadline is a 503 while nothing else fails; its process is
       const [killed = 0] = pids
       await until(() => !isReader(killed))
       assert.equal((await own.call(scan(2))).status, 200)
-      assert.equal(await figure(own, 'slow_reads_timed_out_total'), 1)
-      assert.equal(await figure(own, 'reader_processes_killed_total'), 1)
+      assert.equal(await metric(own, 'slow_reads_timed_out_total'), 1)
+      assert.equal(await metric(own, 'reader_processes_killed_total'), 1)
     },
     numbers,
   )
 })
 
-test('each worker has processes of its own; a signal to all lets them answer, and they end with the service', async () => {
+test('each worker has its own reader processes; they finish their reads and exit with the service', async () => {
   await withFile(async file => {
     const environment = {
       DATABASE_URL: file,
@@ -209,7 +209,7 @@ test('each worker has processes of its own; a signal to all lets them answer, an
       for (const { status } of answers) assert.equal(status, 200)
     }
     const readers = readersOf(node.pid)
-    assert.equal(readers.length, 2, 'one each of the two that are set')
+    assert.equal(readers.length, 2, 'one for each of the two configured')
     signal(readers, 'SIGTERM')
     signal(readers, 'SIGINT')
     assert.equal((await node.call(sorted)).status, 200)

@@ -1,4 +1,4 @@
-/** PostgreSQL: with Redis, served by three processes; with row security by this one too. */
+/** PostgreSQL: with Redis, served by three processes; with row security, served by this process as well. */
 import type { GivenSettings } from '../../src/config.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { ordinaryDatabase } from '../databases/ordinary.ts'
@@ -7,8 +7,8 @@ import { RedisServer } from '../databases/redis.ts'
 import { serveHere, serveNodes } from './serve.ts'
 import type { Place, Setup } from './setup.ts'
 
-const CONNECTIONS = 4
-/** All nodes need the same. */
+const connectionsPerNode = 4
+/** Settings that all nodes share. */
 export const secretKey = 'a key that three nodes of a test share'.replaceAll(' ', '-')
 
 /** Every row of every table, as text. */
@@ -23,7 +23,7 @@ export async function dump(url: string): Promise<string> {
 
 interface Given {
   readonly url: string
-  /** Of who sees every row. */
+  /** The connection of a role that sees every row. */
   readonly admin: string
   drop(): Promise<void>
 }
@@ -32,7 +32,7 @@ function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: Gi
   const { rowSecurity = false } = own
   const settings = {
     database: url,
-    databaseConnections: CONNECTIONS,
+    databaseConnections: connectionsPerNode,
     secretKeys: [secretKey],
     ...own,
   }
@@ -44,7 +44,7 @@ function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: Gi
       PORTICO_SECRET_KEY: secretKey,
       ...(rowSecurity && { PORTICO_ROW_SECURITY: 'on' }),
     },
-    openStore: model => openPostgres(model, { url, connections: CONNECTIONS, rowSecurity }),
+    openStore: model => openPostgres(model, { url, connections: connectionsPerNode, rowSecurity }),
     dump: () => dump(admin),
     serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
     close: drop,
@@ -62,7 +62,7 @@ async function openNodes(given: Given, own: GivenSettings = {}): Promise<Place> 
   }
 }
 
-/** Rules become SQL of its own, which a single node shows; policies do not hide here what that SQL lets through. */
+/** Tests the rules in Portico's SQL on a single node, without row policies that could hide their errors. */
 export const postgres: Setup = {
   name: 'PostgreSQL',
   async open() {
@@ -79,13 +79,13 @@ export const postgresNodes: Setup = {
   },
 }
 
-/** The same, and the database locks the rows. */
+/** The same with row security. */
 export const lockedNodes: Setup = {
   name: 'PostgreSQL with row security and Redis, three nodes',
   open: async () => openNodes(await ordinaryDatabase(), { rowSecurity: true }),
 }
 
-/** What is about the rows alone needs one node, which starts sooner. */
+/** For tests of rows alone one node is enough, and starts sooner. */
 export const locked: Setup = {
   name: 'PostgreSQL with row security',
   open: async () => openPlace(await ordinaryDatabase(), serveHere, { rowSecurity: true }),

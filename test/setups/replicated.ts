@@ -5,7 +5,7 @@ import { dump, secretKey } from './postgres.ts'
 import { serveNodes } from './serve.ts'
 import type { Setup } from './setup.ts'
 
-const CONNECTIONS = 4
+const connectionsPerNode = 4
 
 export const replicatedNodes: Setup = {
   name: 'PostgreSQL with a read replica, three nodes',
@@ -15,14 +15,14 @@ export const replicatedNodes: Setup = {
     const settings = {
       database: url,
       databaseReplicas: standbys,
-      databaseConnections: CONNECTIONS,
+      databaseConnections: connectionsPerNode,
       secretKeys: [secretKey],
     }
     return {
       database: url,
       settings,
       environment: { DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey },
-      openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
+      openStore: model => openPostgres(model, { url, connections: connectionsPerNode }),
       dump: () => dump(url),
       serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
       close: () => servers.close(),

@@ -13,9 +13,9 @@ import tasks from '../models/tasks.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
 
-const NODES = 3
+const nodeCount = 3
 
-/** A process is given a file. */
+/** Processes get the model as a file. */
 const files = new Map<Declaration, string>([
   [blog, blogModel],
   [drafts, resolve(import.meta.dirname, '../models/drafts.ts')],
@@ -35,7 +35,7 @@ export async function serveHere(declaration: Declaration, settings: GivenSetting
     async restart() {
       await service.close()
       service = await serve(declaration, { ...given, port: Number(new URL(url).port) })
-      // A client may find its kept connections closed.
+      // A client's kept connections may have been closed.
       await fetch(`${url}/healthz`).catch(() => undefined)
     },
     close: () => service.close(),
@@ -44,8 +44,8 @@ export async function serveHere(declaration: Declaration, settings: GivenSetting
 
 export async function serveNodes(declaration: Declaration, settings: GivenSettings): Promise<Served> {
   const model = files.get(declaration)
-  if (model === undefined) throw new Error('the model is in no file that a process could be given')
-  const cluster = await startCluster({ model, nodes: NODES, settings })
+  if (model === undefined) throw new Error('the model is not in a file that a process can load')
+  const cluster = await startCluster({ model, nodes: nodeCount, settings })
   return {
     url: cluster.url,
     urls: cluster.nodes.map(({ url }) => url),

@@ -1,4 +1,4 @@
-/** Where a service runs: which database, how many nodes. The same tests run on each. */
+/** A set-up for a service: its database and the number of nodes. The same tests run on each. */
 import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { Model } from '../../src/model/model.ts'
@@ -6,32 +6,32 @@ import type { Store } from '../../src/store/store.ts'
 
 export interface Setup {
   readonly name: string
-  /** A place of its own, empty. */
+  /** An empty database with its services. */
   open(): Promise<Place>
 }
 
 export interface Place {
-  /** As `DATABASE_URL` names it. */
+  /** The database, as in `DATABASE_URL`. */
   readonly database: string
-  /** What a service needs to use it. */
+  /** The settings with which a service uses it. */
   readonly settings: GivenSettings
-  /** What a command needs to work on the same database. */
+  /** The environment with which a command uses it. */
   readonly environment: Readonly<Record<string, string>>
-  /** The database as another process sees it. */
+  /** Opens the database as another process would. */
   openStore(model: Model): Promise<Store>
-  /** Everything that is stored, as bytes or rows hold it. */
+  /** All stored data, as bytes of files or as rows. */
   dump(): Promise<string>
   serve(declaration: Declaration, settings: GivenSettings): Promise<Served>
-  /** Once everything that it has served is closed. */
+  /** Called once all services on it are closed. */
   close(): Promise<void>
 }
 
 export interface Served {
-  /** With several nodes each request goes to another. */
+  /** With several nodes each request goes to the next one. */
   readonly url: string
-  /** Of each node. */
+  /** The URL of each node. */
   readonly urls: readonly string[]
-  /** Stops every node and starts it again, on the same port. */
+  /** Stops every node and restarts it on the same port. */
   restart(): Promise<void>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** One file, served by this process or by three of their own. */
+/** One file, served by this process or by three others. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

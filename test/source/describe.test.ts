@@ -68,7 +68,7 @@ const places: readonly (readonly [path: string, place: string])[] = [
   ['actions.archive.run', 'model.ts:19 run()'],
 ]
 
-test('a fault is found where the model, or what it imports, declares its subject', () => {
+test('a fault is located where the model, or a module that it imports, declares its subject', () => {
   const file = write('model.ts', model)
   write('parts.ts', parts)
   for (const [path, place] of places) {
@@ -87,7 +87,7 @@ test('a fault is found where the model, or what it imports, declares its subject
   assert.equal(declarationPlace(file, 'users.fields.name'), undefined)
 })
 
-test('every fault of a model is listed, and what its source says cannot move the cursor', () => {
+test('every fault of a model is listed, and its source cannot move the cursor of the terminal', () => {
   const file = write(
     'hostile.ts',
     "export default model({ notes: collection({ fields: { a: '\u001b[2J\u202e' } }) })\n",
@@ -104,7 +104,7 @@ test('every fault of a model is listed, and what its source says cannot move the
   assert.ok(text.includes('\\u001b[2J\\u202e') && !text.includes('\u001b'))
 })
 
-test('tokens of any source end, and a frame of any place is shown', () => {
+test('tokenising any source terminates, and a frame of any place is shown', () => {
   for (const source of [
     '`${',
     '/* ',
@@ -137,7 +137,7 @@ const broken: readonly (readonly [name: string, source: string, says: RegExp])[]
 ]
 
 for (const [name, source, says] of broken) {
-  test(`${name}: the place of what keeps a module from being loaded`, async () => {
+  test(`a module that cannot be loaded is located: ${name}`, async () => {
     write('package.json', '{"type":"module"}')
     if (name !== 'thrown.ts') write('thrown.ts', "const a: string = 'x'\nthrow new RangeError(a)\n")
     const file = write(name, source)
@@ -151,7 +151,7 @@ for (const [name, source, says] of broken) {
   })
 }
 
-test('the message of an error shows no file that it names, and moves no cursor', () => {
+test('the message of an error shows no file that it names, and cannot move the cursor', () => {
   const content = ['KEY', 'secret'].join('=')
   const shown = new RegExp(`${content}|[\\u001b\\u202e]`)
   const secret = write('.env', content)
@@ -178,7 +178,7 @@ test('the message of an error shows no file that it names, and moves no cursor',
   }
 })
 
-test('what a migration says of the data moves no cursor', () => {
+test('data quoted by a migration cannot move the cursor', () => {
   const step: Parameters<typeof shownSteps>[0][number] = {
     sentence: 'Make the field notes.a shorter.',
     sql: [],

@@ -1,4 +1,4 @@
-/** `portico/test`: a service in memory, with a clock and users of the test's own. */
+/** `portico/test`: a service in memory, with a clock and users controlled by the test. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
@@ -140,7 +140,7 @@ const clockTest = 'the clock stands still until the test sets it, for rules, def
 test(`${clockTest} (SQLite)`, () => withNotes(followsClock))
 test(`${clockTest} (PostgreSQL)`, () => withPostgres(database => withNotes(followsClock, { database })))
 
-test('a time that is none is refused', async () => {
+test('an invalid time is refused', async () => {
   await withNotes(async ({ clock }) => {
     assert.throws(() => clock.set('yesterday'), RangeError)
     assert.throws(() => clock.advance({ days: Number.NaN }), RangeError)
@@ -149,7 +149,7 @@ test('a time that is none is refused', async () => {
   await assert.rejects(testService(notes, { now: 'soon' }), RangeError)
 })
 
-test('clients have the collections, actions and queries of the model, as their user', async () => {
+test('clients have the collections, actions and queries of the model, and act as their user', async () => {
   await withNotes(async service => {
     const [ada, ben] = [await service.users.create({ name: 'Ada' }), await service.users.create()]
     const note = await service.as(ada).notes.create({ title: 'Mine' })
@@ -171,7 +171,7 @@ test('clients have the collections, actions and queries of the model, as their u
   })
 })
 
-test('a user has the role of the moment', async () => {
+test('a user has their current role', async () => {
   await withNotes(async service => {
     const ada = await service.users.create()
     const api = service.as(ada)
@@ -183,7 +183,7 @@ test('a user has the role of the moment', async () => {
   })
 })
 
-test('settled runs reactions, due jobs and what they set off', async () => {
+test('settled runs reactions, due jobs and the work that they cause', async () => {
   await withNotes(async service => {
     const ada = await service.users.create()
     await service.as(ada).notes.create({ title: 'One' })
@@ -211,7 +211,7 @@ test('settled runs reactions, due jobs and what they set off', async () => {
   })
 })
 
-test('requests pass the whole of HTTP', async () => {
+test('requests pass through the whole HTTP stack', async () => {
   await withNotes(async service => {
     const ada = await service.users.create()
     const made = await service.request('POST /api/v1/notes', { as: ada, body: { title: 'By HTTP' } })
@@ -226,7 +226,7 @@ test('requests pass the whole of HTTP', async () => {
   })
 })
 
-test('services do not know of each other, and leave no file', async () => {
+test('services are independent, and leave no file', async () => {
   await withNotes(async one => {
     const ada = await one.users.create()
     await one.as(ada).notes.create({ title: 'One' })
@@ -239,7 +239,7 @@ test('services do not know of each other, and leave no file', async () => {
   assert.ok(!existsSync(':memory:') && !existsSync(':memory:.key'))
 })
 
-test('an unconfirmed address is none', async () => {
+test('a rule on the caller’s e-mail address requires that it is confirmed', async () => {
   const mine = model({
     letters: collection({
       fields: { to: string() },
@@ -256,7 +256,7 @@ test('an unconfirmed address is none', async () => {
   await service.close()
 })
 
-test('what the model does not have does not compile', async () => {
+test('names that the model does not have do not compile', async () => {
   await withNotes(async service => {
     const api = service.as(1)
     const calls = [

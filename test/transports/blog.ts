@@ -14,14 +14,14 @@ export interface Blog {
   readonly graphql: string
   readonly socket: string
   readonly database: string
-  /** One REST request as the administrator, or with another key. */
+  /** Sends a REST request as the administrator, or with another key. */
   rest(
     method: string,
     path: string,
     body?: unknown,
     key?: string,
   ): Promise<{ readonly [name: string]: unknown }>
-  /** A new user and a key of theirs. */
+  /** Creates a user with a key. */
   newUser(name: string): Promise<{ readonly id: number; readonly key: string; readonly keyId: number }>
   close(): Promise<void>
 }
@@ -70,7 +70,7 @@ export async function openBlog(given: GivenSettings = {}): Promise<Blog> {
 
 type Run = import('../../src/plan/run.ts').Run
 
-/** Works on the database beside the service, as the command line does. */
+/** Uses the database beside the service, as the command line does. */
 export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
   const { openSqlite } = await import('../../src/store/sqlite.ts')
   const { createRun } = await import('../../src/serve/store.ts')

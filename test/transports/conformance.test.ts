@@ -1,4 +1,4 @@
-/** Others judge: the audits of graphql-http, and clients as they come from the registry. */
+/** Conformance to GraphQL over HTTP: the audits of graphql-http, and published clients. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
@@ -40,7 +40,7 @@ describe('graphql-http', () => {
   }
 })
 
-describe('a code generator', () => {
+describe('an introspection query', () => {
   const all = {
     descriptions: true,
     specifiedByUrl: true,
@@ -50,16 +50,16 @@ describe('a code generator', () => {
     oneOf: true,
   }
   for (const [name, options] of Object.entries({
-    'in few words': { descriptions: false },
-    'of everything': all,
+    'without descriptions': { descriptions: false },
+    'all enabled': all,
   })) {
-    it(`is told the whole schema when it asks ${name}`, async () => {
+    it(`returns the whole schema with options ${name}`, async () => {
       const requests = new GraphQLClient(blog.graphql, { headers: admin })
-      const told = buildClientSchema(await requests.request(getIntrospectionQuery(options)))
+      const introspected = buildClientSchema(await requests.request(getIntrospectionQuery(options)))
       const whole = readFileSync(new URL('../../docs/reference/blog.graphql', import.meta.url), 'utf8')
       const schema = buildSchema(whole)
-      assert.deepEqual(findBreakingChanges(schema, told), [])
-      if (options === all) assert.equal(`${printSchema(told)}\n`, whole)
+      assert.deepEqual(findBreakingChanges(schema, introspected), [])
+      if (options === all) assert.equal(`${printSchema(introspected)}\n`, whole)
     })
   }
 })
@@ -74,13 +74,13 @@ interface Post {
   readonly author: { readonly email: string }
 }
 
-/** Creates posts until the subscriber has heard of one: it alone knows when it is connected. */
-async function createUntil(heard: () => boolean, title: string): Promise<void> {
-  for (let tries = 0; tries < 100 && !heard(); tries++) {
+/** Creates posts until the subscriber has received one: only the subscriber knows when it is connected. */
+async function createUntil(hasReceived: () => boolean, title: string): Promise<void> {
+  for (let tries = 0; tries < 100 && !hasReceived(); tries++) {
     await blog.rest('POST', 'posts', { title })
-    await until(heard, 100).catch(() => {})
+    await until(hasReceived, 100).catch(() => {})
   }
-  assert.ok(heard(), 'the subscriber heard nothing')
+  assert.ok(hasReceived(), 'the subscriber received nothing')
 }
 
 describe('Apollo Client', () => {
@@ -109,7 +109,7 @@ describe('Apollo Client', () => {
     }
     await close()
   })
-  it('is told of errors by their codes', async () => {
+  it('gets errors with their codes', async () => {
     const { apollo, close } = open()
     const query = gql('query Wrong { posts(limit: 101) { id } }')
     const failed = await apollo.query({ query, errorPolicy: 'all' })
@@ -199,7 +199,7 @@ describe('graphql-request', () => {
     const { posts } = await requests.request<{ posts: Post[] }>(list)
     assert.ok(posts.some(post => post.title === 'request'))
   })
-  it('is told of errors', async () => {
+  it('gets errors', async () => {
     const requests = new GraphQLClient(blog.graphql, { headers: admin })
     await assert.rejects(requests.request('{ nothing }'), /Cannot query field/)
   })

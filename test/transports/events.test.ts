@@ -1,4 +1,4 @@
-/** Committed changes reach subscribers, by whatever way they were made. */
+/** Committed changes reach subscribers, whichever way they were made. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createUser } from '../../src/auth/bootstrap.ts'
@@ -25,7 +25,7 @@ const subscriptions = async () =>
       0,
   )
 
-/** A subscriber who already listens. `key` undefined: nobody is signed in. */
+/** A subscriber that is connected. `key` undefined: anonymous. */
 async function listen(query: string, key?: string, url = blog.socket): Promise<Subscriber> {
   const before = await subscriptions()
   const opened = await wire(url)
@@ -58,7 +58,7 @@ async function mutate(query: string): Promise<void> {
 }
 
 describe('a created post', () => {
-  it('is told of once, whether REST, GraphQL or another process made it', async () => {
+  it('is delivered once, whether REST, GraphQL or another process created it', async () => {
     const subscriber = await listen(newPost, key)
     const titles = () => subscriber.got.map(data => (data as { newPost: { title: string } }).newPost.title)
     await blog.rest('POST', 'posts', { title: 'by REST', body: 'b' })
@@ -88,7 +88,7 @@ describe('a created post', () => {
     assert.deepEqual(first, { newPost: { id: first?.newPost.id, title: 'by REST', body: 'b', author } })
     await leave(subscriber)
   })
-  it('is shown as it was created, though it has changed or gone since', async () => {
+  it('is delivered as it was created, though it has been changed or deleted since', async () => {
     const subscriber = await listen(newPost, key)
     const made = await Promise.all(['one', 'two'].map(title => blog.rest('POST', 'posts', { title })))
     await blog.rest('PATCH', `posts/${made[0]?.id}`, { title: 'changed' })
@@ -100,7 +100,7 @@ describe('a created post', () => {
     )
     await leave(subscriber)
   })
-  it('that was refused or undone is no news', async () => {
+  it('is not delivered when it was refused or rolled back', async () => {
     const subscriber = await listen(newPost, key)
     await assert.rejects(blog.rest('POST', 'posts', { title: '', nothing: 1 }))
     await assert.rejects(blog.rest('POST', 'posts', { title: 'x', author_id: 999 }))
@@ -112,7 +112,7 @@ describe('a created post', () => {
 })
 
 describe('changes and deletions', () => {
-  it('tell the item after the change, and its last state', async () => {
+  it('deliver the item after an update, and its last values after a deletion', async () => {
     const updated = await listen('subscription { postUpdated { id title body } }', key)
     const deleted = await listen('subscription { postDeleted { id title author { email } } }', key)
     const { id } = await blog.rest('POST', 'posts', { title: 'a', body: 'b' })
@@ -131,8 +131,8 @@ describe('changes and deletions', () => {
   })
 })
 
-describe('the rules of the rows', () => {
-  it('hold for each subscriber and each change', async () => {
+describe('row rules', () => {
+  it('apply to each subscriber and each change', async () => {
     const ann = await blog.newUser('ann')
     const ben = await blog.newUser('ben')
     const query = 'subscription { newApiKey { name } }'
@@ -152,26 +152,26 @@ describe('the rules of the rows', () => {
     assert.deepEqual(benHears.got, [{ newApiKey: { name: 'of ben' } }])
     await leave(annHears, benHears)
   })
-  it('refuse whoever may see none of it', async () => {
+  it('refuse a subscriber who can never see a change', async () => {
     const nobody = await listen('subscription { newUser { id } }')
     assert.match(JSON.stringify(nobody.errors), /"code":"UNAUTHORIZED"/)
     await leave(nobody)
   })
-  it('leave to those without a credential what is public', async () => {
+  it('let anonymous subscribers see public changes', async () => {
     const open = await listen('subscription { newPost { id title } }')
     const curious = await listen('subscription { newPost { id title author { email } } }')
     const { id } = await blog.rest('POST', 'posts', { title: 'public' })
     await until(() => open.got.length > 0 && curious.opened.heard.length > 1)
     assert.deepEqual(open.got, [{ newPost: { id: String(id), title: 'public' } }])
-    const told = curious.opened.heard.join()
-    assert.match(told, /"code":"UNAUTHORIZED"/)
-    assert.doesNotMatch(told, /admin@example\.com/)
+    const messages = curious.opened.heard.join()
+    assert.match(messages, /"code":"UNAUTHORIZED"/)
+    assert.doesNotMatch(messages, /admin@example\.com/)
     await leave(open, curious)
   })
 })
 
 describe('a credential', () => {
-  it('that is revoked ends the connection with 4403 within a second', async () => {
+  it('closes its connections with 4403 within a second of being revoked', async () => {
     const cat = await blog.newUser('cat')
     const subscriber = await listen(newPost, cat.key)
     const { closed } = subscriber.opened
@@ -181,7 +181,7 @@ describe('a credential', () => {
     assert.equal((await closed).code, 4403)
     assert.deepEqual(subscriber.got, [])
   })
-  it('that came in the query and is revoked does so too, whatever else stands there', async () => {
+  it('in the query string closes them, too, whatever else the query contains', async () => {
     const quentin = await blog.newUser('quentin')
     const subscriber = await listen(newPost, undefined, `${blog.socket}?what=is?it&api_key=${quentin.key}`)
     const { closed } = subscriber.opened
@@ -189,7 +189,7 @@ describe('a credential', () => {
     assert.ok(await endWithinSecond([closed], () => fetch(`${blog.url}/healthz`)))
     assert.equal((await closed).code, 4403)
   })
-  it('that is revoked by another process too', async () => {
+  it('closes them when another process revokes it', async () => {
     const dan = await blog.newUser('dan')
     const subscriber = await listen(newPost, dan.key)
     await withStore(blog.database, run =>
@@ -200,7 +200,7 @@ describe('a credential', () => {
     )
     assert.equal((await subscriber.opened.closed).code, 4403)
   })
-  it('that expires ends the connection and the stream', async () => {
+  it('closes the connection and the stream when it expires', async () => {
     const eva = await blog.newUser('eva')
     const expires = new Date(Date.now() + 1500).toISOString()
     const short = await blog.rest('POST', 'api_keys', { name: 'short', expires_at: expires }, eva.key)
@@ -216,7 +216,7 @@ describe('a credential', () => {
     assert.match(await stream.text(), /"code":"UNAUTHORIZED"/)
     assert.ok(Date.now() >= Date.parse(expires))
   })
-  it('of a user who is gone ends it too', async () => {
+  it('closes them when its user is deleted', async () => {
     const id = await withStore(blog.database, run =>
       createUser(run, { name: 'Fay', email: 'fay@example.com' }, 'a password of hers'),
     )

@@ -46,7 +46,7 @@ describe('media types', () => {
     ],
   ]
   for (const [accept, type] of cases) {
-    it(`${accept ?? 'nothing'} gets ${type}`, async () => {
+    it(`${accept ?? 'no Accept header'} gets ${type}`, async () => {
       const answered = await post(
         service.url,
         hello,
@@ -67,35 +67,35 @@ describe('media types', () => {
       await refuses(await post(service.url, hello, { ...json, Accept: accept }), 406, 'NOT_ACCEPTABLE')
     })
   }
-  it('the response has Vary, and is not cacheable', async () => {
+  it('the response has Vary and is not cacheable', async () => {
     const { headers } = await post(service.url, hello)
     assert.equal(headers.get('Vary'), 'Authorization, X-API-Key, Cookie, Accept')
     assert.equal(headers.get('Cache-Control'), 'no-store')
   })
 })
 
-describe('statuses', () => {
+describe('status codes', () => {
   const wrong = { query: '{ nothing }' }
-  it('an invalid document is a 400 with application/graphql-response+json, and a 200 with application/json', async () => {
+  it('an invalid document is a 400 as application/graphql-response+json, and a 200 as application/json', async () => {
     for (const query of ['{ nothing }', '{ hello', 'query A { hello } query B { hello }']) {
       assert.equal((await post(service.url, { query }, spec)).status, 400)
       assert.equal((await post(service.url, { query }, json)).status, 200)
     }
     assert.equal((await read(await post(service.url, wrong, spec))).data, undefined)
   })
-  it('invalid variables are treated likewise', async () => {
+  it('invalid variables get the same status codes', async () => {
     const request = { query: 'query($n: String) { hello(name: $n) }', variables: { n: 'wrong' } }
     assert.equal((await post(service.url, request, spec)).status, 400)
     assert.equal((await post(service.url, request, json)).status, 200)
   })
-  it('a field that fails is a 200 with its error and path', async () => {
+  it('a field that fails is a 200 with an error and its path', async () => {
     const answered = await post(service.url, { query: '{ hello boom }' }, spec)
     assert.equal(answered.status, 200)
     const { data, errors } = await read(answered)
     assert.deepEqual(data, { hello: 'hello world', boom: null })
     assert.equal(errors?.length, 1)
   })
-  it('an exhausted budget is a 429 in either type', async () => {
+  it('an exhausted budget is a 429 with either type', async () => {
     service.accounts.budget = 5
     for (const headers of [json, spec]) {
       const refused = await post(service.url, { query: '{ expensive }' }, headers)
@@ -104,7 +104,7 @@ describe('statuses', () => {
     }
     service.accounts.budget = Number.POSITIVE_INFINITY
   })
-  it('cost beyond the first hundred points draws more requests before anything is executed', async () => {
+  it('cost beyond the first hundred points counts as more requests before anything is executed', async () => {
     const { drawn } = service.accounts
     drawn.length = 0
     await post(service.url, { query: '{ expensive }' })
@@ -113,7 +113,7 @@ describe('statuses', () => {
     await post(service.url, hello)
     assert.deepEqual(drawn, [])
   })
-  it('a wrong credential is a 401 in the form of GraphQL', async () => {
+  it('a wrong credential is a 401 with a GraphQL error', async () => {
     const answered = await post(service.url, hello, { ...json, Authorization: 'Bearer nobody' })
     assert.match(answered.headers.get('WWW-Authenticate') ?? '', /^Bearer /)
     await refuses(answered, 401, 'UNAUTHORIZED')
@@ -146,7 +146,7 @@ describe('bodies', () => {
         await refuses(await post(service.url, body, headers), 400, 'BAD_REQUEST')
     })
   }
-  it('bytes that are not UTF-8 are a 400', async () => {
+  it('a body that is not UTF-8 is a 400', async () => {
     const body = Buffer.from([0x7b, 0xff, 0x7d])
     const answered = await fetch(service.url, { method: 'POST', headers: json, body })
     await refuses(answered, 400, 'BAD_REQUEST')
@@ -178,7 +178,7 @@ describe('bodies', () => {
       assert.equal((await post(service.url, hello, { 'Content-Type': type })).status, 200)
     })
   }
-  it('operationName chooses among several', async () => {
+  it('operationName selects one of several operations', async () => {
     const query = 'query A { hello(name: "a") } query B { hello(name: "b") }'
     const answered = await post(service.url, { query, operationName: 'B', variables: null, extensions: null })
     assert.deepEqual(await read(answered), { data: { hello: 'hello b' } })
@@ -188,7 +188,7 @@ describe('bodies', () => {
 describe('GET', () => {
   const get = (parameters: string, headers: Record<string, string> = ada) =>
     fetch(`${service.url}?${parameters}`, { headers })
-  it('answers a query, with variables in JSON', async () => {
+  it('executes a query with variables in JSON', async () => {
     const variables = encodeURIComponent('{"n":"you"}')
     const query = encodeURIComponent('query($n: String) { hello(name: $n) }')
     const answered = await get(`query=${query}&variables=${variables}`)
@@ -209,14 +209,14 @@ describe('GET', () => {
     await refuses(await get('query=%7Bhello%7D&query=%7Bhello%7D'), 400, 'BAD_REQUEST')
     await refuses(await get('x=1'), 400, 'BAD_REQUEST')
   })
-  it('without a credential needs a header that pages of other origins cannot send', async () => {
+  it('requires, without a credential, a header that pages of other origins cannot send', async () => {
     const message = await refuses(await get('query=%7Bhello%7D', {}), 400, 'BAD_REQUEST')
     assert.match(message, /Apollo-Require-Preflight/)
     for (const name of ['Apollo-Require-Preflight', 'X-Requested-With', 'X-Apollo-Operation-Name']) {
       assert.equal((await get('query=%7Bhello%7D', { [name]: 'x' })).status, 200)
     }
   })
-  it('HEAD has the headers only', async () => {
+  it('has a HEAD with the same headers and no body', async () => {
     const answered = await fetch(`${service.url}?query=%7Bhello%7D`, { method: 'HEAD', headers: ada })
     assert.equal(answered.status, 200)
     assert.equal(await answered.text(), '')
@@ -240,7 +240,7 @@ describe('other methods', () => {
 
 describe('GraphiQL', () => {
   const browser = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
-  it('a browser gets GraphiQL, and all of its files come from this service', async () => {
+  it('is sent to browsers, and all of its files come from this service', async () => {
     const page = await fetch(service.url, { headers: browser })
     assert.match(page.headers.get('Content-Type') ?? '', /^text\/html/)
     const policy = page.headers.get('Content-Security-Policy') ?? ''
@@ -266,12 +266,12 @@ describe('GraphiQL', () => {
       assert.equal(answered.status, 404, name)
     }
   })
-  it('a client that prefers JSON does not get it', async () => {
+  it('is not sent to a client that prefers JSON', async () => {
     const accept = { ...ada, Accept: 'application/json, text/html;q=0.5' }
     const answered = await fetch(`${service.url}?query=%7Bhello%7D`, { headers: accept })
     assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
   })
-  it('can be switched off', async () => {
+  it('can be disabled', async () => {
     const other = await openService({ explorer: undefined })
     const answered = await fetch(other.url, { headers: browser })
     assert.equal(answered.status, 400)
@@ -297,24 +297,24 @@ describe('stored documents', () => {
     const got = await fetch(`${service.url}?extensions=${extensions}`, { headers: ada })
     assert.deepEqual(await read(got), answer)
   })
-  it('with a wrong hash are refused and not stored', async () => {
+  it('are refused and not stored when the hash is wrong', async () => {
     const lie = { persistedQuery: { version: 1, sha256Hash: sha256('{ other }') } }
     await refuses(await post(service.url, { query, extensions: lie }), 400, 'BAD_REQUEST')
     const { errors } = await read(await post(service.url, { extensions: lie }))
     assert.equal(errors?.[0]?.extensions?.code, 'PERSISTED_QUERY_NOT_FOUND')
   })
-  it('that are invalid are not stored', async () => {
+  it('are not stored when they are invalid', async () => {
     const bad = '{ nothing }'
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(bad) } }
     await post(service.url, { query: bad, extensions })
     const { errors } = await read(await post(service.url, { extensions }))
     assert.equal(errors?.[0]?.extensions?.code, 'PERSISTED_QUERY_NOT_FOUND')
   })
-  it('with an unknown id are not found', async () => {
+  it('are not found by an unknown id', async () => {
     const request = { documentId: `sha256:${sha256('unknown')}` }
     await refuses(await post(service.url, request, spec), 404, 'NOT_FOUND')
   })
-  it('with mode `registered`, only registered documents are executed', async () => {
+  it('are the only ones executed with mode `registered`', async () => {
     const mode = 'registered' as const
     const other = await openService({ documents: { mode, registered: new Map([[sha256(query), query]]) } })
     const answer = { data: { hello: 'hello stored' } }

@@ -33,7 +33,7 @@ describe('the metrics', () => {
       assert.ok(lines.includes(line), line)
     }
   })
-  it('have a help and a type each', () => {
+  it('have a HELP and a TYPE line each', () => {
     const lines = new GraphqlMetrics().text().trim().split('\n')
     const names = new Set(
       lines
@@ -49,7 +49,7 @@ describe('the metrics', () => {
 })
 
 describe('a quota', () => {
-  it('is each caller’s own, and what is given back can be taken again', () => {
+  it('is counted for each caller, and what is released can be taken again', () => {
     const quota = new Quota(2, 'things')
     const isLimited = (error: unknown) => error instanceof ApiError && error.code === 'RATE_LIMITED'
     quota.take('a')
@@ -60,7 +60,7 @@ describe('a quota', () => {
     quota.take('a')
     assert.throws(() => quota.take('a'), isLimited)
   })
-  it('of nothing allows nothing', () => {
+  it('of zero allows nothing', () => {
     assert.throws(() => new Quota(0, 'things').take('a'), /have 0 open things, and may have 0/)
   })
 })

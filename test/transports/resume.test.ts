@@ -1,4 +1,4 @@
-/** Resuming over each transport: the id of an event, what is refused, and clients that read slowly. */
+/** Resuming over each transport: event ids, refused ids, and slow clients. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createClient } from 'graphql-sse'
@@ -38,11 +38,11 @@ function commit({ feed }: Service, count: number, row = {}): void {
   feed.commit(...Array.from({ length: count }, (_, at) => ({ row: { id: String(next + at), ...row } })))
 }
 
-function figure({ graphql }: Service, name: string): number {
+function metric({ graphql }: Service, name: string): number {
   return Number(new RegExp(`^portico_graphql_${name} (\\d+)$`, 'm').exec(graphql.metrics())?.[1])
 }
 
-/** The ids of what a wire has heard. */
+/** The event ids in the received messages. */
 function idsOf({ heard }: Wire): number[] {
   return heard
     .map(text => JSON.parse(text))
@@ -74,8 +74,8 @@ async function resumed(service: Service, after: string): Promise<Wire> {
   return opened
 }
 
-describe('the clients, unmodified', () => {
-  it('of graphql-ws and graphql-sse get what they missed, then what comes', async () => {
+describe('unmodified clients', () => {
+  it('of graphql-ws and graphql-sse get missed events, then live ones', async () => {
     const service = await open()
     commit(service, 300)
     const [ws, sse]: number[][] = [[], []]
@@ -98,7 +98,7 @@ describe('the clients, unmodified', () => {
 })
 
 describe('an event stream', () => {
-  it('has the id of each event, after which an EventSource resumes', async () => {
+  it('has the id of each event, from which an EventSource resumes', async () => {
     const service = await open()
     commit(service, 20)
     const first = await post(service.url, request('5'), stream)
@@ -107,7 +107,7 @@ describe('an event stream', () => {
     assert.deepEqual(await idsIn(again, 2), [19, 20])
   })
 
-  it('with a Last-Event-ID that is none is a 400', async () => {
+  it('with an invalid Last-Event-ID is a 400', async () => {
     const service = await open()
     const answer = await post(service.url, request('0'), { ...stream, 'Last-Event-ID': 'x' })
     assert.equal(answer.status, 400)
@@ -115,8 +115,8 @@ describe('an event stream', () => {
   })
 })
 
-describe('an id from which nothing can be resumed', () => {
-  it('is refused with RESYNC_REQUIRED, which leaves nothing open', async () => {
+describe('an id that cannot be resumed from', () => {
+  it('is refused with RESYNC_REQUIRED, and nothing stays open', async () => {
     const service = await open()
     commit(service, 20)
     service.feed.pruned = 10
@@ -131,7 +131,7 @@ describe('an id from which nothing can be resumed', () => {
       opened.socket.close()
       await opened.closed
     }
-    assert.equal(figure(service, 'subscriptions'), 0)
+    assert.equal(metric(service, 'subscriptions'), 0)
     assert.equal(service.feed.listeners.size, 0)
   })
 })
@@ -140,33 +140,33 @@ describe('a client that reads a replay slowly', () => {
   const big = 'x'.repeat(5_000)
   const count = 2_000
 
-  it('over a WebSocket is waited for, and gets everything', async () => {
+  it('gets everything over a WebSocket', async () => {
     const service = await open()
     commit(service, count, { big })
     const slow = await resumed(service, '0')
     await until(() => slow.heard.length > 0)
     slow.socket.pause()
-    const quick = await resumed(service, '0')
-    await until(() => idsOf(quick).length === count, 20_000)
-    assert.equal(figure(service, 'slow_readers_total'), 0)
+    const fast = await resumed(service, '0')
+    await until(() => idsOf(fast).length === count, 20_000)
+    assert.equal(metric(service, 'slow_readers_total'), 0)
     assert.ok(idsOf(slow).length < count)
     slow.socket.resume()
     await until(() => idsOf(slow).length === count, 20_000)
     assert.deepEqual(idsOf(slow), numbers(1, count))
     commit(service, 1)
     await until(() => idsOf(slow).length === count + 1)
-    for (const { socket } of [slow, quick]) socket.close()
+    for (const { socket } of [slow, fast]) socket.close()
   })
 
-  it('over server-sent events likewise', async () => {
+  it('gets everything over server-sent events', async () => {
     const service = await open()
     commit(service, count, { big })
     const answer = await post(service.url, request('0'), stream)
-    const quick = await resumed(service, '0')
-    await until(() => idsOf(quick).length === count, 20_000)
-    assert.ok(figure(service, 'events_delivered_total') < 2 * count)
+    const fast = await resumed(service, '0')
+    await until(() => idsOf(fast).length === count, 20_000)
+    assert.ok(metric(service, 'events_delivered_total') < 2 * count)
     assert.deepEqual(await idsIn(answer, count), numbers(1, count))
-    assert.equal(figure(service, 'slow_readers_total'), 0)
-    quick.socket.close()
+    assert.equal(metric(service, 'slow_readers_total'), 0)
+    fast.socket.close()
   })
 })

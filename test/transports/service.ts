@@ -18,7 +18,7 @@ export interface Service {
   readonly feed: StubFeed
   readonly accounts: StubAccounts
   readonly faults: unknown[]
-  /** Can be called again. */
+  /** Idempotent. */
   close(): Promise<void>
 }
 
@@ -133,7 +133,7 @@ export function client(url: string, credential?: Record<string, unknown>): Clien
 export async function until(condition: () => boolean, milliseconds = 5000): Promise<void> {
   const end = performance.now() + milliseconds
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`not so after ${milliseconds} ms: ${condition}`)
+    if (performance.now() > end) throw new Error(`not fulfilled after ${milliseconds} ms: ${condition}`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

@@ -17,7 +17,7 @@ async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
 const newPost = 'subscription { newPost { id title } }'
 const stream = { ...json, Accept: 'text/event-stream' }
 
-function open1(service: Service, headers = {}): Promise<Response> {
+function openStream(service: Service, headers = {}): Promise<Response> {
   return post(service.url, { query: newPost }, { ...stream, ...headers })
 }
 
@@ -50,7 +50,7 @@ describe('a stream', () => {
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
     client.dispose()
   })
-  it('leaves no subscription if its reader has gone before it begins', async () => {
+  it('leaves no subscription if its reader has disconnected before it begins', async () => {
     const service = await open()
     const gate = Promise.withResolvers<number>()
     Object.assign(service.feed, { last: () => gate.promise })
@@ -63,7 +63,7 @@ describe('a stream', () => {
     gate.resolve(0)
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
   })
-  it('also answers a GET', async () => {
+  it('can be opened by GET', async () => {
     const service = await open()
     const answered = await fetch(`${service.url}?query=${encodeURIComponent(newPost)}`, {
       headers: { ...ada, Accept: 'text/event-stream' },
@@ -74,25 +74,25 @@ describe('a stream', () => {
     await answered.body?.cancel()
     await until(() => subscriptions(service) === 0)
   })
-  it('has one reply if the operation is a query', async () => {
+  it('has one result if the operation is a query', async () => {
     const service = await open()
     const answered = await post(service.url, { query: '{ hello }' }, stream)
     assert.equal(await answered.text(), nextEvent('{"data":{"hello":"hello world"}}') + completeEvent)
   })
-  it('answers a subscription of a client that accepts either type', async () => {
+  it('is the response to a subscription if the client accepts either type', async () => {
     const service = await open()
     const accept = 'application/graphql-response+json, application/json, text/event-stream, multipart/mixed'
-    const answered = await open1(service, { Accept: accept })
+    const answered = await openStream(service, { Accept: accept })
     assert.match(answered.headers.get('Content-Type') ?? '', /^text\/event-stream/)
     await answered.body?.cancel()
   })
-  it('a subscription of a client that does not accept event streams is a 406', async () => {
+  it('is refused with 406 if the client does not accept event streams', async () => {
     const service = await open()
-    const answered = await open1(service, { Accept: 'application/json' })
+    const answered = await openStream(service, { Accept: 'application/json' })
     assert.equal(answered.status, 406)
     assert.equal(subscriptions(service), 0)
   })
-  it('request errors are ordinary responses, and nothing is executed', async () => {
+  it('does not begin on a request error, which is an ordinary response, and nothing is executed', async () => {
     const service = await open()
     for (const [request, status] of [
       [{ query: 'subscription { nothing }' }, 200],
@@ -105,21 +105,21 @@ describe('a stream', () => {
       assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
     }
     assert.equal(service.engine.executed, 0)
-    const eve = await open1(service, { Authorization: 'Bearer eve' })
+    const eve = await openStream(service, { Authorization: 'Bearer eve' })
     assert.match(await eve.text(), /FORBIDDEN/)
     assert.equal(subscriptions(service), 0)
   })
-  it('a caller has a limited number of streams', async () => {
+  it('is refused when the caller has too many', async () => {
     const service = await open({ maxSubscriptions: 1 })
-    const first = await open1(service, ada)
-    assert.equal((await open1(service, ada)).status, 429)
+    const first = await openStream(service, ada)
+    assert.equal((await openStream(service, ada)).status, 429)
     await first.body?.cancel()
     await until(() => subscriptions(service) === 0)
-    await (await open1(service, ada)).body?.cancel()
+    await (await openStream(service, ada)).body?.cancel()
   })
   it('ends with the credential, and states the reason', async () => {
     const service = await open()
-    const answered = await open1(service, ada)
+    const answered = await openStream(service, ada)
     service.accounts.keys.delete('ada')
     const text = await answered.text()
     assert.match(text, /event: next\ndata: \{"errors":\[\{[^\n]*"code":"UNAUTHORIZED"/)
@@ -128,12 +128,12 @@ describe('a stream', () => {
   })
   it('ends with the service', async () => {
     const service = await open()
-    const answered = await open1(service)
+    const answered = await openStream(service)
     const closing = service.close()
     assert.ok((await answered.text()).endsWith(completeEvent))
     await closing
   })
-  it('a slow reader is dropped, and no longer holds resources', async () => {
+  it('is closed if its reader is slow, and frees its resources', async () => {
     const service = await open({ maxBufferedBytes: 65_536 })
     const sent = request(service.url, { method: 'POST', headers: { ...stream, Connection: 'close' } })
     sent.on('error', () => {})

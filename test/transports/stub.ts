@@ -1,4 +1,4 @@
-/** An engine and accounts whose behaviour tests control. */
+/** A stub engine and stub accounts that tests control. */
 import {
   buildSchema,
   execute,
@@ -37,14 +37,14 @@ interface StubBound extends Bound {
 }
 
 export interface StubEngine extends Engine {
-  /** How often something was executed. */
+  /** The number of executed operations. */
   executed: number
-  /** How often a reply for a change was made. */
+  /** The number of rendered replies to changes. */
   rendered: number
   added: number
 }
 
-/** Callers in the role `hidden` may subscribe to nothing, and see no post. */
+/** Callers with the role `hidden` cannot subscribe and see no post. */
 export function stubEngine(): StubEngine {
   const rootOf = (principal: Principal, left: () => number | undefined) => ({
     hello: ({ name }: { name: string }) => `hello ${name}`,
@@ -124,7 +124,7 @@ export function stubEngine(): StubEngine {
         render({ row }: LoggedChange) {
           engine.rendered++
           const { fault, later, ...post } = JSON.parse(row)
-          if (fault) throw new Error('the database is gone')
+          if (fault) throw new Error('the database is unavailable')
           if (variables.title !== undefined && variables.title !== post.title) return null
           const text = JSON.stringify({ data: { [isDeletion ? 'postDeleted' : 'newPost']: post } })
           return later ? new Promise(resolve => setTimeout(resolve, later, text)) : text
@@ -135,7 +135,7 @@ export function stubEngine(): StubEngine {
   return engine
 }
 
-/** Principals by the text of their key. A deleted key is refused from then on. */
+/** Principals by the text of their key. A deleted key is refused. */
 export interface StubAccounts {
   readonly keys: Map<string, Principal>
   budget: number

@@ -35,7 +35,7 @@ async function ready(service: Service, first: unknown = init): Promise<Wire> {
   return opened
 }
 
-/** A connection with a subscription that already listens. */
+/** A connection whose subscription has begun. */
 async function listening(service: Service, first: unknown = init, query = newPost): Promise<Wire> {
   const before = openSubscriptions(service)
   const opened = await ready(service, first)
@@ -46,10 +46,10 @@ async function listening(service: Service, first: unknown = init, query = newPos
 }
 
 function openSubscriptions({ graphql }: Service): number {
-  return figure(graphql.metrics(), 'subscriptions')
+  return metric(graphql.metrics(), 'subscriptions')
 }
 
-function figure(text: string, name: string): number {
+function metric(text: string, name: string): number {
   return Number(new RegExp(`^portico_graphql_${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
@@ -57,7 +57,7 @@ describe('the protocol', () => {
   const closings: readonly [name: string, messages: readonly unknown[], code: number][] = [
     ['text that is not JSON', ['{'], 4400],
     ['a message without a type', [{}], 4400],
-    ['a type that nobody knows', [{ type: 'start', id: '1', payload: {} }], 4400],
+    ['an unknown message type', [{ type: 'start', id: '1', payload: {} }], 4400],
     ['a binary message', [Buffer.from('{"type":"ping"}')], 4400],
     ['an empty id', [init, subscribe('', newPost)], 4400],
     ['a long id', [init, subscribe('x'.repeat(129), newPost)], 4400],
@@ -66,9 +66,9 @@ describe('the protocol', () => {
     ['a subscription before the acknowledgement', [subscribe('1', newPost)], 4401],
     ['two initialisations', [init, init], 4429],
     ['the same id twice', [init, subscribe('1', newPost), subscribe('1', newPost)], 4409],
-    // The reason of a close has room for 123 bytes (RFC 6455, 5.5.1).
+    // The reason of a close frame holds 123 bytes (RFC 6455, 5.5.1).
     [
-      'the same long id twice, of wide characters',
+      'the same long id twice, in multibyte characters',
       [init, subscribe('€'.repeat(128), newPost), subscribe('€'.repeat(128), newPost)],
       4409,
     ],
@@ -81,7 +81,7 @@ describe('the protocol', () => {
     ],
   ]
   for (const [name, messages, code] of closings) {
-    it(`${name} closes with ${code}`, async () => {
+    it(`the connection closes with ${code} on ${name}`, async () => {
       const opened = await wire((await open()).socketUrl)
       for (const message of messages) opened.say(message)
       assert.equal((await opened.closed).code, code)
@@ -92,12 +92,12 @@ describe('the protocol', () => {
     assert.equal((await (await wire(socketUrl, '')).closed).code, 4406)
     await assert.rejects(wire(socketUrl, 'graphql-ws'), /subprotocol/)
   })
-  it('a message that is too large closes with 1009', async () => {
+  it('a message over the size limit closes with 1009', async () => {
     const opened = await ready(await open({ maxMessageBytes: 1000 }))
     opened.say(subscribe('1', `{ hello }${' '.repeat(2000)}`))
     assert.equal((await opened.closed).code, 1009)
   })
-  it('a ping is answered with its payload', async () => {
+  it('a pong has the payload of its ping', async () => {
     const opened = await ready(await open())
     opened.say({ type: 'ping' })
     opened.say({ type: 'ping', payload: { a: 1 } })
@@ -106,7 +106,7 @@ describe('the protocol', () => {
     opened.say({ type: 'pong' })
     opened.socket.close()
   })
-  it('the credential of the upgrade request counts, and a second one in connection_init is refused', async () => {
+  it('the credential of the upgrade request is used, and a second one in connection_init is refused', async () => {
     const service = await open()
     const headers = { Authorization: 'Bearer ada' }
     const opened = await wire(service.socketUrl, undefined, headers)
@@ -118,7 +118,7 @@ describe('the protocol', () => {
     second.say(adaInit)
     assert.equal((await second.closed).code, 4400)
   })
-  it('a wrong credential of the upgrade request is a 401', async () => {
+  it('a wrong credential in the upgrade request is a 401', async () => {
     const { socketUrl } = await open()
     await assert.rejects(wire(socketUrl, undefined, { Authorization: 'Bearer no' }), /401/)
   })
@@ -145,7 +145,7 @@ it('an upgrade to another protocol is ignored', async () => {
 })
 
 describe('operations', () => {
-  it('queries and mutations get one reply, then complete', async () => {
+  it('queries and mutations get one result, then complete', async () => {
     const service = await open()
     const opened = await ready(service, adaInit)
     opened.say(subscribe('q', 'query($n: String) { hello(name: $n) secret }', { variables: { n: 'you' } }))
@@ -160,7 +160,7 @@ describe('operations', () => {
     assert.deepEqual(next[1], { id: 'm', type: 'next', payload: { data: { add: 1 } } })
     opened.socket.close()
   })
-  it('each operation draws from the budget; one beyond it gets an error message, and the connection stays open', async () => {
+  it('each operation counts as a request; one over the budget gets an error message, and the connection stays open', async () => {
     const service = await open()
     const opened = await ready(service)
     service.accounts.drawn.length = 0
@@ -179,14 +179,14 @@ describe('operations', () => {
     opened.socket.close()
   })
   const wrong: readonly [name: string, payload: Record<string, unknown>][] = [
-    ['a document that is not valid', { query: '{ nothing }' }],
-    ['a document of too many tokens', { query: `{ ${'hello '.repeat(200)} }` }],
-    ['variables of a wrong form', { query: '{ hello }', variables: 'x' }],
+    ['an invalid document', { query: '{ nothing }' }],
+    ['a document with too many tokens', { query: `{ ${'hello '.repeat(200)} }` }],
+    ['variables that are not an object', { query: '{ hello }', variables: 'x' }],
     ['no query', {}],
     ['an unknown stored document', { documentId: `sha256:${'0'.repeat(64)}` }],
   ]
   for (const [name, payload] of wrong) {
-    it(`${name} is an error message`, async () => {
+    it(`the client gets an error message for ${name}`, async () => {
       const service = await open()
       const opened = await ready(service)
       opened.say({ id: '1', type: 'subscribe', payload })
@@ -197,7 +197,7 @@ describe('operations', () => {
       opened.socket.close()
     })
   }
-  it('a connection runs at most maxOperations at once', async () => {
+  it('a connection runs at most maxOperations at the same time', async () => {
     const service = await open({ maxOperations: 2 })
     const opened = await ready(service)
     for (const id of ['1', '2', '3']) opened.say(subscribe(id, newPost))
@@ -296,7 +296,7 @@ describe('subscriptions', () => {
       data: { postDeleted: { id: '1', title: 'post 1' } },
     })
   })
-  it('a change that the subscriber may not see is not delivered', async () => {
+  it('a change that the subscriber cannot read is not delivered', async () => {
     const service = await open()
     const opened = await ready(service)
     const query = 'subscription($t: String) { newPost(title: $t) { id } }'
@@ -308,7 +308,7 @@ describe('subscriptions', () => {
     await new Promise(resolve => setTimeout(resolve, 20))
     assert.equal(heard(opened, 'next').length, 1)
   })
-  it('equal subscriptions with equal rights share one reply', async () => {
+  it('equal subscriptions with equal permissions share one rendering', async () => {
     const service = await open()
     const all = await Promise.all(Array.from({ length: 5 }, () => ready(service, adaInit)))
     for (const opened of all) opened.say(subscribe('1', newPost))
@@ -331,7 +331,7 @@ describe('subscriptions', () => {
       ['a', 'b', 'c'],
     )
   })
-  it('a subscription that fails ends with an error, the others continue', async () => {
+  it('a subscription that fails ends with an error; the others continue', async () => {
     const service = await open()
     const opened = await listening(service)
     const other = await listening(service, init, 'subscription { postDeleted { id } }')
@@ -339,17 +339,17 @@ describe('subscriptions', () => {
     await until(() => heard(opened, 'error').length === 1)
     assert.match(opened.heard.at(-1) ?? '', /INTERNAL_ERROR/)
     assert.doesNotMatch(opened.heard.at(-1) ?? '', /database/)
-    assert.match(String(service.faults[0]), /the database is gone/)
+    assert.match(String(service.faults[0]), /the database is unavailable/)
     service.feed.commit({ kind: 'deleted' })
     await until(() => heard(other, 'next').length === 1)
   })
-  it('changes of other processes are found', async () => {
+  it('changes by other processes are delivered', async () => {
     const service = await open()
     await listening(service)
     const { looks } = service.feed
     await until(() => service.feed.looks > looks + 1)
   })
-  it('a caller who may not subscribe gets an error', async () => {
+  it('a caller who cannot subscribe gets an error', async () => {
     const service = await open()
     const opened = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer eve' } })
     opened.say(subscribe('1', newPost))
@@ -377,7 +377,7 @@ describe('credentials', () => {
     assert.equal((await opened.closed).code, 4403)
     assert.equal(heard(opened, 'next').length, 0)
   })
-  it('changed rights end the subscriptions that they no longer allow, and keep the others', async () => {
+  it('a change of permissions ends the subscriptions that it no longer allows, and keeps the others', async () => {
     const service = await open()
     const opened = await listening(service, adaInit)
     service.accounts.keys.set('ada', user(1, 'editor', 'all'))
@@ -392,7 +392,7 @@ describe('credentials', () => {
   })
 })
 
-it('rights that change while a subscription begins apply to it', async () => {
+it('a change of permissions while a subscription begins applies to it', async () => {
   const service = await open()
   const opened = await ready(service, adaInit)
   const gate = Promise.withResolvers<number>()
@@ -400,9 +400,9 @@ it('rights that change while a subscription begins apply to it', async () => {
   opened.say(subscribe('1', newPost))
   await until(() => openSubscriptions(service) === 1)
   service.accounts.keys.set('ada', user(9, 'hidden', 'all'))
-  let asked = 1
+  let subscribed = 1
   await until(() => {
-    opened.say(subscribe(String(++asked), '{ secret }'))
+    opened.say(subscribe(String(++subscribed), '{ secret }'))
     return opened.heard.some(text => text.includes('user 9'))
   })
   gate.resolve(0)
@@ -414,7 +414,7 @@ it('rights that change while a subscription begins apply to it', async () => {
 })
 
 describe('slow readers', () => {
-  it('a slow reader is dropped with 1013, the others get everything', async () => {
+  it('a slow reader is disconnected with 1013; the others get everything', async () => {
     const service = await open({ maxBufferedBytes: 65_536 })
     const slow = await listening(service, adaInit)
     const fast = await listening(service, adaInit)
@@ -425,7 +425,7 @@ describe('slow readers', () => {
       await new Promise(resolve => setImmediate(resolve))
     }
     await until(() => heard(fast, 'next').length === 200)
-    await until(() => figure(service.graphql.metrics(), 'slow_readers_total') === 1)
+    await until(() => metric(service.graphql.metrics(), 'slow_readers_total') === 1)
     assert.equal(openSubscriptions(service), 1)
     slow.socket.resume()
     const { code, reason } = await slow.closed

@@ -9,7 +9,7 @@ const acute = '\u0301'
 const dotBelow = '\u0323'
 const joiner = '\u034F'
 
-/** Found by what normalisation does, not by the tables of `unicode.ts`: U+0345 has the highest class of all. */
+/** Determined by normalising, not by the tables of `unicode.ts`: U+0345 has the highest combining class. */
 function isNonStarter(character: string): boolean {
   return character === '\u0345' || `\u0345${character}`.normalize('NFD') !== `\u0345${character}`
 }
@@ -24,7 +24,7 @@ function longestRun(text: string): number {
   return longest
 }
 
-test('a joiner stands behind every thirtieth of a run of non-starters (UAX #15, D4)', () => {
+test('a joiner is inserted after every thirtieth character of a run of non-starters (UAX #15, D4)', () => {
   const run = (marks: number) => acute.repeat(marks)
   assert.equal(streamSafe(`a${run(30)}b`), `a${run(30)}b`)
   assert.equal(streamSafe(`a${run(31)}b`), `a${run(30)}${joiner}${run(1)}b`)
@@ -32,14 +32,14 @@ test('a joiner stands behind every thirtieth of a run of non-starters (UAX #15, 
   assert.equal(streamSafe(`${run(29)}${joiner}${run(29)}`), `${run(29)}${joiner}${run(29)}`)
 })
 
-test('the marks that a character is decomposed into count too', () => {
-  // U+1EAD is a letter with two marks, U+0344 two marks, U+FF9E one mark that is called a letter.
+test('the marks in the decomposition of a character count towards the run', () => {
+  // U+1EAD is a letter with two marks, U+0344 is two marks, U+FF9E is a mark in the category of letters.
   assert.equal(streamSafe(`\u1EAD${acute.repeat(29)}`), `\u1EAD${acute.repeat(28)}${joiner}${acute}`)
   assert.equal(streamSafe('\u0344'.repeat(16)), `${'\u0344'.repeat(15)}${joiner}\u0344`)
   assert.equal(streamSafe('\uFF9E'.repeat(31)), `${'\uFF9E'.repeat(30)}${joiner}\uFF9E`)
 })
 
-test('what people write stays as it is', () => {
+test('texts in living languages stay unchanged', () => {
   for (const text of [
     '',
     'Größe',
@@ -55,7 +55,7 @@ test('what people write stays as it is', () => {
   }
 })
 
-test('no text has more than thirty non-starters in a row afterwards, and doing it again changes nothing', () => {
+test('no text has more than thirty consecutive non-starters afterwards, and a second pass changes nothing', () => {
   const part = fc.oneof(
     fc.constantFrom(acute, dotBelow, '\u0344', '\u0345', '\uFF9E', '\u1EAD', joiner, '\u0903', '\u{1D165}'),
     fc.string({ unit: 'binary', maxLength: 2 }),
@@ -92,7 +92,7 @@ test('Unicode has no characters that the search for long runs overlooks', () => 
   assert.equal(mostOfMark, 2)
 })
 
-test('nothing else in the sources normalises', () => {
+test('no other source file normalises text', () => {
   const sources = join(import.meta.dirname, '..', '..', 'src')
   const found = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(
     file => file.endsWith('.ts') && /\.normalize\(/.test(readFileSync(join(sources, file), 'utf8')),

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { csvRow, parseCsvRow } from '../../../src/cli/transfer/csv.ts'
 import { splitRecords } from '../../../src/cli/transfer/records.ts'
 
-/** The rows that are found when the bytes arrive in pieces of this size. */
+/** The parsed rows when the bytes arrive in chunks of this size. */
 async function rowsOf(bytes: Buffer, pieceSize: number, maxBytes = 1000) {
   async function* pieces() {
     for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)
@@ -28,7 +28,7 @@ const cell = fc.oneof(
   fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', 'é', ' ', 'a') }),
 )
 
-test('every table of texts and nulls is read back as it was written, whatever the pieces in which it arrives', () =>
+test('every table of texts and nulls survives writing and reading, whatever the chunks', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
@@ -46,7 +46,7 @@ test('every table of texts and nulls is read back as it was written, whatever th
     { numRuns: 100 },
   ))
 
-test('a row is named by the line on which it begins, and a byte order mark opens no cell', async () => {
+test('a row is numbered by its first line, and a byte order mark is not part of a cell', async () => {
   const rows = await rowsOf(Buffer.from('\ufeff"a\nb",c\r\n"x ""y""\n\n",2\n3,4'), 3)
   assert.deepEqual(
     rows.map(row => row.line),
@@ -55,7 +55,7 @@ test('a row is named by the line on which it begins, and a byte order mark opens
   assert.deepEqual(cellsOf(rows[1]?.text ?? ''), ['x "y"\n\n', '2'])
 })
 
-test('RFC 4180 in the cases where readers differ', () => {
+test('the ambiguous cases of RFC 4180 are parsed', () => {
   assert.deepEqual(cellsOf('aaa,"b ""q"" bb",ccc\r\n'), ['aaa', 'b "q" bb', 'ccc'])
   assert.deepEqual(cellsOf(' a , b '), [' a ', ' b '])
   assert.deepEqual(cellsOf(',"",'), [undefined, '', undefined])
@@ -68,7 +68,7 @@ test('RFC 4180 in the cases where readers differ', () => {
   for (const [row, message] of faults) assert.throws(() => parseCsvRow(row), { message })
 })
 
-test('a row has a bound: a quote that is never closed does not read the rest of the file into memory', async () => {
+test('a row is limited: an unclosed quote does not read the rest of the file into memory', async () => {
   const bytes = Buffer.from(`a,b\n1,"${'x\n'.repeat(600)}`)
   await assert.rejects(rowsOf(bytes, 100), { message: /begins at line 2 is longer than 1,000 bytes/ })
 })

@@ -1,4 +1,4 @@
-/** A project with an empty database of either kind, and the commands in it. */
+/** A project with an empty database of either kind, and the commands inside it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -34,12 +34,12 @@ export default model({
 
 export interface Project {
   readonly folder: string
-  /** Of the database. */
+  /** The URL of the database. */
   readonly url: string
   readonly environment: Readonly<Record<string, string>>
   write(file: string, text: string | Buffer): void
   portico(...words: string[]): Promise<Ended>
-  /** With this as standard input. */
+  /** Runs the command with this standard input. */
   piped(input: Iterable<string>, ...words: string[]): Promise<Ended>
   rows(text: string): Promise<readonly Record<string, unknown>[]>
 }
@@ -93,7 +93,7 @@ async function piped(
   return { code: await ended, out, err }
 }
 
-/** Runs `use` in a new project; `kind`: of its database. */
+/** Runs `use` in a new project; `kind` is that of its database. */
 export async function withProject(
   kind: 'SQLite' | 'PostgreSQL',
   use: (project: Project) => Promise<void>,

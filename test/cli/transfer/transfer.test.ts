@@ -1,4 +1,4 @@
-/** `portico export` and `portico import` on both databases, as whoever types them meets them. */
+/** `portico export` and `portico import` on both databases, on the command line. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -62,7 +62,7 @@ for (const kind of kinds) {
   const scenario = (name: string, use: (project: Project) => Promise<void>) =>
     test(`${kind}: ${name}`, () => withProject(kind, use))
 
-  scenario('what was exported is imported elsewhere as it was, in both formats', async project => {
+  scenario('an export is imported elsewhere unchanged, in both formats', async project => {
     const { portico, write, folder } = project
     write('things.ndjson', ndjson)
     const imported = await portico('import', 'things', 'things.ndjson')
@@ -89,7 +89,7 @@ for (const kind of kinds) {
   })
 
   scenario(
-    'an export has the fields, the items and the rights that were asked for',
+    'an export contains the requested fields and items, with the permissions of the given user',
     async ({ portico, write }) => {
       write('things.ndjson', ndjson)
       await portico('import', 'things', 'things.ndjson')
@@ -114,7 +114,7 @@ for (const kind of kinds) {
     },
   )
 
-  scenario('a dry run tells of every fault with its line, and changes nothing', async project => {
+  scenario('a dry run reports every fault with its line, and changes nothing', async project => {
     const { portico, write } = project
     write('first.csv', 'name\ntaken\n')
     await portico('import', 'things', 'first.csv')
@@ -137,7 +137,7 @@ for (const kind of kinds) {
     assert.equal(Number(event?.n), 1)
   })
 
-  scenario('a row with a fault ends the import, which goes on there once it is corrected', async project => {
+  scenario('a faulty row stops the import, which resumes there once the row is corrected', async project => {
     const { portico, write } = project
     const rows = Array.from({ length: 1200 }, (_, at) => `row ${at},${at}`)
     const text = (size: string) => `name,size\n${rows.with(700, `row 700,${size}`).join('\n')}\n`
@@ -159,7 +159,7 @@ for (const kind of kinds) {
     assert.equal(await countOf(project), 1200)
   })
 
-  scenario('rows with faults are left out on request, and written with their reasons', async project => {
+  scenario('faulty rows are skipped on request, and written with their reasons', async project => {
     const { portico, write, folder } = project
     write(
       'rows.ndjson',
@@ -179,7 +179,7 @@ for (const kind of kinds) {
     )
   })
 
-  scenario('ids are taken on request, and later items get greater ones', async project => {
+  scenario('ids are kept on request, and later items get greater ones', async project => {
     const { portico, write } = project
     write('ids.csv', 'id,name,created_at\n7,seven,2020-01-01T00:00:00Z\n5000,last,2020-01-02T00:00:00Z\n')
     const without = await portico('import', 'things', 'ids.csv', '--dry-run')
@@ -215,7 +215,7 @@ for (const kind of kinds) {
     assert.equal(out, 'created_at\r\n2020-01-01T00:00:00.000Z\r\n')
   })
 
-  scenario('a killed import goes on where it was, from a file and from standard input', async project => {
+  scenario('a killed import resumes where it stopped, from a file and from standard input', async project => {
     const { portico, piped, write } = project
     const lines = Array.from(
       { length: 20_000 },
@@ -237,7 +237,7 @@ for (const kind of kinds) {
     assert.equal(Number(events?.n), 40_000)
   })
 
-  scenario('imports work beside a service, which tells its clients', async project => {
+  scenario('imports run beside a service, which notifies its subscribers', async project => {
     const { portico, write, folder, environment } = project
     const service = await startProcess({ folder, environment })
     try {
@@ -250,7 +250,7 @@ for (const kind of kinds) {
     }
   })
 
-  scenario('two imports of one file at the same time import it once', async project => {
+  scenario('two concurrent imports of one file import it once', async project => {
     const { portico, write } = project
     write('rows.ndjson', Array.from({ length: 3000 }, (_, at) => `{"size":${at},"name":"n${at}"}\n`).join(''))
     const both = await Promise.all([1, 2].map(() => portico('import', 'things', 'rows.ndjson')))
@@ -299,7 +299,7 @@ test('a file much larger than the heap is imported and exported', () =>
     assert.ok(statSync(join(project.folder, 'all.csv')).size > 150_000_000)
   }))
 
-test('what is written wrongly is one sentence', () =>
+test('invalid arguments are reported in one sentence', () =>
   withProject('SQLite', async ({ portico, write }) => {
     write('wrong.csv', 'name,nam\n')
     write('twice.csv', 'name,name\n')
@@ -419,7 +419,7 @@ test('what a file says does nothing to the terminal', () =>
   }))
 
 test(
-  'an export to a full disk fails, and one that nobody reads to the end does not',
+  'an export to a full disk fails; one whose reader stops early does not',
   {
     skip: process.platform !== 'linux',
   },

@@ -1,10 +1,10 @@
-/** Connections beside REST's lists by cursor: the same pages, cursors, totals and decisions of the guard. */
+/** GraphQL connections and REST lists by cursor: the same pages, cursors, totals and guard decisions. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Principal } from '../../../src/principal.ts'
 import { kinds } from '../rest/databases.ts'
-import { callers, type Decisions, inRestWords, openTransports, type Transports } from './transports.ts'
+import { callers, type Decisions, inRestForm, openTransports, type Transports } from './transports.ts'
 
 interface Connection {
   readonly totalCount: number
@@ -25,7 +25,7 @@ interface Walked {
   readonly reversed: string
   readonly filters: string
   readonly fields: string
-  /** What a document asks, with `PAGE` for where the page is and `SHOWN` for what is shown of it. */
+  /** A document with `PAGE` in place of the page arguments and `SHOWN` in place of the selection. */
   readonly graphql: string
   readonly selection: string
 }
@@ -58,7 +58,7 @@ const lists: readonly Walked[] = [
       '{ answer: projectsConnection(PAGE, orderBy: [VISIBILITY_ASC, CREATED_AT_DESC], filter: { visibility: { in: [OPEN, MEMBERS] }, name: { ne: "Project 3" } }) SHOWN }',
   },
   {
-    // Values that may be null, and hidden from some.
+    // Values that may be null, and that some callers cannot read.
     path: 'users',
     sort: '-phone,manager_id',
     reversed: 'phone,-manager_id',
@@ -103,9 +103,9 @@ interface Page {
   readonly next: string | undefined
 }
 
-const SIZE = 1
+const pageSize = 1
 
-/** REST's pages, one after the other, in the order of `sort`. */
+/** The pages of REST one after the other, in the order of `sort`. */
 async function restPages(
   transports: Transports,
   list: Walked,
@@ -115,7 +115,7 @@ async function restPages(
   const { path, fields: names, filters } = list
   const pages: Page[] = []
   for (let cursor = ''; ; ) {
-    const query = [`cursor=${encodeURIComponent(cursor)}`, `per_page=${SIZE}`, `fields=${names}`]
+    const query = [`cursor=${encodeURIComponent(cursor)}`, `per_page=${pageSize}`, `fields=${names}`]
     if (sort !== '') query.push(`sort=${sort}`)
     if (filters !== '') query.push(encodeURI(filters))
     const { data = [], meta, error } = await transports.byRest(`/api/v1/${path}?${query.join('&')}`, who)
@@ -138,7 +138,7 @@ async function connection(transports: Transports, list: Walked, page: string, sh
 const whole = ({ selection }: Walked) =>
   `{ nodes { ${selection} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`
 
-/** Whether the caller may see the item whose list it is. */
+/** Whether the caller may read the item that the list belongs to. */
 async function mayAsk(transports: Transports, { path }: Walked, who: Principal): Promise<boolean> {
   const { error } = await transports.byRest(`/api/v1/${path}?cursor=`, who)
   return error === undefined
@@ -151,7 +151,7 @@ function keysOf(cursor: string | null): readonly JsonValue[] {
   return JSON.parse(Buffer.from(cursor ?? '', 'base64url').toString()).slice(1)
 }
 
-/** Page by page; forward, GraphQL goes on by the cursors that REST gives. */
+/** Walks page by page. Forward, GraphQL continues with the cursors of REST. */
 async function walk(
   transports: Transports,
   list: Walked,
@@ -167,12 +167,12 @@ async function walk(
     const { nodes, pageInfo } = await connection(
       transports,
       list,
-      `${size}: ${SIZE}${place}`,
+      `${size}: ${pageSize}${place}`,
       whole(list),
       who,
     )
     assert.deepEqual(
-      nodes.map(node => inRestWords(node)),
+      nodes.map(node => inRestForm(node)),
       data,
     )
     assert.deepEqual(transports.decisions(who), decided)
@@ -180,7 +180,7 @@ async function walk(
     assert.equal(forward ? hasNextPage : hasPreviousPage, next !== undefined)
     assert.equal(forward ? hasPreviousPage : hasNextPage, index > 0)
     const own = forward ? endCursor : startCursor
-    // A cursor names its order too, and that of a backward page is the list's own, not the opposite one.
+    // A cursor names its order, too. Backward, the order of the list stays, it is not reversed.
     if (next !== undefined) assert.deepEqual(forward ? own : keysOf(own), forward ? next : keysOf(next))
     cursor = forward ? next : (own ?? undefined)
     pagesSeen++
@@ -201,7 +201,7 @@ for (const kind of kinds) {
     for (const list of lists) {
       for (const [name, who] of callers) {
         for (const direction of ['forward', 'backward'] as const) {
-          test(`${name} walks ${direction} through ${list.graphql}`, async () => {
+          test(`${name} gets the same pages ${direction} from REST and ${list.graphql}`, async () => {
             if (await mayAsk(transports, list, who)) return walk(transports, list, direction, who)
             const page = direction === 'forward' ? 'first: 1' : 'last: 1'
             const source = list.graphql.replace('PAGE', page).replace('SHOWN', '{ nodes { id } }')
@@ -210,7 +210,7 @@ for (const kind of kinds) {
           })
         }
 
-        test(`${name} counts ${list.graphql}`, async () => {
+        test(`${name} gets the same total from REST and ${list.graphql}`, async () => {
           if (!(await mayAsk(transports, list, who))) return
           const filters = list.filters === '' ? '' : `&${encodeURI(list.filters)}`
           const { meta } = await transports.byRest(`/api/v1/${list.path}?per_page=1${filters}`, who)
@@ -227,7 +227,7 @@ for (const kind of kinds) {
       }
     }
 
-    test('enough was walked for that to say something', () => {
+    test('enough pages were compared', () => {
       assert.ok(walked > 30 && pagesSeen > 1.5 * walked, `${pagesSeen} pages of ${walked} walks`)
     })
   })

@@ -1,10 +1,10 @@
-/** One question, asked through REST and through GraphQL: equal data, and the same decisions of the guard. */
+/** The same query through REST and GraphQL: equal data and the same decisions of the guard. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { anonymous } from '../../../src/principal.ts'
 import { kinds } from '../rest/databases.ts'
-import { callers, inRestWords, openTransports, type Transports } from './transports.ts'
+import { callers, inRestForm, openTransports, type Transports } from './transports.ts'
 
 interface Question {
   readonly rest: string
@@ -72,7 +72,7 @@ const aggregates: readonly Question[] = [
       '{ answer: tasksAggregate(filter: { project: { name: { contains: "Project" } }, title: { icontains: "T" } }, groupBy: STATE, orderBy: MAX_PRIORITY_DESC) { group { state } max { priority } } }',
   },
   {
-    // A number that only some may read.
+    // A number that only some callers can read.
     rest: '/api/v1/projects/aggregate?sum=budget',
     graphql: '{ answer: projectsAggregate { sum { budget } } }',
   },
@@ -92,15 +92,15 @@ for (const kind of kinds) {
 
     for (const { rest: url, graphql } of questions) {
       for (const [name, who] of callers) {
-        test(`${name} asks ${url}`, async () => {
+        test(`${name} gets the data of ${url} from GraphQL, too`, async () => {
           const body = await transports.byRest(url, who)
           const decided = transports.decisions(who)
-          // REST leaves the field out for everybody else.
-          const asked =
+          // REST omits the field for everybody else.
+          const document =
             name === 'an administrator' ? graphql.replaceAll('email role', 'email role disabled') : graphql
-          const { answer, codes } = await transports.byGraphql(asked, who)
+          const { answer, codes } = await transports.byGraphql(document, who)
           assert.deepEqual(codes, [])
-          assert.deepEqual(inRestWords(answer), body.data ?? body)
+          assert.deepEqual(inRestForm(answer), body.data ?? body)
           assert.deepEqual(transports.decisions(who), decided)
         })
       }
@@ -108,13 +108,13 @@ for (const kind of kinds) {
 
     for (const { rest: url, graphql } of aggregates) {
       for (const [name, who] of callers) {
-        test(`${name} asks ${url}`, async () => {
+        test(`${name} gets the aggregates of ${url} from GraphQL, too`, async () => {
           const body = await transports.byRest(url, who)
           const { answer, codes } = await transports.byGraphql(graphql, who)
           assert.deepEqual(codes, body.error ? [body.error.code] : [])
           if (body.error) return
-          const groups = inRestWords(answer) as { group?: object }[]
-          const flat = groups.map(({ group, ...figures }) => ({ ...group, ...figures }))
+          const groups = inRestForm(answer) as { group?: object }[]
+          const flat = groups.map(({ group, ...values }) => ({ ...group, ...values }))
           assert.deepEqual(
             flat,
             JSON.parse(JSON.stringify(body.data).replaceAll(/"(\w+):(\w+)":/g, '"$1_$2":')),
@@ -124,7 +124,7 @@ for (const kind of kinds) {
       }
     }
 
-    test('aggregates that cannot be answered are refused where they ask for it', async () => {
+    test('invalid aggregate queries are request errors', async () => {
       const [[, who] = []] = callers
       assert.ok(who)
       const rows = [
@@ -133,7 +133,7 @@ for (const kind of kinds) {
         ['{ answer: tasksAggregate(groupBy: [STATE, TITLE, DONE, PRIORITY]) { count } }', /at most 3/],
         ['{ answer: tasksAggregate(limit: 100000) { count } }', /must be from 0 to/],
       ] as const
-      // No data at all.
+      // A request error has no data.
       for (const [source, message] of rows) await assert.rejects(transports.byGraphql(source, who), message)
       const named = await transports.byGraphql(
         'query ($by: [TaskAggregateGroupBy!]) { answer: tasksAggregate(groupBy: $by, orderBy: COUNT_DESC) { __typename n: count keys: group { __typename s: state } } }',
@@ -146,7 +146,7 @@ for (const kind of kinds) {
       assert.match(String(first?.keys.s), /^[A-Z]+$/)
     })
 
-    test('what fits best comes first: in a list, among what belongs to an item, and in a connection', async () => {
+    test('results are sorted by relevance in lists, related lists and connections', async () => {
       const [[, who] = []] = callers
       assert.ok(who)
       const rest = await transports.byRest('/api/v1/projects/1/tasks?q=grey&sort=-q&fields=id,title', who)
@@ -157,7 +157,7 @@ for (const kind of kinds) {
       )
       assert.deepEqual(codes, [])
       const { tasks, tasksConnection } = answer as Record<string, JsonValue>
-      assert.deepEqual(inRestWords(tasks ?? null), rest.data)
+      assert.deepEqual(inRestForm(tasks ?? null), rest.data)
       assert.deepEqual(tasksConnection, { totalCount: (rest.data as unknown[]).length, nodes: tasks })
       assert.deepEqual(
         (rest.data as { id: number }[]).map(item => item.id),
@@ -165,7 +165,7 @@ for (const kind of kinds) {
       )
     })
 
-    test('what REST refuses to who has no credential, GraphQL refuses with the same code', async () => {
+    test('REST and GraphQL refuse an anonymous caller with the same code', async () => {
       const nobody = anonymous('192.0.2.1')
       const rows = [
         ['/api/v1/users/1', '{ answer: user(id: 1) { id } }'],

@@ -1,4 +1,4 @@
-/** REST and GraphQL over one store, and what the guard decided over the plan that each of them made. */
+/** REST and GraphQL on one store, with the decisions of the guard on the plan that each of them made. */
 import assert from 'node:assert/strict'
 import type { Call } from '../../../src/call.ts'
 import { ApiError } from '../../../src/errors.ts'
@@ -28,13 +28,13 @@ import { type kinds, openStore } from '../rest/databases.ts'
 type AnyPlan = Plan<ItemShape> | Plan<ListShape> | Plan<CompositeShape>
 type Args = readonly JsonValue[]
 
-/** GraphQL's reply to a document whose field is called `answer`. */
+/** The GraphQL response to a document whose field is called `answer`. */
 export interface Reply {
   readonly answer: JsonValue
   readonly codes: readonly string[]
 }
 
-/** REST's: an item, a list, or an error. */
+/** The REST response: an item, a list, or an error. */
 export type Body = { readonly [name: string]: JsonValue } & {
   readonly data?: readonly JsonValue[]
   readonly meta?: { readonly total?: number; readonly next_cursor?: string | null }
@@ -42,10 +42,10 @@ export type Body = { readonly [name: string]: JsonValue } & {
 }
 
 export interface Transports {
-  /** The body; of a refusal `{"error":{"code":…}}`. */
+  /** The body; for a refusal `{"error":{"code":…}}`. */
   byRest(url: string, who: Principal): Promise<Body>
   byGraphql(source: string, who: Principal, variables?: object): Promise<Reply>
-  /** The decisions over the read that was asked for last; each is told once. */
+  /** The decisions of the guard on the last read. Each read can be inspected once. */
   decisions(who: Principal): Decisions
   close(): Promise<void>
 }
@@ -60,72 +60,73 @@ export const callers: readonly (readonly [name: string, who: Principal])[] = [
 const model = checkModel(rich)
 const guard = createGuard(model)
 
-// --- what the guard decided, in words
+// --- the decisions of the guard, in a comparable form
 
 export interface Decisions {
   readonly collection: string
-  /** Of a list that belongs to an item. */
+  /** Set for a list that belongs to an item. */
   readonly within: unknown
   readonly rows: string
   readonly sort: unknown
-  /** Which page; undefined where it goes by numbers. */
+  /** The page; undefined for numbered pages. */
   readonly page: unknown
   readonly select: unknown
   readonly reads: readonly string[]
   readonly personal: boolean
 }
 
-function told(condition: Condition, args: Args): string {
+function describeCondition(condition: Condition, args: Args): string {
   return conditionKey(condition).replaceAll(/\$(\d+)/g, (_, param) => JSON.stringify(args[Number(param)]))
 }
 
-function toldSelect(select: readonly GuardedSelected[], args: Args): unknown {
+function describeSelect(select: readonly GuardedSelected[], args: Args): unknown {
   return select.map(one => {
     if (one.kind === 'constant') return one.value
-    if (one.kind === 'field') return [one.field.field.name, told(one.field.when, args)]
+    if (one.kind === 'field') return [one.field.field.name, describeCondition(one.field.when, args)]
     const { path, rows, when, list } = one
-    const inner = toldSelect(one.select, args)
-    const order = list && [toldSort(list.sort), sizeOf(list, args)]
-    return [path.relation.name, told(rows, args), told(when, args), order, inner]
+    const inner = describeSelect(one.select, args)
+    const order = list && [describeSort(list.sort), sizeOf(list, args)]
+    return [path.relation.name, describeCondition(rows, args), describeCondition(when, args), order, inner]
   })
 }
 
-function toldSort(sort: readonly GuardedSort[]): unknown {
+function describeSort(sort: readonly GuardedSort[]): unknown {
   return sort.map(({ field, descending }) => [field.field.name, descending])
 }
 
-/** A connection asks for one row more than it shows. */
+/** A connection requests one row more than it returns. */
 function sizeOf({ limit, connection }: GuardedSelectedList, args: Args): number {
   return Number(args[limit]) - (connection ? 1 : 0)
 }
 
-function toldPage(after: readonly number[] | undefined, size: number, args: Args): unknown {
+function describePage(after: readonly number[] | undefined, size: number, args: Args): unknown {
   return { after: after?.map(param => args[param]), size }
 }
 
-function toldWithin(
+function describeWithin(
   { collection, rows }: Pick<GuardedItemRoot, 'collection' | 'rows'>,
   path: GuardedRelation['path'],
   args: Args,
 ): unknown {
-  const joined = 'joinRows' in path ? told(path.joinRows, args) : undefined
-  return [collection.name, told(rows, args), path.relation.name, joined]
+  const joined = 'joinRows' in path ? describeCondition(path.joinRows, args) : undefined
+  return [collection.name, describeCondition(rows, args), path.relation.name, joined]
 }
 
 function ofList(shape: GuardedList, args: Args): Omit<Decisions, 'reads' | 'personal'> {
   const { collection, within, rows, sort, window, select } = shape
-  const page = window.kind === 'cursor' ? toldPage(window.after, Number(args[window.limit]), args) : undefined
+  const page =
+    window.kind === 'cursor' ? describePage(window.after, Number(args[window.limit]), args) : undefined
   return {
     collection: collection.name,
-    within: within && toldWithin(within, within.path, args),
-    rows: told(rows, args),
-    sort: toldSort(sort),
+    within: within && describeWithin(within, within.path, args),
+    rows: describeCondition(rows, args),
+    sort: describeSort(sort),
     page,
-    select: toldSelect(select, args),
+    select: describeSelect(select, args),
   }
 }
 
-/** A connection of an item is compared with REST's list of what belongs to it. */
+/** A connection of an item is compared with the related list of REST. */
 function ofConnectionWithin(
   root: GuardedItemRoot,
   args: Args,
@@ -135,11 +136,11 @@ function ofConnectionWithin(
   const { path, rows, list, select } = only
   return {
     collection: path.target.name,
-    within: toldWithin(root, path, args),
-    rows: told(rows, args),
-    sort: toldSort(list.sort),
-    page: toldPage(list.after, sizeOf(list, args), args),
-    select: toldSelect(select, args),
+    within: describeWithin(root, path, args),
+    rows: describeCondition(rows, args),
+    sort: describeSort(list.sort),
+    page: describePage(list.after, sizeOf(list, args), args),
+    select: describeSelect(select, args),
   }
 }
 
@@ -148,17 +149,17 @@ function ofComposite(plan: Plan<CompositeShape>, who: Principal): Decisions {
   const { roots, refusals, reads, personal } = guard(plan, who).shape
   assert.deepEqual(refusals, [])
   const [root] = roots
-  if (!root || roots.length !== 1) throw new Error('one root is compared')
+  if (!root || roots.length !== 1) throw new Error('a composite with one root is compared')
   const inner = root.kind === 'item' ? ofConnectionWithin(root, args) : undefined
   if (inner) return { ...inner, reads, personal }
   const list = root.kind === 'list' ? root.list : undefined
   return {
     collection: root.collection.name,
     within: undefined,
-    rows: told(root.rows, args),
-    sort: list && toldSort(list.sort),
-    page: list?.connection && toldPage(list.after, sizeOf(list, args), args),
-    select: root.kind === 'aggregate' ? root.aggregation : toldSelect(root.select, args),
+    rows: describeCondition(root.rows, args),
+    sort: list && describeSort(list.sort),
+    page: list?.connection && describePage(list.after, sizeOf(list, args), args),
+    select: root.kind === 'aggregate' ? root.aggregation : describeSelect(root.select, args),
     reads,
     personal,
   }
@@ -175,10 +176,10 @@ function decided(plan: AnyPlan, who: Principal): Decisions {
   return {
     collection: collection.name,
     within: undefined,
-    rows: told(rows, args),
+    rows: describeCondition(rows, args),
     sort: undefined,
     page: undefined,
-    select: toldSelect(select, args),
+    select: describeSelect(select, args),
     reads,
     personal,
   }
@@ -186,14 +187,14 @@ function decided(plan: AnyPlan, who: Principal): Decisions {
 
 // --- the two transports
 
-/** GraphQL's answer in REST's words: snake_case, ids as numbers, choices as they are stored. */
-export function inRestWords(value: JsonValue, key = ''): JsonValue {
-  if (Array.isArray(value)) return value.map(item => inRestWords(item))
+/** GraphQL data in the form of REST: snake_case, ids as numbers, choices as stored. */
+export function inRestForm(value: JsonValue, key = ''): JsonValue {
+  if (Array.isArray(value)) return value.map(item => inRestForm(item))
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
       Object.entries(value).map(([name, part]) => {
         const plain = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-        return [plain, plain === 'settings' ? part : inRestWords(part, plain)]
+        return [plain, plain === 'settings' ? part : inRestForm(part, plain)]
       }),
     )
   }
@@ -233,10 +234,10 @@ async function fill(run: Run): Promise<void> {
 export async function openTransports(kind: (typeof kinds)[number]): Promise<Transports> {
   const opened = await openStore(kind, model)
   const plain = createRun(guard, opened.store)
-  let asked: AnyPlan | undefined
+  let lastPlan: AnyPlan | undefined
   const note = <P extends AnyPlan, A>(ask: (plan: P, who: Principal) => A) => {
     return (plan: P, who: Principal): A => {
-      asked = plan
+      lastPlan = plan
       return ask(plan, who)
     }
   }
@@ -274,9 +275,9 @@ export async function openTransports(kind: (typeof kinds)[number]): Promise<Tran
       return { answer: data?.answer ?? null, codes }
     },
     decisions(who) {
-      const plan = asked
-      asked = undefined
-      if (!plan) throw new Error('nothing was asked')
+      const plan = lastPlan
+      lastPlan = undefined
+      if (!plan) throw new Error('there was no read')
       return decided(plan, who)
     },
     close: () => opened.close(),

@@ -1,4 +1,4 @@
-/** Batches: several operations as one transaction, with the answers and faults that each would have by itself. */
+/** Batches: several operations in one transaction, each with the response and errors that it would have on its own. */
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
 import type { OpenBench } from './bench.ts'
@@ -16,7 +16,7 @@ function fault(field: string, code?: string) {
 const working: readonly Scenario[] = [
   {
     ...post,
-    name: 'each operation sees what the earlier ones have changed',
+    name: 'each operation sees the changes of the earlier ones',
     body: {
       operations: [
         { ...create, as: 'post' },
@@ -49,7 +49,7 @@ const working: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'anybody may read what is open',
+    name: 'anonymous callers read public items',
     as: nobody,
     body: {
       operations: [
@@ -62,7 +62,7 @@ const working: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a text of two $ is one with one, others are as they are',
+    name: 'a leading $$ stands for one $; other dollar signs stay',
     body: {
       operations: [
         { ...create, as: 'a' },
@@ -82,7 +82,7 @@ const working: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'an entity tag that matches',
+    name: 'an operation with a matching entity tag is applied',
     as: admin,
     body: { operations: [{ method: 'PATCH', path: '/posts/1', body: { title: 'x' }, if_match: '*' }] },
     status: 200,
@@ -90,14 +90,14 @@ const working: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a hundred operations are taken',
+    name: 'a hundred operations are accepted',
     body: { operations: Array.from({ length: 100 }, () => create) },
     status: 200,
     changes: ['posts'],
   },
   {
     ...post,
-    name: 'an administrator creates an account and what is its own',
+    name: 'an administrator creates an account and an item that belongs to it',
     as: admin,
     body: {
       operations: [
@@ -114,7 +114,7 @@ const working: readonly Scenario[] = [
 const failing: readonly Scenario[] = [
   {
     ...post,
-    name: 'a fault of the last undoes all',
+    name: 'an error in the last operation rolls back the whole batch',
     body: {
       operations: [create, { method: 'DELETE', path: '/posts/1' }, { method: 'GET', path: '/posts/999' }],
     },
@@ -129,7 +129,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'what is deleted is not found afterwards',
+    name: 'a deleted item is not found by a later operation',
     body: {
       operations: [
         { method: 'DELETE', path: '/posts/1' },
@@ -141,7 +141,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a body that does not fit',
+    name: 'an invalid body is reported with the index of its operation',
     body: { operations: [create, { method: 'POST', path: '/posts', body: { title: 7, extra: 1 } }] },
     status: 400,
     has: {
@@ -156,7 +156,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a body that does not fit once its references are known',
+    name: 'a body is validated after its references are resolved',
     body: {
       operations: [
         { ...create, as: 'a' },
@@ -168,7 +168,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a reference to nothing',
+    name: 'a reference to a missing item is refused',
     as: admin,
     body: { operations: [{ method: 'PATCH', path: '/posts/1', body: { author_id: 999 } }] },
     status: 400,
@@ -176,7 +176,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a rule of rows',
+    name: 'a row rule is enforced for each operation',
     as: ben,
     body: { operations: [create, { method: 'PATCH', path: '/posts/1', body: { title: 'x' } }] },
     status: 403,
@@ -184,7 +184,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a scope that is missing',
+    name: 'a scope is required for each operation',
     as: reader,
     body: { operations: [{ method: 'GET', path: '/posts/1' }, create] },
     status: 403,
@@ -193,7 +193,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'nobody writes',
+    name: 'anonymous callers cannot write',
     as: nobody,
     body: { operations: [create] },
     status: 401,
@@ -202,21 +202,21 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'nobody has no item of their own',
+    name: 'anonymous callers have no account of their own',
     as: nobody,
     body: { operations: [{ method: 'GET', path: '/me' }] },
     status: 401,
   },
   {
     ...post,
-    name: 'an entity tag that does not match',
+    name: 'an entity tag that does not match rolls back the batch',
     body: { operations: [create, { method: 'DELETE', path: '/posts/1', if_match: '"old"' }] },
     status: 412,
     has: { error: { code: 'PRECONDITION_FAILED', details: [{ field: 'operations[1]' }] } },
   },
   {
     ...post,
-    name: 'a unique value that an earlier operation has taken',
+    name: 'a unique value that an earlier operation took is refused',
     as: admin,
     body: {
       operations: [
@@ -229,7 +229,7 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a parameter that nobody knows',
+    name: 'an unknown parameter is refused',
     body: { operations: [create, { method: 'GET', path: '/posts?colour=red' }] },
     status: 400,
     has: {
@@ -238,28 +238,28 @@ const failing: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a credential in a path is no credential',
+    name: 'a credential in a path is refused and not repeated',
     body: { operations: [{ method: 'GET', path: '/posts?api_key=pk_secret' }] },
     status: 400,
     lacks: ['pk_secret'],
   },
   ...['/api_keys', '/oauth_apps'].map(path => ({
     ...post,
-    name: `what carries a secret is not written by a batch: ${path}`,
+    name: `a batch cannot create items that carry a secret: ${path}`,
     body: { operations: [{ method: 'POST', path, body: { name: 'x' } }] },
     status: 400,
     has: { error: { code: 'BAD_REQUEST', message: /request of its own/ } },
   })),
   {
     ...post,
-    name: 'an address that has to be confirmed',
+    name: 'an e-mail address that must be confirmed cannot be set',
     body: { operations: [{ method: 'PATCH', path: '/users/2', body: { email: 'new@example.com' } }] },
     status: 400,
     has: { error: { code: 'BAD_REQUEST', message: /confirmed/ } },
   },
   {
     ...post,
-    name: 'an address that has to be confirmed, by a reference',
+    name: 'an e-mail address that must be confirmed cannot be set by a reference',
     body: {
       operations: [
         { ...create, as: 'a' },
@@ -279,7 +279,7 @@ const failing: readonly Scenario[] = [
     '/posts/01',
   ].map(path => ({
     ...post,
-    name: `no operation of a batch: ${path}`,
+    name: `a batch refuses the path ${path}`,
     body: {
       operations: [
         { method: path === '/batch' ? 'POST' : 'GET', path, ...(path === '/batch' && { body: {} }) },
@@ -290,14 +290,14 @@ const failing: readonly Scenario[] = [
   })),
   {
     ...post,
-    name: 'a method that the path does not take',
+    name: 'a method that the path does not support is refused',
     body: { operations: [{ method: 'PUT', path: '/posts', body: {} }] },
     status: 405,
     sends: { Allow: 'GET, HEAD, POST, OPTIONS' },
   },
   {
     ...post,
-    name: 'no bulk creates within',
+    name: 'a bulk create inside a batch is refused',
     body: { operations: [{ method: 'POST', path: '/posts', body: [{ title: 'x' }] }] },
     status: 400,
     has: { error: { code: 'BAD_REQUEST', message: /bulk/ } },
@@ -334,21 +334,21 @@ const paths: readonly (readonly [path: unknown, field?: string])[] = [
 const forms: readonly Scenario[] = [
   ...paths.map(([path]) => ({
     ...post,
-    name: `a path as ${JSON.stringify(path)?.slice(0, 40)}`,
+    name: `the path ${JSON.stringify(path)?.slice(0, 40)} is refused`,
     body: { operations: [create, { method: 'GET', path }] },
     status: 400,
     has: fault('operations[1].path'),
   })),
   ...['get', 'HEAD', 'OPTIONS', 'TRACE', '', 7, null, undefined].map(method => ({
     ...post,
-    name: `a method as ${JSON.stringify(method)}`,
+    name: `the method ${JSON.stringify(method)} is refused`,
     body: { operations: [{ method, path: '/posts' }] },
     status: 400,
     has: fault('operations[0].method', 'not_a_choice'),
   })),
   ...[null, 7, 'GET /posts', ['GET', '/posts']].map(operation => ({
     ...post,
-    name: `an operation as ${JSON.stringify(operation)}`,
+    name: `the operation ${JSON.stringify(operation)} is refused`,
     body: { operations: [operation] },
     status: 400,
     has: fault('operations[0]', 'wrong_type'),
@@ -364,7 +364,7 @@ const forms: readonly Scenario[] = [
     { operations: [create], atomic: true },
   ].map(body => ({
     ...post,
-    name: `a body as ${JSON.stringify(body)}`,
+    name: `the body ${JSON.stringify(body)} is refused`,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
     status: 400,
@@ -372,14 +372,14 @@ const forms: readonly Scenario[] = [
   })),
   {
     ...post,
-    name: 'a hundred and one operations',
+    name: 'a hundred and one operations are refused',
     body: { operations: Array.from({ length: 101 }, () => create) },
     status: 400,
     has: { error: { code: 'BAD_REQUEST', message: /101.*100/ } },
   },
   {
     ...post,
-    name: 'all faults of form at once',
+    name: 'all malformed operations are reported at once',
     body: {
       operations: [
         { method: 'GET', path: '/posts', body: {} },
@@ -408,7 +408,7 @@ const forms: readonly Scenario[] = [
   },
   ...['__proto__', 'constructor', 'toString'].map(name => ({
     ...post,
-    name: `a reference to ${name}, which nothing is named`,
+    name: `a reference to ${name} is refused when no operation has that name`,
     body: {
       operations: [
         { ...create, as: 'a' },
@@ -420,7 +420,7 @@ const forms: readonly Scenario[] = [
   })),
   ...['__proto__', 'constructor', 'colour', 'hasOwnProperty'].map(member => ({
     ...post,
-    name: `a reference to the member ${member}`,
+    name: `a reference to the member ${member} is refused`,
     body: {
       operations: [
         { ...create, as: 'a' },
@@ -432,7 +432,7 @@ const forms: readonly Scenario[] = [
   })),
   {
     ...post,
-    name: 'a reference whose value is no id',
+    name: 'a reference to a value that is not an id is refused in a path',
     body: {
       operations: [
         { ...create, as: 'a' },
@@ -444,7 +444,7 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a reference to a list',
+    name: 'a reference to a list is refused',
     body: {
       operations: [
         { method: 'GET', path: '/posts', as: 'a' },
@@ -456,7 +456,7 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a reference to what was deleted',
+    name: 'a reference to a deleted item is refused',
     body: {
       operations: [
         { method: 'DELETE', path: '/posts/3', as: 'a' },
@@ -467,7 +467,7 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'references to a later operation, and to itself',
+    name: 'references to later operations and to the operation itself are refused',
     body: {
       operations: [
         { method: 'PATCH', path: '/posts/$b.id', body: { title: '$c.title' } },
@@ -488,7 +488,7 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: '__proto__ in a body is a member',
+    name: '__proto__ in a body is an unknown field',
     headers: { 'content-type': 'application/json' },
     body: '{"operations":[{"method":"POST","path":"/posts","body":{"title":"x","__proto__":{"body":"y"}}}]}',
     status: 400,
@@ -496,7 +496,7 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: '__proto__ of an operation is a member',
+    name: '__proto__ in an operation is an unknown member',
     headers: { 'content-type': 'application/json' },
     body: '{"operations":[{"path":"/posts","__proto__":{"method":"GET"}}]}',
     status: 400,
@@ -504,7 +504,7 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a body that nests too deep',
+    name: 'a body nested too deeply is refused',
     headers: { 'content-type': 'application/json' },
     body: `{"operations":[{"method":"POST","path":"/posts","body":${'['.repeat(40)}${']'.repeat(40)}}]}`,
     status: 400,
@@ -512,17 +512,23 @@ const forms: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a parameter of the batch itself',
+    name: 'the batch itself takes no parameters',
     url: '/api/v1/batch?fields=id',
     body: { operations: [create] },
     status: 400,
     has: { error: { details: [{ field: 'fields' }] } },
   },
-  { ...post, name: 'is not read', method: 'GET', status: 405, sends: { Allow: 'POST, OPTIONS' } },
-  { ...post, name: 'tells its methods', method: 'OPTIONS', status: 204, sends: { Allow: 'POST, OPTIONS' } },
+  { ...post, name: 'a batch refuses GET', method: 'GET', status: 405, sends: { Allow: 'POST, OPTIONS' } },
   {
     ...post,
-    name: 'is JSON',
+    name: 'OPTIONS of the batch names its methods',
+    method: 'OPTIONS',
+    status: 204,
+    sends: { Allow: 'POST, OPTIONS' },
+  },
+  {
+    ...post,
+    name: 'a batch must be JSON',
     headers: { 'content-type': 'text/plain' },
     body: '{"operations":[]}',
     status: 415,

@@ -1,4 +1,4 @@
-/** A REST face over a store of its own, and a way to see everything that the store holds. */
+/** The REST handler on a store of its own, with a view of everything that the store contains. */
 
 import { randomUUID } from 'node:crypto'
 import { newAppHook } from '../../../src/auth/server/clients/app-hooks.ts'
@@ -19,7 +19,7 @@ import { idempotencyOf } from '../../idempotency/of-store.ts'
 
 export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
 
-/** One contract, many benches: the face alone, or a whole service behind a port. */
+/** The same contract runs on several benches: the handler alone, or a whole service behind a port. */
 export type OpenBench = (model: Model) => Promise<Bench>
 
 export interface Request {
@@ -41,7 +41,7 @@ export interface Bench {
   close(): Promise<void>
 }
 
-/** What the hooks of keys, apps and their secrets would do, with nothing at random but what must be unique. */
+/** The hooks of keys, apps and their secrets, without random values except where they must be unique. */
 const hooks: CreateHooks = new Map<string, CreateHook>([
   [
     'api_keys',
@@ -86,9 +86,9 @@ export function toCall({ method = 'GET', url, headers = {}, body }: Request): Ca
   }
 }
 
-const notTheBenchs = { kind: 'compare', field: 'name', operator: 'ne', param: 2 } as const
+const notBenchKey = { kind: 'compare', field: 'name', operator: 'ne', param: 2 } as const
 
-/** The name of the keys that a bench itself makes for its callers: they are no part of what a dump shows. */
+/** The name of the API keys that a bench creates for its callers. A dump leaves these out. */
 export const benchKey = "the bench's own"
 
 /** Every item with every field, by collection, as JSON. */
@@ -118,7 +118,7 @@ export function dumpShape(model: Model, name: string): ListShape {
     kind: 'list',
     collection: name,
     within: undefined,
-    filter: name === 'api_keys' ? notTheBenchs : undefined,
+    filter: name === 'api_keys' ? notBenchKey : undefined,
     search: undefined,
     sort: orderById,
     window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
@@ -136,7 +136,7 @@ export function dumpCollection(model: Model, run: Run, name: string): Promise<st
   return dumpBy(run, dumpShape(model, name))
 }
 
-/** The face alone, on a store of its own. */
+/** The REST handler alone, on a store of its own. */
 export async function openBench(model: Model, openStore: OpenStore): Promise<Bench> {
   const { store, close } = await openStore(model)
   const run = createRun(createGuard(model), store)

@@ -1,4 +1,4 @@
-/** POST of an array: all of its items, or none. */
+/** POST of an array creates all of its items or none. */
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
 import type { OpenBench } from './bench.ts'
@@ -11,7 +11,7 @@ const titles = (count: number) => Array.from({ length: count }, (_, at) => ({ ti
 const rows: readonly Scenario[] = [
   {
     ...post,
-    name: 'all items of an array are created, in order',
+    name: 'the items of an array are created in order',
     body: [{ title: 'One' }, { title: 'Two', body: 'b' }, { title: 'Three' }],
     status: 201,
     sends: { Location: null, ETag: null, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
@@ -26,7 +26,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a thousand items are taken',
+    name: 'a thousand items are accepted',
     body: titles(1000),
     url: '/api/v1/posts?fields=id',
     status: 201,
@@ -35,21 +35,21 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'more are not',
+    name: 'more than a thousand items are refused',
     body: titles(1001),
     status: 400,
     has: { error: { code: 'BAD_REQUEST', message: /1,001 items.*1,000/ } },
   },
   {
     ...post,
-    name: 'none are not',
+    name: 'an empty array is refused',
     body: [],
     status: 400,
     has: { error: { code: 'BAD_REQUEST', message: /empty/ } },
   },
   {
     ...post,
-    name: 'the faults of all items are told at once, by index',
+    name: 'the errors of all items are reported at once, by index',
     body: [{ title: 'fine' }, {}, { title: 7, extra: 1 }, 'text', [], null],
     status: 400,
     has: {
@@ -69,7 +69,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a fault that only the database finds undoes all, and tells its index',
+    name: 'an error found by the database rolls back all items and names the index',
     as: admin,
     body: [{ title: 'One' }, { title: 'Two' }, { title: 'Three', author_id: 999 }],
     status: 400,
@@ -77,17 +77,17 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a rule that forbids one of them forbids all',
+    name: 'a rule that forbids one item refuses all of them',
     body: [{ title: 'mine' }, { title: 'not mine', author_id: 3 }],
     status: 403,
     has: {
       error: { code: 'FORBIDDEN', message: /^\[1\]: /, details: [{ field: '[1]', code: 'forbidden' }] },
     },
   },
-  { ...post, name: 'nobody creates nothing', as: nobody, body: [{ title: 'x' }], status: 401 },
+  { ...post, name: 'anonymous callers cannot create items', as: nobody, body: [{ title: 'x' }], status: 401 },
   {
     ...post,
-    name: 'a key that is there twice',
+    name: 'a duplicate member name is refused',
     body: '[{"title":"a","title":"b"}]',
     headers: { 'content-type': 'application/json' },
     status: 400,
@@ -95,7 +95,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: '__proto__ is no field',
+    name: '__proto__ is an unknown field',
     body: '[{"title":"a","__proto__":{"title":"b"}}]',
     headers: { 'content-type': 'application/json' },
     status: 400,
@@ -116,7 +116,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'a taken address undoes all',
+    name: 'an e-mail address that is taken rolls back all items',
     url: '/api/v1/users',
     as: admin,
     body: [
@@ -128,7 +128,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'what carries a secret is created one by one',
+    name: 'items that carry a secret are created one at a time',
     url: '/api/v1/api_keys',
     body: [{ name: 'k' }],
     status: 400,
@@ -136,7 +136,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'an array is no body of a PATCH',
+    name: 'PATCH refuses an array',
     method: 'PATCH',
     url: '/api/v1/posts/1',
     body: [{ title: 'x' }],
@@ -144,7 +144,7 @@ const rows: readonly Scenario[] = [
   },
   {
     ...post,
-    name: 'nor of a PUT',
+    name: 'PUT refuses an array',
     method: 'PUT',
     url: '/api/v1/posts/1',
     body: [{ title: 'x' }],

@@ -1,4 +1,4 @@
-/** The databases that the contract is held on: a new one for every bench. */
+/** The databases that the contract runs on: a new one for every bench. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { lockedDatabase } from '../../databases/ordinary.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
-/** A database in the name that the setting `database` has for it. */
+/** A database, named as the setting `database` names it. */
 export interface Database {
   readonly url: string
   open(model: Model): Promise<Store>
@@ -42,7 +42,7 @@ export const postgres: Kind = {
   },
 }
 
-/** Policies lock the rows, as they do for the nodes of `lockedNodes`. */
+/** Row security restricts the rows, as for the nodes of `lockedNodes`. */
 export const lockedPostgres: Kind = {
   name: 'PostgreSQL with row security',
   make: async made => {
@@ -53,7 +53,7 @@ export const lockedPostgres: Kind = {
 
 export const kinds: readonly Kind[] = [sqlite, postgres]
 
-/** A store on a database that goes with it. */
+/** A store on a new database. */
 export async function openStore(kind: Kind, model: Model) {
   const database = await kind.make(model)
   const store = await database.open(model)

@@ -1,4 +1,4 @@
-/** What takes more than one request: entity tags, cursors, links. */
+/** Behaviour that takes more than one request: entity tags, cursors, links. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Reply } from '../../../src/call.ts'
@@ -30,7 +30,7 @@ export function flowContract(open: OpenBench): void {
   const writing = (name: string, run: (bench: Bench) => Promise<void>) =>
     test(name, () => withBench(true, ({ bench }) => run(bench)))
 
-  writing('a tag stays while nothing changes, and changes when something does', async bench => {
+  writing('an entity tag changes exactly when the representation changes', async bench => {
     for (const url of [
       '/api/v1/posts/1',
       '/api/v1/posts',
@@ -54,7 +54,7 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  writing('the tag of a read lets one change through, not two', async bench => {
+  writing('the entity tag of one read allows one change, not two', async bench => {
     const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
     const change = (title: string) =>
       bench.send(
@@ -66,7 +66,7 @@ export function flowContract(open: OpenBench): void {
     assert.equal(parse(await bench.send({ url: '/api/v1/posts/1' }, ann)).title, 'First')
   })
 
-  writing('the tag that counts is that of the plain item, however the answer is shaped', async bench => {
+  writing('If-Match compares the tag of the whole item, however the response is shaped', async bench => {
     const plain = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
     const sparse = header(await bench.send({ url: '/api/v1/posts/1?fields=title' }, ann), 'ETag')
     const change = (etag: string) =>
@@ -82,10 +82,10 @@ export function flowContract(open: OpenBench): void {
     assert.equal((await change(sparse)).status, 412)
     const changed = await change(plain)
     assert.deepEqual(parse(changed), { title: 'Changed' })
-    assert.ok(!changed.headers.includes('ETag'), 'what is not the plain item has no tag to be used again')
+    assert.ok(!changed.headers.includes('ETag'), 'a response with selected fields has no tag to send back')
   })
 
-  writing('the tag of a write is the tag of the next read', async bench => {
+  writing('the entity tag of a write is that of the next read', async bench => {
     const requests = [
       { method: 'POST', url: '/api/v1/posts', body: { title: 'x' } },
       { method: 'PUT', url: '/api/v1/posts/1', body: { title: 'x' } },
@@ -113,7 +113,7 @@ export function flowContract(open: OpenBench): void {
     'author_id=2&fields=id&',
     'sort=body&include=author&',
   ]) {
-    reading(`a cursor meets every item once, in the order of the pages: ${query}`, async bench => {
+    reading(`a cursor visits every item once, in the order of the numbered pages: ${query}`, async bench => {
       const walked: number[] = []
       let url: string | undefined = `/api/v1/posts?${query}cursor=&per_page=4`
       while (url !== undefined) {
@@ -134,7 +134,7 @@ export function flowContract(open: OpenBench): void {
     })
   }
 
-  reading('a cursor fits its own list and order only', async bench => {
+  reading('a cursor is valid for its own list and order only', async bench => {
     const { meta } = parse(await bench.send({ url: '/api/v1/posts?cursor=&per_page=2&sort=title' }, ann))
     for (const url of [
       'posts?sort=-title',
@@ -149,7 +149,7 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  reading('the links of pages lead through all of them and back', async bench => {
+  reading('the links of the pages lead through all of them and back to the first', async bench => {
     const seen: number[] = []
     let url: string | undefined = '/api/v1/posts?title[contains]=Post%201&per_page=3'
     let last: Reply | undefined
@@ -164,7 +164,7 @@ export function flowContract(open: OpenBench): void {
     assert.deepEqual(parse(await bench.send({ url: first }, nobody)).data[0].id, 1)
   })
 
-  reading('HEAD says what GET says', async bench => {
+  reading('HEAD sends the headers of GET', async bench => {
     for (const url of ['/api/v1/posts', '/api/v1/posts/1', '/api/v1/openapi.json']) {
       const get = await bench.send({ url }, nobody)
       const head = await bench.send({ method: 'HEAD', url }, nobody)
@@ -172,13 +172,16 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  writing('each caller has a view of one’s own of the same path', async bench => {
-    const tags = new Set<string>()
-    await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
-    for (const who of [ann, nobody]) {
-      const reply = await bench.send({ url: '/api/v1/posts/1' }, who)
-      tags.add(header(reply, 'Cache-Control'))
-    }
-    assert.deepEqual([...tags], ['private, no-cache', 'public, no-cache'])
-  })
+  writing(
+    'responses to authenticated callers are private, those to anonymous callers are public',
+    async bench => {
+      const tags = new Set<string>()
+      await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
+      for (const who of [ann, nobody]) {
+        const reply = await bench.send({ url: '/api/v1/posts/1' }, who)
+        tags.add(header(reply, 'Cache-Control'))
+      }
+      assert.deepEqual([...tags], ['private, no-cache', 'public, no-cache'])
+    },
+  )
 }

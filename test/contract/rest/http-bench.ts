@@ -1,4 +1,4 @@
-/** A whole service behind a port: what a client meets. The store beside it seeds and looks, as another process could. */
+/** A whole service behind a port. The store beside it seeds and reads the database as another process would. */
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { generateKey, keyHash, keyPrefix } from '../../../src/auth/key.ts'
@@ -15,7 +15,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { type Bench, benchKey, dumpAll, type Request, seedItem, toCall } from './bench.ts'
 import type { Kind } from './databases.ts'
 
-/** Added on the way: see `Reply`. Each must be there, and is no part of what the face answered. */
+/** Headers that the service adds to each reply: see `Reply`. All must be present; their values are not compared. */
 const everywhere = ['API-Version', 'X-Request-Id']
 const transport = [
   ...everywhere,
@@ -41,7 +41,7 @@ async function readReply(message: IncomingMessage): Promise<Reply> {
   return { status: message.statusCode ?? 0, headers, body: bytes.length === 0 ? null : bytes.toString() }
 }
 
-/** What no client puts on the wire as it is. */
+/** Escapes characters that no client sends unescaped. */
 function escaped(url: string): string {
   return url.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
 }
@@ -62,7 +62,7 @@ function exchange(port: number, agent: Agent, request: Request, credential: Cred
 
 type Credential = Readonly<Record<string, string>>
 
-/** An API key with the scopes of the principal; none for who is not signed in. */
+/** An API key with the scopes of the principal; no headers for an anonymous one. */
 async function makeCredential(model: Model, run: Run, { userId, access }: Principal): Promise<Credential> {
   if (userId === null) return {}
   const key = generateKey()
@@ -93,9 +93,9 @@ function settingsFor(database: string): GivenSettings {
 
 interface Served {
   readonly model: Model
-  /** The database as another process sees it. */
+  /** The database, read by a second process. */
   readonly store: Store
-  /** Where the service is, asked for once the database is seeded. */
+  /** The URL of the service, requested once the database is seeded. */
   url(): Promise<string>
   close(): Promise<void>
 }
@@ -111,7 +111,7 @@ export function benchOver({ model, store, url, close }: Served): Bench {
     credentials.set(principal, known)
     return known
   }
-  /** A caller who has just revoked the bench's key gets another one, unless the account is gone too. */
+  /** A caller who has just revoked the bench's key gets another one, unless the account is deleted, too. */
   const renew = (principal: Principal, revoked: Credential) => {
     credentials.set(
       principal,
@@ -136,7 +136,7 @@ export function benchOver({ model, store, url, close }: Served): Bench {
   }
 }
 
-/** The service starts with the first request, on a database that is seeded by then. */
+/** Starts the service with the first request, when the database is seeded. */
 export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
   const database = await kind.make(model)
   const store = await database.open(model)

@@ -1,4 +1,4 @@
-/** What PUT and PATCH mean: documents that are merged, fields that stay, values that are set to what they are. */
+/** The semantics of PUT and PATCH: merged documents, kept fields, values set to what they already are. */
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
 import drafts from '../../models/drafts.ts'
@@ -10,7 +10,7 @@ const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
 const old = '2020-01-01T00:00:00.000Z'
 
-/** Draft 1 is Ann's and open, draft 2 is Ben's and closed. The shelf is one that only Ben sees. */
+/** Draft 1 belongs to Ann and is open, draft 2 belongs to Ben and is closed. Only Ben sees the shelf. */
 const seed: Seed = async bench => {
   await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
   await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })
@@ -45,7 +45,7 @@ const put = { as: ann, method: 'PUT', url: second }
 
 const merging: readonly Scenario[] = [
   {
-    name: 'an object in a PATCH is merged into the document, nested nulls remove (RFC 7396)',
+    name: 'PATCH merges an object into the document, nested nulls remove members (RFC 7396)',
     ...patch,
     body: { extra: { deep: { y: null, w: 2 }, list: [3], new: { a: null, b: 1 } } },
     status: 200,
@@ -53,7 +53,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'with the media type of merge patches alike',
+    name: 'PATCH with the media type of merge patches does the same',
     ...patch,
     headers: { 'content-type': 'application/merge-patch+json' },
     body: { extra: { list: null } },
@@ -62,7 +62,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'what is no object replaces the document',
+    name: 'PATCH replaces the document by a value that is not an object',
     ...patch,
     body: { extra: [null, { a: null }] },
     status: 200,
@@ -70,7 +70,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'null removes it',
+    name: 'PATCH with null removes the document',
     ...patch,
     body: { extra: null },
     status: 200,
@@ -78,7 +78,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'a patch of what is missing makes a document without the nulls',
+    name: 'PATCH of a missing document creates one without the nulls',
     ...patch,
     url: second,
     body: { extra: { a: null, b: { c: null } } },
@@ -87,7 +87,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'a member called __proto__ is a member',
+    name: 'a member called __proto__ is an ordinary member',
     ...patch,
     body: '{"extra":{"__proto__":{"admin":true},"list":null,"deep":null}}',
     headers: { 'content-type': 'application/json' },
@@ -96,7 +96,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'a patch may leave out what the schema requires, for the merged document has it',
+    name: 'a patch may omit what the schema requires when the document has it',
     ...patch,
     body: { settings: { size: 4, more: { a: null } } },
     status: 200,
@@ -104,42 +104,42 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'the merged document must have it',
+    name: 'a patch that removes a required member is refused',
     ...patch,
     body: { settings: { theme: null } },
     status: 400,
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'settings', code: 'required' }] } },
   },
   {
-    name: 'and its faults are told with their place',
+    name: 'an error in a patch names its place in the document',
     ...patch,
     body: { settings: { theme: 'too long' } },
     status: 400,
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'settings/theme', code: 'too_long' }] } },
   },
   {
-    name: 'nothing else of such a body is written',
+    name: 'an invalid patch writes none of the other fields',
     ...patch,
     body: { title: 'New', settings: { colour: 1 } },
     status: 400,
     has: { error: { details: [{ field: 'settings', code: 'unknown_field' }] } },
   },
   {
-    name: 'what cannot be stored is refused within a patch too',
+    name: 'a patch with a text that cannot be stored is refused',
     ...patch,
     body: { extra: { a: 'x\u0000' } },
     status: 400,
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'extra', code: 'bad_format' }] } },
   },
   {
-    name: 'a patch that changes nothing leaves the time of the last change',
+    name: 'a patch that changes nothing keeps the time of the last change',
     ...patch,
     body: { settings: { size: 3 }, extra: { gone: null, deep: { x: 1 } } },
     status: 200,
     has: { updated_at: old },
   },
   {
-    name: 'a PUT replaces the whole document',
+    name: 'PUT replaces the whole document',
     as: ann,
     method: 'PUT',
     url: first,
@@ -149,7 +149,7 @@ const merging: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'and its document must fit by itself',
+    name: 'the document of a PUT must be complete',
     as: ann,
     method: 'PUT',
     url: first,
@@ -158,7 +158,7 @@ const merging: readonly Scenario[] = [
     has: { error: { details: [{ field: 'settings', code: 'required' }] } },
   },
   {
-    name: 'If-Match goes before the merge',
+    name: 'If-Match is evaluated before the merge',
     ...patch,
     headers: { 'if-match': '"other"' },
     body: { settings: { theme: null } },
@@ -166,21 +166,21 @@ const merging: readonly Scenario[] = [
     has: { error: { code: 'PRECONDITION_FAILED' } },
   },
   {
-    name: 'a document that one may not write may be merged into what it is',
+    name: 'a patch that changes nothing is allowed on a document that the caller cannot write',
     ...patch,
     body: { stamp: { by: 'Root', not: null } },
     status: 200,
     has: { stamp: { by: 'Root' }, updated_at: old },
   },
   {
-    name: 'and into nothing else',
+    name: 'a patch that changes a document that the caller cannot write is refused',
     ...patch,
     body: { stamp: { by: 'Ann' } },
     status: 403,
     has: { error: { code: 'FORBIDDEN', details: [{ field: 'stamp', code: 'forbidden' }] } },
   },
   {
-    name: 'a document that one does not see is merged, and always counts as changed',
+    name: 'a patch of a document that the caller cannot read is merged and always counts as a change',
     ...patch,
     body: { sealed: { k: 'v' } },
     status: 200,
@@ -191,7 +191,7 @@ const merging: readonly Scenario[] = [
 
 const staying: readonly Scenario[] = [
   {
-    name: 'what the caller may not write in this row stays when it is left out',
+    name: 'PUT keeps omitted fields that the caller cannot write in this row',
     ...put,
     body: { title: 'Changed' },
     status: 200,
@@ -199,7 +199,7 @@ const staying: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'what the caller may write goes back to its default',
+    name: 'PUT resets omitted fields that the caller can write',
     ...put,
     url: first,
     body: { title: 'One', reason: 'new' },
@@ -208,7 +208,7 @@ const staying: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'and must be given when it is required',
+    name: 'PUT requires the required fields that the caller can write',
     ...put,
     url: first,
     body: { title: 'One' },
@@ -216,7 +216,7 @@ const staying: readonly Scenario[] = [
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'reason', code: 'required' }] } },
   },
   {
-    name: 'by everyone who may always write it, too',
+    name: 'PUT by an administrator requires all required fields',
     ...put,
     as: admin,
     body: { title: 'Two' },
@@ -227,7 +227,7 @@ const staying: readonly Scenario[] = [
 
 const same: readonly Scenario[] = [
   {
-    name: 'what was read may be sent back: fields that one may not write, and references that one does not see',
+    name: 'values may be sent back as they were read, though the caller cannot write the field or read the referenced item',
     ...put,
     url: first,
     body: {
@@ -256,7 +256,7 @@ const same: readonly Scenario[] = [
     has: { error: { code: 'FORBIDDEN', details: [{ field: 'grade', code: 'forbidden' }] } },
   },
   {
-    name: 'in this row',
+    name: 'a row rule refuses a value other than the stored one',
     ...patch,
     url: second,
     body: { notes: 'kept', reason: 'other' },
@@ -264,7 +264,7 @@ const same: readonly Scenario[] = [
     has: { error: { code: 'FORBIDDEN', message: /"reason"/, details: [{ field: 'reason' }] } },
   },
   {
-    name: 'another reference to what one does not see is refused',
+    name: 'a changed reference to an unreadable item is refused',
     ...patch,
     as: ann,
     body: { shelf_id: 7 },
@@ -272,7 +272,7 @@ const same: readonly Scenario[] = [
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'shelf_id', code: 'not_found' }] } },
   },
   {
-    name: 'the same reference in another row, by PATCH alone, changes nothing',
+    name: 'the stored reference to an unreadable item may be sent alone and changes nothing',
     ...patch,
     url: second,
     body: { shelf_id: 1 },
@@ -280,7 +280,7 @@ const same: readonly Scenario[] = [
     has: { shelf_id: 1, updated_at: old },
   },
   ...['fine', 'other'].map(review => ({
-    name: `a value that one does not see is refused, whether it is the stored one or not (${review})`,
+    name: `an unreadable value is refused, whether it is the stored one or not (${review})`,
     ...patch,
     url: second,
     body: { review },
@@ -296,7 +296,7 @@ const same: readonly Scenario[] = [
     },
   })),
   ...['1234', '9999'].map(pin => ({
-    name: `so is one that nobody sees (${pin})`,
+    name: `a write-only value is refused, whether it is the stored one or not (${pin})`,
     ...patch,
     body: { pin },
     status: 403,
@@ -309,7 +309,7 @@ const same: readonly Scenario[] = [
     },
   })),
   {
-    name: 'who may write what one does not see cannot tell from the time of the change what it was',
+    name: 'the time of the change does not tell whether a write-only value was the same',
     as: admin,
     method: 'PATCH',
     url: first,
@@ -319,7 +319,7 @@ const same: readonly Scenario[] = [
     changes: drafted,
   },
   {
-    name: 'a create is no place for what one may not write, though it were the default',
+    name: 'a create refuses a field that the caller cannot write, even with its default',
     as: ben,
     method: 'POST',
     url: '/api/v1/drafts',

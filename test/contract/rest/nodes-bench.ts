@@ -1,4 +1,4 @@
-/** Three processes behind one address, for every bench of a suite. Each bench finds the database empty. */
+/** Three processes behind one address, shared by all benches of a suite. Each bench starts with an empty database. */
 import { after } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -18,15 +18,15 @@ async function remove(run: Run, collection: string, id: number): Promise<void> {
     const shape = { kind: 'delete', collection, id: 0, ifMatch: undefined } as const
     await run.write({ shape, args: [id] }, system)
   } catch (error) {
-    // It went with another that it refers to.
+    // Deleted by the cascade of another item.
     if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error
   }
 }
 
-/** Removes every item as Portico would, so that the nodes notice, and counts their ids from 1 again. */
+/** Removes every item through Portico, so that the nodes notice, and restarts the ids at 1. */
 async function empty(model: Model, run: Run, url: string): Promise<void> {
   const dumped = [...(await dumpAll(model, run))]
-  // What refers to others stands behind them, mostly.
+  // Referring collections mostly come last.
   for (const [name, text] of dumped.toReversed()) {
     const rows: readonly { readonly id: number }[] = JSON.parse(text.slice(text.indexOf(' ')))
     await Promise.all(rows.map(({ id }) => remove(run, name, id)))
@@ -59,7 +59,7 @@ async function openNodes(setup: Setup, declaration: Declaration) {
   }
 }
 
-/** Within a suite, at whose end everything is closed. */
+/** Closes everything at the end of the suite. */
 export function nodesBench(setup: Setup, declaration: Declaration): OpenBench {
   let opened: ReturnType<typeof openNodes> | undefined
   after(async () => {

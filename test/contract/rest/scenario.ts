@@ -1,4 +1,4 @@
-/** A scenario is a row: who asks for what, and what must and must not come of it. */
+/** A scenario is a row: a request by a caller, and what the reply must and must not contain. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Reply } from '../../../src/call.ts'
@@ -12,11 +12,11 @@ export interface Scenario extends Request {
   readonly status: number
   /** A header's value, a pattern for it, or null when it must not be there. */
   readonly sends?: Readonly<Record<string, string | RegExp | null>>
-  /** The parsed body holds at least this; arrays match item by item and in length. */
+  /** The parsed body contains at least this; arrays match item by item and in length. */
   readonly has?: unknown
-  /** Texts that the body must not hold. */
+  /** Texts that the body must not contain. */
   readonly lacks?: readonly string[]
-  /** The collections that are other than before; none unless told. */
+  /** The collections that the request changes; none by default. */
   readonly changes?: readonly string[]
 }
 
@@ -48,7 +48,7 @@ function bodyText({ body }: Reply): string {
   return typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : ''
 }
 
-/** What every error looks like, whatever it is about. */
+/** Checks the form that every error has. */
 function assertError(reply: Reply): void {
   const { error } = JSON.parse(bodyText(reply))
   assert.deepEqual(
@@ -73,7 +73,7 @@ function assertReply(reply: Reply, scenario: Scenario): void {
   for (const lacking of scenario.lacks ?? []) assert.ok(!text.includes(lacking), `${lacking} is in ${text}`)
 }
 
-/** A bench, and everything that its store holds. */
+/** A bench with the dump of its store. */
 interface Seeded {
   readonly bench: Bench
   readonly dump: ReadonlyMap<string, string>
@@ -81,7 +81,7 @@ interface Seeded {
 
 /**
  * Runs tests on benches with the same data. A test that changes nothing leaves its bench to the next one, because
- * filling a database costs far more than a request. A test that `changes` something starts with a new one.
+ * filling a database costs far more than a request. A test with `changes` starts on a new one.
  */
 export function seededBenches(model: Model, open: OpenBench, seed: Seed) {
   let kept: Seeded | undefined
@@ -123,7 +123,7 @@ async function runScenario({ bench, dump: before }: Seeded, scenario: Scenario):
   assert.deepEqual(changed.sort(), [...(scenario.changes ?? [])].sort(), 'what changed')
 }
 
-/** One test for each row: those that change nothing share a database. */
+/** One test for each row; rows that change nothing share a database. */
 export function runScenarios(model: Model, open: OpenBench, seed: Seed, rows: readonly Scenario[]): void {
   const withBench = seededBenches(model, open, seed)
   for (const row of rows) {

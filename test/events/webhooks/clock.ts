@@ -1,14 +1,14 @@
-/** A clock that tests move. */
+/** A mock clock. */
 import type { Clock } from '../../../src/events/consumer/timetable.ts'
 
 export interface FakeClock extends Clock {
-  /** Moves on, calls what is due in order, and lets what was called run. */
+  /** Advances step by step: runs the due timers in order, and lets the code they call run. */
   advance(milliseconds: number): Promise<void>
-  /** Moves on at once, and calls what is due by then once: for hours and days. */
+  /** Jumps ahead and runs the timers due by then once: for hours and days. */
   jump(milliseconds: number): Promise<void>
 }
 
-/** Lets what was started run until it waits for something else than promises. */
+/** Lets started code run until it waits for more than promises. */
 export const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
 export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {

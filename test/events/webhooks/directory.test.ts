@@ -1,4 +1,4 @@
-/** What the sender does about webhooks that others have changed. */
+/** How the sender reacts when the rows of webhooks change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Webhook } from '../../../src/events/webhooks/delivery.ts'
@@ -28,13 +28,13 @@ const moved = { url: 'https://two.example/hook' }
 for (const [what, before, after, started, stopped] of [
   ['a new webhook starts', undefined, webhook(1), [1], []],
   ['an unchanged webhook neither starts nor stops', webhook(1), webhook(1), [], []],
-  ['a webhook that was paused stops', webhook(1), webhook(1, paused), [], [1]],
-  ['a webhook that was enabled starts', webhook(1, paused), webhook(1), [1], []],
+  ['a webhook that is paused stops', webhook(1), webhook(1, paused), [], [1]],
+  ['a webhook that is enabled starts', webhook(1, paused), webhook(1), [1], []],
   ['a webhook that stays paused keeps its pending test', webhook(1, paused), webhook(1, paused), [], []],
-  ['a webhook with another URL stops and starts', webhook(1), webhook(1, moved), [1], [1]],
-  ['a webhook that was deleted stops', webhook(1), undefined, [], [1]],
+  ['a webhook whose URL changes stops and starts', webhook(1), webhook(1, moved), [1], [1]],
+  ['a webhook that is deleted stops', webhook(1), undefined, [], [1]],
   [
-    'a webhook that was deleted while it was paused stops: a test may be pending',
+    'a webhook that is deleted while paused stops: a test may be pending',
     webhook(1, paused),
     undefined,
     [],

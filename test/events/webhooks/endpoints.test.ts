@@ -1,4 +1,7 @@
-/** Endpoints over HTTP that are slow, endless, gone, elsewhere or inside: a logged delivery each, and nobody else waits. */
+/**
+ * Endpoints over HTTP that are slow, endless, gone, redirecting or internal: each delivery is logged, and none delays
+ * others.
+ */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,12 +13,12 @@ import { type Fixture, within } from './fixture.ts'
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
 interface Place extends Fixture {
-  /** Of the server of the test. */
+  /** The URL of the test server. */
   readonly origin: string
-  /** By path. */
+  /** Handlers by path. */
   readonly answers: Record<string, Answer>
-  /** Paths, in the order of requests. */
-  readonly asked: string[]
+  /** The requested paths, in order. */
+  readonly requestedPaths: string[]
 }
 
 const [sqlite] = databases
@@ -24,10 +27,10 @@ function withServer(use: (place: Place) => Promise<void>) {
   if (sqlite === undefined) throw new Error('SQLite is missing')
   return within(sqlite, async fixture => {
     const answers: Record<string, Answer> = {}
-    const asked: string[] = []
+    const requestedPaths: string[] = []
     const server = createServer((request, response) => {
       const path = request.url ?? ''
-      asked.push(path)
+      requestedPaths.push(path)
       request.resume()
       const answer = answers[path]
       if (answer) answer(response, request)
@@ -36,7 +39,7 @@ function withServer(use: (place: Place) => Promise<void>) {
     await new Promise<void>(resolve => server.listen(0, '0.0.0.0', resolve))
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     try {
-      await use({ ...fixture, origin, answers, asked })
+      await use({ ...fixture, origin, answers, requestedPaths })
     } finally {
       server.closeAllConnections()
       server.close()
@@ -58,11 +61,11 @@ async function withOutgoing(
 
 const first = async ({ deliveries }: Fixture) => (await deliveries())[0]
 
-describe('endpoints of webhooks', () => {
+describe('webhook endpoints', () => {
   it(
-    'that never answer, or drip, do not delay other webhooks',
+    'that never respond, or send byte by byte, do not delay other webhooks',
     withServer(async place => {
-      const { webhook, post, sender, until, origin, answers, asked } = place
+      const { webhook, post, sender, until, origin, answers, requestedPaths } = place
       answers['/never'] = () => undefined
       answers['/drips'] = response => void response.writeHead(200).write('x')
       await withOutgoing({ allowPrivate: true }, async outgoing => {
@@ -72,8 +75,11 @@ describe('endpoints of webhooks', () => {
         for (const path of ['/never', '/drips', '/good']) await webhook({ url: `${origin}${path}` })
         const sending = sender({ outgoing })
         for (let times = 0; times < 20; times++) await post(`post ${times}`)
-        await until(() => asked.filter(path => path === '/good').length === 20, 'the good one has all')
-        // None of those that hang has ended by then.
+        await until(
+          () => requestedPaths.filter(path => path === '/good').length === 20,
+          '/good has received all events',
+        )
+        // None of the hanging requests has ended by then.
         assert.ok(sending.state.inFlight > 0)
         assert.equal(sending.counts.retried, 0)
         await outgoing.close()
@@ -82,7 +88,7 @@ describe('endpoints of webhooks', () => {
   )
 
   it(
-    'with an endless body: the status counts, and the beginning is stored',
+    'with an endless body are judged by the status, and the beginning of the body is stored',
     withServer(async place => {
       const { webhook, post, sender, until, origin, answers } = place
       answers['/endless'] = response => {
@@ -103,9 +109,9 @@ describe('endpoints of webhooks', () => {
   )
 
   it(
-    'that redirect: not followed, a failure that says so',
+    'that redirect are not followed, and the failure names the redirect',
     withServer(async place => {
-      const { webhook, post, sender, until, origin, answers, asked } = place
+      const { webhook, post, sender, until, origin, answers, requestedPaths } = place
       answers['/redirects'] = response => response.writeHead(307, { Location: `${origin}/inside` }).end()
       await withOutgoing({ allowPrivate: true }, async outgoing => {
         await webhook({ url: `${origin}/redirects` })
@@ -115,7 +121,7 @@ describe('endpoints of webhooks', () => {
         const row = await first(place)
         assert.deepEqual([row?.status, row?.response_status], ['pending', 307])
         assert.match(String(row?.error), /redirects are not followed/)
-        assert.ok(!asked.includes('/inside'))
+        assert.ok(!requestedPaths.includes('/inside'))
       })
     }),
   )
@@ -123,9 +129,9 @@ describe('endpoints of webhooks', () => {
   it(
     'that send Retry-After delay all of their deliveries',
     withServer(async place => {
-      const { webhook, post, sender, until, origin, answers, asked, clock } = place
+      const { webhook, post, sender, until, origin, answers, requestedPaths, clock } = place
       answers['/busy'] = response => {
-        if (asked.length === 1) response.writeHead(429, { 'Retry-After': '600' }).end()
+        if (requestedPaths.length === 1) response.writeHead(429, { 'Retry-After': '600' }).end()
         else response.writeHead(204).end()
       }
       await withOutgoing({ allowPrivate: true }, async outgoing => {
@@ -135,7 +141,7 @@ describe('endpoints of webhooks', () => {
         await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
         const askedAt = clock.now()
         await post('two')
-        await until(() => asked.length === 3, 'both are sent', 30_000)
+        await until(() => requestedPaths.length === 3, 'both are sent', 30_000)
         assert.ok(clock.now() - askedAt >= 500_000)
       })
     }),
@@ -143,9 +149,9 @@ describe('endpoints of webhooks', () => {
 
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '10.0.0.1', '169.254.169.254']) {
     it(
-      `inside, at ${host}: nothing is sent, and the delivery says why`,
+      `at the internal address ${host} are not called, and the delivery states the reason`,
       withServer(async place => {
-        const { webhook, post, sender, until, asked, origin } = place
+        const { webhook, post, sender, until, requestedPaths, origin } = place
         await withOutgoing({ allowPrivate: false }, async outgoing => {
           await webhook({ url: `http://${host}:${new URL(origin).port}/inside` })
           sender({ outgoing })
@@ -154,16 +160,16 @@ describe('endpoints of webhooks', () => {
           const row = await first(place)
           assert.equal(row?.response_status, null)
           assert.match(String(row?.error), /does not have a public address/)
-          assert.deepEqual(asked, [])
+          assert.deepEqual(requestedPaths, [])
         })
       }),
     )
   }
 
   it(
-    'whose name leads inside: refused at each attempt',
+    'whose name resolves to an internal address are refused at each attempt',
     withServer(async place => {
-      const { webhook, post, sender, until, asked, deliveries } = place
+      const { webhook, post, sender, until, requestedPaths, deliveries } = place
       let lookups = 0
       const lookup = ((_name: string, _options: object, done: (error: null, found: object[]) => void) => {
         lookups++
@@ -173,10 +179,14 @@ describe('endpoints of webhooks', () => {
         await webhook({ url: 'http://inside.example/inside' })
         sender({ outgoing })
         await post()
-        await until(async () => Number((await deliveries())[0]?.attempt) >= 2, 'it is tried twice', 1000)
+        await until(
+          async () => Number((await deliveries())[0]?.attempt) >= 2,
+          'the delivery has failed twice',
+          1000,
+        )
         assert.ok(lookups >= 2)
         assert.match(String((await first(place))?.error), /does not have a public address/)
-        assert.deepEqual(asked, [])
+        assert.deepEqual(requestedPaths, [])
       })
     }),
   )

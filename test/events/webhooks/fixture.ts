@@ -1,4 +1,4 @@
-/** Senders on a real database, with endpoints and a clock of the tests. */
+/** Webhook senders on a real database, with endpoints and a clock of the tests. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEventViews } from '../../../src/events/show-event.ts'
@@ -25,7 +25,7 @@ export interface Received {
   readonly event: Readonly<Record<string, JsonValue>>
 }
 
-/** What an endpoint answers: a status, with more, or a failure. */
+/** The response of an endpoint: a status, possibly with headers and a body, or a connection error. */
 export type Answer =
   | number
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
@@ -33,9 +33,9 @@ export type Answer =
 export type Endpoint = (received: Received) => Answer | Promise<Answer>
 
 export interface Owned {
-  /** Users of an app's webhook. */
+  /** The users of an app's webhook. */
   users: number[]
-  /** Whose rights have ended. */
+  /** Users whose permissions have ended. */
   readonly ended: Set<number>
   readonly secrets: string[]
   readonly notified: string[]
@@ -49,20 +49,20 @@ export interface Fixture {
   readonly run: Run
   readonly clock: FakeClock
   readonly owned: Owned
-  /** By URL, everything that came, in order. */
+  /** All requests, in order. */
   readonly received: Received[]
   readonly faults: unknown[]
   readonly gaps: (readonly [number, number])[]
-  /** Answers with 200 where nothing is set. */
+  /** By URL; others respond 200. */
   readonly endpoints: Map<string, Endpoint>
   readonly annId: number
-  /** A webhook of Ann's, whose events begin now. */
+  /** Creates a webhook of Ann's that starts with the next event. */
   webhook(values?: Values): Promise<number>
   post(title?: string): Promise<number>
   sender(parts?: Partial<SenderParts>): WebhookSender
   deliveries(): Promise<readonly DeliveryRow[]>
   webhookRow(id: number): Promise<Readonly<Record<string, JsonValue>>>
-  /** Lets the clock go on until the condition holds. */
+  /** Advances the clock until the condition holds. */
   until(condition: () => boolean | Promise<boolean>, what: string, stepMs?: number): Promise<void>
 }
 
@@ -106,7 +106,7 @@ const webhookRows = listShape('webhooks', [
   'failing_since',
 ])
 
-/** Runs `use` with a store on a database; senders that it made are stopped. */
+/** Runs `use` with a store on a database, and stops the senders that it created. */
 export function within(database: TestDatabase, use: (fixture: Fixture, place: Place) => Promise<void>) {
   return () =>
     database.within(async place => {

@@ -1,4 +1,4 @@
-/** The lease and the position on every database: one holder, by clocks that do not agree, and no step of a former one. */
+/** The lease and position of the sender: one holder despite differing clocks, and no commit by a former holder. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Lease } from '../../../src/events/consumer/lease.ts'
@@ -18,7 +18,7 @@ const start = async (): Promise<Place> => ({ event: 0, partial: null })
 for (const database of databases) {
   describe(`the lease of the sender on ${database.name}`, () => {
     it(
-      'has one holder, and is taken over when the record no longer changes, whatever the clocks',
+      'has one holder, and is taken over when its record stops changing, whatever the clocks show',
       within(database, async fixture => {
         const one = holderOf(fixture, 'one', 1_000_000)
         const two = holderOf(fixture, 'two', 5)
@@ -26,7 +26,7 @@ for (const database of databases) {
         assert.equal(await two.lease.take(), undefined)
         two.clock.time += 5999
         assert.equal(await two.lease.take(), undefined)
-        // A renewal begins the time anew.
+        // A renewal restarts the period.
         assert.equal(await one.lease.renew(), true)
         two.clock.time += 1
         assert.equal(await two.lease.take(), undefined)
@@ -53,7 +53,7 @@ for (const database of databases) {
     )
 
     it(
-      'can be taken at once after a release; of several nodes that try, one gets it',
+      'can be taken immediately after a release, by exactly one of several nodes',
       within(database, async fixture => {
         const one = holderOf(fixture, 'one', 0)
         await one.lease.take()
@@ -68,7 +68,7 @@ for (const database of databases) {
     )
 
     it(
-      'a release during a renewal frees it',
+      'is free after a release during a renewal',
       within(database, async fixture => {
         const one = holderOf(fixture, 'one', 0)
         const two = holderOf(fixture, 'two', 0)
@@ -80,7 +80,7 @@ for (const database of databases) {
     )
 
     it(
-      'a former sender commits nothing: neither the position nor the steps with it',
+      'does not let a former holder commit a position or the steps that go with it',
       within(database, async fixture => {
         const { run, store, client, webhook, webhookRow } = fixture
         const id = await webhook({ position: 7 })

@@ -1,4 +1,4 @@
-/** What waits: bounds, catching up, requests of owners, what is kept, and what other listeners learn of a pause. */
+/** The queue: limits, catching up, requests of owners, retention, and the events of a pause. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newDelivery } from '../../../src/events/webhooks/plans.ts'
@@ -16,7 +16,7 @@ const two = 'https://two.example/hook'
 const eventsAt = ({ received }: Fixture, url: string) =>
   received.filter(message => message.url === url).map(({ event }) => Number(event['id']))
 
-/** All methods, so that some can be replaced. */
+/** All methods, so that tests can replace some. */
 const delegating = (changes: Changes): Changes => ({
   last: () => changes.last(),
   bounds: () => changes.bounds(),
@@ -30,7 +30,7 @@ const delegating = (changes: Changes): Changes => ({
 for (const database of databases.slice(0, 2)) {
   describe(`the queue of webhooks on ${database.name}`, () => {
     it(
-      'is bounded for a webhook that fails, which catches up later; another one does not wait',
+      'is bounded for a failing webhook, which catches up later without delaying another one',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, client, webhookRow } = fixture
         const failing = await webhook()
@@ -42,14 +42,25 @@ for (const database of databases.slice(0, 2)) {
         await until(async () => (await deliveries()).some(({ attempt }) => attempt > 0), 'it has failed')
         const texts = Array.from({ length: 260 }, (_, at) => `post ${at}`)
         for (const text of texts) await post(text)
-        await until(() => eventsAt(fixture, two).length === 261, 'the good one has all')
+        await until(
+          () => eventsAt(fixture, two).length === 261,
+          'the working webhook has received all events',
+        )
         const waiting = (await deliveries()).filter(({ webhook_id }) => webhook_id === failing)
         assert.ok(waiting.length <= 200, `${waiting.length} wait`)
         assert.notEqual((await webhookRow(failing))['position'], null)
         assert.equal((await webhookRow(good))['position'], null)
         fails = false
-        await until(async () => new Set(eventsAt(fixture, one)).size === 261, 'it has caught up', 60_000)
-        await until(async () => (await webhookRow(failing))['position'] === null, 'it is as far', 1000)
+        await until(
+          async () => new Set(eventsAt(fixture, one)).size === 261,
+          'the failing webhook has caught up',
+          60_000,
+        )
+        await until(
+          async () => (await webhookRow(failing))['position'] === null,
+          'its position is that of the sender',
+          1000,
+        )
         const ids = (await deliveries()).filter(({ webhook_id }) => webhook_id === failing)
         assert.equal(new Set(ids.map(({ event_id }) => event_id)).size, ids.length)
         assert.ok(client)
@@ -57,7 +68,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'sends a test at once, also to a disabled webhook, and only once',
+      'sends a test immediately, even to a disabled webhook, and only once',
       within(database, async fixture => {
         const { run, webhook, sender, until, endpoints, received, deliveries, client } = fixture
         await webhook({ url: two })
@@ -77,7 +88,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'sends a delivery again, with the same id',
+      'repeats a delivery with the same message id',
       within(database, async fixture => {
         const { run, webhook, post, sender, until, received, deliveries } = fixture
         const id = await webhook()
@@ -89,7 +100,7 @@ for (const database of databases.slice(0, 2)) {
         assert.ok(row)
         await assert.rejects(requestRedelivery(run, other, row.id), { code: 'NOT_FOUND' })
         await requestRedelivery(run, id, row.id)
-        await until(() => received.length === 2, 'it is sent once more')
+        await until(() => received.length === 2, 'it is sent again')
         const [before, after] = received.map(({ headers }) => headers['webhook-id'])
         assert.equal(before, after)
         await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is recorded')
@@ -97,7 +108,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'logs a pause as an event of its own type, and none of the other writes of the sender',
+      'logs a pause as an event of its own type, and none of the sender’s other writes',
       within(database, async fixture => {
         const { store, webhook, post, sender, until, endpoints, webhookRow } = fixture
         const id = await webhook()
@@ -107,10 +118,10 @@ for (const database of databases.slice(0, 2)) {
         sender()
         await post()
         await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
-        await until(() => eventsAt(fixture, two).length === 1, 'the owner’s other webhook is told')
-        const [told] = fixture.received.filter(({ url }) => url === two)
-        assert.equal(told?.event['type'], 'webhook.paused')
-        assert.equal(told?.event['item_id'], id)
+        await until(() => eventsAt(fixture, two).length === 1, 'the owner’s other webhook receives the pause')
+        const [pause] = fixture.received.filter(({ url }) => url === two)
+        assert.equal(pause?.event['type'], 'webhook.paused')
+        assert.equal(pause?.event['item_id'], id)
         const logged = await store.changes.after(from, 100)
         assert.deepEqual(
           logged.map(({ collection, kind, type }) => [collection, kind, type]),
@@ -137,12 +148,12 @@ for (const database of databases.slice(0, 2)) {
         await until(async () => (await deliveries())[1]?.attempt === 1, 'another has failed')
         const before = (await deliveries())[1]?.id
         await clock.jump(31 * 86_400_000)
-        await until(async () => (await deliveries())[0]?.id === before, 'the first is gone', 3_600_000)
+        await until(async () => (await deliveries())[0]?.id === before, 'the first is deleted', 3_600_000)
       }),
     )
 
     it(
-      'keeps the events of pending deliveries while their webhook is paused, also on the next sender',
+      'keeps the events of pending deliveries while their webhook is paused, even after a change of sender',
       within(database, async fixture => {
         const { store, client, webhook, post, sender, until, endpoints, deliveries, clock, webhookRow } =
           fixture
@@ -166,38 +177,41 @@ for (const database of databases.slice(0, 2)) {
         assert.equal(held.at(-1), pending - 1)
         await client.update('webhooks', id, { paused_at: null })
         await until(() => eventsAt(fixture, one).length === 3, 'it is sent')
-        await until(() => (held.at(-1) ?? 0) > pending, 'nothing is kept any more', 1000)
+        await until(() => (held.at(-1) ?? 0) > pending, 'no events are held', 1000)
       }),
     )
 
     it(
-      'reads the rights of the owner again for each event, also after events that were not sent',
+      'reads the owner’s permissions for each event, even after events that were not sent',
       within(database, async fixture => {
         const { store, webhook, webhookRow, post, sender, until, owned } = fixture
         const id = await webhook()
         let principal: Principal | undefined
-        let asked = 0
+        let reads = 0
         const owners = {
           usersOf: () => [],
           secretsOf: () => owned.secrets,
           principalOf() {
-            asked++
+            reads++
             return principal
           },
         }
         sender({ owners })
-        await until(async () => (await webhookRow(id))['position'] === null, 'it is as far as the sender')
+        await until(
+          async () => (await webhookRow(id))['position'] === null,
+          'its position is that of the sender',
+        )
         await post('hidden')
-        await until(() => asked > 0, 'it has looked at the first')
+        await until(() => reads > 0, 'the first event has been read')
         principal = user(1, 'user', 'all')
         await post('shown')
-        await until(() => eventsAt(fixture, one).length === 1, 'the second is sent')
+        await until(() => eventsAt(fixture, one).length === 1, 'the second event is sent')
         assert.deepEqual(eventsAt(fixture, one), [await store.changes.last()])
       }),
     )
 
     it(
-      'skips events that were pruned before they could be sent, and reports the gap',
+      'skips events that were pruned before they were sent, and reports the gap',
       within(database, async fixture => {
         const { store, webhook, post, sender, until, gaps } = fixture
         await post('first')
@@ -210,7 +224,7 @@ for (const database of databases.slice(0, 2)) {
         }
         sender({ log })
         await post('after')
-        await until(() => eventsAt(fixture, one).length === 1, 'what is left is sent')
+        await until(() => eventsAt(fixture, one).length === 1, 'the remaining events are sent')
         assert.deepEqual(gaps, [[1, 2]])
       }),
     )
@@ -227,18 +241,18 @@ for (const database of databases.slice(0, 2)) {
         await until(
           async () =>
             (await deliveries()).some(({ attempt, webhook_id }) => webhook_id === id && attempt > 0),
-          'it has failed',
+          'the delivery has failed',
         )
         await client.remove('webhooks', id)
         await until(() => running.state.queued === 0, 'nothing waits')
         await post('after')
-        await until(() => eventsAt(fixture, two).length === 2, 'the other goes on')
+        await until(() => eventsAt(fixture, two).length === 2, 'the other webhook continues')
         assert.deepEqual(await readAll(run, listShape('webhooks', ['id'])), [{ id: id - 1 }])
       }),
     )
 
     it(
-      'sends the pending deliveries of another node in the order of events, whatever their ids',
+      'sends pending deliveries of another node in the order of events, whatever their ids',
       within(database, async fixture => {
         const { store, run, client, webhook, post, sender, until } = fixture
         const item = await post('one')
@@ -270,7 +284,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'reads large events a few at a time, and sends all of them, also to a webhook that is behind',
+      'reads large events a few at a time, and sends all of them, even to a webhook that is behind',
       within(database, async fixture => {
         const { store, client, webhook, sender, until, annId } = fixture
         const body = 'x'.repeat(150_000)
@@ -294,8 +308,11 @@ for (const database of databases.slice(0, 2)) {
           },
         }
         sender({ log })
-        await until(() => eventsAt(fixture, one).length >= 2 * count, 'the one that is behind has all')
-        await until(() => eventsAt(fixture, two).length >= count, 'the other has its own')
+        await until(
+          () => eventsAt(fixture, one).length >= 2 * count,
+          'the webhook that is behind has received all events',
+        )
+        await until(() => eventsAt(fixture, two).length >= count, 'the other has received its events')
         for (const [url, expected] of [
           [one, 2 * count],
           [two, count],

@@ -1,4 +1,4 @@
-/** Retries: how long they wait, when they end, and what an endpoint may ask for. */
+/** Retries: their delays, their end, and Retry-After. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { retryDelayMs } from '../../../src/events/consumer/back-off.ts'
@@ -10,7 +10,7 @@ const second = 1000
 const hour = 3600 * second
 const start = Date.UTC(2026, 0, 1)
 
-test('delays grow by four up to twelve hours, a fifth shorter or longer', () => {
+test('delays grow by a factor of four up to twelve hours, with a jitter of a fifth', () => {
   const middle = Array.from({ length: 9 }, (_, index) => retryDelayMs(index + 1, 0.5) / second)
   assert.deepEqual(middle, [5, 20, 80, 320, 1280, 5120, 20_480, 43_200, 43_200])
   assert.equal(retryDelayMs(1, 0), 4 * second)
@@ -33,7 +33,7 @@ test('a delivery is retried for three days', () => {
   assert.equal(failures, 13)
 })
 
-test('an endpoint may ask for a later attempt, of at most a day, and for no earlier one', () => {
+test('Retry-After can postpone an attempt by at most a day, and never hasten it', () => {
   const at = (retryAfterMs: number) => retryAt({ failures: 2, now: start, retryAfterMs, random: 0.5 })
   assert.equal(at(second), start + 20 * second)
   assert.equal(at(hour), start + hour)
@@ -58,7 +58,7 @@ test('Retry-After is seconds or an HTTP date (RFC 9110, 10.2.3)', () => {
   }
 })
 
-test('the timetable calls in the order of times, whichever order they came in', async () => {
+test('the timetable runs entries in the order of their times, not in the order of insertion', async () => {
   const clock = fakeClock()
   const timetable = new Timetable(clock)
   const called: number[] = []
@@ -72,7 +72,7 @@ test('the timetable calls in the order of times, whichever order they came in', 
   )
 })
 
-test('times days ahead are kept, and a closed timetable calls nothing', async () => {
+test('the timetable keeps entries days ahead, and runs none after it is closed', async () => {
   const clock = fakeClock()
   const timetable = new Timetable(clock)
   let calls = 0

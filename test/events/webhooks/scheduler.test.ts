@@ -1,4 +1,4 @@
-/** Which delivery is attempted when: order within an item, turns between webhooks and hosts, bounds, retries. */
+/** Which delivery is attempted when: order within an item, turns of webhooks and hosts, limits, retries. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Scheduler, type Verdict } from '../../../src/events/consumer/scheduler.ts'
@@ -9,7 +9,7 @@ const done: Verdict<Delivery> = { succeeded: true, again: undefined }
 
 function fixture(limits = {}) {
   const clock = fakeClock()
-  /** Attempts that have begun and not ended, by the delivery's id. */
+  /** Attempts in progress, by the id of the delivery. */
   const open = new Map<number, (verdict: Verdict<Delivery>) => void>()
   const begun: number[] = []
   const faults: unknown[] = []
@@ -47,7 +47,7 @@ function fixture(limits = {}) {
   }
   const end = async (id: number, verdict: Verdict<Delivery> = done) => {
     const resolve = open.get(id)
-    assert.ok(resolve, `delivery ${id} is not being attempted`)
+    assert.ok(resolve, `delivery ${id} has no attempt in progress`)
     open.delete(id)
     resolve(verdict)
     await settled()
@@ -60,7 +60,7 @@ function fixture(limits = {}) {
   return { clock, scheduler, add, end, retry, open, begun, faults }
 }
 
-test('deliveries of one item keep their order; others go on', async () => {
+test('deliveries of one item keep their order; those of other items continue', async () => {
   const { clock, add, end, retry, begun } = fixture()
   const [first, second, other] = [add({ itemKey: 'a' }), add({ itemKey: 'a' }), add({ itemKey: 'b' })]
   assert.deepEqual(begun, [first, other])
@@ -77,7 +77,7 @@ test('deliveries of one item keep their order; others go on', async () => {
   assert.deepEqual(begun, [first, other, third, first, second])
 })
 
-test('an earlier event of an item that is delivered once more comes before those that wait, not into an attempt', async () => {
+test('a repeated delivery of an earlier event precedes waiting ones of its item, but does not interrupt an attempt', async () => {
   const { add, end, begun } = fixture()
   add({ id: 7, itemKey: 'a', event: 70 })
   add({ id: 8, itemKey: 'a', event: 80 })
@@ -96,7 +96,7 @@ test('a delivery that is added twice is attempted once', async () => {
   assert.deepEqual([begun, scheduler.size], [[1], 0])
 })
 
-test('a delivery that is asked for again is attempted at once, whenever it was due', async () => {
+test('adding a waiting delivery again attempts it immediately', async () => {
   const { clock, scheduler, add, end, retry, begun } = fixture()
   const id = add()
   await end(id, retry(id, 100_000))
@@ -108,39 +108,39 @@ test('a delivery that is asked for again is attempted at once, whenever it was d
   assert.deepEqual(begun, [id, id])
 })
 
-test('webhooks of one host take turns, within the bound of the host', async () => {
+test('webhooks of one host take turns within the limit of the host', async () => {
   const { add, end, begun } = fixture({ maxPerHost: 2, maxPerTarget: 4 })
   for (const id of [11, 12, 13]) add({ id, webhookId: 1, host: 'one' })
   for (const id of [21, 22, 23]) add({ id, webhookId: 2, host: 'one' })
   assert.deepEqual(begun, [11, 12])
   for (const id of [11, 12]) await end(id)
   assert.equal(begun.length, 4)
-  // The second webhook came later, and has had a turn by now.
+  // The second webhook was added later, and has had a turn by now.
   assert.ok(begun.some(id => id > 20))
   for (const id of begun.slice(2)) await end(id)
   for (const id of begun.slice(4)) await end(id)
   assert.deepEqual([...begun].sort(), [11, 12, 13, 21, 22, 23])
 })
 
-test('endpoints that never answer keep nobody else waiting', async () => {
+test('endpoints that never respond delay no other webhooks', async () => {
   const { clock, scheduler, add, end, begun } = fixture({ maxInFlight: 4 })
   for (let webhookId = 1; webhookId <= 20; webhookId++) {
     for (let times = 0; times < 3; times++) add({ webhookId })
   }
-  // As many as there may be hang; a moment later they count among the slow ones, and others have their turn.
+  // All slots hang. A moment later their webhooks count as slow, and others have their turn.
   await clock.advance(2000)
   for (let rounds = 0; rounds < 20; rounds++) await clock.advance(2000)
   const before = begun.length
-  const quick = add({ webhookId: 99 })
-  assert.deepEqual(begun.slice(before), [quick])
-  await end(quick)
+  const fast = add({ webhookId: 99 })
+  assert.deepEqual(begun.slice(before), [fast])
+  await end(fast)
   const next = add({ webhookId: 99 })
   assert.equal(begun.at(-1), next)
-  // Webhooks that are known to be slow wait for each other.
+  // Slow webhooks wait for each other.
   assert.ok(scheduler.inFlight <= 20 * 4)
 })
 
-test('a webhook that fails has one attempt at a time, and as many as others after a success', async () => {
+test('a failing webhook has one attempt at a time, and as many as others after a success', async () => {
   const { clock, add, end, retry, open } = fixture()
   const failing = add()
   await end(failing, retry(failing, 60_000))
@@ -154,7 +154,7 @@ test('a webhook that fails has one attempt at a time, and as many as others afte
   assert.ok(!open.has(failing))
 })
 
-test('a webhook that asks for time is left alone until then', async () => {
+test('a webhook that sent Retry-After is not called before that time', async () => {
   const { clock, add, end, begun } = fixture()
   const first = add()
   await end(first, { succeeded: false, again: undefined, holdUntil: clock.now() + 60_000 })
@@ -165,7 +165,7 @@ test('a webhook that asks for time is left alone until then', async () => {
   assert.deepEqual(begun, [first, second])
 })
 
-test('an attempt that cannot be recorded is made again', async () => {
+test('an attempt whose result cannot be recorded is repeated', async () => {
   const clock = fakeClock()
   const faults: unknown[] = []
   let attempts = 0
@@ -175,7 +175,7 @@ test('an attempt that cannot be recorded is made again', async () => {
     onFault: error => faults.push(error),
     attempt: async () => {
       attempts++
-      if (attempts === 1) throw new Error('the database is away')
+      if (attempts === 1) throw new Error('the database is unavailable')
       return done
     },
   })
@@ -188,7 +188,7 @@ test('an attempt that cannot be recorded is made again', async () => {
   assert.deepEqual([attempts, faults.length, scheduler.size], [2, 1, 0])
 })
 
-test('what waits of a removed webhook is dropped, and what is under way is not made again', async () => {
+test('removing a webhook drops its waiting deliveries, and an attempt in progress is not repeated', async () => {
   const { clock, scheduler, add, end, retry, begun } = fixture({ maxPerTarget: 1 })
   const first = add()
   add()
@@ -199,7 +199,7 @@ test('what waits of a removed webhook is dropped, and what is under way is not m
   assert.deepEqual([begun, scheduler.size], [[first], 0])
 })
 
-test('after the stop nothing begins, and what is under way is awaited', async () => {
+test('stopping starts no attempt, and waits for those in progress', async () => {
   const { scheduler, add, end, begun } = fixture()
   const first = add()
   let isStopped = false
@@ -214,7 +214,7 @@ test('after the stop nothing begins, and what is under way is awaited', async ()
   assert.deepEqual(begun, [first])
 })
 
-test('the lowest event that is not yet sent', async () => {
+test('the scheduler knows the lowest event that is not yet sent', async () => {
   const { scheduler, add, end } = fixture()
   assert.equal(scheduler.lowestEvent(), undefined)
   add({ id: 1, event: 8, itemKey: 'a' })

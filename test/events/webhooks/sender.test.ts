@@ -1,4 +1,4 @@
-/** The sender on every database: what is enqueued, sent, tried again, paused and taken over. */
+/** The sender on every database: enqueueing, sending, retrying, pausing and taking over. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
@@ -73,7 +73,7 @@ for (const database of databases) {
     )
 
     it(
-      'pauses a webhook at once by 410, keeps what came since, and resumes where it stopped',
+      'pauses a webhook immediately on 410, keeps later events, and resumes where it stopped',
       within(database, async fixture => {
         const { client, webhook, post, sender, until, endpoints, webhookRow, owned } = fixture
         const id = await webhook()
@@ -89,14 +89,17 @@ for (const database of databases) {
         assert.deepEqual(titles(fixture), ['gone'])
         isGone = false
         await client.update('webhooks', id, { paused_at: null, pause_reason: null })
-        await until(async () => (await webhookRow(id))['position'] === null, 'it is as far as the sender')
-        await until(() => titles(fixture).length === 3, 'the others are sent')
+        await until(
+          async () => (await webhookRow(id))['position'] === null,
+          'its position is that of the sender',
+        )
+        await until(() => titles(fixture).length === 3, 'the other events are sent')
         assert.deepEqual(titles(fixture), ['gone', 'two', 'three'])
       }),
     )
 
     it(
-      'retries for days, and pauses after a day without a success',
+      'retries for days, and pauses a webhook after a day without a success',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, webhookRow, clock, deliveries, owned } = fixture
         const id = await webhook()
@@ -134,24 +137,24 @@ for (const database of databases) {
             }
             return (await deliveries())[0]?.status === 'failed'
           },
-          'it is given up',
+          'the delivery is given up',
           3_600_000,
         )
         assert.ok(clock.now() - startedAt > 2 * day)
-        await until(() => titles(fixture).includes('good'), 'the next is sent')
+        await until(() => titles(fixture).includes('good'), 'the next event is sent')
         assert.equal((await deliveries())[0]?.attempt, 13)
       }),
     )
 
     it(
-      'sends what the owner may see at the time of the attempt, and nothing after the rights have ended',
+      'sends what the owner may read at the time of the attempt, and nothing after the owner loses access',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, owned, annId } = fixture
         await webhook()
         endpoints.set('https://one.example/hook', () => 500)
         sender()
         await post()
-        await until(async () => (await deliveries())[0]?.attempt === 1, 'it has failed once')
+        await until(async () => (await deliveries())[0]?.attempt === 1, 'the first attempt has failed')
         owned.ended.add(annId)
         const before = fixture.received.length
         await until(async () => (await deliveries())[0]?.status === 'dropped', 'it is dropped')
@@ -186,7 +189,7 @@ for (const database of databases) {
     )
 
     it(
-      'signs with both secrets while one replaces the other',
+      'signs with both secrets during a rotation',
       within(database, async fixture => {
         const { webhook, post, sender, until, owned, received } = fixture
         const next = `whsec_${Buffer.alloc(32, 2).toString('base64')}`
@@ -217,7 +220,7 @@ for (const database of databases) {
           },
         })
         await post('one')
-        await until(() => received.length === 1, 'the first sender has begun')
+        await until(() => received.length === 1, 'the first sender has sent a delivery')
         frozen.isFrozen = true
         await post('two')
         endpoints.clear()

@@ -1,4 +1,4 @@
-/** Signatures, judged by the package of Standard Webhooks, and what is kept of responses. */
+/** Signatures, verified by the Standard Webhooks package, and the stored excerpts of responses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
@@ -8,7 +8,7 @@ import { signatureHeaders } from '../../../src/events/webhooks/signature.ts'
 const secretOf = (byte: number, length = 24) => `whsec_${Buffer.alloc(length, byte).toString('base64')}`
 const now = () => Math.floor(Date.now() / 1000)
 
-test('a signed message is accepted by its receiver, and a changed one is not', () => {
+test('a receiver accepts a signed message and refuses a changed one', () => {
   const body = '{"type":"post.created","text":"Grüße ☂"}'
   for (const length of [24, 32, 64]) {
     const secret = secretOf(7, length)
@@ -22,19 +22,19 @@ test('a signed message is accepted by its receiver, and a changed one is not', (
   }
 })
 
-test('while a secret rotates, receivers with either secret accept the message', () => {
+test('during a rotation, receivers with either secret accept the message', () => {
   const [former, next] = [secretOf(1), secretOf(2)]
   const headers = signatureHeaders({ id: 'msg_1', timestamp: now(), body: '{}' }, [next, former])
   for (const secret of [former, next]) assert.deepEqual(new Webhook(secret).verify('{}', headers), {})
   assert.throws(() => new Webhook(secretOf(3)).verify('{}', headers))
 })
 
-test('an excerpt is text without control characters and changes of direction', () => {
+test('an excerpt contains no control characters or bidirectional formatting characters', () => {
   const text = 'a\u0000b\u001b[31mc\r\n\td\u202Ee\u2066f\u007fg\u0085h'
   assert.equal(excerptOf(Buffer.from(text)), 'ab[31mc\n\tdefgh')
 })
 
-test('an excerpt is bounded in bytes, whatever the body is', () => {
+test('an excerpt is limited in bytes, whatever the body contains', () => {
   const bodies = [
     Buffer.alloc(100_000, 'x'),
     Buffer.alloc(100_000, 0xff),

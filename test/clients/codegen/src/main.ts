@@ -1,4 +1,4 @@
-/** Writes posts, and reads them page by page, by nothing but generated types. */
+/** Writes posts and reads them page by page with the generated types only. */
 import { GraphQLClient } from 'graphql-request'
 import { CreatePost, PostLine, Posts } from './documents'
 import { type FragmentType, useFragment } from './gql'

@@ -1,4 +1,4 @@
-/** What the compiler reads. Nobody runs it: without Relay's Babel plug-in, programs import what it has made. */
+/** Input of the compiler, never executed: without Relay's Babel plug-in, programs import the generated files. */
 import { graphql } from 'relay-runtime'
 
 export const feed = graphql`
@@ -38,7 +38,7 @@ export const author = graphql`
   }
 `
 
-/** Pages of a list within an item, from its end: they are asked for by \`node\`. */
+/** Pages through a list of an item from its end. */
 export const authorPosts = graphql`
   fragment Author_posts on User
   @argumentDefinitions(last: { type: "Int!" }, before: { type: "String" })

@@ -1,4 +1,4 @@
-/** Relay's environment, on stored documents over HTTP and WebSocket. */
+/** Relay's environment with stored documents, over HTTP and WebSocket. */
 import { createClient } from 'graphql-ws'
 import {
   Environment,
@@ -30,7 +30,7 @@ export const socket = createClient({
 
 const subscribeFunction: SubscribeFunction = ({ id }, variables) =>
   Observable.create(sink => {
-    // The protocol of graphql-ws requires a text.
+    // The protocol of graphql-ws requires a string.
     const request = { query: '', documentId: `sha256:${id}`, variables }
     return socket.subscribe(request, {
       next: payload => sink.next(payload as never),
@@ -45,7 +45,7 @@ export const environment = new Environment({
   getDataID: ({ nodeId }) => nodeId,
 })
 
-/** A change that Relay does not see. */
+/** Makes a change without Relay. */
 export async function byRest(method: string, path: string, body: object): Promise<void> {
   const { ok, status } = await post(new URL(`/api/v1/${path}`, GRAPHQL_URL), body, method)
   if (!ok) throw new Error(`${method} ${path}: ${status}`)

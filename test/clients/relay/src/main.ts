@@ -1,4 +1,4 @@
-/** What an app on Relay does, by its hooks and what its compiler made. Prints what it saw at each step. */
+/** An app on Relay that uses its hooks and compiled documents. Prints the result of each step. */
 import {
   useLazyLoadQuery,
   useMutation,
@@ -157,7 +157,7 @@ async function hears(feed: FeedShown) {
   const config = { subscription: Added, variables, onError: (cause: Error) => console.error(cause) }
   await show(() => useSubscription<AddedSubscription>(config))
   let heard = false
-  // The subscriber alone knows when it is connected.
+  // Only the subscriber knows when it is connected.
   for (let tries = 0; tries < 50 && !heard; tries++) {
     await byRest('POST', 'posts', { title: 'relay heard', author_id: 1 })
     await new Promise(next => setTimeout(next, 100))
@@ -175,7 +175,7 @@ async function main(): Promise<void> {
   }
   await closeAll()
   await socket.dispose()
-  // Relay's hooks hold what was loaded for five minutes more, by timers.
+  // Relay's hooks keep loaded data for another five minutes, with timers.
   process.stdout.write(JSON.stringify(seen), () => process.exit())
 }
 

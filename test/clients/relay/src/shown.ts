@@ -1,4 +1,4 @@
-/** A component that does nothing but call hooks. */
+/** A component that only calls hooks. */
 import { createElement, Suspense } from 'react'
 import { RelayEnvironmentProvider } from 'react-relay'
 import { act, create, type ReactTestRenderer } from 'react-test-renderer'
@@ -7,9 +7,9 @@ import { environment } from './environment'
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true })
 
 export interface Shown<T> {
-  /** What the hooks gave at the last render. */
+  /** The values of the hooks at the last render. */
   readonly now: T
-  /** Does something that renders again, and waits until the hooks give what is wanted. */
+  /** Performs an action that renders again, and waits until the hooks return the expected values. */
   until(condition: (now: T) => boolean, first?: () => void): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export async function show<T>(use: () => T): Promise<Shown<T>> {
         if (last && condition(last.value)) return
         await act(() => new Promise(next => setTimeout(next, 10)))
       }
-      throw new Error(`not so after 5 s: ${condition}`)
+      throw new Error(`not fulfilled after 5 s: ${condition}`)
     },
   }
   const children = createElement(Suspense, { fallback: null }, createElement(Component))

@@ -1,4 +1,4 @@
-/** Every figure that the pages name is one that a service has, and every one of Portico's own stands in a page. */
+/** The metrics in the documentation and those of a service are the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicaMetrics } from '../../src/serve/monitoring/metrics.ts'
@@ -10,16 +10,16 @@ import { pages, read } from './pages.ts'
 
 const prose = pages.map(read).join('\n')
 
-/** Of a service that has all there is but read replicas. */
-async function told(): Promise<ReadonlySet<string>> {
+/** The metrics of a service with every feature except read replicas. */
+async function metricsOfService(): Promise<ReadonlySet<string>> {
   return withRedis(url =>
     withFile(async database => {
       const node = await startProcess({
         environment: { DATABASE_URL: database, REDIS_URL: url, WORKERS: '2' },
       })
       try {
-        // Each worker loads GraphQL with its first request for it.
-        for (let asked = 0; asked < 40; asked++) await node.call('/graphql?query={__typename}')
+        // Each worker loads GraphQL with its first GraphQL request.
+        for (let request = 0; request < 40; request++) await node.call('/graphql?query={__typename}')
         const { text } = await node.call('/metrics')
         return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name))
       } finally {
@@ -33,8 +33,8 @@ const ofReplicas = replicaMetrics({ replicas: () => ({}) } as unknown as Store).
   ({ name, formerName = [] }) => [name].concat(formerName),
 )
 
-test('the pages name the figures that there are', async () => {
-  const known = new Set([...(await told()), ...ofReplicas])
+test('the documentation names exactly the metrics that exist', async () => {
+  const known = new Set([...(await metricsOfService()), ...ofReplicas])
   const own = [...known].filter(name => name.startsWith('portico_'))
   assert.ok(own.length > 30 && ofReplicas.length === 5)
   const named = new Set(

@@ -1,13 +1,13 @@
-/** Documents made to hurt are refused on every transport, before anything is executed, and cost little. */
+/** Costly documents are refused on every transport before anything is executed, and use little CPU time. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { admin } from './blog.ts'
-import { type Bombed, openBombed, type Taken } from './bombed.ts'
+import { type MeasuredService, openMeasuredService, type Taken } from './measured-service.ts'
 import { json, post, until, wire } from './service.ts'
 
-let blog: Bombed
+let blog: MeasuredService
 before(async () => {
-  blog = await openBombed()
+  blog = await openMeasuredService()
   await post(blog.graphql, { query: '{ __typename }' }, { ...json, ...admin })
 })
 after(() => blog.close())
@@ -20,7 +20,7 @@ const dag = (levels: number) =>
 const nested = (levels: number) =>
   `{ posts { ${'author { posts { '.repeat(levels)} id ${'} }'.repeat(levels)} } }`
 
-const bombs: readonly [name: string, query: string, message: RegExp][] = [
+const costlyDocuments: readonly [name: string, query: string, message: RegExp][] = [
   ['10,000 aliases', `{ ${many(10_000, at => `a${at}: __typename`)} }`, /token|character/i],
   ['300 aliases', `{ ${many(300, at => `a${at}: __typename`)} }`, /alias.*30|30.*alias/i],
   ['a depth of 1,000', nested(500), /token|depth|character/i],
@@ -32,7 +32,7 @@ const bombs: readonly [name: string, query: string, message: RegExp][] = [
     '{ users(limit: 100) { posts(limit: 100) { author { posts(limit: 100) { id } } } } }',
     /cost.*5,?000|5,?000/i,
   ],
-  ['a list beyond the bound', '{ posts(limit: 101) { id } }', /100/],
+  ['a list over the limit', '{ posts(limit: 101) { id } }', /100/],
   [
     'a flood of directives',
     `{ __typename ${many(900, () => '@include(if: true)')} }`,
@@ -45,10 +45,10 @@ const bombs: readonly [name: string, query: string, message: RegExp][] = [
     `{ __schema { types { ${'fields { type { '.repeat(10)} name ${'} }'.repeat(10)} } } }`,
     /10 lists of an introspection.*at most 1/,
   ],
-  // As many tokens as are allowed, so that they are parsed and validated.
-  ['1,980 fields that there are not', `{ me { ${many(1980, at => `x${at}`)} } }`, /Cannot query field/],
+  // The maximum number of tokens, so that they are parsed and validated.
+  ['1,980 unknown fields', `{ me { ${many(1980, at => `x${at}`)} } }`, /Cannot query field/],
   [
-    '270 fragments that nobody spreads',
+    '270 unused fragments',
     `{ me { id } } ${many(270, at => `fragment F${at} on User { id }`)}`,
     /never used/,
   ],
@@ -57,7 +57,11 @@ const bombs: readonly [name: string, query: string, message: RegExp][] = [
     `${many(100, at => `query q${at} { me { ...F0 } }`)} ${many(100, at => `fragment F${at} on User { ...F${at + 1} }`)} fragment F100 on User { id }`,
     /selects 10300 fields.*at most 5000/,
   ],
-  ['650 arguments of one name', `{ posts(${many(650, () => 'limit: 1')}) { id } }`, /only one argument/],
+  [
+    '650 arguments with the same name',
+    `{ posts(${many(650, () => 'limit: 1')}) { id } }`,
+    /only one argument/,
+  ],
   [
     'a filter of 200 parts',
     `{ posts(filter: {or: [${many(200, at => `{id: {eq: "${at}"}}`)}]}) { id } }`,
@@ -67,7 +71,7 @@ const bombs: readonly [name: string, query: string, message: RegExp][] = [
 
 type Errors = readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[]
 
-/** Each gives the errors that a document is refused with. */
+/** Each transport returns the errors that a document is refused with. */
 const transports: Readonly<Record<string, (query: string) => Promise<Errors>>> = {
   POST: async query => errorsOf(await post(blog.graphql, { query }, { ...json, ...admin })),
   'POST for a stream': async query =>
@@ -96,44 +100,45 @@ async function overSocket(query: string): Promise<Errors> {
   return payload
 }
 
-/** A URL has less room than a body: there, the HTTP server itself refuses. */
-const MAX_URL = 16_000
+/** A URL is limited more than a body: there, the HTTP server refuses. */
+const maxUrlLength = 16_000
 
-/** How often each is sent: what else the machine does can only add to the least. */
-const ROUNDS = 3
+/** The rounds for each document: other load on the machine can only increase the minimum. */
+const rounds = 3
 /**
- * In milliseconds, of all threads. It takes 1 to 6; twice the 10 that are promised leaves room for a slow machine.
- * What takes so little cannot hold the event loop for 50.
+ * In milliseconds, of all threads. 1 to 6 are usual; twice the documented 10 allow for a slow machine.
+ * So little CPU time cannot block the event loop for 50 ms.
  */
-const LEAST_CPU = 20
-/** The first time. It takes 1 to 18, the compiler's threads included. */
-const FIRST_CPU = 80
+const maxCpuMs = 20
+/** The first round. 1 to 18 are usual, including the threads of the compiler. */
+const maxFirstCpuMs = 80
 
 for (const [transport, send] of Object.entries(transports)) {
   describe(transport, () => {
-    for (const [name, query, message] of bombs) {
+    for (const [name, query, message] of costlyDocuments) {
       it(`refuses ${name}`, async context => {
         const taken: Taken[] = []
-        for (let round = 0; round < ROUNDS; round++) {
+        for (let round = 0; round < rounds; round++) {
           await blog.begin()
           const errors = await send(`${query}#${transport} ${round}`)
           taken.push(await blog.end())
           assert.ok(errors.length > 0)
-          const told = errors.map(error => error.message).join()
-          if (transport !== 'GET' || encodeURIComponent(query).length < MAX_URL) assert.match(told, message)
+          const messages = errors.map(error => error.message).join()
+          if (transport !== 'GET' || encodeURIComponent(query).length < maxUrlLength)
+            assert.match(messages, message)
           assert.doesNotMatch(JSON.stringify(errors), /INTERNAL_ERROR/)
         }
         const cpu = taken.map(one => one.cpu)
         const pauses = taken.map(one => one.pause)
         context.diagnostic(`ms of CPU: ${cpu}; longest pauses: ${pauses}`)
-        assert.ok(Math.min(...cpu) < LEAST_CPU, `${cpu} ms of CPU`)
-        assert.ok((cpu[0] ?? 0) < FIRST_CPU, `${cpu} ms of CPU`)
+        assert.ok(Math.min(...cpu) < maxCpuMs, `${cpu} ms of CPU`)
+        assert.ok((cpu[0] ?? 0) < maxFirstCpuMs, `${cpu} ms of CPU`)
       })
     }
   })
 }
 
-it('a subscription is held to the same limits', async () => {
+it('a subscription has the same limits', async () => {
   const query = `subscription { newPost { ${'author { posts { '.repeat(10)} id ${'} }'.repeat(10)} } }`
   for (const [name, send] of Object.entries(transports)) {
     assert.match((await send(query))[0]?.message ?? '', /dep|cost/i, name)

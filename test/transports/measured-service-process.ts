@@ -1,7 +1,7 @@
-/** What `bombed.ts` starts; ends with its parent. */
+/** The process of `measured-service.ts`; exits with its parent. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { openBlog } from './blog.ts'
-import type { Taken } from './bombed.ts'
+import type { Taken } from './measured-service.ts'
 
 const blog = await openBlog()
 const delay = monitorEventLoopDelay({ resolution: 1 })

@@ -1,8 +1,8 @@
-/** The reference model in a process of its own, which tells what a request has cost it. */
+/** The reference model in a process of its own, which measures the cost of a request. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-export interface Bombed {
+export interface MeasuredService {
   readonly graphql: string
   readonly socket: string
   begin(): Promise<void>
@@ -10,24 +10,24 @@ export interface Bombed {
   close(): Promise<void>
 }
 
-/** In milliseconds: the CPU of all threads, and the longest time that the event loop did not turn. */
+/** In milliseconds: CPU time of all threads, and the longest delay of the event loop. */
 export interface Taken {
   readonly cpu: number
   readonly pause: number
 }
 
-export async function openBombed(): Promise<Bombed> {
-  const child = fork(new URL('bombed-process.ts', import.meta.url), { stdio: 'inherit' })
-  const told = async () => {
+export async function openMeasuredService(): Promise<MeasuredService> {
+  const child = fork(new URL('measured-service-process.ts', import.meta.url), { stdio: 'inherit' })
+  const nextMessage = async () => {
     const [message] = await once(child, 'message')
     return message
   }
   const ask = (word: 'begin' | 'end') => {
-    const answer = told()
+    const answer = nextMessage()
     child.send(word)
     return answer
   }
-  const { graphql, socket } = await told()
+  const { graphql, socket } = await nextMessage()
   return {
     graphql,
     socket,
