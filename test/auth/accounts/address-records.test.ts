@@ -1,4 +1,4 @@
-/** An account and what is known of its address change in one transaction: a process that dies in between leaves neither. */
+/** An account and the state of its address are written in one transaction: a crash never leaves one without the other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccountBase } from '../../../src/auth/accounts/accounts.ts'
@@ -16,7 +16,7 @@ import { type Fixture, withFixture } from './fixture.ts'
 const password = 'correct horse battery'
 const account = { name: 'Ada', email: 'ada@example.com', password, address: '192.0.2.1' }
 
-/** The accounts of a process that dies as soon as a write of an item, or a transaction, is committed. */
+/** Account services whose process dies as soon as an item write or a transaction is committed. */
 function dying(base: AccountBase): AccountBase {
   const write: typeof base.run.write = async (...given) => {
     await base.run.write(...given)
@@ -29,7 +29,7 @@ function dying(base: AccountBase): AccountBase {
   return { ...base, run: { ...base.run, write, transaction } }
 }
 
-/** The `email` of an account is written through the API by somebody with this role. */
+/** Writes an account’s `email` through the API as a user with this role. */
 function writer({ base }: Fixture, role: 'admin' | 'user') {
   const { run, records, counters, mail, issuer, background, now } = dying(base)
   const write = addressChanges({ run, records, counters, mail, issuer: () => issuer, background, now })
@@ -79,7 +79,7 @@ test('links may be sent to an address as soon as an administrator has set it', a
   })
 })
 
-test('links may be sent to an address as soon as its owner has taken it', async () => {
+test('links may be sent to an address as soon as its owner has confirmed it', async () => {
   await withFixture({}, async fixture => {
     const { base } = fixture
     const id = await fixture.user('ada@example.com', password)

@@ -1,4 +1,4 @@
-/** `/account/keys`: a first key needs no operator, and no form gives more than the API would. */
+/** `/account/keys`: a user creates their first key without an operator, and no form grants more than the API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, type Person, sharedFixtures } from '../../conformance/oauth/server.ts'
@@ -19,12 +19,12 @@ async function make(fixture: Fixture, person: Person, values: Readonly<Record<st
   }
 }
 
-async function keysOf({ call: ask }: Fixture, { key }: Person) {
-  const { json } = await ask('/api/v1/api_keys', { key })
+async function keysOf({ call: request }: Fixture, { key }: Person) {
+  const { json } = await request('/api/v1/api_keys', { key })
   return json.data as readonly { name: string; scopes: string[]; expires_at: string | null }[]
 }
 
-test('a key has what was chosen, is shown once, works by its own curl line, and is revoked by name', async () => {
+test('a new key has the chosen name and scopes, is shown once, works in its curl sample, and can be revoked', async () => {
   await withFixture(async fixture => {
     const { visitor, made } = await make(fixture, fixture.ben, { name: 'Backup', 'level-post': 'read' })
     assert.match(made.url.pathname, /^\/account\/keys\/\d+$/)
@@ -36,10 +36,10 @@ test('a key has what was chosen, is shown once, works by its own curl line, and 
     assert.match((await open(visitor, path)).text, /<dt>Last used<\/dt><dd>Not yet</)
     assert.equal((await call(address, { key })).status, 200)
     assert.match(made.text, /See posts/)
-    // What waits to be stored is stored before the end.
+    // A shutdown stores the last use, which is written in the background.
     await fixture.restart()
     assert.match((await open(visitor, path)).text, /<dt>Last used<\/dt><dd><time/)
-    // A reload shows the list, and has made no second key.
+    // A reload shows the list and creates no second key.
     const again = await open(visitor, made.url)
     assert.equal(again.url.pathname, path)
     assert.doesNotMatch(again.text, new RegExp(key))
@@ -57,7 +57,7 @@ test('a key has what was chosen, is shown once, works by its own curl line, and 
   })
 })
 
-test('a new key is shown to the session that made it, and to nobody else', async () => {
+test('a new key is shown only to the session that created it', async () => {
   await withFixture(async fixture => {
     const { ben, ann } = fixture
     const first = await signedIn(fixture, ben, `${path}/new`)
@@ -87,15 +87,15 @@ test('a new key is shown to the session that made it, and to nobody else', async
     assert.equal(foreign.landed.status, 404)
     const elsewhere = await signedIn(fixture, ben, target)
     assert.equal(elsewhere.landed.url.pathname, path)
-    // HEAD shows nothing, so it uses nothing up.
+    // HEAD shows nothing, so it does not use up the one view.
     await first.visitor.send(new URL(target, fixture.url), { method: 'HEAD' })
     const key = shown(await open(first.visitor, target), 'key')
     assert.match(key ?? '', /^pk_/)
-    // At rest it is encrypted.
+    // The record is encrypted at rest.
     assert.ok(!dump.includes(key ?? ''))
     const [mine] = (await keysOf(fixture, ben)).filter(({ name }) => name === 'Mine')
     assert.deepEqual([mine?.scopes, mine?.expires_at], [['*'], null])
-    // Nobody else's key can be revoked, or even looked at.
+    // A key of another user can be neither revoked nor viewed.
     assert.equal((await open(foreign.visitor, `${target}/revoke`)).status, 404)
   })
 })
@@ -162,7 +162,7 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
   })
 })
 
-test('an older sign-in has to be repeated first; an ended session creates nothing', async () => {
+test('a session with an older sign-in must sign in again first, and an ended session creates nothing', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
@@ -196,7 +196,7 @@ test('an older sign-in has to be repeated first; an ended session creates nothin
   })
 })
 
-test('the first steps of the documentation link to it', async () => {
+test('the documentation links to the form for a new key', async () => {
   await withFixture(async fixture => {
     const docs = await fixture.call('/docs', { headers: { Accept: 'text/html' } })
     assert.match(docs.text, /href="\/account\/keys\/new"/)

@@ -1,4 +1,4 @@
-/** Links in messages, from a real mail server to the page that they open, and what they end. */
+/** Links in mails, from a real mail server to the pages that they open, and what they end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -16,7 +16,7 @@ import type { Place } from '../../setups/setup.ts'
 import { recordsBeside } from '../encryption/other-process.ts'
 import { form, link, open, page, withMail } from './mailed.ts'
 
-test('with a mail server an account exists once its link was opened, and not before', async () => {
+test('with a mail server, opening the link creates the account, and nothing before does', async () => {
   await withMail(async ({ browser, admin, call }, received) => {
     const visitor = browser()
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
@@ -41,7 +41,7 @@ test('with a mail server an account exists once its link was opened, and not bef
   })
 })
 
-test('a reset ends every session and every token, and the old password', async () => {
+test('a reset ends every session and every token, and the old password no longer works', async () => {
   await withMail(async (fixture, received) => {
     const { ann, browser, call, app } = fixture
     const visitor = browser()
@@ -74,7 +74,7 @@ test('a reset ends every session and every token, and the old password', async (
   })
 })
 
-test('links name the service, whatever host a request claims to be for', async () => {
+test('links contain the service’s base URL, whatever host the request names', async () => {
   await withMail(async ({ url, ann, browser }, received) => {
     const visitor = browser()
     const asking = form(await open(visitor, '/account/reset'), 'email')
@@ -111,7 +111,7 @@ async function turnOnCodes(place: Place, userId: number): Promise<string> {
   }
 }
 
-test('an authorization request gets nothing before the one-time code', async () => {
+test('an authorization request returns no code before the one-time code is entered', async () => {
   await withFixture({}, async ({ url, place, ann, app, browser }) => {
     const secret = await turnOnCodes(place, ann.id)
     const { client_id } = await app()

@@ -1,4 +1,4 @@
-/** `/account/profile`: who somebody is here, a copy of their data, and the end of their account. */
+/** `/account/profile`: the user’s profile, a copy of their data, and the deletion of their account. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -76,7 +76,7 @@ async function made({ call }: Fixture, { key }: Person, to: string, body: object
   return Number(json.id)
 }
 
-test('name and further fields are changed by the rules of the model, with faults at their fields', async () => {
+test('the name and further fields are changed by the rules of the model, with faults at their fields', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, path)
@@ -112,7 +112,7 @@ test('name and further fields are changed by the rules of the model, with faults
   })
 })
 
-test('a new address is pending until it is proven, is shown, and can be cancelled', async () => {
+test('a new address is pending until it is proven, is shown as such, and can be cancelled', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, path)
@@ -179,7 +179,7 @@ test('the export contains everything that belongs to the user and that they may 
   })
 })
 
-test('an export ends when its account is disabled', async () => {
+test('an export in progress stops when its account is disabled', async () => {
   await withFixture(async fixture => {
     const { admin, ben, call, url } = fixture
     const note = { body: 'x'.repeat(60_000), author_id: ben.id }
@@ -196,7 +196,7 @@ test('an export ends when its account is disabled', async () => {
       body: new URLSearchParams({ csrf }),
     })
     assert.equal(answer.status, 200)
-    // It waits for its reader.
+    // The response is unread, so the export waits.
     const reader = answer.body?.getReader()
     await reader?.read()
     const disabled = { method: 'PATCH', key: admin.key, body: { disabled: true } }
@@ -208,7 +208,7 @@ test('an export ends when its account is disabled', async () => {
   })
 })
 
-test('an account is deleted by its owner: blocking collections are named, and no credential works afterwards', async () => {
+test('the owner deletes an account: blocking collections are named, and no credential works afterwards', async () => {
   await withFixture(async fixture => {
     const { ann, ben, call } = fixture
     const post = await made(fixture, ben, 'posts', { title: 'Blocks' })
@@ -261,7 +261,7 @@ test('an account is deleted by its owner: blocking collections are named, and no
   })
 })
 
-test('the last administrator cannot delete their account, and sees why', async () => {
+test('the last administrator cannot delete their account, and is told why', async () => {
   await withFixture(async fixture => {
     const { admin, call } = fixture
     const everybody = await call('/api/v1/users?role=admin&per_page=100', { key: admin.key })

@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => scene.close())
 
-test('Google: the first sign-in creates an account with a confirmed address, the second finds it by its subject', async () => {
+test('Google: the first sign-in creates an account with a confirmed address; the second finds it by its subject', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const first = await signIn(scene, browser, 'google', {
@@ -38,7 +38,7 @@ test('Google: the first sign-in creates an account with a confirmed address, the
   assert.match(textOf(first), new RegExp(`Your account .*${email}`))
   assert.match(textOf(first), /Confirmed/)
   const second = scene.browser()
-  // Another address and name there change nothing here.
+  // A changed address and name at the provider change nothing here.
   await signIn(scene, second, 'google', {
     sub: 'g1',
     email: scene.email(),
@@ -48,7 +48,7 @@ test('Google: the first sign-in creates an account with a confirmed address, the
   assert.equal(await whoIs(second), email)
 })
 
-test('GitHub: its form-encoded answer, /user and the verified primary address', async () => {
+test('GitHub: the form-encoded token response, /user and the verified primary address sign a user in', async () => {
   for (const [id, address] of [
     [7, ''],
     [9, null],
@@ -61,7 +61,7 @@ test('GitHub: its form-encoded answer, /user and the verified primary address', 
   }
 })
 
-test('GitHub: what it refuses signs nobody in, and addresses as texts are not taken for verified ones', async () => {
+test('GitHub: an error response signs nobody in, and an address without a `verified` flag is not trusted', async () => {
   for (const [what, answer] of Object.entries(tokenRefusals)) {
     const browser = scene.browser()
     const email = scene.email()
@@ -77,7 +77,7 @@ test('GitHub: what it refuses signs nobody in, and addresses as texts are not ta
   assert.equal(await scene.find(email), undefined)
 })
 
-test('GitHub: an unverified primary address is asked for, and proven by a link and the same identity', async () => {
+test('GitHub: an unverified primary address is confirmed with a mailed link and the same identity', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const emails = [{ email, primary: true, verified: false }]
@@ -117,7 +117,7 @@ async function linkTo(email: string): Promise<string> {
   assert.fail(`no mail to ${email}`)
 }
 
-test('Microsoft: any tenant signs in by the shared issuer, and its address counts only with xms_edov', async () => {
+test('Microsoft: any tenant signs in through the shared issuer; its address is trusted only with xms_edov', async () => {
   const email = scene.email()
   const claims = { sub: 'm1', tid: tenant, email, name: 'Ada' }
   const asked = await signIn(scene, scene.browser(), 'microsoft', claims)
@@ -127,7 +127,7 @@ test('Microsoft: any tenant signs in by the shared issuer, and its address count
   assert.equal(await whoIs(browser), email)
 })
 
-test('Apple: its posted answer becomes a link, its name a suggestion, and the client signs its own secret', async () => {
+test('Apple: the posted callback becomes a redirect that signs the user in, and the name is taken from it', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const left = await start(browser, 'apple')
@@ -145,7 +145,7 @@ test('Apple: its posted answer becomes a link, its name a suggestion, and the cl
   assert.equal((await scene.find(email))?.name, 'Ada Lovelace')
 })
 
-test('a provider that does not answer is said so, with another way to sign in', async () => {
+test('a provider that does not respond gets an error page that names it', async () => {
   scene.providers.down.add('corp.example.com')
   const browser = scene.browser()
   const form = formWithField(page(await browser.open('/account/sign-in')), 'csrf')
@@ -155,14 +155,14 @@ test('a provider that does not answer is said so, with another way to sign in', 
   assert.match(textOf(shown), /Corp SSO does not answer/)
 })
 
-test('whoever goes back at the provider is told that nothing was changed', async () => {
+test('a user who cancels at the provider is told that they are not signed in', async () => {
   const parameters = { code: undefined, error: 'access_denied', error_description: '<b>no</b>' }
   const shown = await signIn(scene, scene.browser(), 'google', {}, { parameters })
   assert.match(textOf(shown), /You are not signed in/)
   assert.doesNotMatch(shown.text, /<b>no/)
 })
 
-test('what the model asks for at sign-up is asked before the account is made, and its `check` is heard', async () => {
+test('fields that the model requires at sign-up are asked for before the account is created, and `check` applies', async () => {
   const strict = await openScene(
     {},
     model({
@@ -192,7 +192,7 @@ test('what the model asks for at sign-up is asked before the account is made, an
       /Company: is not welcome/,
     )
     assert.equal(await strict.find(email), undefined)
-    // The address is the provider's, whatever the form says.
+    // The address is the provider’s, whatever the form says.
     const fields = [...form.fields, { name: 'email', type: 'email', value: 'x@example.com', checked: false }]
     await browser.submit({ ...form, fields }, { field_company: 'Analytical Engines' })
     assert.equal(await whoIs(browser), email)
@@ -202,7 +202,7 @@ test('what the model asks for at sign-up is asked before the account is made, an
   }
 })
 
-test('a sign-in with a provider is over after ten minutes', async () => {
+test('a sign-in with a provider expires after ten minutes', async () => {
   const late = await openScene()
   try {
     const browser = late.browser()
@@ -215,7 +215,7 @@ test('a sign-in with a provider is over after ten minutes', async () => {
   }
 })
 
-/** Somebody who is signed in by a password. */
+/** A user who is signed in by password. */
 async function signedIn() {
   const email = scene.email()
   await scene.user(email)
@@ -226,7 +226,7 @@ async function signedIn() {
 
 const confirming = '/account/sign-in?confirm=yes&next=/account/security'
 
-test('somebody who is signed in is asked again by the provider, whatever their form says', async () => {
+test('the provider reauthenticates a user who is already signed in, whatever the form says', async () => {
   const { browser, email } = await signedIn()
   const shown = page(await browser.open(confirming))
   assert.equal((await start(browser, 'corp', confirming)).searchParams.get('prompt'), 'login')
@@ -234,7 +234,7 @@ test('somebody who is signed in is asked again by the provider, whatever their f
   assert.ok(fields.some(({ name }) => name === 'confirm'))
   const withoutIt = { ...form, fields: fields.filter(({ name }) => name !== 'confirm') }
   assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
-  // The page with a fault.
+  // The page with the fault keeps asking for it.
   const refused = page(await browser.submit(formWithField(shown, 'password'), { email, password: 'wrong' }))
   assert.match(textOf(refused), /Confirm that it is you/)
   const again = left(await browser.submit(formTo(refused, '/account/sign-in/corp')))
@@ -243,12 +243,12 @@ test('somebody who is signed in is asked again by the provider, whatever their f
   assert.equal((await start(scene.browser(), 'corp')).searchParams.get('prompt'), null)
 })
 
-test('a confirmation is refused if the issuer says that it has authenticated nobody since', async () => {
+test('a confirmation is refused if `auth_time` is older than its request', async () => {
   const email = scene.email()
   const known = { sub: 'c-again', email, email_verified: true, name: 'Ada' }
   const browser = scene.browser()
   const nowSeconds = () => Math.floor(scene.clock.now() / 1000)
-  // No matter for a first sign-in.
+  // A first sign-in accepts an older one.
   await signIn(scene, browser, 'corp', { ...known, auth_time: nowSeconds() - 86_400 })
   assert.equal(await whoIs(browser), email)
   const confirm = async (claims: object) => {
@@ -257,11 +257,11 @@ test('a confirmation is refused if the issuer says that it has authenticated nob
   }
   assert.match(await confirm({ auth_time: nowSeconds() - 120 }), /could not sign you in/)
   assert.match(await confirm({ auth_time: nowSeconds() }), /Security/)
-  // Not every issuer says when.
+  // Issuers may omit `auth_time`.
   assert.match(await confirm({}), /Security/)
 })
 
-test('an app that requires authentication gets it from the provider too', async () => {
+test('an app’s request for reauthentication is passed on to the provider', async () => {
   const redirect_uri = 'https://app.example.com/callback'
   const made = await call(`${scene.url}/api/v1/oauth_apps`, {
     method: 'POST',
@@ -282,7 +282,7 @@ test('an app that requires authentication gets it from the provider too', async 
     const at = await start(scene.browser(), 'corp', path)
     assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(asked))
   }
-  // Not in the form alone, where there is a session.
+  // With a session, the form alone does not decide.
   const { browser } = await signedIn()
   const shown = page(
     await browser.open(`/oauth/authorize?${new URLSearchParams({ ...request, max_age: '0' })}`),
