@@ -1,4 +1,4 @@
-/** What administrators do to accounts by the API, and through what they may not. */
+/** What administrators do to accounts through the API, and which credentials may not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
@@ -38,7 +38,7 @@ async function tokenOf(fixture: Fixture, person: Person, more: object = {}): Pro
   return access_token
 }
 
-test('the password that an administrator sets is the only way to sign in, where this is asked for', async () => {
+test('the password set by an administrator becomes the only way to sign in, if the request asks for it', async () => {
   await withFixture(async ({ call, admin, ben, place }) => {
     const store = await place.openStore(checkModel(blog))
     const owner = String(ben.id)
@@ -69,7 +69,7 @@ test('the password that an administrator sets is the only way to sign in, where 
   })
 })
 
-test('an administrator sets a password: what the former one gave access to ends', async () => {
+test('a password set by an administrator revokes what the old password gave access to', async () => {
   await withFixture(async fixture => {
     const { call, admin, ben, url } = fixture
     const Cookie = await signedInCookie(url, ben)
@@ -110,7 +110,7 @@ test('an administrator sets a password: what the former one gave access to ends'
   })
 })
 
-test('an administrator lists sessions and grants, and ends one or all', async () => {
+test('an administrator lists the sessions and grants of a user, and ends one or all', async () => {
   await withFixture(async fixture => {
     const { call, admin, ben, url } = fixture
     const token = await tokenOf(fixture, ben)
@@ -151,7 +151,7 @@ test('an administrator lists sessions and grants, and ends one or all', async ()
     assert.equal((await remove(`grants/${grants.data[0]?.['client_id']}`)).status, 204)
     assert.equal((await call('/api/v1/me', { key: token })).status, 401)
     const own = await tokenOf(fixture, ben, { first_party: true })
-    assert.equal((await listed('grants')).data.length, 1, 'a first-party app holds something too')
+    assert.equal((await listed('grants')).data.length, 1, 'a first-party app has a grant too')
     assert.equal((await remove('grants')).status, 204)
     assert.deepEqual((await listed('grants')).data, [])
     assert.equal((await call('/api/v1/me', { key: own })).status, 401)
@@ -160,7 +160,7 @@ test('an administrator lists sessions and grants, and ends one or all', async ()
   })
 })
 
-test('an administrator sees and revokes anybody’s API keys, and changes none', async () => {
+test('an administrator lists and revokes any user’s API keys, but changes none', async () => {
   await withFixture(async ({ call, admin, ann, ben }) => {
     const list = await call(path(ben, '/api_keys'), { key: admin.key })
     const [key] = list.json['data'] as readonly { id: number }[]
@@ -180,7 +180,7 @@ type Sender = (fixture: Fixture) => Promise<Readonly<Record<string, string>>>
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
 
-/** A key that somebody makes by a credential of theirs. */
+/** The text of a key that the credential creates. */
 async function keyBy({ call }: Fixture, token: string, given: readonly string[]): Promise<string> {
   const made = await call('/api/v1/api_keys', {
     method: 'POST',
@@ -255,7 +255,7 @@ for (const [what, may, sender] of senders) {
       assert.equal(
         after.json['email'],
         may ? email : cleo.email,
-        'who has the address can reset the password',
+        'the owner of the address can reset the password',
       )
       assert.equal(after.json['disabled'], may, 'by GraphQL')
       assert.equal(after.json['role'], may ? 'x' : 'accountant', 'by a batch')
@@ -263,7 +263,7 @@ for (const [what, may, sender] of senders) {
   })
 }
 
-test('a third-party app makes no first-party app, and does not redirect one', async () => {
+test('a third-party app can neither create a first-party app nor change its redirect URIs', async () => {
   await withFixture(async fixture => {
     const { call, admin } = fixture
     const token = await tokenOf(fixture, admin)
@@ -286,7 +286,7 @@ test('a third-party app makes no first-party app, and does not redirect one', as
   })
 })
 
-test('what is administered is explained, is no part of a batch, and needs a scope', async () => {
+test('administration actions can be explained, cannot be part of a batch, and need a scope', async () => {
   await withFixture(async fixture => {
     const { call, admin, ann, ben } = fixture
     const request = { as: ann.id, method: 'POST', path: `/users/${ben.id}/set_password` }
@@ -300,7 +300,7 @@ test('what is administered is explained, is no part of a batch, and needs a scop
       body: { ...body, as: admin.id },
     })
     assert.equal(asAdmin.json['allowed'], true, asAdmin.text)
-    assert.equal((await call('/api/v1/me', { key: ben.key })).status, 200, 'nothing was done')
+    assert.equal((await call('/api/v1/me', { key: ben.key })).status, 200, 'explain changes nothing')
     assert.ok(await signedInCookie(fixture.url, ben))
 
     const operations = [{ method: 'POST', path: request.path, body: body.body }]
@@ -318,7 +318,7 @@ test('what is administered is explained, is no part of a batch, and needs a scop
   })
 })
 
-test('a mail tells whose account was disabled, once, and whose password was set', async () => {
+test('a user gets one mail when their account is disabled, and one when an administrator sets their password', async () => {
   await withSmtp(async (smtp, received) => {
     await withService({ rateLimit: 'off', 'mail.smtp': smtp }, async ({ call, key }) => {
       const person = { name: 'Ann', email: 'ann@example.com' }
@@ -330,7 +330,7 @@ test('a mail tells whose account was disabled, once, and whose password was set'
       const body = { password: 'never in any mail' }
       assert.equal((await call(`${at}/set_password`, { method: 'POST', key, body })).status, 204)
     })
-    // A service that stops has sent its mails.
+    // Stopping the service sends the pending mails.
     const sentTo = received.commands.filter(command => command.startsWith('RCPT'))
     assert.deepEqual(sentTo, ['RCPT TO:<ann@example.com>', 'RCPT TO:<ann@example.com>'])
     const subjects = received.data.split('\n').filter(line => line.startsWith('Subject:'))
@@ -339,8 +339,8 @@ test('a mail tells whose account was disabled, once, and whose password was set'
   })
 })
 
-test('a session sets passwords only soon after its sign-in', async () => {
-  // It is refused before anything else is looked at.
+test('a session can set a password only soon after its sign-in', async () => {
+  // The check comes before any access to the database.
   const action = administrationActions({} as never)
     .get('users')
     ?.get('set_password')
@@ -349,7 +349,7 @@ test('a session sets passwords only soon after its sign-in', async () => {
   await assert.rejects(async () => action?.(target, principal), /sign in again/)
 })
 
-test('names of what is built in cannot be declared again', () => {
+test('a model cannot declare the names of built-in actions again', () => {
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
   const given = model(
     {

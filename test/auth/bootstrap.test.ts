@@ -1,4 +1,4 @@
-/** The first start: an administrator and a key, whatever the start before has left behind. */
+/** The first start creates an administrator and a key, even if earlier starts were interrupted. */
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
@@ -32,7 +32,7 @@ const settings: GivenStart = {
 interface Opened {
   readonly run: Run
   readonly records: Records
-  /** As they are stored, with nothing opened. */
+  /** The records as stored, still encrypted. */
   readonly stored: Records
 }
 
@@ -100,16 +100,16 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
   return parsed(text) as Record<string, unknown>[]
 }
 
-/** How many writes a first start takes: the claim, the user, the key, and that it is finished. */
+/** The writes of a first start: the claim, the user, the key, and the end of the claim. */
 const WRITES = 4
 
-/** Dies before its nth write. */
+/** Its process dies before the nth write. */
 function dyingAt({ run, records, stored }: Opened, count: number): Opened {
   const counted = whileAlive(write => write !== count)
   return { run: { ...run, write: counted(run.write) }, records: dyingRecords(records, counted), stored }
 }
 
-/** That there is one administrator with one key, and that what was told of them works. */
+/** Fails unless there is one administrator with one key, and the reported credentials work. */
 async function requireOne({ run, stored }: Opened, told: FirstAdministrator | undefined): Promise<void> {
   assert.match(told?.key ?? '', /^pk_/)
   assert.match(told?.password ?? '', /^[\w-]{20}$/)
@@ -123,7 +123,7 @@ async function requireOne({ run, stored }: Opened, told: FirstAdministrator | un
   assert.ok(!left.includes(told?.key ?? '') && !left.includes(told?.password ?? ''))
 }
 
-test('the first start makes one administrator with a password and a key; the second nothing', async () => {
+test('the first start creates one administrator with a password and a key; the second creates nothing', async () => {
   await withRun(async opened => {
     await requireOne(opened, await start(opened))
     assert.equal(await start(opened), undefined)
@@ -132,7 +132,7 @@ test('the first start makes one administrator with a password and a key; the sec
   })
 })
 
-test('until both are made, what is stored of them tells nobody anything', async () => {
+test('until both are created, the stored claim is encrypted', async () => {
   await withRun(async opened => {
     await assert.rejects(start(dyingAt(opened, WRITES)), /died/)
     const [claim] = await opened.stored.all('FirstStart')
@@ -142,7 +142,7 @@ test('until both are made, what is stored of them tells nobody anything', async 
 
 for (const database of databases) {
   for (let at = 1; at <= WRITES; at++) {
-    test(`what a start that died before its write ${at} did not finish, one of the next does (${database.name})`, async () => {
+    test(`a later start completes one that died before write ${at} (${database.name})`, async () => {
       await withNodes(database, 3, async nodes => {
         const [first] = nodes
         assert.ok(first)
@@ -155,7 +155,7 @@ for (const database of databases) {
     })
   }
 
-  test(`of many first starts at once one is told, also when some of them die (${database.name})`, async () => {
+  test(`of concurrent first starts, some of which die, exactly one reports the credentials (${database.name})`, async () => {
     for (let round = 0; round < 3; round++) {
       await withNodes(database, 4, async nodes => {
         const starts = nodes.flatMap((node, index) => [
@@ -172,7 +172,7 @@ for (const database of databases) {
   })
 }
 
-test('a given key that is there already is no obstacle', async () => {
+test('a configured key that exists already is not an error', async () => {
   await withRun(async opened => {
     const given = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
     await assert.rejects(start(dyingAt(opened, WRITES), given), /died/)
@@ -185,7 +185,7 @@ test('a given key that is there already is no obstacle', async () => {
   })
 })
 
-test('a start that goes on with other settings tells what was made', async () => {
+test('a start that continues with other settings reports the stored credentials', async () => {
   await withRun(async opened => {
     await assert.rejects(start(dyingAt(opened, 3)), /died/)
     const other = {
@@ -197,7 +197,7 @@ test('a start that goes on with other settings tells what was made', async () =>
   })
 })
 
-test('an account that somebody has made under that address meanwhile is given nothing', async () => {
+test('an account that was created with the administrator’s address in the meantime gets no role and no key', async () => {
   for (const role of ['user', 'admin']) {
     await withRun(async opened => {
       await assert.rejects(start(dyingAt(opened, 2)), /died/)
@@ -209,7 +209,7 @@ test('an account that somebody has made under that address meanwhile is given no
   }
 })
 
-test('where all users were deleted, a start makes an administrator again', async () => {
+test('a start creates an administrator again after all users were deleted', async () => {
   await withRun(async opened => {
     await start(opened)
     const remove = { kind: 'delete', collection: 'users', id: 0, ifMatch: undefined } as const
@@ -223,7 +223,7 @@ test('where all users were deleted, a start makes an administrator again', async
   })
 })
 
-test('where there are users, whoever made them, nothing is made', async () => {
+test('a start creates nothing if there are users, whoever created them', async () => {
   for (const [email, role] of [
     ['admin@example.com', 'user'],
     ['other@example.com', 'admin'],
@@ -238,7 +238,7 @@ test('where there are users, whoever made them, nothing is made', async () => {
   }
 })
 
-test('the last key of the administrator can be revoked for good', async () => {
+test('the administrator’s last key is not created again after it is revoked', async () => {
   await withRun(async opened => {
     const { run } = opened
     await start(opened)
@@ -250,7 +250,7 @@ test('the last key of the administrator can be revoked for good', async () => {
   })
 })
 
-test('a start whose port is taken has made nothing; the next one shows the key', async () => {
+test('a start that fails on a taken port creates nothing; the next one reports the key', async () => {
   await withFile(async file => {
     const taken = createServer()
     await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))

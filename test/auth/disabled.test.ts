@@ -14,7 +14,7 @@ async function person({ call, key }: TestService, name: string, role = 'user') {
   return { id: Number(made.json.id), email: body.email }
 }
 
-test('`disabled` is read and written by administrators alone', async () => {
+test('only administrators read and write `disabled`', async () => {
   await withService(settings, async service => {
     const { call, key } = service
     const { id } = await person(service, 'ann')
@@ -63,7 +63,7 @@ test('an API key of a disabled user is refused with the reason, and accepted aga
   })
 })
 
-test('a program that embeds the service does nothing as a disabled user', async () => {
+test('an embedding program cannot act as a disabled user', async () => {
   await withService(settings, async running => {
     const { id } = await person(running, 'ann')
     const { data } = running.service
@@ -74,7 +74,7 @@ test('a program that embeds the service does nothing as a disabled user', async 
   })
 })
 
-/** Users go with what they refer to. */
+/** Deleting a user’s company or boss deletes the user. */
 const companies = model({
   users: users({
     fields: {
@@ -88,7 +88,7 @@ const companies = model({
   }),
 })
 
-test('the last enabled administrator goes with nothing that is deleted', async () => {
+test('a cascade cannot delete the last enabled administrator', async () => {
   await withService(
     settings,
     async service => {
@@ -99,7 +99,7 @@ test('the last enabled administrator goes with nothing that is deleted', async (
       const boss = await person(service, 'bob')
       const body = { company_id: company.json.id, boss_id: boss.id }
       assert.equal((await call(me, { method: 'PATCH', key, body })).status, 200)
-      // Anybody may delete the company.
+      // Anyone may delete the company.
       for (const [path, options] of [
         [companyPath, { method: 'DELETE' }],
         [`/api/v1/users/${boss.id}`, { method: 'DELETE', key }],

@@ -1,4 +1,4 @@
-/** A whole service at its most talkative: what it writes down holds no secret that it ever saw. */
+/** With every kind of message logged, the log contains no secret that the service has seen. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -98,7 +98,7 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
             : { 'X-API-Key': key }
       assert.equal((await call(`${url}/api/v1/posts${query}`, { headers })).status, 200, place)
     }
-    // Wrong ones are secrets as well: somebody has mistyped, or pasted one into the wrong place.
+    // Wrong secrets are secrets too: a user may have mistyped one, or pasted one into the wrong field.
     const wrong = note('wrong key', generateKey())
     assert.equal((await call(`${url}/api/v1/posts?api_key=${wrong}`)).status, 401)
     for (const [path, form] of [
@@ -155,12 +155,12 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
       key: access,
     })
     browser.close()
-    // The last line is written before the next request is answered.
+    // A line is written before the next request gets its response.
     await call(`${url}/healthz`)
     await new Promise(resolve => setTimeout(resolve, 300))
     assert.match(said(), /"path":"\/oauth\/token/)
     assert.match(said(), /\/account\/reset/)
-    // A token in the place of an id is an id to everybody.
+    // A token in place of an id cannot be told from an id.
     secrets.delete('token in a path')
     for (const [what, secret] of secrets)
       assert.ok(

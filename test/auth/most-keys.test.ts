@@ -1,4 +1,4 @@
-/** `maxKeysPerUser` holds whatever comes at the same time: by one process and by several, on both databases. */
+/** `maxKeysPerUser` holds for concurrent creates: in one process and in several, on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
@@ -7,13 +7,13 @@ import { type Answer, call } from '../serve/service.ts'
 import { locked } from '../setups/postgres.ts'
 import { nodeSetups, setups } from '../setups/setups.ts'
 
-const MOST = 7
-const AT_ONCE = 50
+const MAX_KEYS = 7
+const CONCURRENT_CREATES = 50
 const path = '/api/v1/api_keys'
 const mutation = 'mutation { createApiKey(name: "many") { id key } }'
 
-/** One create, by REST or GraphQL, at one of the nodes; whether a key was made. */
-async function isMade({ urls }: Fixture, key: string, at: number): Promise<boolean> {
+/** Creates a key by REST or GraphQL at one of the nodes; returns whether it was created. */
+async function isCreated({ urls }: Fixture, key: string, at: number): Promise<boolean> {
   const url = urls[at % urls.length] ?? ''
   const isRest = at % 3 !== 0
   const answer: Answer = isRest
@@ -30,26 +30,26 @@ async function countOf({ call: ask }: Fixture, key: string): Promise<unknown> {
   return (json.meta as { readonly total: number }).total
 }
 
-async function makeMany(fixture: Fixture, key: string): Promise<number> {
-  const made = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => isMade(fixture, key, at)))
+async function createConcurrently(fixture: Fixture, key: string): Promise<number> {
+  const made = await Promise.all(Array.from({ length: CONCURRENT_CREATES }, (_, at) => isCreated(fixture, key, at)))
   return made.filter(one => one).length
 }
 
 for (const setup of new Set([...setups, ...nodeSetups, locked])) {
-  test(`of ${AT_ONCE} creates at once as many make a key as the user may have (${setup.name})`, async () => {
+  test(`${CONCURRENT_CREATES} concurrent creates make exactly as many keys as the user may have (${setup.name})`, async () => {
     const use = async (fixture: Fixture) => {
       const { ann, ben, call: ask } = fixture
-      // Each has one already.
-      const [anns, bens] = await Promise.all([makeMany(fixture, ann.key), makeMany(fixture, ben.key)])
-      assert.deepEqual([anns, bens], [MOST - 1, MOST - 1])
-      assert.deepEqual([await countOf(fixture, ann.key), await countOf(fixture, ben.key)], [MOST, MOST])
+      // Each has one key already.
+      const [annsKeys, bensKeys] = await Promise.all([createConcurrently(fixture, ann.key), createConcurrently(fixture, ben.key)])
+      assert.deepEqual([annsKeys, bensKeys], [MAX_KEYS - 1, MAX_KEYS - 1])
+      assert.deepEqual([await countOf(fixture, ann.key), await countOf(fixture, ben.key)], [MAX_KEYS, MAX_KEYS])
       const { json } = await ask(`${path}?sort=-id&per_page=2`, { key: ann.key })
       for (const { id } of json.data as readonly { readonly id: number }[]) {
         assert.equal((await ask(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)
       }
-      assert.equal(await makeMany(fixture, ann.key), 2)
-      assert.equal(await countOf(fixture, ann.key), MOST)
+      assert.equal(await createConcurrently(fixture, ann.key), 2)
+      assert.equal(await countOf(fixture, ann.key), MAX_KEYS)
     }
-    await withFixture({ maxKeysPerUser: MOST, autoMigrate: true }, use, blog, setup)
+    await withFixture({ maxKeysPerUser: MAX_KEYS, autoMigrate: true }, use, blog, setup)
   })
 }

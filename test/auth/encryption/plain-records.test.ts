@@ -1,4 +1,4 @@
-/** A database from before there was encryption: what lies in it readable is encrypted by its next start, once. */
+/** A database from before encryption existed: the next start encrypts its secrets, once. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ function codeOf(user: number): string {
     .replaceAll(/\d/g, digit => 'kmnpqrstuv'[Number(digit)] ?? '')}`
 }
 
-/** What an older version has stored; the first of them longer than a page of the database. */
+/** The records of an older version; the first is longer than a page of the database. */
 function old(): readonly NewRecord[] {
   const fixed = { expiresAt: null }
   const sessions = Array.from({ length: MANY }, (_, at) => {
@@ -72,7 +72,7 @@ function openAll(store: Store, records = store.records, notes: string[] = []) {
   })
 }
 
-/** Dies at its nth write. */
+/** Its process dies before the nth write. */
 function dyingAt(records: Records, count: number): Records {
   return dyingRecords(
     records,
@@ -99,7 +99,7 @@ async function requireEncrypted(store: Store, opened: Records): Promise<void> {
 }
 
 for (const database of databases) {
-  test(`of several starts at once each secret is encrypted once, and the log says so (${database.name})`, async () => {
+  test(`concurrent starts encrypt each secret once, and the log says so (${database.name})`, async () => {
     await database.within(async place => {
       const stores = await Promise.all([place.open(blog), place.open(blog), place.open(blog)])
       try {
@@ -127,7 +127,7 @@ for (const database of databases) {
     })
   })
 
-  test(`a start that died while it encrypted is finished by the next (${database.name})`, async () => {
+  test(`a start completes the encryption that an earlier one began before it died (${database.name})`, async () => {
     await database.within(async place => {
       const store = await place.open(blog)
       try {
@@ -143,7 +143,7 @@ for (const database of databases) {
   })
 }
 
-test('no more is in memory at a time than a part of all', async () => {
+test('encryption reads the records in batches', async () => {
   await withFile(async file => {
     const store = openSqlite(blog, { file })
     try {
@@ -165,7 +165,7 @@ test('no more is in memory at a time than a part of all', async () => {
   })
 })
 
-test('the bytes of the file hold nothing of it any more', async () => {
+test('the bytes of the file contain no plain-text secret afterwards', async () => {
   await withFile(async file => {
     const bytes = (name: string) => readFileSync(name).toString('latin1')
     const before = openSqlite(blog, { file })

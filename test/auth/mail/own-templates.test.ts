@@ -1,4 +1,4 @@
-/** A project's own templates: what they replace, what is wrong with them, and what happens where one fails. */
+/** A project’s own mail templates: what they replace, which mistakes are reported, and what happens when one fails. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ function reset(declared: DeclaredMailTemplates, language: string) {
   return compose('resetPassword', values, { texts, language, theme })
 }
 
-test('a text is replaced by itself, a region takes the rest from its language, and a language is added whole', () => {
+test('a template replaces one mail; a region inherits from its language; a new language needs every mail', () => {
   const declared = defineMailTemplates({
     de: {
       resetPassword: written => ({ ...en.resetPassword(written), subject: `Neu bei ${written.service}` }),
@@ -46,12 +46,12 @@ test('a text is replaced by itself, a region takes the rest from its language, a
   assert.equal(reset(declared, 'en').subject, 'Set a new password at Example')
 })
 
-test('what is missing or misspelt does not compile', () => {
-  // @ts-expect-error: a language that Portico does not have needs every text.
+test('a missing or misspelt declaration does not compile', () => {
+  // @ts-expect-error: a language that Portico does not support needs every mail.
   defineMailTemplates({ fr: { resetPassword: en.resetPassword } })
-  // @ts-expect-error: there is no such mail.
+  // @ts-expect-error: unknown mail.
   defineMailTemplates({ de: { resetPasword: en.resetPassword } })
-  // @ts-expect-error: it has no such value.
+  // @ts-expect-error: unknown value.
   defineMailTemplates({ de: { addressTaken: ({ link }) => ({ subject: link, text: link, html: link }) } })
   // @ts-expect-error: a mail has a subject.
   defineMailTemplates({ de: { resetPassword: ({ link }) => ({ text: link, html: link }) } })
@@ -105,7 +105,7 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
 ]
 
 for (const [at, [what, languages, fault]] of faults.entries()) {
-  test(`at the start, ${what} is a fault with its place`, async () => {
+  test(`at the start, ${what} is reported with its place`, async () => {
     const file = join(folder, `${at}.ts`)
     writeFileSync(
       file,
@@ -123,7 +123,7 @@ for (const [at, [what, languages, fault]] of faults.entries()) {
   })
 }
 
-test('a file that is not there, or declares nothing, and a language without mails are faults', async () => {
+test('a missing file, a file without a declaration, and a language without mails are reported', async () => {
   const load = (given: GivenSettings) => loadMailTemplates(readSettings({ given }))
   const file = join(folder, 'nothing.ts')
   await assert.rejects(load({ 'mail.templates': file }), /there is no such file of mail templates/)
@@ -136,7 +136,7 @@ test('a file that is not there, or declares nothing, and a language without mail
   assert.deepEqual((await load({ 'mail.language': 'de-CH' })).languages, ['en', 'de'])
 })
 
-test('where a template fails for some values, Portico’s own is sent, and the operator hears of it', async () => {
+test('if a template throws, Portico’s own is sent and the error is reported', async () => {
   const declared = defineMailTemplates({
     de: {
       resetPassword({ link, service }) {
@@ -149,7 +149,7 @@ test('where a template fails for some values, Portico’s own is sent, and the o
   const errors: object[] = []
   const mailer = createMailer({
     mail: { delivers: true, send: async message => void sent.push(message) },
-    // Nobody's language is asked for.
+    // No language is requested.
     records: {} as never,
     ...{ theme, catalogue: createCatalogue(declared), language: 'de' },
     log: { error: fields => void errors.push(fields) },

@@ -1,4 +1,4 @@
-/** What users read before they allow an app something: whose data it reaches, what is new, what it may delete. */
+/** What the consent page tells users: whose data a scope reaches, which scopes are new, and what an app may delete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { layout } from '../../../src/auth/pages/frame/layout.ts'
@@ -45,7 +45,7 @@ function sentencesOn(page: string): readonly string[] {
   return [...page.matchAll(/<label for="[^"]*">([^<]+?)\s*</g)].map(([, sentence]) => sentence ?? '')
 }
 
-test('reading is folded into writing, and is left where writing is unticked', () => {
+test('read is folded into write, and remains as a choice of its own for when write is unticked', () => {
   const page = pageOf(['openid', 'read:post', 'write:post', 'read:user'])
   assert.deepEqual(sentencesOn(page), [
     'See, create, change and delete posts',
@@ -55,12 +55,12 @@ test('reading is folded into writing, and is left where writing is unticked', ()
   for (const scope of ['read:post', 'write:post', 'read:user']) {
     assert.match(page, new RegExp(`type="checkbox" id="[^"]*" name="scope" value="${scope}" checked`))
   }
-  // Without a sign-in there is nothing to allow.
+  // `openid` is required, so it is no choice.
   assert.match(page, /<input type="hidden" name="scope" value="openid">/)
   assert.doesNotMatch(page, /type="checkbox"[^>]*value="openid"/)
 })
 
-test('a scope says whose data it reaches for who allows it: an administrator gives more', () => {
+test('a scope says whose data it reaches with the role of its user', () => {
   const hint = (userRole: string) =>
     [...pageOf(['write:post'], [], userRole).matchAll(/class="hint">([^<]*)/g)].map(([, said]) => said)
   assert.deepEqual(hint('user'), ['Sees everyone’s; changes and deletes none.'])
@@ -70,7 +70,7 @@ test('a scope says whose data it reaches for who allows it: an administrator giv
   assert.match(pageOf(['write:api_key']), /Sees, changes and deletes only your own\./)
 })
 
-test('the words of a reach', () => {
+test('a reach is described in words', () => {
   const reach = { read: 'all', create: 'own', update: 'some', delete: 'own' } as const
   assert.equal(reachInWords(reach, false), 'Sees everyone’s.')
   assert.equal(
@@ -79,7 +79,7 @@ test('the words of a reach', () => {
   )
 })
 
-test('scopes stand in groups; what is new is first in its group, and marked', () => {
+test('scopes are grouped; a new scope comes first in its group, and is marked', () => {
   const asked = ['openid', 'read:user', 'write:api_key', 'read:post']
   assert.deepEqual(
     groupsOf(asked).map(({ kind, choices }) => [kind, choices.map(({ scope }) => scope)]),
@@ -101,7 +101,7 @@ test('scopes stand in groups; what is new is first in its group, and marked', ()
   assert.doesNotMatch(pageOf(asked), /class="new"/)
 })
 
-test('where the app sends the browser is read before the button', () => {
+test('the app’s redirect address comes before the button', () => {
   const page = pageOf(['read:post'])
   assert.ok(page.indexOf('https://app.example.com') < page.indexOf('value="allow"'))
 })
