@@ -1,4 +1,4 @@
-/** The actions of webhooks over HTTP, and their end with the credentials that made them. */
+/** The actions of webhooks over HTTP, and how webhooks pause when their credential ends. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +27,7 @@ interface Received {
   readonly body: string
 }
 
-/** Runs `use` with the address of an endpoint, and what it has received. */
+/** Runs `use` with the URL of an endpoint and the requests it has received. */
 async function withReceiver(use: (url: string, received: readonly Received[]) => Promise<void>) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -55,7 +55,7 @@ const ended = /The credential that made it has ended/
 
 const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][] = [
   [
-    'a rotation tells the new secret, once, and a repeated one with its key tells the same',
+    'a rotation shows the new secret once, and a retry with its Idempotency-Key shows the same secret',
     async fixture => {
       const { ann } = fixture
       const made = await create(fixture, ann.key)
@@ -78,7 +78,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'of several rotations at once each is either refused, or its secret is in use',
+    'each of several concurrent rotations is refused, or returns a valid secret',
     async fixture => {
       const { ann } = fixture
       const id = await created(fixture, ann.key)
@@ -94,7 +94,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an action takes POST, no body and no parameters that it does not know',
+    'an action takes POST, an empty body and known parameters only',
     async fixture => {
       const { call, ann } = fixture
       const id = await created(fixture, ann.key)
@@ -124,7 +124,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'actions need the scope to change webhooks, and to read what they answer with',
+    'an action needs the scopes to change webhooks and to read its response',
     async fixture => {
       const { ann } = fixture
       const id = await created(fixture, ann.key)
@@ -145,10 +145,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'deliveries are a list of their webhook, read one by one, and sent again',
+    'deliveries are listed by webhook, read by id, and redelivered',
     async fixture => {
       const { call, ann } = fixture
-      // Nothing listens there.
+      // Nothing listens at this URL.
       const id = await created(fixture, ann.key, {
         url: 'http://127.0.0.1:9/',
         types: ['user.deleted'],
@@ -178,7 +178,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'a test, an event and its redelivery come signed, by both secrets after a rotation',
+    'a test, an event and its redelivery are signed, with both secrets after a rotation',
     fixture =>
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
@@ -217,7 +217,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       }),
   ],
   [
-    'webhooks are paused with the API key that made them, and go on with another one that has their scopes',
+    'a webhook pauses when its API key is deleted, and resumes with another key that has its scopes',
     async fixture => {
       const { call, ann } = fixture
       const scopes = ['read:post', 'write:webhook']
@@ -243,7 +243,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'a credential that a command has ended is noticed at the next delivery',
+    'a credential that the command line has ended is noticed at the next delivery',
     fixture =>
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
@@ -262,7 +262,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       }),
   ],
   [
-    'webhooks are paused with the grant of the token that made them',
+    'a webhook pauses when the grant of its token is revoked',
     async fixture => {
       const { url, ann } = fixture
       for (const access_token_format of ['opaque', 'jwt']) {
@@ -299,7 +299,7 @@ for (const setup of new Set([...setups, locked])) {
   })
 }
 
-test('replaced secrets sign until their overlap is over, and no more than four of them', async () => {
+test('at most four replaced secrets sign, until their overlap ends', async () => {
   let payload = ''
   let now = 1000
   const records = {

@@ -1,4 +1,4 @@
-/** Webhooks as a collection, over HTTP: what they may ask for, and who may make, see and change which. */
+/** Webhooks as a collection, over HTTP: what they may subscribe to, and who may create, see and change which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
@@ -21,7 +21,7 @@ function faultsOf({ json, text, code }: Answer): readonly { field: string; messa
 
 const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][] = [
   [
-    'the answer to a create has the secret, once; nothing else ever does',
+    'only the response that creates a webhook has its secret',
     async fixture => {
       const { call, ann } = fixture
       const made = await create(fixture, ann.key, { types: ['post.*'], collections: ['posts'] })
@@ -46,7 +46,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'GraphQL reveals the secret too, and has no subscription to deliveries',
+    'GraphQL shows the secret too, and has no subscription to deliveries',
     async ({ call, ann }) => {
       const query = `mutation { createWebhook(url: "https://example.com", types: ["post.created"]) { id secret enabled } }`
       const made = await call('/graphql', { method: 'POST', key: ann.key, body: { query } })
@@ -57,7 +57,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'what is wrong is named, all of it at once, with what was probably meant',
+    'all faults are reported at once, with suggestions',
     async fixture => {
       const { ann } = fixture
       const wrong = await create(fixture, ann.key, {
@@ -91,7 +91,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'webhooks of others do not exist, nor do their deliveries',
+    'webhooks and deliveries of other users are not found',
     async fixture => {
       const { call, ann, ben, admin } = fixture
       const id = await created(fixture, ann.key)
@@ -122,7 +122,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'nobody writes deliveries, and their changes are no events',
+    'no user can write deliveries, and their changes are not events',
     async fixture => {
       const { call, ann, admin } = fixture
       const id = await created(fixture, ann.key)
@@ -154,7 +154,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'with a webhook goes its secret; so it does with the owner',
+    'deleting a webhook or its owner deletes its secret',
     async fixture => {
       const { call, ann, ben, admin } = fixture
       const count = (): Promise<number> =>
@@ -171,7 +171,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an app’s webhook is its owner’s to make; an app by itself makes none; it goes with the app',
+    'only an app’s owner can create its webhook, its own token cannot, and deleting the app deletes it',
     async fixture => {
       const { call, url, ann, cleo } = fixture
       const app = await fixture.app({ scopes: ['read:post', 'write:webhook'] })
@@ -196,7 +196,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'a credential that is limited to scopes makes webhooks within them',
+    'a credential that is limited to scopes creates webhooks within them',
     async fixture => {
       const { call, ann } = fixture
       const { key } = await narrowKey(fixture, ann.key, ['write:webhook', 'read:post'])
@@ -219,7 +219,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'only a credential with all scopes of a webhook changes what it sends, and where; the webhook keeps its own',
+    'only a credential with all scopes of a webhook can change its URL and events; the webhook keeps its scopes',
     async fixture => {
       const { call, ann } = fixture
       const change = (id: unknown, key: string, body: object) =>
@@ -256,7 +256,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an app’s access token makes webhooks of its user, within its scopes',
+    'an app’s access token creates webhooks of its user, within its scopes',
     async fixture => {
       const { call, ann } = fixture
       const app = await fixture.app({ scopes: ['read:post', 'write:webhook'], default_scopes: ['read:post'] })
@@ -285,7 +285,7 @@ for (const setup of new Set([...setups, locked])) {
   })
 }
 
-test('a user may have so many webhooks', async () => {
+test('a user may have as many webhooks as the setting allows', async () => {
   await withFixture({ webhooks: { maxPerUser: 3 } }, async fixture => {
     const { call, ann, ben } = fixture
     const made = await Promise.all(Array.from({ length: 10 }, () => create(fixture, ann.key)))
@@ -299,7 +299,7 @@ test('a user may have so many webhooks', async () => {
   })
 })
 
-test('private addresses and http are accepted where the operator has opened them', async () => {
+test('with allowPrivate set, private addresses and http are accepted', async () => {
   await withFixture({ webhooks: { allowPrivate: true } }, async fixture => {
     await created(fixture, fixture.ann.key, { url: 'http://127.0.0.1:9/hook' })
     const named = await create(fixture, fixture.ann.key, { url: 'http://user:word@127.0.0.1:9/' })

@@ -1,4 +1,4 @@
-/** What the tests of webhooks share. */
+/** Helpers for the tests of webhooks. */
 import assert from 'node:assert/strict'
 import { createBySystem } from '../../../src/auth/bootstrap.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -20,14 +20,14 @@ export function create({ call }: Fixture, key: string, values: Values = {}): Pro
   return call(path, { method: 'POST', key, body })
 }
 
-/** The id of a new webhook. */
+/** Creates a webhook and returns its id. */
 export async function created(fixture: Fixture, key: string, values: Values = {}): Promise<number> {
   const made = await create(fixture, key, values)
   assert.equal(made.status, 201, made.text)
   return Number(made.json.id)
 }
 
-/** An API key of the same user that is limited to scopes. */
+/** Creates an API key of the same user that is limited to scopes. */
 export async function narrowKey(
   { call }: Fixture,
   key: string,
@@ -55,7 +55,7 @@ export async function beside<T>({ place }: Fixture, use: (run: Run, store: Store
   }
 }
 
-/** A delivery as the sender stores it; its id. */
+/** Stores a delivery as the sender does, and returns its id. */
 export function delivery(fixture: Fixture, webhookId: number, values: Values = {}): Promise<number> {
   const all = { webhook_id: webhookId, type: 'post.created', message_id: 'msg_1', event_id: '1', ...values }
   return beside(fixture, run => createBySystem(run, 'webhook_deliveries', {}, all))
