@@ -1,6 +1,6 @@
 /**
- * Where the database locks the rows, on one node: consent and scopes. `locked-nodes.test.ts` has what ends.
- * `PORTICO_MATRIX=whole` runs every test of the authorization server there, as before a release.
+ * One node with row locks: consent and scopes. `locked-nodes.test.ts` has tokens and accounts that end.
+ * `PORTICO_MATRIX=whole` runs every test of the authorization server here, as before a release.
  */
 import { describe } from 'node:test'
 import { isWhole } from '../../matrix/service.ts'

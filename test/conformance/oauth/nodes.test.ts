@@ -1,6 +1,6 @@
 /**
- * Tests of the authorization server on three nodes, each request to another: those about what nodes share.
- * `PORTICO_MATRIX=whole` also runs those that a single node decides alone, as before a release.
+ * Tests of the state that nodes share, on three nodes, each request to another.
+ * `PORTICO_MATRIX=whole` also runs the tests of what a single node decides alone, as before a release.
  */
 import { describe } from 'node:test'
 import { isWhole } from '../../matrix/service.ts'

@@ -1,4 +1,4 @@
-/** Who is asked for consent sees by which account, and can answer the same request by another one. */
+/** A consent page shows the signed-in account, and the user can continue the request with another one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser, Departure, Page } from './browser.ts'
@@ -39,7 +39,7 @@ async function allow(browser: Browser, { forms, text }: Page) {
   return browser.submit(form, {}, button)
 }
 
-/** Ann comes to consent and leaves the page to Ben. */
+/** Ann signs in, and lets Ben continue with his account. */
 async function handedOver(fixture: Fixture, browser: Browser, address: URL | string): Promise<Page> {
   const { ann, ben, url } = fixture
   const asked = await signIn(browser, shown(await browser.open(address)), ann)
@@ -75,7 +75,7 @@ const request = {
   state: 'kept & whole',
 }
 
-test('the request goes on as it was, for the account that signs in instead', async () => {
+test('a request continues unchanged with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -85,14 +85,14 @@ test('the request goes on as it was, for the account that signs in instead', asy
       authorizationUrl(fixture.url, { ...request, client_id: app.client_id }),
     )
     await finish(fixture, app, consent, browser)
-    // Ann has allowed nothing.
+    // Ann has granted nothing.
     const hers = fixture.browser()
     const page = await signIn(hers, shown(await hers.open('/account/apps')), fixture.ann)
     assert.match(page.text, /No app can get at your account/)
   })
 })
 
-test('a pushed request too', async () => {
+test('a pushed request continues with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const pushed = await post(`${fixture.url}/oauth/par`, { ...request, ...secretOf(app) })
@@ -105,7 +105,7 @@ test('a pushed request too', async () => {
   })
 })
 
-test('a device too', async () => {
+test('a device code can be approved with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const device = await post(`${fixture.url}/oauth/device`, { ...secretOf(app), scope: 'read:user' })
@@ -130,7 +130,7 @@ test('a device too', async () => {
   })
 })
 
-test('no foreign page can press the button, and no other browser can', async () => {
+test('neither another page nor another browser can switch the account', async () => {
   await withFixture({}, async fixture => {
     const { client_id } = await fixture.app()
     const browser = fixture.browser()
