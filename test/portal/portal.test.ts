@@ -1,4 +1,4 @@
-/** The pages at / and /docs as replies: who gets what, compressed, cached, and with nothing from elsewhere. */
+/** The pages at / and /docs as HTTP responses: access, compression, caching, and no foreign resources. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -43,7 +43,7 @@ function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: Gi
 
 const ask = portalOf()
 
-test('/ is a page for browsers, and links for programs', async () => {
+test('/ is an HTML page for browsers, and a list of links for programs', async () => {
   for (const accept of [
     'text/html',
     '*/*',
@@ -72,7 +72,7 @@ test('/ is a page for browsers, and links for programs', async () => {
 
 const pages = ['/', '/docs', '/docs/rest', '/docs/guides', '/docs/guides/rest', '/docs/errors']
 
-test('pages load nothing from elsewhere, and everything that they load is served', async () => {
+test('pages load only their own assets, and each of them is served', async () => {
   for (const url of pages) {
     const { headers, body } = await ask({ url })
     const policy = headers['Content-Security-Policy']
@@ -94,7 +94,7 @@ test('pages load nothing from elsewhere, and everything that they load is served
   }
 })
 
-test('texts of the model and of the theme are texts in every page', async () => {
+test('texts of the model and of the theme are escaped on every page', async () => {
   const hostile = `</title></script><script>alert(1)</script><img src=x onerror=alert(1)>"'`
   const posts = blogModel.collections.get('posts')
   assert.ok(posts)
@@ -132,19 +132,19 @@ test('pages leave out a collection that nobody can read or change', async () => 
   for (const url of [...pages, '/docs/search.json', '/docs/openapi.json']) {
     const shown = String((await asked({ url })).body)
     assert.doesNotMatch(shown, /What we pay|Of one person/, url)
-    // Scopes name every collection.
+    // The scopes name every collection.
     if (url !== '/docs/openapi.json') assert.doesNotMatch(shown, /payroll/, url)
     if (url === '/docs') assert.match(shown, /<strong>notes<\/strong>/)
   }
 })
 
-test('a logo of another host is let in, and nothing else from there', async () => {
+test('a logo of another host is allowed by the policy, and nothing else from there', async () => {
   const { headers, body } = await portalOf({ logo: 'https://cdn.example.net/logo.png' })({ url: '/' })
   assert.match(headers['Content-Security-Policy'], /img-src 'self' data: https:\/\/cdn\.example\.net;/)
   assert.match(String(body), /<img src="https:\/\/cdn\.example\.net\/logo\.png" alt="" data-initial="P"/)
 })
 
-test('style sheets and the renderer bring no fonts or images from elsewhere', async () => {
+test('neither the style sheets nor the renderer load fonts or images from elsewhere', async () => {
   for (const name of ['frame.css', 'reference.css']) {
     const { body } = await ask({ url: `/docs/assets/${name}` })
     assert.doesNotMatch(String(body), /@import|url\(/, name)
@@ -153,7 +153,7 @@ test('style sheets and the renderer bring no fonts or images from elsewhere', as
   assert.doesNotMatch(String(body), /\bFunction\(``\)|sourceMappingURL/)
 })
 
-test('replies are compressed as the client accepts it, and each form has a tag of its own', async () => {
+test('responses are compressed as the client accepts, and each encoding has its own entity tag', async () => {
   const url = '/docs/guides/rest'
   const plain = await ask({ url })
   const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
@@ -178,7 +178,7 @@ test('replies are compressed as the client accepts it, and each form has a tag o
   }
 })
 
-test('what depends on the visitor is kept by the browser alone', async () => {
+test('pages that depend on the visitor are cached by the browser only', async () => {
   for (const url of [...pages, '/docs/search.json']) {
     const { headers } = await ask({ url })
     assert.equal(headers['Cache-Control'], 'private, no-cache', url)
@@ -186,7 +186,7 @@ test('what depends on the visitor is kept by the browser alone', async () => {
   }
 })
 
-test('guides for operators are for administrators, unless the setting says otherwise', async () => {
+test('guides for operators are shown to administrators, unless the setting says otherwise', async () => {
   const statusOf = async (given: Given, url: string) =>
     portalOf(given)({ url }).then(
       ({ status }) => status,
@@ -204,7 +204,7 @@ test('guides for operators are for administrators, unless the setting says other
   assert.doesNotMatch(String(body), /docs\/guides\/postgresql/)
 })
 
-test('every link of the guides leads to a page and a place that exist', async () => {
+test('every link of the guides leads to an existing page and anchor', async () => {
   const asAdmin = portalOf({ visitor: 'admin' })
   const listed = String((await asAdmin({ url: '/docs/guides' })).body)
   const guides = [
@@ -226,7 +226,7 @@ test('every link of the guides leads to a page and a place that exist', async ()
   }
 })
 
-test('the search knows every operation, where the reference shows it', async () => {
+test('the search index has every operation, with its link in the reference', async () => {
   const entries = JSON.parse(String((await ask({ url: '/docs/search.json' })).body)) as { href: string }[]
   const document = JSON.parse(String((await ask({ url: '/docs/openapi.json' })).body))
   const ids = Object.values<object>(document.paths)
@@ -240,7 +240,7 @@ test('the search knows every operation, where the reference shows it', async () 
   )
 })
 
-test('nothing else is there, and the pages are only read', async () => {
+test('other paths respond 404, and pages accept only GET and HEAD', async () => {
   for (const url of [
     '/docs/',
     '/docs/assets/',
