@@ -21,7 +21,7 @@ import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
 import { databases, type TestDatabase } from '../store/databases.ts'
 import { cheapHash } from './cheap-hash.ts'
-import { dyingRecords, whileAlive } from './dying.ts'
+import { crashingRecords, whileAlive } from './crashing-records.ts'
 
 const settings: GivenStart = {
   adminEmail: 'admin@example.com',
@@ -104,9 +104,9 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
 const WRITES = 4
 
 /** Its process dies before the nth write. */
-function dyingAt({ run, records, stored }: Opened, count: number): Opened {
+function crashingAt({ run, records, stored }: Opened, count: number): Opened {
   const counted = whileAlive(write => write !== count)
-  return { run: { ...run, write: counted(run.write) }, records: dyingRecords(records, counted), stored }
+  return { run: { ...run, write: counted(run.write) }, records: crashingRecords(records, counted), stored }
 }
 
 /** Fails unless there is one administrator with one key, and the reported credentials work. */
@@ -134,7 +134,7 @@ test('the first start creates one administrator with a password and a key; the s
 
 test('until both are created, the stored claim is encrypted', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(dyingAt(opened, WRITES)), /died/)
+    await assert.rejects(start(crashingAt(opened, WRITES)), /died/)
     const [claim] = await opened.stored.all('FirstStart')
     assert.ok(isEncrypted(claim?.payload ?? ''))
   })
@@ -146,7 +146,7 @@ for (const database of databases) {
       await withNodes(database, 3, async nodes => {
         const [first] = nodes
         assert.ok(first)
-        await assert.rejects(start(dyingAt(first, at)), /died/)
+        await assert.rejects(start(crashingAt(first, at)), /died/)
         const told = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
         assert.equal(told.length, 1)
         await requireOne(first, told[0])
@@ -160,7 +160,7 @@ for (const database of databases) {
       await withNodes(database, 4, async nodes => {
         const starts = nodes.flatMap((node, index) => [
           start(node),
-          start(dyingAt(node, ((index + round) % WRITES) + 1)),
+          start(crashingAt(node, ((index + round) % WRITES) + 1)),
         ])
         const ended = await Promise.allSettled(starts)
         const told = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
@@ -175,7 +175,7 @@ for (const database of databases) {
 test('a configured key that exists already is not an error', async () => {
   await withRun(async opened => {
     const given = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
-    await assert.rejects(start(dyingAt(opened, WRITES), given), /died/)
+    await assert.rejects(start(crashingAt(opened, WRITES), given), /died/)
     assert.deepEqual(await start(opened, given), {
       email: settings.adminEmail,
       password: undefined,
@@ -187,7 +187,7 @@ test('a configured key that exists already is not an error', async () => {
 
 test('a start that continues with other settings reports the stored credentials', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(dyingAt(opened, 3)), /died/)
+    await assert.rejects(start(crashingAt(opened, 3)), /died/)
     const other = {
       adminEmail: 'new@example.com',
       adminPassword: 'secret enough',
@@ -200,7 +200,7 @@ test('a start that continues with other settings reports the stored credentials'
 test('an account that was created with the administrator’s address in the meantime gets no role and no key', async () => {
   for (const role of ['user', 'admin']) {
     await withRun(async opened => {
-      await assert.rejects(start(dyingAt(opened, 2)), /died/)
+      await assert.rejects(start(crashingAt(opened, 2)), /died/)
       await createUser(opened.run, { name: 'A', email: 'admin@example.com', role }, 'their own password')
       assert.equal(await start(opened), undefined)
       assert.deepEqual(await rows(opened.run, 'api_keys', 'id'), [])

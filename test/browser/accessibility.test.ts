@@ -10,7 +10,7 @@ import { providers } from '../auth/accounts/providers/stub.ts'
 import asking from '../models/asking.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { connectApps, email, plant, resetToken } from './planted.ts'
+import { connectApps, email, addAccountData, resetToken } from './account-data.ts'
 import { assertSound, shoot, visitor } from './visitor.ts'
 
 let browser: Browser
@@ -85,7 +85,7 @@ async function serviceErrors(page: Page, look: (shot: string) => Promise<void>, 
 
 async function newAddress(page: Page, look: (shot: string) => Promise<void>, service: TestService) {
   const { url, file } = service
-  const token = await plant(file, 2)
+  const token = await addAccountData(file, 2)
   await page.goto(`${url}/account`)
   await page.getByRole('heading', { name: 'New address' }).waitFor()
   await look('account-waiting')

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 import { type AppFile, buildApp, serveApp } from './react-app.ts'
-import { visitor } from './visitor.ts'
+import { addAuthenticator, visitor } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -84,18 +84,9 @@ async function writes(page: Page, title: string): Promise<void> {
   await page.locator('#events').getByText(title).waitFor()
 }
 
-/** An authenticator that says yes (WebAuthn Level 3, 11). */
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  const has = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true }
-  const options = { protocol: 'ctap2', transport: 'internal', ...has, automaticPresenceSimulation: true }
-  await session.send('WebAuthn.addVirtualAuthenticator', { options: options as never })
-}
-
 /** Adds a passkey and turns on one-time codes; returns a recovery code. */
 async function protect(page: Page, url: string): Promise<string> {
-  await addAuthenticator(page)
+  await addAuthenticator(page, true)
   await page.goto(`${url}/account/security`)
   await page.getByLabel('Name').fill('My laptop')
   await page.getByRole('button', { name: 'Add a passkey' }).click()

@@ -2,25 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
+import type { Browser, Form, Page } from '../../conformance/oauth/browser.ts'
 import { type Fixture, formWith, type Person, withFixture } from '../../conformance/oauth/server.ts'
+import { form, open, page } from './mailed.ts'
 
 const own = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
-
-function page(answer: Page | Departure): Page {
-  assert.ok('text' in answer, `the browser left for ${'left' in answer ? answer.left.href : ''}`)
-  return answer
-}
-
-async function open(browser: Browser, path: string): Promise<Page> {
-  return page(await browser.open(path))
-}
-
-function form({ forms, url }: Page, has: string): Form {
-  const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
-  assert.ok(found, `${url.pathname} has no form with ${has}`)
-  return found
-}
 
 async function signIn(
   browser: Browser,

@@ -12,7 +12,7 @@ import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, createUsers, withFile } from '../../store/blog.ts'
 import { databases } from '../../store/databases.ts'
-import { dyingRecords, whileAlive } from '../dying.ts'
+import { crashingRecords, whileAlive } from '../crashing-records.ts'
 
 const keys = [newKeyText()]
 const MANY = 1200
@@ -73,8 +73,8 @@ function openAll(store: Store, records = store.records, notes: string[] = []) {
 }
 
 /** Its process dies before the nth write. */
-function dyingAt(records: Records, count: number): Records {
-  return dyingRecords(
+function crashingAt(records: Records, count: number): Records {
+  return crashingRecords(
     records,
     whileAlive(write => write < count),
   )
@@ -133,7 +133,7 @@ for (const database of databases) {
       try {
         await fill(store)
         for (const count of [1, 2, 22, 23, 41, 42, 43, 44, 300, 200]) {
-          await assert.rejects(openAll(store, dyingAt(store.records, count)), /died/)
+          await assert.rejects(openAll(store, crashingAt(store.records, count)), /died/)
         }
         await requireEncrypted(store, await openAll(store))
       } finally {
@@ -150,7 +150,7 @@ test('encryption reads the records in batches', async () => {
       await fill(store)
       const most = { asked: 0 }
       const watched: Records = {
-        ...dyingAt(store.records, Number.POSITIVE_INFINITY),
+        ...crashingAt(store.records, Number.POSITIVE_INFINITY),
         all: () => assert.fail('all at once'),
         after(kind, id, limit) {
           most.asked = Math.max(most.asked, limit)

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { model, string, users } from '../../../../src/index.ts'
 import blog from '../../../models/blog.ts'
 import { call } from '../../../serve/service.ts'
-import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-answers.ts'
+import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-responses.ts'
 import {
   formTo,
   formWithField,

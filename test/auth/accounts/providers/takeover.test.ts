@@ -138,15 +138,6 @@ async function beforeCode() {
   return { browser, form, recovery, id, code: () => totp.generate() }
 }
 
-async function mailedLink(to: string, pattern: RegExp): Promise<string> {
-  for (let count = 0; count < 200; count++) {
-    const found = pattern.exec(scene.mails.findLast(mail => mail.to === to)?.text ?? '')
-    if (found) return found[0]
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  assert.fail(`no mail to ${to}`)
-}
-
 /** A user who has connected an app that asks for a refresh token. */
 async function connectedApp() {
   const { id, browser } = await signedIn()
@@ -903,7 +894,7 @@ const attempts: readonly Attempt[] = [
       const browser = scene.browser()
       const asked = formWithField(await open(browser, '/account/reset'), 'email')
       await browser.submit(asked, { email })
-      const link = await mailedLink(email, /\/account\/reset\?token=[\w-]+/)
+      const link = await mailed(email, /\/account\/reset\?token=[\w-]+/)
       await set(setDisabled, id, true)
       const shown = await open(browser, link)
       const form = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'password'))

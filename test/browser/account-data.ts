@@ -81,7 +81,7 @@ async function link(records: Records, userId: number): Promise<void> {
 }
 
 /** Adds a key, identities and a pending address; returns the token of its link. */
-export async function plant(file: string, userId: number): Promise<string> {
+export async function addAccountData(file: string, userId: number): Promise<string> {
   const model = checkModel(asking)
   const store = openSqlite(model, { file })
   try {

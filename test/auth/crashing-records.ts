@@ -16,7 +16,7 @@ export function whileAlive(isAlive: (count: number) => boolean): Write {
     }
 }
 
-export function dyingRecords(records: Records, counted: Write): Records {
+export function crashingRecords(records: Records, counted: Write): Records {
   return {
     ...forwarding(records),
     put: counted(record => records.put(record)),
