@@ -8,11 +8,11 @@ import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/auth/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
-import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import { type Fixture, inOtherProcess, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { act, beside, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { act, create, created, delivery, narrowKey, path } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -250,7 +250,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         const maker = await narrowKey(fixture, ann.key, ['read:post', 'write:webhook'])
         const id = await created(fixture, maker.key, { url, types: ['post.created'] })
         const own = await created(fixture, ann.key, { url, types: ['post.created'] })
-        await beside(fixture, run => removeKey(run, maker.id))
+        await inOtherProcess(fixture, run => removeKey(run, maker.id))
         assert.deepEqual(await stateOf(fixture, id), sending)
         const body = { title: 'Unseen', author_id: ann.id }
         assert.equal((await call('/api/v1/posts', { method: 'POST', key: ann.key, body })).status, 201)

@@ -1,12 +1,12 @@
 /** Webhooks as a collection, over HTTP: what they may subscribe to, and who may create, see and change which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import { type Fixture, inOtherProcess, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Answer } from '../../serve/service.ts'
 import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { beside, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { create, created, delivery, narrowKey, path } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 
@@ -126,7 +126,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann, admin } = fixture
       const id = await created(fixture, ann.key)
-      const before = await beside(fixture, async (_, store) => store.changes.last())
+      const before = await inOtherProcess(fixture, async (_, store) => store.changes.last())
       const n = await delivery(fixture, id)
       const item = `/api/v1/webhook_deliveries/${n}`
       for (const { key } of [ann, admin]) {
@@ -143,10 +143,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         assert.match(refused.text, /FORBIDDEN/)
       }
       assert.equal((await call(item, { key: ann.key })).status, 200)
-      assert.equal(await beside(fixture, async (_, store) => store.changes.last()), before)
+      assert.equal(await inOtherProcess(fixture, async (_, store) => store.changes.last()), before)
       assert.equal((await call(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)
       assert.equal((await call(item, { key: ann.key })).status, 404)
-      const after = await beside(fixture, async (_, store) => store.changes.after(before, 10))
+      const after = await inOtherProcess(fixture, async (_, store) => store.changes.after(before, 10))
       assert.deepEqual(
         after.map(({ collection, kind }) => [collection, kind]),
         [['webhooks', 'deleted']],
@@ -158,7 +158,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann, ben, admin } = fixture
       const count = (): Promise<number> =>
-        beside(fixture, async (_, store) => (await store.records.all('WebhookSecret')).length)
+        inOtherProcess(fixture, async (_, store) => (await store.records.all('WebhookSecret')).length)
       const before = await count()
       const first = await created(fixture, ann.key)
       await created(fixture, ben.key)

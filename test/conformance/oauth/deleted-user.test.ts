@@ -6,15 +6,13 @@ import { createTokens } from '../../../src/auth/accounts/link-tokens.ts'
 import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { createPasskeys } from '../../../src/auth/accounts/sign-in/passkeys.ts'
 import { accountEndRecord } from '../../../src/auth/server/sessions/session-ends.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import type { Records } from '../../../src/records.ts'
-import blog from '../../models/blog.ts'
 import type { Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
   consentOf,
   type Fixture,
+  inOtherProcess,
   newCode,
   newTokens,
   type Person,
@@ -53,18 +51,9 @@ const kinds = [
   'TotpUsed',
 ]
 
-async function withRecords<T>({ place }: Fixture, use: (records: Records) => Promise<T>): Promise<T> {
-  const store = await place.openStore(checkModel(blog))
-  try {
-    return await use(store.records)
-  } finally {
-    await store.close()
-  }
-}
-
 /** The kinds of the records that the user has. */
 function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
-  return withRecords(fixture, async records => {
+  return inOtherProcess(fixture, async (_run, { records }) => {
     const found = await Promise.all(kinds.map(kind => records.byOwner(kind, String(id))))
     return kinds.filter((_, at) => found[at]?.length !== 0)
   })
@@ -73,7 +62,7 @@ function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
 /** Stores what authenticators and mails would cause: passkeys, one-time codes and links. */
 async function remember(fixture: Fixture, { id, email, name }: Person): Promise<void> {
   const owner = String(id)
-  await withRecords(fixture, async records => {
+  await inOtherProcess(fixture, async (_run, { records }) => {
     for (const kind of ['MailLanguage', 'Passkey', 'TotpUsed']) {
       await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
     }

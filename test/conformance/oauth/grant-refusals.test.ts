@@ -6,10 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../../../src/auth/key.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import type { Records, StoredRecord } from '../../../src/records.ts'
+import type { StoredRecord } from '../../../src/records.ts'
 import { recordsBeside } from '../../auth/encryption/other-process.ts'
-import blog from '../../models/blog.ts'
 import { startProcess } from '../../processes/portico.ts'
 import { call } from '../../serve/service.ts'
 import {
@@ -17,6 +15,7 @@ import {
   authorizationUrl,
   authorize,
   type Fixture,
+  inOtherProcess,
   newCode,
   newTokens,
   post,
@@ -35,22 +34,14 @@ function refused({ status, json, text }: TokenAnswer, error: string, reason: Reg
   assert.match(String(json.error_description), reason)
 }
 
-async function withRecords(fixture: Fixture, use: (records: Records) => Promise<void>): Promise<void> {
-  const store = await fixture.place.openStore(checkModel(blog))
-  try {
-    await use(await recordsBeside(store, fixture.place))
-  } finally {
-    await store.close()
-  }
-}
-
 /** Makes every record of a kind expire a second ago. */
 function expire(fixture: Fixture, kind: string): Promise<void> {
-  return withRecords(fixture, async records => {
+  return inOtherProcess(fixture, async (_run, store) => {
+    const records = await recordsBeside(store, fixture.place)
     for (const found of await records.all(kind)) {
       const payload = { ...JSON.parse(found.payload), exp: Math.floor(Date.now() / 1000) - 1 }
       const { grant, alias, owner, ...rest }: StoredRecord = found
-      // The user code is stored as a hash.
+      // The stored alias is a pseudonym of the user code.
       const shown = payload.userCode ?? alias ?? undefined
       const names = { grant: grant ?? undefined, alias: shown, owner: owner ?? undefined }
       await records.put({ ...rest, ...names, payload: JSON.stringify(payload) })

@@ -7,7 +7,9 @@ import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
+import type { Run } from '../../../src/plan/run.ts'
 import { createRun } from '../../../src/serve/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { cheapHash } from '../../auth/cheap-hash.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../serve/service.ts'
@@ -244,6 +246,20 @@ async function withPeople(
     await use(fixture)
   } finally {
     for (const browser of browsers) browser.close()
+  }
+}
+
+/** Runs `use` on the fixture's database, as another process would. */
+export async function inOtherProcess<T>(
+  { place }: Pick<Fixture, 'place'>,
+  use: (run: Run, store: Store) => Promise<T>,
+): Promise<T> {
+  const model = checkModel(blog)
+  const store = await place.openStore(model)
+  try {
+    return await use(createRun(createGuard(model), store), store)
+  } finally {
+    await store.close()
   }
 }
 

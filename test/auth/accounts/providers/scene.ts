@@ -188,6 +188,17 @@ export async function signInByPassword(browser: Browser, email: string): Promise
   return page(await browser.submit(form, { email, password }))
 }
 
+/** The newest match in a mail to the address; mails are sent after the response. */
+export async function mailedLink({ mails }: Scene, email: string, pattern: RegExp): Promise<string> {
+  for (let count = 0; count < 200; count++) {
+    const links = mails.filter(({ to }) => to === email).map(({ text }) => pattern.exec(text)?.[0])
+    const newest = links.findLast(link => link !== undefined)
+    if (newest !== undefined) return newest
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.fail(`no mail to ${email} has ${pattern}`)
+}
+
 /** The address of the signed-in user; undefined if there is none. */
 export async function whoIs(browser: Browser): Promise<string | undefined> {
   const headers = { Accept: 'application/json', 'Sec-Fetch-Site': 'same-origin' }

@@ -16,6 +16,7 @@ import {
   formTo,
   formWithField,
   left,
+  mailedLink,
   openScene,
   page,
   password,
@@ -894,7 +895,7 @@ const attempts: readonly Attempt[] = [
       const browser = scene.browser()
       const asked = formWithField(await open(browser, '/account/reset'), 'email')
       await browser.submit(asked, { email })
-      const link = await mailed(email, /\/account\/reset\?token=[\w-]+/)
+      const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
       await set(setDisabled, id, true)
       const shown = await open(browser, link)
       const form = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'password'))
@@ -953,7 +954,7 @@ const attempts: readonly Attempt[] = [
       await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = scene.browser()
       await owner.submit(formWithField(await open(owner, '/account/reset'), 'email'), { email })
-      const link = await mailed(email, /\/account\/reset\?token=[\w-]+/)
+      const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
       const done = page(
         await owner.submit(formWithField(await open(owner, link), 'password'), {
           password: 'a staple in the meadow',
@@ -974,7 +975,7 @@ const attempts: readonly Attempt[] = [
       const owner = scene.browser()
       const home = await signInByPassword(owner, email)
       await owner.submit(formWithField(home, 'send'))
-      const opened = await open(owner, await mailed(email, /\/account\/verify\?token=[\w-]+/))
+      const opened = await open(owner, await mailedLink(scene, email, /\/account\/verify\?token=[\w-]+/))
       await owner.submit(formTo(opened, '/account/verify'))
       return { ...(await by('corp', claims)), as: claims.email }
     },
@@ -997,7 +998,7 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const email = scene.email()
       await sentTo(email)
-      const link = await mailed(email, /\/account\/verify\?account=[\w-]+/)
+      const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
       const browser = scene.browser()
       const to = left(await browser.submit(formWithField(await open(browser, link), 'account')))
       return { browser, shown: await open(browser, scene.providers.authorize(to, said(scene.email()))) }
@@ -1010,7 +1011,7 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       await sentTo(email)
       const account =
-        /account=([\w-]+)/.exec(await mailed(email, /\/account\/verify\?account=[\w-]+/))?.[1] ?? ''
+        /account=([\w-]+)/.exec(await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/))?.[1] ?? ''
       const browser = scene.browser()
       const csrf = await csrfOf(browser)
       return { browser, shown: await post(browser, '/account/verify', { csrf, account, password }) }
@@ -1110,16 +1111,6 @@ const attempts: readonly Attempt[] = [
 async function sentTo(email: string): Promise<void> {
   const { browser, shown } = await by('google', said(email, { email_verified: false }))
   await browser.submit(formWithField(shown as Page, 'email'), { email })
-}
-
-async function mailed(email: string, pattern: RegExp): Promise<string> {
-  for (let count = 0; count < 200; count++) {
-    const texts = scene.mails.filter(({ to }) => to === email).map(({ text }) => pattern.exec(text)?.[0])
-    const found = texts.findLast(text => text !== undefined)
-    if (found !== undefined) return found
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  assert.fail(`no mail to ${email} has ${pattern}`)
 }
 
 for (const [index, { name, attempt, expected }] of attempts.entries()) {

@@ -9,16 +9,13 @@ import {
 } from '../../../../src/auth/server/clients/app-secrets.ts'
 import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/apps.ts'
 import { newClientId, newClientSecret, secretHash } from '../../../../src/auth/server/secret.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
 import { type Run, writeWith } from '../../../../src/plan/run.ts'
 import { createPlan } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
-import type { Records } from '../../../../src/records.ts'
-import { createRun } from '../../../../src/serve/store.ts'
 import {
   type App,
   type Fixture,
+  inOtherProcess,
   post,
   redirectUri,
   secretOf,
@@ -27,7 +24,6 @@ import {
 } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'
 import { locked } from '../../../setups/postgres.ts'
-import type { Place } from '../../../setups/setup.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 
 const day = 24 * 60 * 60
@@ -62,20 +58,9 @@ async function end({ call, ann }: Fixture, id: number): Promise<void> {
   assert.equal(gone.status, 204, gone.text)
 }
 
-/** Runs `use` on the database, as another process would. */
-async function inOtherProcess<T>(place: Place, use: (run: Run, records: Records) => Promise<T>): Promise<T> {
-  const model = checkModel(blog)
-  const store = await place.openStore(model)
-  try {
-    return await use(createRun(createGuard(model), store), store.records)
-  } finally {
-    await store.close()
-  }
-}
-
 /** An app as older versions stored it, with the hash of its first secret in a column; `others`: later secrets. */
 function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promise<App> {
-  return inOtherProcess(place, async run => {
+  return inOtherProcess({ place }, async run => {
     const app = { client_id: newClientId(), client_secret: newClientSecret(), redirect_uris: [redirectUri] }
     const values = { name: 'Old', redirect_uris: app.redirect_uris }
     const { client_id, client_secret } = app
@@ -180,7 +165,7 @@ for (const setup of [sqlite, locked]) {
   test(`${setup.name}: two nodes that move the same secret create one row, and a late one creates none`, () =>
     on({}, async fixture => {
       const app = await oldApp(fixture)
-      await inOtherProcess(fixture.place, async (run, records) => {
+      await inOtherProcess(fixture, async (run, { records }) => {
         const secrets = new AppSecrets({ run, records, overlapSeconds: day })
         await Promise.all(Array.from({ length: 5 }, () => secrets.settle(app.id)))
         const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
@@ -226,9 +211,9 @@ test('a caller who may not delete a secret changes nothing', async () => {
     const { place, call, ann, ben } = fixture
     const app = await oldApp(fixture)
     const ends = () =>
-      inOtherProcess(place, async run => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at))
-    const notes = () => inOtherProcess(place, async (_run, records) => (await records.all('EndedSecret')).length)
-    const first = await inOtherProcess(place, async (run, records) => {
+      inOtherProcess({ place }, async run => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at))
+    const notes = () => inOtherProcess({ place }, async (_run, { records }) => (await records.all('EndedSecret')).length)
+    const first = await inOtherProcess({ place }, async (run, { records }) => {
       await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
       // State left by another node that has created a secret but not yet stored the expiry of the older one.
       await createBySystem(run, 'oauth_app_secrets', {}, { ...newSecret().computed, app_id: app.id })
@@ -261,7 +246,7 @@ test('all the secrets of an app work during their overlap, and one beyond the li
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const secrets = [app.client_secret]
-    await inOtherProcess(fixture.place, async (run, records) => {
+    await inOtherProcess(fixture, async (run, { records }) => {
       const rotating = new AppSecrets({ run, records, overlapSeconds: day })
       while (secrets.length < 50) secrets.push(await rotating.rotate(app.id))
       await assert.rejects(rotating.rotate(app.id), { code: 'CONFLICT' })
@@ -279,7 +264,7 @@ test('all the secrets of an app work during their overlap, and one beyond the li
 test('a rotation with a shorter overlap brings expiries forward, and one with a longer overlap delays none', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    await inOtherProcess(fixture.place, async (run, records) => {
+    await inOtherProcess(fixture, async (run, { records }) => {
       const ends = async () => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at)
       const rotate = (overlapSeconds: number) =>
         new AppSecrets({ run, records, overlapSeconds }).rotate(app.id)
@@ -301,7 +286,7 @@ test('a rotation with a shorter overlap brings expiries forward, and one with a 
 test('deleting a secret that an older node has created first stores the expiries it causes', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    await inOtherProcess(fixture.place, async (run, records) => {
+    await inOtherProcess(fixture, async (run, { records }) => {
       const id = await createBySystem(
         run,
         'oauth_app_secrets',
@@ -319,7 +304,7 @@ test('deleting a secret that an older node has created first stores the expiries
 
 test('creating an app is rolled back if its first secret cannot be stored', async () => {
   await withFixture({}, async ({ place, ann, call }) => {
-    await inOtherProcess(place, async run => {
+    await inOtherProcess({ place }, async run => {
       const values = { name: 'Half', redirect_uris: [] }
       const plan = createPlan('oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
       const first = newSecret()
