@@ -239,9 +239,9 @@ for (const [what, may, sender] of senders) {
       ]
       for (const [method, address, body] of rows) {
         const { status, text } = await call(address, { method, headers, body })
-        const said = `${method} ${address} ${JSON.stringify(body)}: ${status} ${text}`
-        if (may) assert.ok(status < 300, said)
-        else assert.equal(status, 403, said)
+        const details = `${method} ${address} ${JSON.stringify(body)}: ${status} ${text}`
+        if (may) assert.ok(status < 300, details)
+        else assert.equal(status, 403, details)
       }
       const others = await call(path(cleo, '/api_keys'), { headers })
       assert.equal((others.json['data'] as unknown[] | undefined)?.length ?? 0, may ? 1 : 0, others.text)
@@ -291,9 +291,9 @@ test('administration actions can be explained, cannot be part of a batch, and ne
     const { call, admin, ann, ben } = fixture
     const request = { as: ann.id, method: 'POST', path: `/users/${ben.id}/set_password` }
     const body = { ...request, body: { password: 'a new one that an administrator chose' } }
-    const told = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
-    assert.equal(told.json['allowed'], false, told.text)
-    assert.match(told.text, /firstParty/)
+    const asUser = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
+    assert.equal(asUser.json['allowed'], false, asUser.text)
+    assert.match(asUser.text, /firstParty/)
     const asAdmin = await call('/api/v1/explain', {
       method: 'POST',
       key: admin.key,

@@ -110,17 +110,17 @@ function crashingAt({ run, records, stored }: Opened, count: number): Opened {
 }
 
 /** Fails unless there is one administrator with one key, and the reported credentials work. */
-async function requireOne({ run, stored }: Opened, told: FirstAdministrator | undefined): Promise<void> {
-  assert.match(told?.key ?? '', /^pk_/)
-  assert.match(told?.password ?? '', /^[\w-]{20}$/)
+async function requireOne({ run, stored }: Opened, reported: FirstAdministrator | undefined): Promise<void> {
+  assert.match(reported?.key ?? '', /^pk_/)
+  assert.match(reported?.password ?? '', /^[\w-]{20}$/)
   const [user, ...others] = await rows(run, 'users', 'id', 'email', 'role', 'password_hash')
   assert.deepEqual([user?.email, user?.role, others], ['admin@example.com', 'admin', []])
-  assert.ok(await verifyPassword(told?.password ?? '', String(user?.password_hash)))
+  assert.ok(await verifyPassword(reported?.password ?? '', String(user?.password_hash)))
   assert.deepEqual(await rows(run, 'api_keys', 'user_id', 'scopes', 'hash'), [
-    { user_id: user?.id, scopes: ['*'], hash: keyHash(told?.key ?? '') },
+    { user_id: user?.id, scopes: ['*'], hash: keyHash(reported?.key ?? '') },
   ])
   const left = JSON.stringify(await stored.all('FirstStart'))
-  assert.ok(!left.includes(told?.key ?? '') && !left.includes(told?.password ?? ''))
+  assert.ok(!left.includes(reported?.key ?? '') && !left.includes(reported?.password ?? ''))
 }
 
 test('the first start creates one administrator with a password and a key; the second creates nothing', async () => {
@@ -147,9 +147,9 @@ for (const database of databases) {
         const [first] = nodes
         assert.ok(first)
         await assert.rejects(start(crashingAt(first, at)), /died/)
-        const told = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
-        assert.equal(told.length, 1)
-        await requireOne(first, told[0])
+        const reported = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
+        assert.equal(reported.length, 1)
+        await requireOne(first, reported[0])
         assert.equal(await start(first), undefined)
       })
     })
@@ -163,10 +163,10 @@ for (const database of databases) {
           start(crashingAt(node, ((index + round) % WRITES) + 1)),
         ])
         const ended = await Promise.allSettled(starts)
-        const told = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
+        const reported = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
         for (const one of ended) if (one.status === 'rejected') assert.match(String(one.reason), /died/)
-        assert.equal(told.length, 1)
-        await requireOne(nodes[0] ?? assert.fail(), told[0])
+        assert.equal(reported.length, 1)
+        await requireOne(nodes[0] ?? assert.fail(), reported[0])
       })
     }
   })
@@ -214,11 +214,11 @@ test('a start creates an administrator again after all users were deleted', asyn
     await start(opened)
     const remove = { kind: 'delete', collection: 'users', id: 0, ifMatch: undefined } as const
     await opened.run.write({ shape: remove, args: [1] }, system)
-    const told = await Promise.all([start(opened), start(opened)])
-    assert.equal(told.filter(one => one !== undefined).length, 1)
+    const reported = await Promise.all([start(opened), start(opened)])
+    assert.equal(reported.filter(one => one !== undefined).length, 1)
     await requireOne(
       opened,
-      told.find(one => one !== undefined),
+      reported.find(one => one !== undefined),
     )
   })
 })

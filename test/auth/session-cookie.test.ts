@@ -43,17 +43,17 @@ test('the cookie counts only in requests from pages of the same origin, for read
       [{ Referer: 'no address' }, false],
     ]
     for (const [headers, counts] of rows) {
-      const said = JSON.stringify(headers)
-      assert.equal(await whoIs(fixture, { Cookie, ...headers }), counts ? ann.id : 401, said)
+      const details = JSON.stringify(headers)
+      assert.equal(await whoIs(fixture, { Cookie, ...headers }), counts ? ann.id : 401, details)
       const body = { title: 'By cookie', body: 'text', author_id: ann.id }
       const made = await call('/api/v1/posts', { method: 'POST', body, headers: { Cookie, ...headers } })
-      assert.equal(made.status, counts ? 201 : 401, `${said} ${made.text}`)
+      assert.equal(made.status, counts ? 201 : 401, `${details} ${made.text}`)
       const change = { headers: { Cookie, ...headers }, body: { name: 'Ann' } }
       const changed = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', ...change })
-      assert.equal(changed.status, counts ? 200 : 401, `${said} ${changed.text}`)
+      assert.equal(changed.status, counts ? 200 : 401, `${details} ${changed.text}`)
       const query = { query: '{ me { id } }' }
-      const asked = await call('/graphql', { method: 'POST', body: query, headers: { Cookie, ...headers } })
-      assert.equal(asked.text.includes('"me":{"id":'), counts, `${said} ${asked.text}`)
+      const byGraphql = await call('/graphql', { method: 'POST', body: query, headers: { Cookie, ...headers } })
+      assert.equal(byGraphql.text.includes('"me":{"id":'), counts, `${details} ${byGraphql.text}`)
     }
   })
 })

@@ -190,8 +190,8 @@ async function refuseDevice(
   [clientId = '']: readonly string[],
 ): Promise<void> {
   const body = new URLSearchParams({ client_id: clientId, scope: 'openid' })
-  const asked = await fetch(`${url}/oauth/device`, { method: 'POST', body })
-  const { user_code: code } = (await asked.json()) as { user_code?: string }
+  const response = await fetch(`${url}/oauth/device`, { method: 'POST', body })
+  const { user_code: code } = (await response.json()) as { user_code?: string }
   assert.ok(code)
   await page.goto(`${url}/oauth/device`)
   await page.getByLabel('Code').fill(code)

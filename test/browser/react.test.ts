@@ -98,8 +98,8 @@ function kilobytes(files: readonly AppFile[]): number {
 
 /** The sizes that a page states. */
 function sizesIn(page: string): readonly number[] {
-  const said = /JavaScript of (\d+) kB compressed, of which\s+`portico\/client` is (\d+) kB/.exec(page)
-  return [Number(said?.[1]), Number(said?.[2])]
+  const sizes = /JavaScript of (\d+) kB compressed, of which\s+`portico\/client` is (\d+) kB/.exec(page)
+  return [Number(sizes?.[1]), Number(sizes?.[2])]
 }
 
 test('the app lists, creates and edits posts, reverts a refused edit, shows events, and recovers from a lost connection', async () => {

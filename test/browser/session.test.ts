@@ -175,10 +175,10 @@ test('an app of the same origin signs in by JSON and by OAuth, and its cookie wo
       const section = tool.locator('[id$="listUsers"]').last()
       await section.getByRole('button', { name: /Test Request/ }).click()
       const dialog = tool.getByRole('dialog').last()
-      const asked = tool.waitForResponse(answer => new URL(answer.url()).pathname === '/api/v1/users')
+      const listed = tool.waitForResponse(answer => new URL(answer.url()).pathname === '/api/v1/users')
       await dialog.getByRole('button', { name: /^Send/ }).first().click()
-      const answered = await asked
-      assert.equal(answered.status(), 200, JSON.stringify(await answered.request().allHeaders()))
+      const response = await listed
+      assert.equal(response.status(), 200, JSON.stringify(await response.request().allHeaders()))
       await tool.addInitScript("localStorage.setItem('graphiql:query', '{ me { email } }')")
       await tool.goto(`${url}/graphql`)
       await tool.locator('.graphiql-execute-button').click()

@@ -151,8 +151,8 @@ interface Run {
 
 /** Whether the request is one for the operation: the generator changes some methods and paths. */
 function isForOperation({ method, path }: Operation, request: Request): boolean {
-  const [asked = ''] = request.url.split('?')
-  return request.method === method && new RegExp(`^${path.replace('{id}', '[^/]+')}$`).test(asked)
+  const [requestPath = ''] = request.url.split('?')
+  return request.method === method && new RegExp(`^${path.replace('{id}', '[^/]+')}$`).test(requestPath)
 }
 
 /** The status and the headers; the bench removes those that only the transport adds. */

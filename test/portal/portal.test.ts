@@ -99,17 +99,17 @@ test('texts of the model and of the theme are escaped on every page', async () =
   const posts = blogModel.collections.get('posts')
   assert.ok(posts)
   const collections = new Map([...blogModel.collections, ['posts', { ...posts, description: hostile }]])
-  const asked = portalOf({
+  const hostilePortal = portalOf({
     name: hostile,
     model: { ...blogModel, collections },
     logo: `https://x.example.com/"onerror="alert(1)`,
   })
   for (const url of pages) {
-    const text = String((await asked({ url })).body)
+    const text = String((await hostilePortal({ url })).body)
     assert.match(text, /&lt;script&gt;alert\(1\)/, url)
     assert.doesNotMatch(text, /<script>|<img src=x|"onerror/, url)
   }
-  const { headers, body } = await asked({ url: '/docs/openapi.json' })
+  const { headers, body } = await hostilePortal({ url: '/docs/openapi.json' })
   assert.equal(headers['Content-Type'], 'application/json')
   assert.equal(
     JSON.parse(String(body)).tags.find((tag: { name: string }) => tag.name === 'posts').description,
@@ -128,9 +128,9 @@ test('pages leave out a collection that nobody can read or change', async () => 
       }),
     }),
   )
-  const asked = portalOf({ model: hidden })
+  const portal = portalOf({ model: hidden })
   for (const url of [...pages, '/docs/search.json', '/docs/openapi.json']) {
-    const shown = String((await asked({ url })).body)
+    const shown = String((await portal({ url })).body)
     assert.doesNotMatch(shown, /What we pay|Of one person/, url)
     // The scopes name every collection.
     if (url !== '/docs/openapi.json') assert.doesNotMatch(shown, /payroll/, url)
@@ -159,13 +159,13 @@ test('responses are compressed as the client accepts, and each encoding has its 
   const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
   const tags = new Set([plain.headers.ETag])
   for (const [encoding, decode] of Object.entries(decoders)) {
-    const asked = await ask({ url, headers: { 'accept-encoding': encoding } })
-    assert.equal(asked.headers['Content-Encoding'], encoding)
-    assert.equal(asked.headers['Vary'], 'Accept-Encoding, Cookie')
-    assert.deepEqual(decode(asked.body), plain.body)
-    assert.ok(asked.body.length < plain.body.length / 3)
-    tags.add(asked.headers.ETag)
-    const headers = { 'accept-encoding': encoding, 'if-none-match': asked.headers.ETag }
+    const compressed = await ask({ url, headers: { 'accept-encoding': encoding } })
+    assert.equal(compressed.headers['Content-Encoding'], encoding)
+    assert.equal(compressed.headers['Vary'], 'Accept-Encoding, Cookie')
+    assert.deepEqual(decode(compressed.body), plain.body)
+    assert.ok(compressed.body.length < plain.body.length / 3)
+    tags.add(compressed.headers.ETag)
+    const headers = { 'accept-encoding': encoding, 'if-none-match': compressed.headers.ETag }
     const again = await ask({ url, headers })
     assert.equal(again.status, 304)
     assert.equal(again.body.length, 0)

@@ -56,8 +56,8 @@ for (const setup of setups) {
         assert.ok(addressees(received).includes(ann.email))
 
         const attacker = fixture.browser()
-        const asked = form(await open(attacker, '/account/reset'), 'email')
-        page(await attacker.submit(asked, { email: stolen }))
+        const resetForm = form(await open(attacker, '/account/reset'), 'email')
+        page(await attacker.submit(resetForm, { email: stolen }))
         const confirmation = await link(received, /\/account\/verify\?token=[\w-]+/g)
         // The link requires a sign-in first, and refuses the session of another user.
         assert.match((await open(attacker, confirmation)).text, /Sign in first/)

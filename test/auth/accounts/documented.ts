@@ -22,15 +22,15 @@ export function assertDocumented(method: 'get' | 'post', url: string, body: unkn
   const operation = document.paths[pathname]?.[method]
   if (operation === undefined) return
   const { status, text } = answer
-  const said = `${method} ${pathname} ${JSON.stringify(body)} → ${status} ${text}`
+  const details = `${method} ${pathname} ${JSON.stringify(body)} → ${status} ${text}`
   const other = resolve(document, operation.responses.default)
   const response = operation.responses[status] ?? (other['x-statuses'].includes(status) ? other : undefined)
-  assert.ok(response, said)
+  assert.ok(response, details)
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';')
   const schema = response.content?.[type].schema
-  assert.ok(schema === undefined ? text === '' : fits(schema, answer.json), `${said} ${ajv.errorsText()}`)
+  assert.ok(schema === undefined ? text === '' : fits(schema, answer.json), `${details} ${ajv.errorsText()}`)
   const taken = operation.requestBody?.content['application/json'].schema
-  if (taken && status < 300) assert.ok(fits(taken, body), `${said} ${ajv.errorsText()}`)
+  if (taken && status < 300) assert.ok(fits(taken, body), `${details} ${ajv.errorsText()}`)
 }
 
 export async function post(...given: Parameters<typeof postJson>): Promise<Answer> {

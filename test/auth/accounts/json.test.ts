@@ -68,11 +68,11 @@ test('a page of another origin can sign nobody in or out', async () => {
     }
     for (const [path, body] of Object.entries(bodies)) {
       for (const [headers, status] of rows) {
-        const said = `${path} ${JSON.stringify(headers)}`
+        const details = `${path} ${JSON.stringify(headers)}`
         const answer = await call(path, { method: 'POST', headers: { Cookie, ...headers }, body })
         if (answer.text.startsWith('{')) assertDocumented('post', url + path, body, answer)
-        assert.equal(answer.status, status, `${said} ${answer.text}`)
-        assert.equal(sessionSet(answer), undefined, said)
+        assert.equal(answer.status, status, `${details} ${answer.text}`)
+        assert.equal(sessionSet(answer), undefined, details)
         if (headers['Content-Type'] === 'application/json') assert.equal(answer.code, 'FORBIDDEN')
       }
     }

@@ -48,10 +48,10 @@ test('a new key has the chosen name and scopes, is shown once, works in its curl
     assert.equal(Math.round((Date.parse(rows[0]?.expires_at ?? '') - Date.now()) / 86_400_000), 90)
     assert.equal(rows.length, 1)
 
-    const asked = await open(visitor, `${made.url.pathname}/revoke`)
-    assert.match(asked.text, /Revoke <bdi>Backup<\/bdi>\?/)
-    assert.ok(asked.text.includes(`${key.slice(0, 10)}…`))
-    const done = await submitted(visitor, formTo(asked, asked.url.pathname))
+    const confirmation = await open(visitor, `${made.url.pathname}/revoke`)
+    assert.match(confirmation.text, /Revoke <bdi>Backup<\/bdi>\?/)
+    assert.ok(confirmation.text.includes(`${key.slice(0, 10)}…`))
+    const done = await submitted(visitor, formTo(confirmation, confirmation.url.pathname))
     assert.match(done.text, /The key is revoked/)
     assert.equal((await call(address, { key })).status, 401)
   })
@@ -168,14 +168,14 @@ test('a session with an older sign-in must sign in again first, and an ended ses
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
     const sent = formTo(landed, `${path}/new`)
     pass(16 * minuteMs)
-    const asked = await submitted(visitor, sent, { name: 'x', 'level-post': 'read' })
+    const signInPage = await submitted(visitor, sent, { name: 'x', 'level-post': 'read' })
     assert.deepEqual(
-      [asked.url.pathname, asked.url.searchParams.get('next')],
+      [signInPage.url.pathname, signInPage.url.searchParams.get('next')],
       ['/account/sign-in', `${path}/new`],
     )
     assert.equal((await keysOf(fixture, ben)).length, 1)
     const { email, password } = ben
-    const again = page(await visitor.submit(formTo(asked, '/account/sign-in'), { email, password }))
+    const again = page(await visitor.submit(formTo(signInPage, '/account/sign-in'), { email, password }))
     assert.equal(again.url.pathname, `${path}/new`)
     const made = await submitted(visitor, formTo(again, `${path}/new`), { name: 'x', 'level-post': 'read' })
     assert.match(shown(made, 'key') ?? '', /^pk_/)

@@ -20,10 +20,10 @@ test('with a mail server, opening the link creates the account, and nothing befo
   await withMail(async ({ browser, admin, call }, received) => {
     const visitor = browser()
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
-    const asked = page(
+    const sent = page(
       await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values),
     )
-    assert.match(asked.text, /Look into your mail/)
+    assert.match(sent.text, /Look into your mail/)
     const users = async () =>
       (await call('/api/v1/users?email=eve@example.com', { key: admin.key })).json.data
     assert.deepEqual(await users(), [])
@@ -118,14 +118,14 @@ test('an authorization request returns no code before the one-time code is enter
     const visitor = browser()
     const request = { response_type: 'code', client_id, redirect_uri: redirectUri, scope: 'read:post' }
     const first = await open(visitor, authorizationUrl(url, request))
-    const asked = page(
+    const codePage = page(
       await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password }),
     )
-    assert.match(asked.text, /one-time code/)
+    assert.match(codePage.text, /one-time code/)
     const again = await open(visitor, authorizationUrl(url, request))
     form(again, 'password')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + 30_000 })
-    const consent = page(await visitor.submit({ ...form(asked, 'code'), action: again.url }, { code }))
+    const consent = page(await visitor.submit({ ...form(codePage, 'code'), action: again.url }, { code }))
     const answer = consentOf(consent)
     assert.ok(answer, consent.text)
     const left = await visitor.submit(answer.form, {}, answer.button)

@@ -29,10 +29,10 @@ test('the overview summarises the account, and every page asks to confirm an unc
     const { ann } = fixture
     await newTokens(fixture, await fixture.app(), { browser: fixture.browser(), person: ann })
     const { visitor, landed } = await signedIn(fixture, ann, '/account')
-    const said = words(landed.text)
-    assert.match(said, /Your account .*Ann .*Not confirmed/)
-    assert.match(said, /Security Password only, add a passkey .*Sessions 2 browsers .*Connected apps 1 app /)
-    assert.match(said, /API keys 1 key .*OAuth apps 1 app .*Webhooks None yet/)
+    const text = words(landed.text)
+    assert.match(text, /Your account .*Ann .*Not confirmed/)
+    assert.match(text, /Security Password only, add a passkey .*Sessions 2 browsers .*Connected apps 1 app /)
+    assert.match(text, /API keys 1 key .*OAuth apps 1 app .*Webhooks None yet/)
     for (const path of ['profile', 'security', 'sessions', 'apps', 'keys', 'developer', 'webhooks/new']) {
       const other = await open(visitor, `/account/${path}`)
       assert.match(words(other.text), /Confirm your e-mail address Open the link that we send to ann/, path)
@@ -73,8 +73,8 @@ test('a session shows its device, place and last use; a user ends one, all other
     const show = async () => words((await open(visitor, '/account/sessions')).text)
     assert.match(await show(), /Safari on iPhone Used 5 hours ago/)
     // An API request counts as use; so does a page, which also records the place.
-    const asked = await call(`${url}/api/v1/me`, { headers: { cookie, 'Sec-Fetch-Site': 'same-origin' } })
-    assert.equal(asked.status, 200)
+    const response = await call(`${url}/api/v1/me`, { headers: { cookie, 'Sec-Fetch-Site': 'same-origin' } })
+    assert.equal(response.status, 200)
     assert.match(await show(), /Safari on iPhone Used within the last hour · Bolivia/)
     pass(2 * hourMs)
     const moved = { ...at, 'CF-IPCountry': 'PE', 'X-Forwarded-For': '192.0.2.8', cookie }
@@ -108,10 +108,10 @@ test('a connected app shows its access, reads folded into writes, and when it wa
       scope,
     })
     const { visitor, landed } = await signedIn(fixture, cleo, '/account/apps')
-    const said = words(landed.text)
-    assert.match(said, /Reader Allowed on \d+ \w+ \d{4} · used within the last hour · reader\.example\.com/)
-    assert.match(said, /See, create, change and delete posts/)
-    assert.doesNotMatch(said, /See posts/)
+    const text = words(landed.text)
+    assert.match(text, /Reader Allowed on \d+ \w+ \d{4} · used within the last hour · reader\.example\.com/)
+    assert.match(text, /See, create, change and delete posts/)
+    assert.doesNotMatch(text, /See posts/)
     pass(26 * hourMs)
     assert.match(words((await open(visitor, '/account/apps')).text), /· used 1 day ago/)
     const { client_id, client_secret } = app
@@ -133,11 +133,11 @@ test('a connected app shows its access, reads folded into writes, and when it wa
 test('an error page names a registered app and the next step, and repeats nothing from the request', async () => {
   await withFixture(async fixture => {
     const app = await fixture.app({ name: 'Reader', homepage_uri: 'https://reader.example.com' })
-    const asked = { response_type: 'code', redirect_uri: redirectUri, scope: 'read:post', state: 'x' }
-    const known = { ...asked, client_id: app.client_id }
+    const request = { response_type: 'code', redirect_uri: redirectUri, scope: 'read:post', state: 'x' }
+    const known = { ...request, client_id: app.client_id }
     const elsewhere = 'https://evil.example.com/Your%20bank'
     const rows: readonly [string, Readonly<Record<string, string>>, RegExp, RegExp?][] = [
-      ['authorize', { ...asked, client_id: 'Your bank' }, /This app is not known here/, /Your bank/],
+      ['authorize', { ...request, client_id: 'Your bank' }, /This app is not known here/, /Your bank/],
       [
         'authorize',
         { ...known, redirect_uri: elsewhere },
@@ -160,12 +160,12 @@ test('an error page names a registered app and the next step, and repeats nothin
       url.pathname = `/oauth/${path}`
       const browser = fixture.browser()
       const shown = page(await browser.open(url))
-      const said = words(shown.text)
-      assert.match(said, expected, path)
-      assert.doesNotMatch(said, missing, path)
+      const text = words(shown.text)
+      assert.match(text, expected, path)
+      assert.doesNotMatch(text, missing, path)
       assert.ok(shown.status >= 400, path)
       const id = String(shown.headers['x-request-id'])
-      assert.ok(said.includes(`Request ${id} Time 20`), `${path}: ${said}`)
+      assert.ok(text.includes(`Request ${id} Time 20`), `${path}: ${text}`)
     }
   })
 })
@@ -194,18 +194,18 @@ test('internal errors and rate limits are HTML pages, and do not reveal the caus
   const { ApiError } = await import('../../../src/errors.ts')
   const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
   const call = { requestId: 'r-1', path: '/account' }
-  const said = (error: unknown) => {
+  const errorText = (error: unknown) => {
     const { status, body } = errorPageReply(theme, error, call, 0)
     return `${status} ${words(String(body))}`
   }
-  const internal = said(new Error('secret of the database'))
+  const internal = errorText(new Error('secret of the database'))
   assert.match(internal, /^500 .*Something went wrong on our side .*INTERNAL_ERROR .*Request r-1 Time 1970/)
   assert.doesNotMatch(internal, /secret/)
   const headers = { 'Retry-After': '90' }
   assert.match(
-    said(new ApiError('RATE_LIMITED', undefined, { headers })),
+    errorText(new ApiError('RATE_LIMITED', undefined, { headers })),
     /^429 .*Too many attempts Wait 2 minutes/,
   )
-  assert.match(said(new ApiError('UNAVAILABLE')), /^503 .*The service cannot answer now Try again/)
-  assert.match(said(new ApiError('NOT_FOUND', '<b>')), /&lt;b&gt;/)
+  assert.match(errorText(new ApiError('UNAVAILABLE')), /^503 .*The service cannot answer now Try again/)
+  assert.match(errorText(new ApiError('NOT_FOUND', '<b>')), /&lt;b&gt;/)
 })

@@ -30,9 +30,9 @@ test('a visitor who is not signed in signs in first, and then sees the requested
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
     for (const path of pages) {
-      const asked = await open(visitor, path)
-      assert.equal(asked.url.pathname, '/account/sign-in')
-      assert.equal(asked.url.searchParams.get('next'), path)
+      const signInPage = await open(visitor, path)
+      assert.equal(signInPage.url.pathname, '/account/sign-in')
+      assert.equal(signInPage.url.searchParams.get('next'), path)
     }
     const landed = await signIn(visitor, ann, '/account/apps')
     assert.equal(landed.url.pathname, '/account/apps')
@@ -291,10 +291,10 @@ test('one-time codes are required once they are turned on, and a recovery code r
     assert.match(landed.text, /You have 9 recovery codes left/)
 
     const third = browser()
-    const asked = await signIn(third, ann)
-    assert.equal(page(await third.submit(form(asked, 'code'), { code: recovery[3] ?? '' })).status, 400)
+    const codePage = await signIn(third, ann)
+    assert.equal(page(await third.submit(form(codePage, 'code'), { code: recovery[3] ?? '' })).status, 400)
     assert.equal(
-      page(await third.submit(form(asked, 'code'), { code: code(secret, 30_000) })).url.pathname,
+      page(await third.submit(form(codePage, 'code'), { code: code(secret, 30_000) })).url.pathname,
       '/account',
     )
   })

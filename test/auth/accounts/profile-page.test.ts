@@ -71,8 +71,8 @@ after(() => closeMail())
 const path = '/account/profile'
 
 async function made({ call }: Fixture, { key }: Person, to: string, body: object): Promise<number> {
-  const { status, json, text: said } = await call(`/api/v1/${to}`, { method: 'POST', key, body })
-  assert.equal(status, 201, said)
+  const { status, json, text: details } = await call(`/api/v1/${to}`, { method: 'POST', key, body })
+  assert.equal(status, 201, details)
   return Number(json.id)
 }
 
@@ -122,12 +122,12 @@ test('a new address is pending until it is proven, is shown as such, and can be 
     assert.match(wrong.text, /value="nobody"/)
     assert.match((await submitted(visitor, sent, { email: ben.email })).text, /the account has/)
     const fresh = `new.${ben.email}`
-    const asked = await submitted(visitor, sent, { email: fresh })
-    assert.match(asked.text, /We have sent a link to the new address/)
-    assert.ok(asked.text.includes(`<strong>${fresh}</strong> becomes`))
+    const pending = await submitted(visitor, sent, { email: fresh })
+    assert.match(pending.text, /We have sent a link to the new address/)
+    assert.ok(pending.text.includes(`<strong>${fresh}</strong> becomes`))
     assert.equal((await call(`/api/v1/users/${ben.id}`, { key: ben.key })).json.email, ben.email)
     await link(received, new RegExp(`give your account at Portico the address ${fresh}`, 'g'))
-    const kept = await submitted(visitor, form(asked, 'drop'))
+    const kept = await submitted(visitor, form(pending, 'drop'))
     assert.match(kept.text, /keeps its address/)
     assert.ok(!(await open(visitor, path)).text.includes(fresh))
   })
@@ -187,9 +187,9 @@ test('an export in progress stops when its account is disabled', async () => {
     for (let count = 0; count < 7; count++)
       await call('/api/v1/notes', { method: 'POST', key: ben.key, body: notes })
     const session = await signedInCookie(url, ben)
-    const asked = await call(`${path}/export`, { headers: { Cookie: session } })
-    const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(asked.text) ?? []
-    const [token = ''] = asked.headers.getSetCookie().flatMap(line => line.split(';', 1))
+    const exportPage = await call(`${path}/export`, { headers: { Cookie: session } })
+    const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(exportPage.text) ?? []
+    const [token = ''] = exportPage.headers.getSetCookie().flatMap(line => line.split(';', 1))
     const answer = await fetch(`${url}${path}/export`, {
       method: 'POST',
       headers: { Cookie: `${session}; ${token}` },
@@ -232,10 +232,10 @@ test('the owner deletes an account: blocking collections are named, and no crede
     assert.match(blocked.text, /Your account was not deleted\. Items of posts still refer/)
     assert.equal((await call(`/api/v1/posts/${post}`, { method: 'DELETE', key: ben.key })).status, 204)
     pass(16 * 60_000)
-    const asked = await submitted(visitor, sent, { address: ben.email })
-    assert.equal(asked.url.searchParams.get('next'), `${path}/delete`)
+    const signInPage = await submitted(visitor, sent, { address: ben.email })
+    assert.equal(signInPage.url.searchParams.get('next'), `${path}/delete`)
     const { email, password } = ben
-    const again = await submitted(visitor, formTo(asked, '/account/sign-in'), { email, password })
+    const again = await submitted(visitor, formTo(signInPage, '/account/sign-in'), { email, password })
     assert.doesNotMatch(again.text, /cannot be deleted yet/)
     const done = await submitted(visitor, formTo(again, `${path}/delete`), {
       address: ` ${email.toUpperCase()} `,

@@ -125,10 +125,10 @@ test('the link is stored as a hash only', async () => {
 test('an unknown address gets the same response but no mail; frequent requests are throttled for both', async () => {
   await withFixture({}, async ({ base, user, sent }) => {
     await user(email, old)
-    for (const asked of [email, 'nobody@example.com']) {
+    for (const requested of [email, 'nobody@example.com']) {
       for (let count = 0; count < 3; count++)
-        assert.equal(await requestReset(base, asked, address), undefined)
-      assert.equal(await requestReset(base, asked, address), 900)
+        assert.equal(await requestReset(base, requested, address), undefined)
+      assert.equal(await requestReset(base, requested, address), 900)
     }
     await base.idle()
     assert.deepEqual(new Set(sent.map(({ to }) => to)), new Set([email]))

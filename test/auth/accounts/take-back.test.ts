@@ -97,8 +97,8 @@ for (const setup of setups) {
 
         const victim = await signedIn(fixture, { email: fixture.ann.email, password: fresh })
         for (const { app } of left.made) {
-          const asked = page(await victim.open(requestOf(fixture, app)))
-          assert.ok(consentOf(asked), `no consent page: ${asked.url.href}`)
+          const consentPage = page(await victim.open(requestOf(fixture, app)))
+          assert.ok(consentOf(consentPage), `no consent page: ${consentPage.url.href}`)
         }
         await link(received, /The password of your account at Portico was set anew/g)
       },
@@ -132,8 +132,8 @@ test('a password change offers to revoke the API keys, and can keep them', async
     const { ann } = fixture
     const owner = await signedIn(fixture, ann)
     const change = form(await open(owner, '/account/security'), 'new_password')
-    const asked = change.fields.find(({ name }) => name === 'keys')
-    assert.ok(asked?.type === 'checkbox' && asked.checked)
+    const keysBox = change.fields.find(({ name }) => name === 'keys')
+    assert.ok(keysBox?.type === 'checkbox' && keysBox.checked)
     const unticked = { ...change, fields: change.fields.filter(({ name }) => name !== 'keys') }
     const done = page(await owner.submit(unticked, { current_password: ann.password, new_password: fresh }))
     assert.match(done.text, /1 API key/)
@@ -146,8 +146,8 @@ test('a consent given while the account is taken back is not remembered', async 
     const { ann } = fixture
     const app = await fixture.app({ redirect_uris })
     const attacker = await signedIn(fixture, ann)
-    const asked = page(await attacker.open(requestOf(fixture, app)))
-    const answer = consentOf(asked)
+    const consentPage = page(await attacker.open(requestOf(fixture, app)))
+    const answer = consentOf(consentPage)
     assert.ok(answer)
     await reset(fixture, received)
     const late = await attacker.submit(answer.form, {}, answer.button)
@@ -178,10 +178,10 @@ test('confirming the address ends what other sessions have created, and keeps wh
       const status = async (key = '') => (await call('/api/v1/me', { key })).status
       assert.deepEqual([await status(kept.access_token), await status(lost.access_token)], [200, 401])
       assert.equal((await open(stranger, '/account')).url.pathname, '/account/sign-in')
-      const asked = (app: App) => owner.open(requestOf(fixture, app, 'read:user'))
-      const again = await asked(ownApp)
+      const request = (app: App) => owner.open(requestOf(fixture, app, 'read:user'))
+      const again = await request(ownApp)
       assert.ok('left' in again, 'text' in again ? again.url.href + again.text : '')
-      assert.ok(consentOf(page(await asked(foreignApp))))
+      assert.ok(consentOf(page(await request(foreignApp))))
     },
     { 'accounts.signUp': 'open' },
   )

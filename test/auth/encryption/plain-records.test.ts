@@ -148,17 +148,17 @@ test('encryption reads the records in batches', async () => {
     const store = openSqlite(blog, { file })
     try {
       await fill(store)
-      const most = { asked: 0 }
+      const largest = { batch: 0 }
       const watched: Records = {
         ...crashingAt(store.records, Number.POSITIVE_INFINITY),
         all: () => assert.fail('all at once'),
         after(kind, id, limit) {
-          most.asked = Math.max(most.asked, limit)
+          largest.batch = Math.max(largest.batch, limit)
           return store.records.after(kind, id, limit)
         },
       }
       await openAll(store, watched)
-      assert.ok(most.asked > 0 && most.asked <= 500)
+      assert.ok(largest.batch > 0 && largest.batch <= 500)
     } finally {
       await store.close()
     }

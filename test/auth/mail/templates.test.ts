@@ -121,8 +121,8 @@ it('every kind of change has its own text in both languages', () => {
 })
 
 it('the origin of a request is shown to the owner of an account, but not at an address that may be a stranger’s', () => {
-  const told = mailNames.filter(name => mail(name, 'en').text.includes('203.0.113.7'))
-  assert.deepEqual(told, [
+  const withOrigin = mailNames.filter(name => mail(name, 'en').text.includes('203.0.113.7'))
+  assert.deepEqual(withOrigin, [
     'knownAddress',
     'resetPassword',
     'passwordChanged',

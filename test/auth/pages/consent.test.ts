@@ -27,14 +27,14 @@ const checked = checkModel(
 )
 const sentences = new Map([['openid', 'Know who you are'], ...checked.scopes])
 
-function groupsOf(asked: readonly string[], before: readonly string[] = [], userRole = 'user') {
-  const scopes = asked.map(scope => ({ scope, sentence: sentences.get(scope) ?? scope }))
+function groupsOf(requested: readonly string[], before: readonly string[] = [], userRole = 'user') {
+  const scopes = requested.map(scope => ({ scope, sentence: sentences.get(scope) ?? scope }))
   return scopeGroups(checked, { scopes, allowedBefore: new Set(before) }, { id: 1, role: userRole })
 }
 
-function pageOf(asked: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
+function pageOf(requested: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
   const interaction = { app, destination: 'https://app.example.com', allowedBefore: new Set(before) }
-  const groups = groupsOf(asked, before, userRole)
+  const groups = groupsOf(requested, before, userRole)
   return layout(
     theme,
     consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: 'a@example.com' }),
@@ -80,16 +80,16 @@ test('a reach is described in words', () => {
 })
 
 test('scopes are grouped; a new scope comes first in its group, and is marked', () => {
-  const asked = ['openid', 'read:user', 'write:api_key', 'read:post']
+  const requested = ['openid', 'read:user', 'write:api_key', 'read:post']
   assert.deepEqual(
-    groupsOf(asked).map(({ kind, choices }) => [kind, choices.map(({ scope }) => scope)]),
+    groupsOf(requested).map(({ kind, choices }) => [kind, choices.map(({ scope }) => scope)]),
     [
       ['person', ['openid']],
       ['data', ['read:post']],
       ['account', ['read:user', 'write:api_key']],
     ],
   )
-  const later = groupsOf(asked, ['openid', 'read:user', 'read:post'])
+  const later = groupsOf(requested, ['openid', 'read:user', 'read:post'])
   assert.deepEqual(
     later.at(-1)?.choices.map(({ scope, isNew }) => [scope, isNew]),
     [
@@ -97,8 +97,8 @@ test('scopes are grouped; a new scope comes first in its group, and is marked', 
       ['read:user', false],
     ],
   )
-  assert.equal(pageOf(asked, ['openid', 'read:user', 'read:post']).match(/class="new"/g)?.length, 1)
-  assert.doesNotMatch(pageOf(asked), /class="new"/)
+  assert.equal(pageOf(requested, ['openid', 'read:user', 'read:post']).match(/class="new"/g)?.length, 1)
+  assert.doesNotMatch(pageOf(requested), /class="new"/)
 })
 
 test('the app’s redirect address comes before the button', () => {

@@ -103,11 +103,11 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         const refused = await call(url, { method, key: ann.key })
         assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'POST, OPTIONS'], method)
       }
-      const asked = { method: 'POST', key: ann.key }
-      assert.equal((await call(url, { ...asked, body: { x: 1 } })).code, 'BAD_REQUEST')
-      assert.equal((await call(`${url}?x=1`, asked)).code, 'BAD_REQUEST')
-      assert.equal((await call(url, { ...asked, body: {} })).status, 200)
-      const some = await call(`${url}?fields=id,enabled`, asked)
+      const request = { method: 'POST', key: ann.key }
+      assert.equal((await call(url, { ...request, body: { x: 1 } })).code, 'BAD_REQUEST')
+      assert.equal((await call(`${url}?x=1`, request)).code, 'BAD_REQUEST')
+      assert.equal((await call(url, { ...request, body: {} })).status, 200)
+      const some = await call(`${url}?fields=id,enabled`, request)
       assert.deepEqual(some.json, { id, enabled: true })
       for (const wrong of [
         `${url}/`,
@@ -115,9 +115,9 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         `${path}/0/enable`,
         `${path}/${id}/deliveries/enable`,
       ]) {
-        assert.equal((await call(wrong, asked)).status, 404, wrong)
+        assert.equal((await call(wrong, request)).status, 404, wrong)
       }
-      const missing = await call(`${path}/999999/enable`, asked)
+      const missing = await call(`${path}/999999/enable`, request)
       assert.deepEqual([missing.status, missing.code], [404, 'NOT_FOUND'])
       const options = await call(url, { method: 'OPTIONS', key: ann.key })
       assert.deepEqual([options.status, options.headers.get('allow')], [204, 'POST, OPTIONS'])

@@ -51,8 +51,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const query = `mutation { createWebhook(url: "https://example.com", types: ["post.created"]) { id secret enabled } }`
       const made = await call('/graphql', { method: 'POST', key: ann.key, body: { query } })
       assert.match(made.text, /"secret":"whsec_/)
-      const asked = '{ __schema { subscriptionType { fields { name } } } }'
-      const { text } = await call('/graphql', { method: 'POST', key: ann.key, body: { query: asked } })
+      const introspection = '{ __schema { subscriptionType { fields { name } } } }'
+      const { text } = await call('/graphql', { method: 'POST', key: ann.key, body: { query: introspection } })
       assert.ok(text.includes('"newWebhook"') && !/Delivery/.test(text), text)
     },
   ],

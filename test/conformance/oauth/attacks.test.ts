@@ -205,8 +205,8 @@ test('consent is accepted only from its own form, page and browser', async () =>
     ]
     for (const [what, by, headers, sent] of attacks) {
       const answer = await by.send(form.action, { method: 'POST', headers, body: sent })
-      const told = `${what}: ${answer.status} ${answer.headers.location}`
-      assert.ok(answer.status >= 400 && answer.status < 500, told)
+      const details = `${what}: ${answer.status} ${answer.headers.location}`
+      assert.ok(answer.status >= 400 && answer.status < 500, details)
     }
     const byGet = await browser.send(new URL(`${form.action.href}?${whole}`))
     assert.doesNotMatch(String(byGet.headers.location), /code=/)

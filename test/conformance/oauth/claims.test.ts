@@ -69,8 +69,8 @@ for (const format of ['opaque', 'jwt'] as const) {
   test(`a requested claim is consented to, returned where it was requested, and remembered (${format})`, async () => {
     await withFixture({}, async fixture => {
       const app = await fixture.app({ redirect_uris: [home], access_token_format: format })
-      const asked = claims({ userinfo: { name: { essential: true } }, id_token: { email: null } })
-      const address = addressOf(fixture, app, asked)
+      const parameters = claims({ userinfo: { name: { essential: true } }, id_token: { email: null } })
+      const address = addressOf(fixture, app, parameters)
       const { browser, page } = await signedIn(fixture, address, fixture.ann)
       assert.match(page.text, /See your name/)
       assert.match(page.text, /See your e-mail address/)
@@ -105,8 +105,8 @@ test('a claim that the user unticks is not returned, and one that the app may no
       scopes: ['openid', 'profile'],
       default_scopes: null,
     })
-    const asked = claims({ userinfo: { name: null, email: { essential: true } }, id_token: { name: null } })
-    const { browser, page } = await signedIn(fixture, addressOf(fixture, app, asked), fixture.ann)
+    const parameters = claims({ userinfo: { name: null, email: { essential: true } }, id_token: { name: null } })
+    const { browser, page } = await signedIn(fixture, addressOf(fixture, app, parameters), fixture.ann)
     assert.doesNotMatch(page.text, /e-mail address<\/label>/)
     const consent = consentOf(page)
     assert.ok(consent)
@@ -118,7 +118,7 @@ test('a claim that the user unticks is not returned, and one that the app may no
     // Now consent to it, until the app loses the scope of the claim.
     const left = await authorize(
       browser,
-      addressOf(fixture, app, { ...asked, prompt: 'consent' }),
+      addressOf(fixture, app, { ...parameters, prompt: 'consent' }),
       fixture.ann,
     )
     const { userinfo: all, accessToken } = await claimsFor(fixture, app, left)
@@ -135,10 +135,10 @@ test('a claim that the user unticks is not returned, and one that the app may no
 test('with `sub` requested, only that user gets a code', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [home] })
-    const asked = claims({ id_token: { sub: { value: String(fixture.ann.id) } } })
-    const ben = await authorize(fixture.browser(), addressOf(fixture, app, asked), fixture.ben)
+    const parameters = claims({ id_token: { sub: { value: String(fixture.ann.id) } } })
+    const ben = await authorize(fixture.browser(), addressOf(fixture, app, parameters), fixture.ben)
     assert.equal(ben.searchParams.get('error'), 'login_required')
-    const ann = await authorize(fixture.browser(), addressOf(fixture, app, asked), fixture.ann)
+    const ann = await authorize(fixture.browser(), addressOf(fixture, app, parameters), fixture.ann)
     assert.equal((await claimsFor(fixture, app, ann)).idToken.sub, String(fixture.ann.id))
   })
 })

@@ -91,9 +91,9 @@ test('a public app revokes its own tokens, and introspects none', async () => {
     const left = await authorize(fixture.browser(), address, fixture.ann)
     const checks = { pkceCodeVerifier: verifier, expectedState: 's' }
     const { access_token: token } = await openid.authorizationCodeGrant(configuration, left, checks)
-    for (const asked of [token, 'x']) {
+    for (const sent of [token, 'x']) {
       const { status, json } = await post(`${fixture.url}/oauth/introspect`, {
-        token: asked,
+        token: sent,
         client_id: app.client_id,
       })
       assert.deepEqual([status, json.error, json.active], [401, 'invalid_client', undefined])

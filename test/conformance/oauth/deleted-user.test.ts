@@ -82,10 +82,10 @@ async function remember(fixture: Fixture, { id, email, name }: Person): Promise<
 
 /** A device code that the user has approved. */
 async function allowDevice({ url, browser: open }: Fixture, app: App, person: Person) {
-  const asked = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
-  assert.equal(asked.status, 200, asked.text)
+  const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+  assert.equal(device.status, 200, device.text)
   const browser = open()
-  let page = (await browser.open(String(asked.json.verification_uri_complete))) as Page
+  let page = (await browser.open(String(device.json.verification_uri_complete))) as Page
   for (let count = 0; count < 6 && page.forms.length > 0; count++) {
     const consent = consentOf(page)
     const form = consent?.form ?? page.forms[0]
@@ -93,7 +93,7 @@ async function allowDevice({ url, browser: open }: Fixture, app: App, person: Pe
     const { email, password } = person
     page = (await browser.submit(form, { email, password }, consent?.button ?? form.buttons[0])) as Page
   }
-  return String(asked.json.device_code)
+  return String(device.json.device_code)
 }
 
 /** What Ben’s credentials return: `kept` can be called repeatedly, `last` once. */

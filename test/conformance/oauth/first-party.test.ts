@@ -150,8 +150,8 @@ test('a device of a first-party app is confirmed without consent', async () => {
   await withFixture(async fixture => {
     const { ann, url } = fixture
     const app = await ownApp(fixture)
-    const asked = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
-    const { verification_uri_complete: at, device_code } = asked.json as Readonly<Record<string, string>>
+    const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+    const { verification_uri_complete: at, device_code } = device.json as Readonly<Record<string, string>>
     const browser = fixture.browser()
     const typed = await browser.open(at ?? '')
     assert.ok('text' in typed && typed.forms[0])
@@ -230,8 +230,8 @@ test('an administrator can make another user’s app first-party, and change not
       [true, false],
     )
     const browser = fixture.browser()
-    const asked = await afterSignIn(browser, addressOf(fixture, app), fixture.cleo)
-    assert.ok('text' in asked && consentOf(asked))
+    const consentPage = await afterSignIn(browser, addressOf(fixture, app), fixture.cleo)
+    assert.ok('text' in consentPage && consentOf(consentPage))
     const marked = await patch(admin.key, { first_party: true })
     assert.deepEqual([marked.status, marked.json.first_party], [200, true], marked.text)
     const unasked = await browser.open(addressOf(fixture, app))
@@ -393,10 +393,10 @@ test('a device flow of a public app asks for consent, because anyone can name th
     const { ann, url } = fixture
     const app = await ownApp(fixture, { type: 'public', redirect_uris: ['https://app.example.com/cb'] })
     const { client_id } = app
-    const asked = await post(`${url}/oauth/device`, { scope: 'openid read:post write:post', client_id })
+    const device = await post(`${url}/oauth/device`, { scope: 'openid read:post write:post', client_id })
     const browser = fixture.browser()
     await afterSignIn(browser, '/account/sign-in', ann)
-    const typed = await browser.open(`/oauth/device?user_code=${asked.json.user_code}`)
+    const typed = await browser.open(`/oauth/device?user_code=${device.json.user_code}`)
     assert.ok('text' in typed && typed.forms[0])
     const [code] = typed.forms
     const confirm = await browser.submit({ ...code, action: new URL(code.action.pathname, url) })

@@ -108,8 +108,8 @@ for (const more of [{}, { unknown: 'x' }]) {
       const late = await token()
       await expire(fixture, 'RefreshToken')
       refused(await refresh(fixture, app, late, more), 'invalid_grant', /has expired/)
-      const told = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
-      assert.deepEqual(told.json, { active: false })
+      const introspected = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
+      assert.deepEqual(introspected.json, { active: false })
     })
   })
 }

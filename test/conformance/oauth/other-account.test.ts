@@ -42,10 +42,10 @@ async function allow(browser: Browser, { forms, text }: Page) {
 /** Ann signs in, and lets Ben continue with his account. */
 async function handedOver(fixture: Fixture, browser: Browser, address: URL | string): Promise<Page> {
   const { ann, ben, url } = fixture
-  const asked = await signIn(browser, shown(await browser.open(address)), ann)
-  assert.match(asked.text, new RegExp(`You are signed in as ${ann.email}`))
-  const login = shown(await browser.submit(otherAccount(asked)))
-  assert.equal(login.url.pathname, asked.url.pathname, 'the same request')
+  const consentPage = await signIn(browser, shown(await browser.open(address)), ann)
+  assert.match(consentPage.text, new RegExp(`You are signed in as ${ann.email}`))
+  const login = shown(await browser.submit(otherAccount(consentPage)))
+  assert.equal(login.url.pathname, consentPage.url.pathname, 'the same request')
   assert.ok(!login.text.includes(ann.email))
   // The browser is signed out, not only the page.
   assert.equal(shown(await browser.open(`${url}/account`)).url.pathname, '/account/sign-in')
@@ -135,8 +135,8 @@ test('neither another page nor another browser can switch the account', async ()
     const { client_id } = await fixture.app()
     const browser = fixture.browser()
     const address = authorizationUrl(fixture.url, { ...request, client_id })
-    const asked = await signIn(browser, shown(await browser.open(address)), fixture.ann)
-    const form = otherAccount(asked)
+    const consentPage = await signIn(browser, shown(await browser.open(address)), fixture.ann)
+    const form = otherAccount(consentPage)
     const forged = {
       ...form,
       fields: form.fields.map(field => (field.name === 'csrf' ? { ...field, value: 'x' } : field)),
@@ -144,6 +144,6 @@ test('neither another page nor another browser can switch the account', async ()
     assert.equal(shown(await browser.submit(forged)).status, 403)
     assert.equal(shown(await fixture.browser().submit(form)).status, 404)
     assert.equal(shown(await browser.open(`${fixture.url}/account`)).url.pathname, '/account')
-    assert.equal(shown(await browser.open(asked.url)).status, 200)
+    assert.equal(shown(await browser.open(consentPage.url)).status, 200)
   })
 })

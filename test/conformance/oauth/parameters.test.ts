@@ -48,14 +48,14 @@ test('repeating any parameter of an authorization request is an error', async ()
         if (!address.searchParams.has(name)) address.searchParams.append(name, value)
         address.searchParams.append(name, second)
         const { status, headers, text } = await browser.send(address)
-        const told = `${name}: ${status} ${headers.location} ${text.slice(0, 200)}`
-        assert.doesNotMatch(String(headers.location), /[?&]code=/, told)
-        assert.doesNotMatch(String(headers.location), /interaction/, told)
+        const details = `${name}: ${status} ${headers.location} ${text.slice(0, 200)}`
+        assert.doesNotMatch(String(headers.location), /[?&]code=/, details)
+        assert.doesNotMatch(String(headers.location), /interaction/, details)
         if (status >= 300 && status < 400)
-          assert.match(String(headers.location), /error=invalid_request/, told)
-        else assert.equal(status, 400, told)
+          assert.match(String(headers.location), /error=invalid_request/, details)
+        else assert.equal(status, 400, details)
         // If the client or the redirect URI is in doubt, there is no redirect.
-        if (name === 'client_id' || name === 'redirect_uri') assert.equal(headers.location, undefined, told)
+        if (name === 'client_id' || name === 'redirect_uri') assert.equal(headers.location, undefined, details)
       }
     }
   })

@@ -217,11 +217,11 @@ test('invalid metadata is refused, and the error names it', async () => {
   await withFixture(on, async fixture => {
     for (const more of wrongMetadata) {
       const answer = await register(fixture, { redirect_uris: [callback], ...more })
-      const told = `${JSON.stringify(more).slice(0, 200)}: ${answer.text}`
-      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_client_metadata'], told)
+      const details = `${JSON.stringify(more).slice(0, 200)}: ${answer.text}`
+      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_client_metadata'], details)
       assert.ok(
         Object.keys(more).some(name => String(answer.json.error_description).includes(name)),
-        told,
+        details,
       )
       assert.match(String(answer.json.error_description), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
     }
@@ -487,9 +487,9 @@ test('of concurrent updates with one registration token, only one gets the next 
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => fixture.call(path, { method: 'PUT', key, body })),
     )
-    const told = answers.map(({ json }) => json.registration_access_token).filter(one => one !== undefined)
-    assert.equal(told.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
+    const nextTokens = answers.map(({ json }) => json.registration_access_token).filter(one => one !== undefined)
+    assert.equal(nextTokens.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
     assert.equal((await fixture.call(path, { key })).status, 401)
-    assert.equal((await fixture.call(path, { key: String(told[0]) })).status, 200)
+    assert.equal((await fixture.call(path, { key: String(nextTokens[0]) })).status, 200)
   })
 })

@@ -83,11 +83,11 @@ test('a scope that is unknown or not the app’s is refused with invalid_scope a
       'email',
     ]
     for (const scope of scopes) {
-      for (const [way, { error, error_description: told }] of Object.entries(
+      for (const [way, { error, error_description: description }] of Object.entries(
         await scopeErrors(fixture, app, scope),
       )) {
         assert.equal(error, 'invalid_scope', `${way}: ${scope}`)
-        assert.equal(typeof told, 'string', `${way}: ${scope}`)
+        assert.equal(typeof description, 'string', `${way}: ${scope}`)
       }
     }
     const free = await fixture.app({ scopes: null, default_scopes: null })
@@ -105,11 +105,11 @@ test('a request without scope gets the app’s default scopes, or invalid_scope 
     assert.equal(scopeOf(await own(app)), 'read:post read:user')
     assert.equal(scopeOf(await own(app, { scope: '' })), 'read:post read:user')
     const none = await fixture.app({ scopes: null, default_scopes: null })
-    for (const [way, { error, error_description: told }] of Object.entries(
+    for (const [way, { error, error_description: description }] of Object.entries(
       await grantErrors(fixture, none, ''),
     )) {
       assert.equal(error, 'invalid_scope', way)
-      assert.match(String(told), /default_scopes/, way)
+      assert.match(String(description), /default_scopes/, way)
     }
   })
 })

@@ -73,8 +73,8 @@ test('GitHub: an error response signs nobody in, and an address without a `verif
     assert.equal(await whoIs(browser), undefined, what)
   }
   const email = scene.email()
-  const asked = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), { emails: [email] })
-  assert.match(textOf(asked), /Create an account/)
+  const addressPage = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), { emails: [email] })
+  assert.match(textOf(addressPage), /Create an account/)
   assert.equal(await scene.find(email), undefined)
 })
 
@@ -83,9 +83,9 @@ test('GitHub: an unverified primary address is confirmed with a mailed link and 
   const browser = scene.browser()
   const emails = [{ email, primary: true, verified: false }]
   const user = { id: 8, login: 'grace', name: 'Grace' }
-  const asked = await signIn(scene, browser, 'github', user, { emails })
-  assert.match(textOf(asked), /Create an account/)
-  const sent = page(await browser.submit(formWithField(asked, 'email'), { email }))
+  const addressPage = await signIn(scene, browser, 'github', user, { emails })
+  assert.match(textOf(addressPage), /Create an account/)
+  const sent = page(await browser.submit(formWithField(addressPage, 'email'), { email }))
   assert.match(textOf(sent), /Look into your mail/)
   assert.equal(await scene.find(email), undefined)
   const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
@@ -101,9 +101,9 @@ test('the mail with the link is in the language of the browser', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const emails = [{ email, primary: true, verified: false }]
-  const asked = await signIn(scene, browser, 'github', { id: 12, login: 'emmy', name: 'Emmy' }, { emails })
+  const addressPage = await signIn(scene, browser, 'github', { id: 12, login: 'emmy', name: 'Emmy' }, { emails })
   browser.languages = 'de'
-  page(await browser.submit(formWithField(asked, 'email'), { email }))
+  page(await browser.submit(formWithField(addressPage, 'email'), { email }))
   await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
   assert.match(scene.mails.findLast(({ to }) => to === email)?.subject ?? '', /^Schließen Sie/)
 })
@@ -111,8 +111,8 @@ test('the mail with the link is in the language of the browser', async () => {
 test('Microsoft: any tenant signs in through the shared issuer; its address is trusted only with xms_edov', async () => {
   const email = scene.email()
   const claims = { sub: 'm1', tid: tenant, email, name: 'Ada' }
-  const asked = await signIn(scene, scene.browser(), 'microsoft', claims)
-  assert.match(textOf(asked), /Create an account/)
+  const addressPage = await signIn(scene, scene.browser(), 'microsoft', claims)
+  assert.match(textOf(addressPage), /Create an account/)
   const browser = scene.browser()
   await signIn(scene, browser, 'microsoft', { ...claims, tid: consumerTenant, xms_edov: true })
   assert.equal(await whoIs(browser), email)
@@ -169,14 +169,14 @@ test('fields that the model requires at sign-up are asked for before the account
   try {
     const email = strict.email()
     const browser = strict.browser()
-    const asked = await signIn(strict, browser, 'google', {
+    const fieldsPage = await signIn(strict, browser, 'google', {
       sub: 'f1',
       email,
       email_verified: true,
       name: 'Ada',
     })
     assert.equal(await strict.find(email), undefined)
-    const form = formWithField(asked, 'field_company')
+    const form = formWithField(fieldsPage, 'field_company')
     assert.match(textOf(page(await browser.submit(form))), /Company: an answer is needed/)
     assert.match(
       textOf(page(await browser.submit(form, { field_company: 'Evil' }))),
@@ -261,7 +261,7 @@ test('an app’s request for reauthentication is passed on to the provider', asy
   })
   const { client_id } = made.json as { client_id: string }
   const request = { response_type: 'code', client_id, redirect_uri, scope: 'openid', state: 's' }
-  for (const [asked, expected] of [
+  for (const [parameters, expected] of [
     [{}, null],
     [{ prompt: 'login' }, 'login'],
     [{ prompt: 'login consent' }, 'login'],
@@ -269,9 +269,9 @@ test('an app’s request for reauthentication is passed on to the provider', asy
     [{ max_age: '3600' }, 'login'],
     [{ prompt: 'consent' }, null],
   ] as const) {
-    const path = `/oauth/authorize?${new URLSearchParams({ ...request, ...asked })}`
+    const path = `/oauth/authorize?${new URLSearchParams({ ...request, ...parameters })}`
     const at = await start(scene.browser(), 'corp', path)
-    assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(asked))
+    assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(parameters))
   }
   // With a session, the form alone does not decide.
   const { browser } = await signedIn()

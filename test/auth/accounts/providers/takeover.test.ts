@@ -53,7 +53,7 @@ interface Attempt {
 
 let subjects = 0
 const newSubject = () => `sub-${++subjects}`
-const said = (email: string, more: Values = {}) => ({
+const verifiedClaims = (email: string, more: Values = {}) => ({
   sub: newSubject(),
   email,
   email_verified: true,
@@ -75,12 +75,12 @@ async function account(options?: Parameters<Scene['user']>[1]) {
 /** The victim has an account, and the attacker’s provider asserts these claims beside the victim’s address. */
 async function asVictim(claims: Values, provider = 'google', options?: Parameters<Scene['user']>[1]) {
   const { email } = await account(options)
-  return by(provider, { ...said(email), ...claims })
+  return by(provider, { ...verifiedClaims(email), ...claims })
 }
 
 async function withToken(token: Values, tweaks: Tweaks = {}, provider = 'corp') {
   const email = scene.email()
-  return by(provider, said(email), { token, ...tweaks })
+  return by(provider, verifiedClaims(email), { token, ...tweaks })
 }
 
 /** A user who has signed in by password. */
@@ -105,7 +105,7 @@ async function startLink(browser: Visitor, provider: string): Promise<URL> {
 /** A user who signs in with the provider only. */
 async function providerUser(provider = 'corp') {
   const email = scene.email()
-  const claims = said(email)
+  const claims = verifiedClaims(email)
   const { browser } = await by(provider, claims)
   const id = (await scene.find(email))?.id ?? 0
   return { email, claims, browser, id }
@@ -203,7 +203,7 @@ async function unfinishedSignIn(provider = 'corp') {
   return { browser, left: await start(browser, provider) }
 }
 
-async function offeredTo(email: string, claims: Values = said(email)) {
+async function offeredTo(email: string, claims: Values = verifiedClaims(email)) {
   const browser = scene.browser()
   await signIn(scene, browser, 'google', claims)
   return { browser, claims }
@@ -240,8 +240,8 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { email } = await account()
       const { browser, claims } = await offeredTo(email)
-      const asked = await acceptOffer(browser, email)
-      await browser.submit(formTo(asked, '/account/link'))
+      const linkPage = await acceptOffer(browser, email)
+      await browser.submit(formTo(linkPage, '/account/link'))
       return { ...(await by('google', claims)), as: email }
     },
     expected: /Your account/,
@@ -260,7 +260,7 @@ const attempts: readonly Attempt[] = [
     name: 'an unverified address from the provider gets a mail whose link does not sign in to an existing account',
     attempt: async () => {
       const { email } = await account()
-      const { browser, shown } = await by('google', said(email, { email_verified: false }))
+      const { browser, shown } = await by('google', verifiedClaims(email, { email_verified: false }))
       assert.match(textOf(shown), asksForAddress)
       const done = page(await browser.submit(formWithField(shown as Page, 'email'), { email }))
       for (let count = 0; count < 100 && !scene.mails.some(({ to }) => to === email); count++)
@@ -289,7 +289,7 @@ const attempts: readonly Attempt[] = [
     name: 'an address in upper case is the same address, and creates no second account',
     attempt: async () => {
       const { email } = await account()
-      return by('google', said(email.toUpperCase()))
+      return by('google', verifiedClaims(email.toUpperCase()))
     },
     expected: offered,
   },
@@ -298,7 +298,7 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const email = `mark${scene.email()}`
       await scene.user(email)
-      return by('google', said(email.replace('mark', 'mar\u212A')))
+      return by('google', verifiedClaims(email.replace('mark', 'mar\u212A')))
     },
     expected: asksForAddress,
   },
@@ -307,7 +307,7 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { email } = await account()
       const other = email.replace('@', '+x@')
-      return { ...(await by('google', said(other))), as: other }
+      return { ...(await by('google', verifiedClaims(other))), as: other }
     },
     expected: /Your account/,
   },
@@ -335,10 +335,10 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { email, id } = await account()
       const { browser } = await offeredTo(email)
-      const asked = await acceptOffer(browser, email)
+      const linkPage = await acceptOffer(browser, email)
       const next = scene.email()
       await set(setEmail, id, next)
-      return { browser, shown: page(await browser.submit(formTo(asked, '/account/link'))), as: next }
+      return { browser, shown: page(await browser.submit(formTo(linkPage, '/account/link'))), as: next }
     },
     expected: over,
   },
@@ -434,7 +434,7 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { left } = await unfinishedSignIn()
       const browser = scene.browser()
-      return { browser, shown: await open(browser, scene.providers.authorize(left, said(scene.email()))) }
+      return { browser, shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))) }
     },
     expected: over,
   },
@@ -443,7 +443,7 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
       const email = scene.email()
-      const callback = scene.providers.authorize(left, said(email))
+      const callback = scene.providers.authorize(left, verifiedClaims(email))
       await open(browser, callback)
       return { browser, shown: await open(browser, callback), as: email }
     },
@@ -453,10 +453,10 @@ const attempts: readonly Attempt[] = [
     name: 'a used code is refused in a later sign-in',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const used = scene.providers.authorize(left, said(scene.email()))
+      const used = scene.providers.authorize(left, verifiedClaims(scene.email()))
       await open(browser, used)
       const second = await unfinishedSignIn()
-      const callback = scene.providers.authorize(second.left, said(scene.email()))
+      const callback = scene.providers.authorize(second.left, verifiedClaims(scene.email()))
       callback.searchParams.set('code', used.searchParams.get('code') ?? '')
       return { browser: second.browser, shown: await open(second.browser, callback) }
     },
@@ -466,7 +466,7 @@ const attempts: readonly Attempt[] = [
     name: 'no `state`',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const callback = scene.providers.authorize(left, said(scene.email()), {
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()), {
         parameters: { state: undefined },
       })
       return { browser, shown: await open(browser, callback) }
@@ -477,7 +477,7 @@ const attempts: readonly Attempt[] = [
     name: 'a `state` of as many characters, which are more bytes',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const callback = scene.providers.authorize(left, said(scene.email()))
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
       const { length } = callback.searchParams.get('state') ?? assert.fail(String(callback))
       callback.searchParams.set('state', 'é'.repeat(length))
       return { browser, shown: await open(browser, callback) }
@@ -488,7 +488,7 @@ const attempts: readonly Attempt[] = [
     name: 'the `state` of another browser',
     attempt: async () => {
       const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
-      const callback = scene.providers.authorize(attacker.left, said(scene.email()))
+      const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
       return { browser: victim.browser, shown: await open(victim.browser, callback) }
     },
     expected: over,
@@ -497,7 +497,7 @@ const attempts: readonly Attempt[] = [
     name: 'another browser’s code is refused, even with the right `state`',
     attempt: async () => {
       const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
-      const callback = scene.providers.authorize(attacker.left, said(scene.email()))
+      const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
       callback.searchParams.set('state', victim.left.searchParams.get('state') ?? '')
       return { browser: victim.browser, shown: await open(victim.browser, callback) }
     },
@@ -507,7 +507,7 @@ const attempts: readonly Attempt[] = [
     name: 'a callback cannot be used for another provider',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn('corp')
-      const callback = scene.providers.authorize(left, said(scene.email()))
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
       callback.pathname = '/account/sign-in/other/callback'
       return { browser, shown: await open(browser, callback) }
     },
@@ -529,7 +529,7 @@ const attempts: readonly Attempt[] = [
       const { browser, left } = await unfinishedSignIn()
       await open(browser, '/account/sign-in/corp/callback?error=access_denied&state=x')
       const email = scene.email()
-      return { browser, shown: await open(browser, scene.providers.authorize(left, said(email))), as: email }
+      return { browser, shown: await open(browser, scene.providers.authorize(left, verifiedClaims(email))), as: email }
     },
     expected: /Your account/,
   },
@@ -537,7 +537,7 @@ const attempts: readonly Attempt[] = [
     name: 'a HEAD request does not consume the callback',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const callback = scene.providers.authorize(left, said(scene.email()))
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
       const { status, ...rest } = await browser.send(callback, { method: 'HEAD' })
       return { browser, shown: { ...rest, status, text: `status ${status}` } }
     },
@@ -612,7 +612,7 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       const form = formTo(await open(browser, '/account/sign-in?next=/account/apps'), '/account/sign-in/corp')
       const fields = form.fields.map(one => (one.name === 'next' ? { ...one, value: next } : one))
-      const callback = scene.providers.authorize(left(await browser.submit({ ...form, fields })), said(email))
+      const callback = scene.providers.authorize(left(await browser.submit({ ...form, fields })), verifiedClaims(email))
       const shown = await open(browser, callback)
       assert.equal(shown.url.pathname, '/account')
       return { browser, shown, as: email }
@@ -627,7 +627,7 @@ const attempts: readonly Attempt[] = [
       const fields = [...form.fields, { name: 'interaction', type: 'hidden', value: 'abc', checked: false }]
       const callback = scene.providers.authorize(
         left(await browser.submit({ ...form, fields })),
-        said(scene.email()),
+        verifiedClaims(scene.email()),
       )
       return { browser, shown: await open(browser, callback) }
     },
@@ -645,7 +645,7 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       const shown = await open(
         browser,
-        scene.providers.authorize(left(await browser.submit(form)), said(email)),
+        scene.providers.authorize(left(await browser.submit(form)), verifiedClaims(email)),
       )
       const after = (await records.all('Session')).map(one => one.id)
       assert.ok(before.length === 1 && !after.includes(before[0] ?? ''))
@@ -659,7 +659,7 @@ const attempts: readonly Attempt[] = [
       const [attacker, victim] = [await signedIn(), await signedIn()]
       const callback = scene.providers.authorize(
         await startLink(attacker.browser, 'google'),
-        said(scene.email()),
+        verifiedClaims(scene.email()),
       )
       return { browser: victim.browser, shown: await open(victim.browser, callback), as: victim.email }
     },
@@ -672,7 +672,7 @@ const attempts: readonly Attempt[] = [
       const left = await startLink(first.browser, 'google')
       await first.browser.submit(formTo(await open(first.browser, '/account'), '/account/sign-out'))
       await signInByPassword(first.browser, second.email)
-      const shown = await open(first.browser, scene.providers.authorize(left, said(scene.email())))
+      const shown = await open(first.browser, scene.providers.authorize(left, verifiedClaims(scene.email())))
       return { browser: first.browser, shown, as: second.email }
     },
     expected: over,
@@ -686,7 +686,7 @@ const attempts: readonly Attempt[] = [
       await signInByPassword(browser, email)
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, said(scene.email()))),
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
         as: email,
       }
     },
@@ -697,9 +697,9 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { email } = await account()
       const { browser } = await offeredTo(email)
-      const asked = formTo(await acceptOffer(browser, email), '/account/link')
-      await browser.submit(asked)
-      const shown = page(await browser.submit(asked))
+      const linkForm = formTo(await acceptOffer(browser, email), '/account/link')
+      await browser.submit(linkForm)
+      const shown = page(await browser.submit(linkForm))
       assert.equal(shown.url.pathname, '/account/security')
       return { browser, shown, as: email }
     },
@@ -741,7 +741,7 @@ const attempts: readonly Attempt[] = [
       assert.equal(left.searchParams.get('prompt'), 'select_account')
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, said(scene.email()))),
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
         as: email,
       }
     },
@@ -760,7 +760,7 @@ const attempts: readonly Attempt[] = [
     name: 'unlinking both providers concurrently leaves one',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
-      await open(browser, scene.providers.authorize(await startLink(browser, 'google'), said(scene.email())))
+      await open(browser, scene.providers.authorize(await startLink(browser, 'google'), verifiedClaims(scene.email())))
       const forms = (await open(browser, '/account/security')).forms.filter(({ fields }) =>
         fields.some(({ value }) => value === 'unlink-provider'),
       )
@@ -893,8 +893,8 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { id, email } = await account()
       const browser = scene.browser()
-      const asked = formWithField(await open(browser, '/account/reset'), 'email')
-      await browser.submit(asked, { email })
+      const resetForm = formWithField(await open(browser, '/account/reset'), 'email')
+      await browser.submit(resetForm, { email })
       const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
       await set(setDisabled, id, true)
       const shown = await open(browser, link)
@@ -930,7 +930,7 @@ const attempts: readonly Attempt[] = [
       const { id, browser } = await signedIn()
       const left = await startLink(browser, 'google')
       await set(setDisabled, id, true)
-      return { browser, shown: await open(browser, scene.providers.authorize(left, said(scene.email()))) }
+      return { browser, shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))) }
     },
     expected: over,
   },
@@ -950,7 +950,7 @@ const attempts: readonly Attempt[] = [
     name: 'a reset unlinks the identity that an intruder linked',
     attempt: async () => {
       const { browser, email } = await signedIn()
-      const claims = said(scene.email())
+      const claims = verifiedClaims(scene.email())
       await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = scene.browser()
       await owner.submit(formWithField(await open(owner, '/account/reset'), 'email'), { email })
@@ -970,7 +970,7 @@ const attempts: readonly Attempt[] = [
     name: 'the first confirmation of an address unlinks what was linked to the prepared account',
     attempt: async () => {
       const { browser, email } = await signedIn({ confirmed: false })
-      const claims = said(scene.email())
+      const claims = verifiedClaims(scene.email())
       await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = scene.browser()
       const home = await signInByPassword(owner, email)
@@ -985,7 +985,7 @@ const attempts: readonly Attempt[] = [
     name: 'concurrent first sign-ins create one account',
     attempt: async () => {
       const email = scene.email()
-      const claims = said(email)
+      const claims = verifiedClaims(email)
       const results = await Promise.all([by('corp', claims), by('corp', claims), by('corp', claims)])
       for (const { browser } of results) assert.equal(await whoIs(browser), email)
       const [first] = results
@@ -1001,7 +1001,7 @@ const attempts: readonly Attempt[] = [
       const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
       const browser = scene.browser()
       const to = left(await browser.submit(formWithField(await open(browser, link), 'account')))
-      return { browser, shown: await open(browser, scene.providers.authorize(to, said(scene.email()))) }
+      return { browser, shown: await open(browser, scene.providers.authorize(to, verifiedClaims(scene.email()))) }
     },
     expected: /for somebody else/,
   },
@@ -1022,7 +1022,7 @@ const attempts: readonly Attempt[] = [
     name: 'HTML in a name is escaped',
     attempt: async () => {
       const name = '<img src=x onerror=alert(1)>'
-      const shown = await by('google', said(scene.email(), { name, email_verified: false }))
+      const shown = await by('google', verifiedClaims(scene.email(), { name, email_verified: false }))
       assert.ok(!shown.shown.text.includes(name))
       return shown
     },
@@ -1031,16 +1031,16 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a name that is too long or has only control characters is asked for',
     attempt: async () => {
-      const shown = await by('google', said(scene.email(), { name: 'x'.repeat(100_000) }))
+      const shown = await by('google', verifiedClaims(scene.email(), { name: 'x'.repeat(100_000) }))
       assert.ok(!shown.shown.text.includes('x'.repeat(101)))
-      await by('google', said(scene.email(), { name: '\u0000\r\n\u202E' }))
+      await by('google', verifiedClaims(scene.email(), { name: '\u0000\r\n\u202E' }))
       return shown
     },
     expected: /Create an account/,
   },
   {
     name: 'a line break in an address adds no header to a mail',
-    attempt: () => by('google', said('a@example.com\r\nBcc: b@example.com')),
+    attempt: () => by('google', verifiedClaims('a@example.com\r\nBcc: b@example.com')),
     expected: asksForAddress,
   },
   {
@@ -1066,14 +1066,14 @@ const attempts: readonly Attempt[] = [
   {
     name: 'userinfo of another subject than the token’s is refused',
     attempt: () =>
-      by('corp', { sub: newSubject() }, { userinfo: { body: JSON.stringify(said(scene.email())) } }),
+      by('corp', { sub: newSubject() }, { userinfo: { body: JSON.stringify(verifiedClaims(scene.email())) } }),
     expected: refused,
   },
   {
     name: 'a redirect of the token endpoint is not followed',
     attempt: async () => {
       const answer = { status: 302, headers: { location: 'http://169.254.169.254/' } }
-      const result = await by('corp', said(scene.email()), { answer })
+      const result = await by('corp', verifiedClaims(scene.email()), { answer })
       assert.ok(!scene.providers.requests.some(url => url.includes('169.254')))
       return result
     },
@@ -1081,7 +1081,7 @@ const attempts: readonly Attempt[] = [
   },
   {
     name: 'an HTML response of the token endpoint is refused',
-    attempt: () => by('corp', said(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
+    attempt: () => by('corp', verifiedClaims(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
     expected: refused,
   },
   {
@@ -1109,7 +1109,7 @@ const attempts: readonly Attempt[] = [
 
 /** Asks for an account with an address that the provider has not verified. */
 async function sentTo(email: string): Promise<void> {
-  const { browser, shown } = await by('google', said(email, { email_verified: false }))
+  const { browser, shown } = await by('google', verifiedClaims(email, { email_verified: false }))
   await browser.submit(formWithField(shown as Page, 'email'), { email })
 }
 
@@ -1125,7 +1125,7 @@ test('with sign-up off, a provider creates no account', async () => {
   const closed = await openScene({ 'accounts.signUp': 'off' })
   try {
     const browser = closed.browser()
-    const shown = await signIn(closed, browser, 'google', said('new@example.com'))
+    const shown = await signIn(closed, browser, 'google', verifiedClaims('new@example.com'))
     assert.match(textOf(shown), /You have no account here/)
     assert.equal(await closed.find('new@example.com'), undefined)
     assert.equal(await whoIs(browser), undefined)

@@ -30,19 +30,19 @@ interface Sent {
 
 /** The token that is looked up; undefined if the request is left to oidc-provider. */
 async function lookedUp({ body = inForm, headers = {}, by = app }: Sent): Promise<string | undefined> {
-  let asked: string | undefined
+  let found: string | undefined
   const fastPath = new IntrospectionFastPath({
     apps: { find: (clientId: string) => (clientId === id ? by : undefined), version: () => 1 } as Apps,
     secretOverlap: 0,
     introspection: {
       answer: async (_app, token) => {
-        asked = token
+        found = token
         return undefined
       },
     },
   })
   await fastPath.answer({ 'content-type': form, ...headers }, parseForm(body), {} as TokenSigner)
-  return asked
+  return found
 }
 
 test('a form with the secret in the body or in the header is handled', async () => {

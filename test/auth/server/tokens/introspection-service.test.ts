@@ -187,7 +187,7 @@ test('both paths agree on wrong secrets, repeated parameters, other content type
     const token = String((await post(`${url}/oauth/token`, own)).json.access_token)
     const secret = new URLSearchParams(secretOf(app)).toString()
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
-    const asked: readonly (readonly [body: string, headers?: Readonly<Record<string, string>>])[] = [
+    const requests: readonly (readonly [body: string, headers?: Readonly<Record<string, string>>])[] = [
       [`token=${token}&client_id=${app.client_id}`],
       [`token=${token}&client_id=${app.client_id}&client_secret=wrong`],
       [`token=${token}&client_id=${app.client_id}&client_secret=`],
@@ -206,7 +206,7 @@ test('both paths agree on wrong secrets, repeated parameters, other content type
       [`__proto__=x&token=${token}&${secret}`],
       [`token=%ff${token}&${secret}`],
     ]
-    for (const [body, headers = {}] of asked) {
+    for (const [body, headers = {}] of requests) {
       const fast = await post(`${url}/oauth/introspect`, body, headers)
       const slow = await post(
         `${url}/oauth/introspect`,
