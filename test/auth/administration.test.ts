@@ -192,38 +192,38 @@ async function keyBy({ call }: Fixture, token: string, given: readonly string[])
 }
 
 const senders: readonly (readonly [what: string, may: boolean, sender: Sender])[] = [
-  ['own key', true, async ({ admin }) => bearer(admin.key)],
+  ['an administrator’s key', true, async ({ admin }) => bearer(admin.key)],
   [
-    'own key with write:user',
+    'an administrator’s key with write:user',
     true,
     async f => bearer(await keyBy(f, f.admin.key, ['write:user', 'read:api_key'])),
   ],
-  ['session', true, async f => ({ Cookie: await signedInCookie(f.url, f.admin), ...sameOrigin })],
-  ['first-party app', true, async f => bearer(await tokenOf(f, f.admin, { first_party: true }))],
-  ['third-party app', false, async f => bearer(await tokenOf(f, f.admin))],
+  ['an administrator’s session', true, async f => ({ Cookie: await signedInCookie(f.url, f.admin), ...sameOrigin })],
+  ['a first-party app’s token', true, async f => bearer(await tokenOf(f, f.admin, { first_party: true }))],
+  ['a third-party app’s token', false, async f => bearer(await tokenOf(f, f.admin))],
   [
-    'third-party app with JWTs',
+    'a third-party app’s JWT',
     false,
     async f => bearer(await tokenOf(f, f.admin, { access_token_format: 'jwt' })),
   ],
   [
-    'key that a third-party app made',
+    'a key that a third-party app has created',
     false,
     async f => bearer(await keyBy(f, await tokenOf(f, f.admin), ['write:user', 'write:api_key'])),
   ],
   [
-    'key of a key that a third-party app made',
+    'a key created with a key that a third-party app has created',
     false,
     async f => {
       const first = await keyBy(f, await tokenOf(f, f.admin), ['write:user', 'write:api_key'])
       return bearer(await keyBy(f, first, ['write:user', 'write:api_key']))
     },
   ],
-  ['somebody else', false, async ({ ann }) => bearer(ann.key)],
+  ['another user’s key', false, async ({ ann }) => bearer(ann.key)],
 ]
 
 for (const [what, may, sender] of senders) {
-  test(`${may ? 'may' : 'may not'} administer accounts: ${what}`, async () => {
+  test(`${what} ${may ? 'can' : 'cannot'} administer accounts`, async () => {
     await withFixture(async fixture => {
       const { call, ben, cleo, admin } = fixture
       const headers = await sender(fixture)

@@ -73,7 +73,7 @@ const rows: readonly [Sent, Credential | null | string, string][] = [
 ]
 
 for (const [sent, found, query] of rows) {
-  test(`${JSON.stringify(sent)} is ${typeof found === 'string' ? found : JSON.stringify(found)}`, () => {
+  test(`the credential of ${JSON.stringify(sent)} is ${typeof found === 'string' ? found : JSON.stringify(found)}`, () => {
     assert.deepEqual(find(sent), [found, query])
   })
 }

@@ -60,6 +60,8 @@ test('an API key of a disabled user is refused with the reason, and accepted aga
       assert.ok(refused.text.includes(message), refused.text)
     }
     assert.ok(id)
+    await service.service.data['users']?.update(Number(me.json.id), { disabled: false })
+    assert.equal((await call('/api/v1/posts', { key: own })).status, 200)
   })
 })
 

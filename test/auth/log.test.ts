@@ -25,10 +25,10 @@ const secretKey = `${'k'.repeat(20)}ey-that-seals-everything`
 interface Running {
   readonly url: string
   readonly key: string
-  said(): string
+  logged(): string
 }
 
-async function whileTalking(use: (running: Running) => Promise<void>): Promise<void> {
+async function withTraceLog(use: (running: Running) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
   const key = generateKey()
   try {
@@ -44,7 +44,7 @@ async function whileTalking(use: (running: Running) => Promise<void>): Promise<v
       },
     })
     try {
-      await use({ url: service.url, key, said: service.said })
+      await use({ url: service.url, key, logged: service.said })
     } finally {
       await service.end()
     }
@@ -64,7 +64,7 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
     secrets.set(what, value)
     return value
   }
-  await whileTalking(async ({ url, key, said }) => {
+  await withTraceLog(async ({ url, key, logged }) => {
     note('API key', key)
     const person: Person = {
       id: 1,
@@ -158,14 +158,14 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
     // A line is written before the next request gets its response.
     await call(`${url}/healthz`)
     await new Promise(resolve => setTimeout(resolve, 300))
-    assert.match(said(), /"path":"\/oauth\/token/)
-    assert.match(said(), /\/account\/reset/)
+    assert.match(logged(), /"path":"\/oauth\/token/)
+    assert.match(logged(), /\/account\/reset/)
     // A token in place of an id cannot be told from an id.
     secrets.delete('token in a path')
     for (const [what, secret] of secrets)
       assert.ok(
-        !said().includes(secret),
-        `${what}: ${said()
+        !logged().includes(secret),
+        `${what}: ${logged()
           .split('\n')
           .find(line => line.includes(secret))}`,
       )

@@ -41,17 +41,17 @@ const oneOfEach =
 /** Every kind of credential. `sets`: the scope sets of user credentials. */
 function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] {
   const kinds: Readonly<Record<string, Make>> = {
-    'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
+    'no credential and keys': async fixture => [none(), ...(await keys(fixture, sets))],
     'opaque tokens': fixture => tokens(fixture, 'opaque', sets),
     'JWT access tokens': fixture => tokens(fixture, 'jwt', isWhole ? sets : ['some']),
     sessions: fixture => sessions(fixture, isWhole ? undefined : [fixture.ann]),
-    'apps themselves': fixture => clientTokens(fixture),
+    'client credentials': fixture => clientTokens(fixture),
   }
   return Object.entries(kinds).map(([what, credentials]) => ({
     what,
     setup,
     credentials,
-    isOfUsers: what !== 'apps themselves',
+    isOfUsers: what !== 'client credentials',
   }))
 }
 
@@ -80,7 +80,7 @@ export function restRows(): readonly MatrixRow[] {
 export function graphqlRows(): readonly MatrixRow[] {
   if (isWhole) return everywhere()
   return [
-    rowOf('no credential, and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
+    rowOf('no credential and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
     rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
     // REST covers PostgreSQL without row security. Row locks are set per connection, so one node is enough.
     rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),

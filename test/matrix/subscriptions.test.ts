@@ -147,7 +147,7 @@ async function opened(
 const sets = isWhole ? Object.keys(scopeSets) : ['some', 'users']
 
 const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Credential[]>>> = {
-  'no credential, keys, and apps by themselves': async fixture => [
+  'no credential, keys and client credentials': async fixture => [
     none(),
     ...(await keys(fixture, sets)),
     ...(await clientTokens(fixture)).slice(0, 2),

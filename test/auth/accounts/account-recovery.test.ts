@@ -58,7 +58,7 @@ test('an API key created while the password is replaced is revoked too if API ke
       const id = await user(email, password)
       let revocations = 0
       const revokeAll = async () => {
-        // The second comes after the commit of the password.
+        // The second call comes after the commit of the password.
         if (++revocations === 2) await key(id)
       }
       const extent = { keys, passkeys: false, codes: false }

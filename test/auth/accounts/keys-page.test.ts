@@ -137,7 +137,7 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
-    // Deliveries are written by Portico alone.
+    // Only the service itself writes deliveries.
     assert.match(landed.text, /name="level-webhook_delivery" value="read"/)
     assert.doesNotMatch(landed.text, /name="level-webhook_delivery" value="write"/)
     const sent = formTo(landed, `${path}/new`)

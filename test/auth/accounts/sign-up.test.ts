@@ -67,7 +67,7 @@ function counting(base: AccountBase) {
   })
   const write: typeof run.write = async (...given) => {
     const answer = await run.write(...given)
-    // What is refused is rolled back, without a commit.
+    // A refused write is rolled back without a commit.
     writes++
     return answer
   }
@@ -176,7 +176,7 @@ test('passwords in any script are accepted, and their length is counted in chara
   })
 })
 
-test('off: nobody signs up', async () => {
+test('off: nobody can sign up', async () => {
   await withFixture({ signUp: 'off' }, async ({ base }) => {
     await assert.rejects(signUp(base, account), { code: 'NOT_FOUND' })
   })

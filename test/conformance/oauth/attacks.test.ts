@@ -327,11 +327,11 @@ function poll({ url }: Fixture, app: App, { device_code }: Device) {
   })
 }
 
-/** Answers the pages of the device flow up to its confirmation, as the person. */
+/** Submits the pages of the device flow up to its confirmation, as the person. */
 async function upToConfirmation(browser: Browser, { verification_uri_complete }: Device): Promise<Page> {
   const first = pageOf(await browser.open(verification_uri_complete))
   const [form] = first.forms.filter(({ fields }) => fields.some(({ name }) => name === 'user_code'))
-  // Some servers confirm on the first page, with the code filled in.
+  // The first page may confirm already, with the code filled in.
   return form && !consentOf(first) ? pageOf(await browser.submit(form)) : first
 }
 

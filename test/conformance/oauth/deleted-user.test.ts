@@ -227,7 +227,7 @@ test('a disabled user is refused with every credential, and accepted again once 
       call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
 
     assert.equal((await change(true)).status, 200)
-    // The stream ends.
+    // Resolves when the service ends the stream.
     await stream.text()
     assert.deepEqual(await credentials.kept(), {
       opaque: 401,

@@ -1,5 +1,7 @@
 /** Sign-in with each kind of provider, from its button to the account. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import { model, string, users } from '../../../../src/index.ts'
 import blog from '../../../models/blog.ts'
@@ -283,19 +285,33 @@ test('an app’s request for reauthentication is passed on to the provider', asy
   assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
 })
 
-test('an issuer with a private address is reached only where its settings allow that', async () => {
+test('an issuer with a private address is contacted only if its settings allow that', async () => {
+  let connections = 0
+  const server = createServer(socket => {
+    connections++
+    socket.destroy()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
   const corp = {
     ...{ kind: 'oidc' as const, id: 'corp', name: 'Corp', clientId: 'x' },
-    issuer: 'https://127.0.0.1:9',
+    issuer: `https://127.0.0.1:${port}`,
   }
-  const closed = await openScene({ 'accounts.providers': [corp] }, blog, true)
   try {
-    const browser = closed.browser()
-    const form = formTo(page(await browser.open('/account/sign-in')), '/account/sign-in/corp')
-    const shown = page(await browser.submit(form))
-    assert.equal(shown.status, 503)
-    assert.match(textOf(shown), /Corp does not answer/)
+    for (const allowPrivate of [false, true]) {
+      const own = await openScene({ 'accounts.providers': [{ ...corp, allowPrivate }] }, blog, true)
+      try {
+        const browser = own.browser()
+        const form = formTo(page(await browser.open('/account/sign-in')), '/account/sign-in/corp')
+        const shown = page(await browser.submit(form))
+        assert.equal(shown.status, 503)
+        assert.match(textOf(shown), /Corp does not answer/)
+        assert.equal(connections > 0, allowPrivate)
+      } finally {
+        await own.close()
+      }
+    }
   } finally {
-    await closed.close()
+    server.close()
   }
 })

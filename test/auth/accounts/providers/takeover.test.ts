@@ -369,7 +369,7 @@ const attempts: readonly Attempt[] = [
     attempt: () => withToken({ aud: ['client-corp', 'client-other'], azp: 'client-other' }),
     expected: refused,
   },
-  { name: '`alg: none`', attempt: () => withToken({}, { signature: 'none' }, 'other'), expected: refused },
+  { name: '`alg: none` is refused', attempt: () => withToken({}, { signature: 'none' }, 'other'), expected: refused },
   {
     name: 'HS256 with the public key as the secret is refused',
     attempt: () => withToken({}, { signature: 'hs256' }, 'other'),
@@ -380,11 +380,11 @@ const attempts: readonly Attempt[] = [
     attempt: () => withToken({}, { signature: 'strange' }),
     expected: refused,
   },
-  { name: 'an expired token', attempt: () => withToken({ exp: 1_700_000_000 }), expected: refused },
-  { name: 'a token of the future', attempt: () => withToken({ nbf: 4_000_000_000 }), expected: refused },
-  { name: 'a token without `nonce`', attempt: () => withToken({ nonce: undefined }), expected: refused },
+  { name: 'an expired token is refused', attempt: () => withToken({ exp: 1_700_000_000 }), expected: refused },
+  { name: 'a token from the future is refused', attempt: () => withToken({ nbf: 4_000_000_000 }), expected: refused },
+  { name: 'a token without `nonce` is refused', attempt: () => withToken({ nonce: undefined }), expected: refused },
   {
-    name: 'the `nonce` of another browser',
+    name: 'the `nonce` of another browser is refused',
     attempt: async () => {
       const other = await unfinishedSignIn()
       return withToken({ nonce: other.left.searchParams.get('nonce') })
@@ -396,9 +396,9 @@ const attempts: readonly Attempt[] = [
     attempt: () => withToken({ iss: 'https://other.example.com' }),
     expected: refused,
   },
-  { name: 'a token without `sub`', attempt: () => withToken({ sub: undefined }), expected: refused },
-  { name: 'a `sub` that is no text', attempt: () => withToken({ sub: 7 }), expected: refused },
-  { name: 'a `sub` without end', attempt: () => withToken({ sub: 'x'.repeat(256) }), expected: refused },
+  { name: 'a token without `sub` is refused', attempt: () => withToken({ sub: undefined }), expected: refused },
+  { name: 'a `sub` that is not a string is refused', attempt: () => withToken({ sub: 7 }), expected: refused },
+  { name: 'a `sub` that is too long is refused', attempt: () => withToken({ sub: 'x'.repeat(256) }), expected: refused },
   {
     name: 'a token response without an ID token is refused',
     attempt: () => withToken({}, { answer: { body: '{"access_token":"x","token_type":"bearer"}' } }),
@@ -463,7 +463,7 @@ const attempts: readonly Attempt[] = [
     expected: refused,
   },
   {
-    name: 'no `state`',
+    name: 'a callback without `state` is refused',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
       const callback = scene.providers.authorize(left, verifiedClaims(scene.email()), {
@@ -474,7 +474,7 @@ const attempts: readonly Attempt[] = [
     expected: over,
   },
   {
-    name: 'a `state` of as many characters, which are more bytes',
+    name: 'a `state` with as many characters but more bytes is refused',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
       const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
@@ -485,7 +485,7 @@ const attempts: readonly Attempt[] = [
     expected: over,
   },
   {
-    name: 'the `state` of another browser',
+    name: 'the `state` of another browser is refused',
     attempt: async () => {
       const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
       const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
@@ -514,12 +514,12 @@ const attempts: readonly Attempt[] = [
     expected: over,
   },
   {
-    name: 'an `iss` of another issuer',
+    name: 'another issuer in the `iss` of a callback is refused',
     attempt: () => withToken({}, { parameters: { iss: 'https://other.example.com' } }),
     expected: refused,
   },
   {
-    name: 'no `iss` from an issuer that sends it',
+    name: 'a callback without `iss` is refused if its issuer announces it',
     attempt: () => withToken({}, { parameters: { iss: undefined } }),
     expected: refused,
   },
@@ -1089,7 +1089,7 @@ const attempts: readonly Attempt[] = [
     attempt: () => githubBy({ id: 99 }, { answer: { body: '{"error":"bad_verification_code"}' } }),
     expected: refused,
   },
-  { name: 'a user of GitHub without an id', attempt: () => githubBy({ login: 'ada' }), expected: refused },
+  { name: 'a GitHub user without an id is refused', attempt: () => githubBy({ login: 'ada' }), expected: refused },
   {
     name: 'a GitHub user whose id is a string is refused',
     attempt: () => githubBy({ id: '1', login: 'ada' }),
