@@ -168,16 +168,16 @@ test('readers are tried in order, and a reader can refuse a credential', async (
     { read: ({ text }) => (text === 'a' ? one : text === 'no' ? null : undefined) },
     { read: async ({ text }) => (text === 'b' || text === 'a' ? user(2, 'user', 'all') : null) },
   ])
-  const ask = (authorization?: string) =>
+  const authenticateWith = (authorization?: string) =>
     authenticate(
       { headers: authorization ? { authorization: `Bearer ${authorization}` } : {}, query: '' },
       '192.0.2.1',
     )
-  assert.equal(ask('a'), one)
-  assert.equal((await ask('b')).userId, 2)
-  assert.deepEqual(ask(), anonymous('192.0.2.1'))
-  assert.throws(() => ask('no'), { code: 'UNAUTHORIZED' })
-  await assert.rejects(async () => ask('other'), { code: 'UNAUTHORIZED' })
+  assert.equal(authenticateWith('a'), one)
+  assert.equal((await authenticateWith('b')).userId, 2)
+  assert.deepEqual(authenticateWith(), anonymous('192.0.2.1'))
+  assert.throws(() => authenticateWith('no'), { code: 'UNAUTHORIZED' })
+  await assert.rejects(async () => authenticateWith('other'), { code: 'UNAUTHORIZED' })
 })
 
 test('a credential that no reader recognises is refused, not ignored', async () => {

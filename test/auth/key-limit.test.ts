@@ -25,8 +25,8 @@ async function isCreated({ urls }: Fixture, key: string, at: number): Promise<bo
   return made
 }
 
-async function countOf({ call: ask }: Fixture, key: string): Promise<unknown> {
-  const { json } = await ask(path, { key })
+async function countOf({ call: request }: Fixture, key: string): Promise<unknown> {
+  const { json } = await request(path, { key })
   return (json.meta as { readonly total: number }).total
 }
 
@@ -38,14 +38,14 @@ async function createConcurrently(fixture: Fixture, key: string): Promise<number
 for (const setup of new Set([...setups, ...nodeSetups, locked])) {
   test(`${CONCURRENT_CREATES} concurrent creates make exactly as many keys as the user may have (${setup.name})`, async () => {
     const use = async (fixture: Fixture) => {
-      const { ann, ben, call: ask } = fixture
+      const { ann, ben, call: request } = fixture
       // Each has one key already.
       const [annsKeys, bensKeys] = await Promise.all([createConcurrently(fixture, ann.key), createConcurrently(fixture, ben.key)])
       assert.deepEqual([annsKeys, bensKeys], [MAX_KEYS - 1, MAX_KEYS - 1])
       assert.deepEqual([await countOf(fixture, ann.key), await countOf(fixture, ben.key)], [MAX_KEYS, MAX_KEYS])
-      const { json } = await ask(`${path}?sort=-id&per_page=2`, { key: ann.key })
+      const { json } = await request(`${path}?sort=-id&per_page=2`, { key: ann.key })
       for (const { id } of json.data as readonly { readonly id: number }[]) {
-        assert.equal((await ask(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)
+        assert.equal((await request(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)
       }
       assert.equal(await createConcurrently(fixture, ann.key), 2)
       assert.equal(await countOf(fixture, ann.key), MAX_KEYS)

@@ -57,7 +57,7 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
   const secrets = new Map<string, string>([
     ['password', password],
     ['registration token', registrationToken],
-    ['sealing key', secretKey],
+    ['encryption key', secretKey],
   ])
   const note = (what: string, value: unknown) => {
     assert.ok(typeof value === 'string' && value.length >= 8, what)

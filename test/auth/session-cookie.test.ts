@@ -219,7 +219,7 @@ test('connections opened with a cookie end with its session', async () => {
 test('a credential in connection_init takes precedence over the cookie', async () => {
   await withFixture(async ({ ann, ben, url }) => {
     const headers = { Cookie: await signedInCookie(url, ann), Origin: url }
-    const ask = async (payload: unknown) => {
+    const firstResult = async (payload: unknown) => {
       const socket = await wire(`${url.replace('http', 'ws')}/graphql`, undefined, headers)
       socket.say({ type: 'connection_init', payload })
       socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
@@ -230,9 +230,9 @@ test('a credential in connection_init takes precedence over the cookie', async (
       socket.socket.close()
       return code
     }
-    assert.match(String(await ask({ authorization: `Bearer ${ben.key}` })), new RegExp(ben.email))
-    assert.match(String(await ask(undefined)), new RegExp(ann.email))
-    assert.equal(await ask({ authorization: `Bearer ${generateKey()}` }), 4403)
+    assert.match(String(await firstResult({ authorization: `Bearer ${ben.key}` })), new RegExp(ben.email))
+    assert.match(String(await firstResult(undefined)), new RegExp(ann.email))
+    assert.equal(await firstResult({ authorization: `Bearer ${generateKey()}` }), 4403)
   })
 })
 

@@ -41,7 +41,7 @@ function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: Gi
   }
 }
 
-const ask = portalOf()
+const send = portalOf()
 
 test('/ is an HTML page for browsers, and a list of links for programs', async () => {
   for (const accept of [
@@ -50,11 +50,11 @@ test('/ is an HTML page for browsers, and a list of links for programs', async (
     'text/html,application/json;q=0.9',
     'application/xhtml+xml,text/html',
   ]) {
-    const { headers } = await ask({ url: '/', headers: { accept } })
+    const { headers } = await send({ url: '/', headers: { accept } })
     assert.match(headers['Content-Type'], /^text\/html/, accept)
     assert.match(headers['Vary'], /Accept$/)
   }
-  const { headers, body } = await ask({ url: '/', headers: { accept: 'application/json' } })
+  const { headers, body } = await send({ url: '/', headers: { accept: 'application/json' } })
   assert.equal(headers['Content-Type'], 'application/json')
   assert.match(headers['Vary'], /Accept$/)
   const { name, links } = JSON.parse(String(body))
@@ -74,7 +74,7 @@ const pages = ['/', '/docs', '/docs/rest', '/docs/guides', '/docs/guides/rest', 
 
 test('pages load only their own assets, and each of them is served', async () => {
   for (const url of pages) {
-    const { headers, body } = await ask({ url })
+    const { headers, body } = await send({ url })
     const policy = headers['Content-Security-Policy']
     assert.match(
       policy,
@@ -85,7 +85,7 @@ test('pages load only their own assets, and each of them is served', async () =>
     assert.ok(loaded.length >= 3, url)
     for (const [, source = ''] of loaded) {
       if (source === 'data:,') continue
-      const asset = await ask({ url: source })
+      const asset = await send({ url: source })
       assert.equal(asset.status, 200, source)
       assert.match(asset.headers['Content-Type'], /^text\/(css|javascript)/)
       assert.match(asset.headers['Cache-Control'], /^public, max-age=3600$/)
@@ -146,41 +146,41 @@ test('a logo of another host is allowed by the policy, and nothing else from the
 
 test('neither the style sheets nor the renderer load fonts or images from elsewhere', async () => {
   for (const name of ['frame.css', 'reference.css']) {
-    const { body } = await ask({ url: `/docs/assets/${name}` })
+    const { body } = await send({ url: `/docs/assets/${name}` })
     assert.doesNotMatch(String(body), /@import|url\(/, name)
   }
-  const { body } = await ask({ url: '/docs/assets/scalar.js' })
+  const { body } = await send({ url: '/docs/assets/scalar.js' })
   assert.doesNotMatch(String(body), /\bFunction\(``\)|sourceMappingURL/)
 })
 
 test('responses are compressed as the client accepts, and each encoding has its own entity tag', async () => {
   const url = '/docs/guides/rest'
-  const plain = await ask({ url })
+  const plain = await send({ url })
   const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
   const tags = new Set([plain.headers.ETag])
   for (const [encoding, decode] of Object.entries(decoders)) {
-    const compressed = await ask({ url, headers: { 'accept-encoding': encoding } })
+    const compressed = await send({ url, headers: { 'accept-encoding': encoding } })
     assert.equal(compressed.headers['Content-Encoding'], encoding)
     assert.equal(compressed.headers['Vary'], 'Accept-Encoding, Cookie')
     assert.deepEqual(decode(compressed.body), plain.body)
     assert.ok(compressed.body.length < plain.body.length / 3)
     tags.add(compressed.headers.ETag)
     const headers = { 'accept-encoding': encoding, 'if-none-match': compressed.headers.ETag }
-    const again = await ask({ url, headers })
+    const again = await send({ url, headers })
     assert.equal(again.status, 304)
     assert.equal(again.body.length, 0)
     assert.equal(again.headers['Content-Encoding'], undefined)
   }
   assert.equal(tags.size, 3)
   for (const refused of ['br;q=0, gzip;q=0.0', 'identity', 'zstd', '']) {
-    const { headers } = await ask({ url, headers: { 'accept-encoding': refused } })
+    const { headers } = await send({ url, headers: { 'accept-encoding': refused } })
     assert.equal(headers['Content-Encoding'], undefined, refused)
   }
 })
 
 test('pages that depend on the visitor are cached by the browser only', async () => {
   for (const url of [...pages, '/docs/search.json']) {
-    const { headers } = await ask({ url })
+    const { headers } = await send({ url })
     assert.equal(headers['Cache-Control'], 'private, no-cache', url)
     assert.match(headers['Vary'], /Cookie/, url)
   }
@@ -200,7 +200,7 @@ test('guides for operators are shown to administrators, unless the setting says 
   assert.equal(await statusOf({ guides: 'none', visitor: 'admin' }, operators), 'NOT_FOUND')
   assert.equal(await statusOf({ guides: 'none' }, '/docs/guides'), 'NOT_FOUND')
   assert.equal(await statusOf({ guides: 'none' }, '/docs/errors'), 200)
-  const { body } = await ask({ url: '/docs/search.json' })
+  const { body } = await send({ url: '/docs/search.json' })
   assert.doesNotMatch(String(body), /docs\/guides\/postgresql/)
 })
 
@@ -227,8 +227,8 @@ test('every link of the guides leads to an existing page and anchor', async () =
 })
 
 test('the search index has every operation, with its link in the reference', async () => {
-  const entries = JSON.parse(String((await ask({ url: '/docs/search.json' })).body)) as { href: string }[]
-  const document = JSON.parse(String((await ask({ url: '/docs/openapi.json' })).body))
+  const entries = JSON.parse(String((await send({ url: '/docs/search.json' })).body)) as { href: string }[]
+  const document = JSON.parse(String((await send({ url: '/docs/openapi.json' })).body))
   const ids = Object.values<object>(document.paths)
     .flatMap(item => Object.values<{ operationId?: string; tags?: string[] }>(item as never))
     .flatMap(({ operationId, tags }) => (operationId ? [`/docs/rest#tag/${tags?.[0]}/${operationId}`] : []))
@@ -248,10 +248,10 @@ test('other paths respond 404, and pages accept only GET and HEAD', async () => 
     '/docs/guides/README',
     '/docs/guides/%2e%2e',
   ]) {
-    await assert.rejects(ask({ url }), { code: 'NOT_FOUND' }, url)
+    await assert.rejects(send({ url }), { code: 'NOT_FOUND' }, url)
   }
-  await assert.rejects(ask({ method: 'POST', url: '/docs' }), { code: 'METHOD_NOT_ALLOWED' })
-  const { status, headers } = await ask({ method: 'OPTIONS', url: '/' })
+  await assert.rejects(send({ method: 'POST', url: '/docs' }), { code: 'METHOD_NOT_ALLOWED' })
+  const { status, headers } = await send({ method: 'OPTIONS', url: '/' })
   assert.equal(status, 204)
   assert.equal(headers.Allow, 'GET, HEAD, OPTIONS')
 })

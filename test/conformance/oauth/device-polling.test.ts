@@ -23,11 +23,11 @@ async function poll({ url }: Fixture, app: App, device_code: string): Promise<un
 const maxDurationMs = 3000
 const attempts = 8
 
-/** The result of `ask`, repeated until it takes less than that. */
-async function quickly<T>(ask: () => Promise<T>): Promise<T> {
+/** The result of `request`, repeated until it takes less than that. */
+async function quickly<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const begun = performance.now()
-    const answer = await ask()
+    const answer = await request()
     if (performance.now() - begun < maxDurationMs) return answer
   }
   throw new Error('the machine is too slow to poll twice within the interval')

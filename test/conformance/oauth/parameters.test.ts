@@ -149,7 +149,7 @@ test('a request that is not a form, or too long, is refused', async () => {
     const inAddress = await post(`${fixture.url}/oauth/token?${body}`, '')
     assert.ok(inAddress.status === 400 || inAddress.status === 401, `${inAddress.status}`)
     assert.equal(inAddress.json.access_token, undefined)
-    for (const strange of [
+    for (const malformed of [
       '__proto__=x',
       'constructor=x',
       'grant_type[]=x',
@@ -158,8 +158,8 @@ test('a request that is not a form, or too long, is refused', async () => {
       '=',
       '&&&',
     ]) {
-      const answer = await post(`${fixture.url}/oauth/token`, strange)
-      assert.ok(answer.status === 400 || answer.status === 401, `${strange}: ${answer.status}`)
+      const answer = await post(`${fixture.url}/oauth/token`, malformed)
+      assert.ok(answer.status === 400 || answer.status === 401, `${malformed}: ${answer.status}`)
     }
   })
 })

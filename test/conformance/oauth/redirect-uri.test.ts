@@ -13,7 +13,7 @@ function mutations(): string[] {
   const add = (...values: string[]) => {
     for (const value of values) made.add(value)
   }
-  const strange = [
+  const insertions = [
     '/',
     '//',
     '\\',
@@ -80,7 +80,7 @@ function mutations(): string[] {
     '_',
   ]
   // At each boundary of the URL.
-  for (const text of strange) {
+  for (const text of insertions) {
     add(`${registered}${text}`, `${text}${registered}`)
     add(`${origin}${text}${path}${query}`, `${origin}${path}${text}${query}`)
     add(`https://${text}app.example.com${path}${query}`, `${origin}/${text}callback${query}`)

@@ -11,7 +11,7 @@ type Values = Readonly<Record<string, unknown>>
 
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 /** Keys that do not belong to the provider. */
-const strange = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const foreignKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const appleKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 export const consumerTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
@@ -23,7 +23,7 @@ export interface Tweaks {
   readonly parameters?: Readonly<Record<string, string | undefined>>
   /** Claims of the ID token, which override `claims`. */
   readonly token?: Values
-  readonly signature?: 'none' | 'hs256' | 'strange'
+  readonly signature?: 'none' | 'hs256' | 'foreign'
   /** The whole response of the token endpoint. */
   readonly answer?: Partial<Answer>
   /** Members of the token response beside the token. */
@@ -224,6 +224,6 @@ async function idToken(
     const secret = keys.publicKey.export({ type: 'spki', format: 'pem' }) as string
     return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret))
   }
-  const key: KeyObject = signature === 'strange' ? strange.privateKey : keys.privateKey
+  const key: KeyObject = signature === 'foreign' ? foreignKeys.privateKey : keys.privateKey
   return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'k' }).sign(key)
 }

@@ -377,7 +377,7 @@ const attempts: readonly Attempt[] = [
   },
   {
     name: 'a signature by another key is refused',
-    attempt: () => withToken({}, { signature: 'strange' }),
+    attempt: () => withToken({}, { signature: 'foreign' }),
     expected: refused,
   },
   { name: 'an expired token is refused', attempt: () => withToken({ exp: 1_700_000_000 }), expected: refused },
