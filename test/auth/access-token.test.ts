@@ -261,7 +261,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: a cached token expires on time; `expiresAt` covers refreshes only with offline_access`, async () => {
+  test(`${format}: a cached token expires on time; its principal’s end covers refreshes only with offline_access`, async () => {
     await withNodes(async one => {
       const time = { at: Date.now() }
       const late = node(join(folder, `${files}.db`), { id: 7, scopes: 'all', version: 1 }, () => time.at)

@@ -119,7 +119,7 @@ const wrong: readonly (readonly [what: string, changes: Changes, message: RegExp
 ]
 
 for (const [what, changes, message] of wrong) {
-  test(`${what} is refused, and its `jti` stays unused`, async () => {
+  test(`${what} is refused, and its jti stays unused`, async () => {
     const { check, stored } = open()
     await assert.rejects(check(await proofWith(changes)), message)
     assert.equal(stored.size, 0)

@@ -162,7 +162,7 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
   })
 })
 
-test('a session with an older sign-in must sign in again first, and an ended session creates nothing', async () => {
+test('a session with an older sign-in must sign in again, and for a minute after a password change no key is created', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)

@@ -64,7 +64,7 @@ test('a sign-in never redirects to another site', async () => {
   })
 })
 
-test('a wrong password, an unknown address and empty fields get the same response, which never contains the password', async () => {
+test('a wrong password and an unknown address get the same response, without the password; empty fields are reported', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
@@ -199,7 +199,7 @@ test('cookies are limited to our own pages, and are `Secure` over https', async 
   })
 })
 
-test('the stylesheet and the script are cached, and revalidated by their entity tag', async () => {
+test('the stylesheet and the script are revalidated by their entity tag', async () => {
   await withFixture({ 'theme.colour': '#aa0000' }, async ({ url }) => {
     for (const [path, type] of [
       ['/account/assets/style.css', 'text/css; charset=utf-8'],
@@ -300,7 +300,7 @@ test('one-time codes are required once they are turned on, and a recovery code r
   })
 })
 
-test('a change of sign-in settings applies to the signed-in user, whatever id is sent', async () => {
+test('sign-in settings cannot be changed without a session, nor by an invalid change', async () => {
   await withFixture({}, async ({ url, ann, browser }) => {
     const visitor = browser()
     const before = form(await open(visitor, '/account/sign-in'), 'csrf')

@@ -89,7 +89,7 @@ test('a webhook is added, tested, given a new secret, turned off and on, and del
   })
 })
 
-test('an event is delivered, and redelivered with the same id; deliveries of other users are not', async () => {
+test('an event is delivered, and redelivered with the same id, but only by the owner of its webhook', async () => {
   await withFixture(async fixture => {
     const { ben, ann, call } = fixture
     const { visitor, added } = await add(fixture, ben)

@@ -75,7 +75,7 @@ test('the first of several keys encrypts, and all of them decrypt', () => {
   assert.notEqual(first, second)
 })
 
-test('without a key, nothing is encrypted', () => {
+test('encryption without a key fails', () => {
   assert.throws(() => cipherOf().encrypt('n', 'x'), EncryptionError)
   assert.throws(() => cipherOf().pseudonyms('x'), EncryptionError)
 })

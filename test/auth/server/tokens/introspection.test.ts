@@ -81,7 +81,7 @@ test('a token is active for its app, with its claims', async () => {
 const inactive: readonly (readonly [what: string, changes: Case])[] = [
   ['a used token', { kind: 'RefreshToken', consumedAt: 1 }],
   ['an expired token that is still stored', { kind: 'RefreshToken', payload: { exp: 2 } }],
-  ['another app’s', { payload: { clientId: 'other' }, grant: { ...grant, clientId: 'other' } }],
+  ['a token of another app', { payload: { clientId: 'other' }, grant: { ...grant, clientId: 'other' } }],
   ['a token whose grant is deleted', { grant: undefined }],
   ['a token with the grant of another app', { grant: { ...grant, clientId: 'other' } }],
   ['a token with the grant of another user', { grant: { ...grant, accountId: '8' } }],
