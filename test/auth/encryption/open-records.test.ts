@@ -133,7 +133,7 @@ test('without the key, or with a wrong or damaged one, the start fails and says 
   })
 })
 
-test('a database other than a file needs the setting, and the error says so', async () => {
+test('a PostgreSQL database needs the key in a setting, and the error says so', async () => {
   await withBase(async ({ stored }) => {
     const rewrite = async () => {}
     const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined, rewrite }

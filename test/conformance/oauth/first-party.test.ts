@@ -172,7 +172,7 @@ test('a device of a first-party app is confirmed without consent', async () => {
   })
 })
 
-test('only an administrator creates a first-party app: not REST, a batch, GraphQL or registration by others', async () => {
+test('only an administrator can make an app first-party, whether by REST, a batch, GraphQL or registration', async () => {
   await withOwnFixture({ 'oauth.registrationToken': registrationToken }, async fixture => {
     const { ann, call } = fixture
     const app = await fixture.app()

@@ -73,7 +73,7 @@ test('an app is created with defaults, shows its secret once, and cannot choose 
   })
 })
 
-test('concurrent requests create at most 500 apps per user and 50 secrets per app', async () => {
+test('a user may have 500 apps, and an app 50 secrets', async () => {
   await withFixture({}, async ({ call, ann, ben, place }) => {
     const app = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
     const model = checkModel(blog)
