@@ -146,7 +146,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/tokens/authorization-codes',
-    ['conformance/oauth/redirect-uri#a code is taken'],
+    ['conformance/oauth/redirect-uri#a code is exchanged'],
     [
       [
         'a code is taken without the address that its request had',
