@@ -43,7 +43,7 @@ test('a request from before the end of all credentials cannot create a key for a
   })
 })
 
-test('nor can it create a webhook, which would have no credential to end with', async () => {
+test('a request from before the end of all credentials cannot create a webhook for a minute after it', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { run, records, now } = base

@@ -300,7 +300,7 @@ test('a session creates lasting credentials only soon after its sign-in, as on t
   })
 })
 
-test('nor does it grant access to others later: roles, passwords and addresses', async () => {
+test('a session sets roles, passwords and addresses of others only soon after its sign-in', async () => {
   await withFixture(async ({ admin, ann, call, url }) => {
     const headers = { Cookie: await signedInCookie(url, admin), ...sameOrigin }
     const path = `/api/v1/users/${ann.id}`

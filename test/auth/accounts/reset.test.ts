@@ -284,7 +284,7 @@ test('the old password cannot replace one that a concurrent reset has set', asyn
   })
 })
 
-test('nor if the reset comes after the old password was verified', async () => {
+test('the old password cannot replace one that a reset sets after the old one was verified', async () => {
   await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
@@ -314,7 +314,7 @@ test('nor if the reset comes after the old password was verified', async () => {
 })
 
 for (const keys of [false, true]) {
-  test(`nor if the reset comes while credentials are counted and revoked (keys: ${keys})`, async () => {
+  test(`the old password cannot replace one that a reset sets while credentials are revoked (keys: ${keys})`, async () => {
     await withFixture({}, async ({ base, user, key, sent }) => {
       const userId = await user(email, old)
       const owners = await hashPassword('the owner has set this')

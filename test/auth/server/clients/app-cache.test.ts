@@ -55,7 +55,7 @@ test('an app that changes during its look-up is looked up again', async () => {
   assert.equal(await nameOf(), 'second')
 })
 
-test('nor is the old app cached if its look-up ends last', async () => {
+test('an app that changes during its look-up is not cached, even if that look-up ends last', async () => {
   const { state, change, nameOf, answer } = open()
   state.later = true
   const early = nameOf()

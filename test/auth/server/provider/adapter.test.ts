@@ -164,14 +164,14 @@ test('a request in progress does not restore a session that has ended in the mea
   assert.equal(await sessions.revoke(7, 'ended'), false)
 })
 
-test('nor does it restore a session that an app has signed out', async () => {
+test('a request in progress does not restore a session that an app has signed out', async () => {
   await saved('signed in', 'signed out')
   await adapter('Session', false, true).destroy('signed in')
   await saved('signed in', 'signed out')
   assert.equal(await adapter('Session').find('signed in'), undefined)
 })
 
-test('nor does it get a code for that session or approve a device', async () => {
+test('a request of an ended session gets no code and approves no device', async () => {
   const sessions = new Sessions(store.records, 600)
   await saved('mine', 'kept')
   await saved('another', 'over')
