@@ -21,7 +21,7 @@ test('oidc-provider contains the expected warning', () => {
   assert.ok(readFileSync(file, 'utf8').includes(`attention.warn('${sentence}')`))
 })
 
-test('loading it prints nothing on any release of Node', async () => {
+test('loading oidc-provider prints nothing on any release of Node', async () => {
   assert.equal(await standardError(`await import(${JSON.stringify(library)})`), '')
   const onOtherRelease = `Object.defineProperty(process, 'release', { value: {} }); await import(${JSON.stringify(library)})`
   assert.equal(await standardError(onOtherRelease), '')
@@ -29,7 +29,7 @@ test('loading it prints nothing on any release of Node', async () => {
   assert.match(await standardError(bare), /Unsupported runtime/)
 })
 
-test('other warnings are printed, during the import and afterwards', async () => {
+test('other warnings are printed, while oidc-provider loads and afterwards', async () => {
   const script = `
     const loading = import(${JSON.stringify(library)})
     const interval = setInterval(() => console.warn('interval'), 1)

@@ -66,13 +66,13 @@ test('a user can end their own session, and no session of another user', async (
   ])
 })
 
-test('ending all keeps the current session and its interactions', async () => {
+test('ending all sessions keeps the current one and its interactions', async () => {
   await sessions.revokeAll(1, 'here')
   assert.deepEqual(await left('1'), [['cookie of here'], ['begun here']])
   assert.deepEqual(await left('2'), [['cookie of elsewhere'], ['begun elsewhere']])
 })
 
-test('ending all without a current session keeps none', async () => {
+test('ending all sessions without a current one keeps none', async () => {
   await sessions.revokeAll(1, undefined)
   assert.deepEqual(await left('1'), [[], []])
 })
