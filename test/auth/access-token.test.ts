@@ -365,7 +365,9 @@ test('a role that changes during its look-up is not cached for later tokens', as
   const reader = accessTokenReader({
     run: {
       item: () =>
-        new Promise(resolve => lookUps.push(role => resolve({ kind: 'item', text: JSON.stringify({ role }) }))),
+        new Promise(resolve =>
+          lookUps.push(role => resolve({ kind: 'item', text: JSON.stringify({ role }) })),
+        ),
     } as unknown as Run,
     records: {
       get: async (kind: string) => (kind === 'ClientCredentials' ? undefined : stored),

@@ -198,7 +198,11 @@ const senders: readonly (readonly [what: string, may: boolean, sender: Sender])[
     true,
     async f => bearer(await keyBy(f, f.admin.key, ['write:user', 'read:api_key'])),
   ],
-  ['an administrator’s session', true, async f => ({ Cookie: await signedInCookie(f.url, f.admin), ...sameOrigin })],
+  [
+    'an administrator’s session',
+    true,
+    async f => ({ Cookie: await signedInCookie(f.url, f.admin), ...sameOrigin }),
+  ],
   ['a first-party app’s token', true, async f => bearer(await tokenOf(f, f.admin, { first_party: true }))],
   ['a third-party app’s token', false, async f => bearer(await tokenOf(f, f.admin))],
   [

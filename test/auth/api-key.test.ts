@@ -194,7 +194,10 @@ test('a new key expires with the credential that creates it, and has no scopes t
   const { computed } = await hook({ name: 'a' }, maker)
   assert.deepEqual([computed.scopes, computed.expires_at], [['read:a'], '2026-01-01T00:00:10.000Z'])
   const requested = await hook({ name: 'a', expires_at: '2026-01-01T00:00:05.000Z' }, maker)
-  assert.ok(!('expires_at' in requested.computed), '`keyRule` compares the requested expiry with the creator’s')
+  assert.ok(
+    !('expires_at' in requested.computed),
+    '`keyRule` compares the requested expiry with the creator’s',
+  )
   assert.ok(!('expires_at' in (await hook({ name: 'a' }, keyOf('user', 'all'))).computed))
 })
 

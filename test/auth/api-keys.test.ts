@@ -116,7 +116,7 @@ test('the name and expiry of a key can be changed, nothing else; an expiry in th
   })
 })
 
-test("keys of other users are not found", async () => {
+test('keys of other users are not found', async () => {
   await withService(unlimited, async service => {
     const { call } = service
     const bobId = await makeUser(service, 'bob')

@@ -86,7 +86,11 @@ test('a key extends neither itself nor another key; it may shorten both, and ren
         assert.equal((await change(id, 'PATCH', { expires_at })).code, 'FORBIDDEN')
         assert.equal((await change(id, 'PUT', { name: 'x', expires_at })).code, 'FORBIDDEN')
       }
-      assert.equal((await change(id, 'PUT', { name: 'x' })).code, 'FORBIDDEN', 'PUT without expires_at removes the expiry')
+      assert.equal(
+        (await change(id, 'PUT', { name: 'x' })).code,
+        'FORBIDDEN',
+        'PUT without expires_at removes the expiry',
+      )
     }
     assert.match(
       (
@@ -99,11 +103,19 @@ test('a key extends neither itself nor another key; it may shorten both, and ren
       /FORBIDDEN/,
     )
     assert.equal((await change(short.id, 'PATCH', { name: 'renamed' })).status, 200)
-    assert.equal((await change(endless.id, 'PUT', { name: 'renamed' })).status, 200, 'it had no expiry before')
+    assert.equal(
+      (await change(endless.id, 'PUT', { name: 'renamed' })).status,
+      200,
+      'it had no expiry before',
+    )
     assert.equal((await change(longer.id, 'PATCH', { name: 'renamed', expires_at: later })).status, 200)
     assert.equal((await change(longer.id, 'PATCH', { expires_at: sooner })).status, 200)
     assert.equal((await change(short.id, 'PATCH', { expires_at: sooner })).status, 200)
-    assert.equal((await change(short.id, 'PATCH', { expires_at: soon })).code, 'FORBIDDEN', 'it stays shortened')
+    assert.equal(
+      (await change(short.id, 'PATCH', { expires_at: soon })).code,
+      'FORBIDDEN',
+      'it stays shortened',
+    )
     const bens = await make(fixture, ben.key, { expires_at: sooner })
     assert.equal((await change(bens.id, 'PATCH', { expires_at: null })).code, 'NOT_FOUND')
     // A key without an expiry may extend others.

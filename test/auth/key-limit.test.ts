@@ -31,7 +31,9 @@ async function countOf({ call: request }: Fixture, key: string): Promise<unknown
 }
 
 async function createConcurrently(fixture: Fixture, key: string): Promise<number> {
-  const made = await Promise.all(Array.from({ length: CONCURRENT_CREATES }, (_, at) => isCreated(fixture, key, at)))
+  const made = await Promise.all(
+    Array.from({ length: CONCURRENT_CREATES }, (_, at) => isCreated(fixture, key, at)),
+  )
   return made.filter(one => one).length
 }
 
@@ -40,9 +42,15 @@ for (const setup of new Set([...setups, ...nodeSetups, locked])) {
     const use = async (fixture: Fixture) => {
       const { ann, ben, call: request } = fixture
       // Each has one key already.
-      const [annsKeys, bensKeys] = await Promise.all([createConcurrently(fixture, ann.key), createConcurrently(fixture, ben.key)])
+      const [annsKeys, bensKeys] = await Promise.all([
+        createConcurrently(fixture, ann.key),
+        createConcurrently(fixture, ben.key),
+      ])
       assert.deepEqual([annsKeys, bensKeys], [MAX_KEYS - 1, MAX_KEYS - 1])
-      assert.deepEqual([await countOf(fixture, ann.key), await countOf(fixture, ben.key)], [MAX_KEYS, MAX_KEYS])
+      assert.deepEqual(
+        [await countOf(fixture, ann.key), await countOf(fixture, ben.key)],
+        [MAX_KEYS, MAX_KEYS],
+      )
       const { json } = await request(`${path}?sort=-id&per_page=2`, { key: ann.key })
       for (const { id } of json.data as readonly { readonly id: number }[]) {
         assert.equal((await request(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)

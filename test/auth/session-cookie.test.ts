@@ -52,7 +52,11 @@ test('the cookie counts only in requests from pages of the same origin, for read
       const changed = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', ...change })
       assert.equal(changed.status, counts ? 200 : 401, `${details} ${changed.text}`)
       const query = { query: '{ me { id } }' }
-      const byGraphql = await call('/graphql', { method: 'POST', body: query, headers: { Cookie, ...headers } })
+      const byGraphql = await call('/graphql', {
+        method: 'POST',
+        body: query,
+        headers: { Cookie, ...headers },
+      })
       assert.equal(byGraphql.text.includes('"me":{"id":'), counts, `${details} ${byGraphql.text}`)
     }
   })

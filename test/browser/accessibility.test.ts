@@ -9,8 +9,8 @@ import type { ServeOptions } from '../../src/serve/service.ts'
 import { providers } from '../auth/accounts/providers/stub.ts'
 import asking from '../models/asking.ts'
 import { type TestService, withService } from '../serve/service.ts'
+import { addAccountData, connectApps, email, resetToken } from './account-data.ts'
 import { openBrowser } from './chromium.ts'
-import { connectApps, email, addAccountData, resetToken } from './account-data.ts'
 import { assertSound, shoot, visitor } from './visitor.ts'
 
 let browser: Browser

@@ -185,7 +185,11 @@ function assertDocumented(run: Run, operation: Operation, request: Request, repl
   assert.ok(validate(JSON.parse(String(reply.body))), `${details} ${JSON.stringify(validate.errors)}`)
 }
 
-async function assertUnchanged(run: Run, before: ReadonlyMap<string, string>, details: string): Promise<void> {
+async function assertUnchanged(
+  run: Run,
+  before: ReadonlyMap<string, string>,
+  details: string,
+): Promise<void> {
   assert.deepEqual(await run.bench.dump(), before, `refused, but something is stored: ${details}`)
 }
 
@@ -209,7 +213,11 @@ async function runRequests(run: Run, generator: Generator, requests: number): Pr
 
 const chosen = Number(process.env.SEED ?? 20260101)
 
-async function sendRandomRequests(declaration: Declaration, fill: Fill, { open, requests, hasSecrets }: Transport) {
+async function sendRandomRequests(
+  declaration: Declaration,
+  fill: Fill,
+  { open, requests, hasSecrets }: Transport,
+) {
   const model = checkModel(declaration)
   const whole = JSON.parse(JSON.stringify(openapi(model, undefined)))
   const document = hasSecrets ? whole : withoutSecrets(whole)

@@ -18,7 +18,7 @@ import { naiveReply } from '../graphql/naive.ts'
 import { type Data, writeReference } from '../plan/reference.ts'
 import { type Context, model, same } from './context.ts'
 import type { Credential } from './credentials.ts'
-import { type PlannedRequest, opaque, operations, requestsOf } from './operations.ts'
+import { opaque, operations, type PlannedRequest, requestsOf } from './operations.ts'
 import { parents, type Send, type Tally, undo } from './rest.ts'
 
 interface Bench {
@@ -28,7 +28,10 @@ interface Bench {
   readonly schema: GraphQLSchema
 }
 
-const noRun = new Proxy({}, { get: () => assert.fail('the schema is built without reading data') }) as Context['run']
+const noRun = new Proxy(
+  {},
+  { get: () => assert.fail('the schema is built without reading data') },
+) as Context['run']
 
 /** The schema that the service has. */
 export function schemaOf(): GraphQLSchema {
@@ -191,7 +194,10 @@ async function checkMutation(bench: Bench, request: PlannedRequest, by: Credenti
   assert.ok(id !== undefined, details)
   const rows = expected.data[request.of.name] ?? []
   const renamed = rows.map(row => (row.id === expected.id ? { ...row, id } : row))
-  assert.ok(same({ ...expected.data, [request.of.name]: renamed }, after), `${details}: not what the rules say`)
+  assert.ok(
+    same({ ...expected.data, [request.of.name]: renamed }, after),
+    `${details}: not what the rules say`,
+  )
   const shown = (got as { done?: { id?: string } } | null)?.done?.id
   if (shown !== undefined) assert.equal(shown, String(id), details)
   await undo(bench.context, request, data, Number(id))

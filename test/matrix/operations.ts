@@ -226,9 +226,18 @@ function itemPlan(who: Principal, of: Collection, id: number): Plan<ReadShape> {
 const missing = 4_000_000
 
 /** The requests of an operation: for every existing row, and for one that does not exist. */
-export function* requestsOf({ kind, of, relation }: Operation, data: Data, who: Principal): Iterable<PlannedRequest> {
+export function* requestsOf(
+  { kind, of, relation }: Operation,
+  data: Data,
+  who: Principal,
+): Iterable<PlannedRequest> {
   const path = `/api/v1/${of.name}`
-  const request = (method: string, at: string, plan: PlannedRequest['plan'], body?: Values): PlannedRequest => ({
+  const request = (
+    method: string,
+    at: string,
+    plan: PlannedRequest['plan'],
+    body?: Values,
+  ): PlannedRequest => ({
     what: `${method} ${at} ${body ? JSON.stringify(body) : ''}`,
     method,
     path: at,
@@ -252,7 +261,11 @@ export function* requestsOf({ kind, of, relation }: Operation, data: Data, who: 
         const target = of.relations.get(relation ?? '')?.target ?? ''
         const within = { collection: of.name, relation: relation ?? '', id: 2 } as const
         yield {
-          ...request('GET', `${at}/${relation}?per_page=100`, listPlan(who, collectionOf(target), within, id)),
+          ...request(
+            'GET',
+            `${at}/${relation}?per_page=100`,
+            listPlan(who, collectionOf(target), within, id),
+          ),
           of: collectionOf(target),
         }
       } else if (kind === 'delete') {

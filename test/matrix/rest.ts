@@ -13,7 +13,7 @@ import {
 } from '../plan/reference.ts'
 import { type Context, model, same } from './context.ts'
 import type { Credential } from './credentials.ts'
-import { type PlannedRequest, operations, requestsOf } from './operations.ts'
+import { operations, type PlannedRequest, requestsOf } from './operations.ts'
 
 export interface Sent {
   readonly status: number
@@ -66,7 +66,14 @@ function checkRead(request: PlannedRequest, data: Data, who: Principal, sent: Se
 }
 
 /** The response to a write contains only what its caller may see of the row. */
-function assertShown({ of }: PlannedRequest, data: Data, who: Principal, sent: Sent, id: number, details: string): void {
+function assertShown(
+  { of }: PlannedRequest,
+  data: Data,
+  who: Principal,
+  sent: Sent,
+  id: number,
+  details: string,
+): void {
   const row = data[of.name]?.find(each => each.id === id)
   assert.ok(row, details)
   const context = new Reference(model, data, who, [])
@@ -80,7 +87,12 @@ function assertShown({ of }: PlannedRequest, data: Data, who: Principal, sent: S
 }
 
 /** Reverts a write. */
-export async function undo(context: Context, request: PlannedRequest, before: Data, id: number): Promise<void> {
+export async function undo(
+  context: Context,
+  request: PlannedRequest,
+  before: Data,
+  id: number,
+): Promise<void> {
   const { kind } = request.plan.shape
   const old = before[request.of.name]?.find(row => row.id === id)
   if (kind === 'create') return context.remove(request.of.name, id)

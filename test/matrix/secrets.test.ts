@@ -107,8 +107,15 @@ async function send({ fixture }: Side, { method, path, body, headers }: Question
 type Who = (fixture: Fixture) => string | undefined
 
 /** Compares the responses of both services; returns their status. */
-async function compareResponses([one, other]: readonly [Side, Side], question: Question, who: Who): Promise<number> {
-  const [a, b] = [await send(one, question, who(one.fixture)), await send(other, question, who(other.fixture))]
+async function compareResponses(
+  [one, other]: readonly [Side, Side],
+  question: Question,
+  who: Who,
+): Promise<number> {
+  const [a, b] = [
+    await send(one, question, who(one.fixture)),
+    await send(other, question, who(other.fixture)),
+  ]
   const details = `${question.method} ${question.path} ${JSON.stringify(question.body ?? '')}\n${a.text}\n${b.text}`
   assert.equal(a.status, b.status, details)
   assert.equal(a.text, b.text, details)

@@ -16,12 +16,12 @@ import { schemaOf } from './graphql.ts'
 import { isWhole, withContext } from './service.ts'
 import {
   departure,
-  expectEvents,
   type ErrorStream,
-  subscribeToRefused,
+  expectEvents,
   refusedFields,
   type Subscriber,
   subscribe,
+  subscribeToRefused,
   type Transport,
   topics,
 } from './subscriptions.ts'
@@ -283,7 +283,11 @@ test('revoking a credential ends all its subscriptions, and no event follows', a
         subscribers.push(await subscribe(fixture, view, labels, transport))
       await wait(300)
       const id = await context.insert('labels', { name: `label ${name++}`, shade: null })
-      expectEvents(subscribers, schema, await context.snapshot(), { collection: 'labels', kind: 'created', id })
+      expectEvents(subscribers, schema, await context.snapshot(), {
+        collection: 'labels',
+        kind: 'created',
+        id,
+      })
       await settled(subscribers)
       compare(subscribers)
       const revoked = await revoke()

@@ -282,10 +282,7 @@ export async function subscribeToRefused(
 }
 
 /** The leaf fields that the reference refuses this credential, each with its error code. */
-export function refusedFields(
-  view: View,
-  topic: Topic,
-): readonly (readonly [field: string, code: string])[] {
+export function refusedFields(view: View, topic: Topic): readonly (readonly [field: string, code: string])[] {
   const [row] = view.data[topic.of.name] ?? []
   const leaves = fieldsOf(view.schema, topic).filter(field => !field.includes('{'))
   return leaves.flatMap(field => {

@@ -145,7 +145,8 @@ async function checkWrites(service: Service, send: Send, role: Role, given: Orga
         continue
       }
       // An operation that nobody may use has no method, or is refused whether or not the item exists.
-      if (who.length === 0) assert.ok([401, 403, 404, 405].includes(answer.status), `${details}: ${answer.text}`)
+      if (who.length === 0)
+        assert.ok([401, 403, 404, 405].includes(answer.status), `${details}: ${answer.text}`)
       // An invisible item cannot be referred to.
       else if (verb === 'create' && answer.body?.error.code === 'VALIDATION_FAILED')
         assert.ok(!isInside(role), details)

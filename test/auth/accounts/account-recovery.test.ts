@@ -45,7 +45,10 @@ test('a new password ends everything that was started with the old password or a
     await replacePassword(base, id, await hashPassword('a staple in the meadow'), extent)
     for (const kind of begun) assert.deepEqual(await idsOf(fixture, kind, id), [], kind)
     assert.equal(await base.devices.find(secrets, id), undefined)
-    assert.ok((await signInTime(base.records, id, base.now())) > before, 'the current second is later than any sign-in in progress')
+    assert.ok(
+      (await signInTime(base.records, id, base.now())) > before,
+      'the current second is later than any sign-in in progress',
+    )
   })
 })
 

@@ -20,9 +20,7 @@ test('with a mail server, opening the link creates the account, and nothing befo
   await withMail(async ({ browser, admin, call }, received) => {
     const visitor = browser()
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
-    const sent = page(
-      await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values),
-    )
+    const sent = page(await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values))
     assert.match(sent.text, /Look into your mail/)
     const users = async () =>
       (await call('/api/v1/users?email=eve@example.com', { key: admin.key })).json.data

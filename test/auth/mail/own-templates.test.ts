@@ -71,7 +71,11 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
   ],
   ['an invalid language tag', "{ 'x_y': {} }", /x_y: is no language tag such as `fr`/],
   ['an incomplete language', '{ fr: {} }', /fr: leaves out `layout`, `finishSignUp`/],
-  ['a text in place of a function', "{ de: { resetPassword: 'Hallo' } }", /de\.resetPassword: must be a function/],
+  [
+    'a text in place of a function',
+    "{ de: { resetPassword: 'Hallo' } }",
+    /de\.resetPassword: must be a function/,
+  ],
   [
     'a text in place of a mail',
     "{ de: { resetPassword: () => 'Hallo' } }",

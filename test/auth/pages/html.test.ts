@@ -86,7 +86,9 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
     ['form', evil],
   ])
   const signInForm = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
-  assertHarmless(layout({ ...theme, name: evil }, signInPage({ ...signInForm, faults, email: evil, app: evil })))
+  assertHarmless(
+    layout({ ...theme, name: evil }, signInPage({ ...signInForm, faults, email: evil, app: evil })),
+  )
   const pages = createProtocolPages({ ...theme, logo: evil })
   for (const kind of ['unknown-app', 'wrong-address', 'over', 'sign-out', 'service', 'request'] as const)
     assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }))

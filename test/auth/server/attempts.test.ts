@@ -48,7 +48,11 @@ test('of many concurrent guesses, exactly as many are checked as the budget allo
     await Promise.all(times(30, () => ownToken(fixture, app)))
     const answers = await Promise.all(times(300, () => ownToken(fixture, app, wrong)))
     assert.deepEqual(countOf(answers), { 401: 20, 429: 280 })
-    assert.equal((await ownToken(fixture, app)).status, 429, 'the right secret is not distinguished after them')
+    assert.equal(
+      (await ownToken(fixture, app)).status,
+      429,
+      'the right secret is not distinguished after them',
+    )
   })
 })
 

@@ -8,7 +8,14 @@ import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/auth/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
-import { type Fixture, inOtherProcess, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import {
+  type Fixture,
+  inOtherProcess,
+  newTokens,
+  post,
+  secretOf,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'

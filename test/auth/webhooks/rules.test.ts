@@ -1,7 +1,14 @@
 /** Webhooks as a collection, over HTTP: what they may subscribe to, and who may create, see and change which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, inOtherProcess, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import {
+  type Fixture,
+  inOtherProcess,
+  newTokens,
+  post,
+  secretOf,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Answer } from '../../serve/service.ts'
 import { locked } from '../../setups/postgres.ts'
@@ -52,7 +59,11 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const made = await call('/graphql', { method: 'POST', key: ann.key, body: { query } })
       assert.match(made.text, /"secret":"whsec_/)
       const introspection = '{ __schema { subscriptionType { fields { name } } } }'
-      const { text } = await call('/graphql', { method: 'POST', key: ann.key, body: { query: introspection } })
+      const { text } = await call('/graphql', {
+        method: 'POST',
+        key: ann.key,
+        body: { query: introspection },
+      })
       assert.ok(text.includes('"newWebhook"') && !/Delivery/.test(text), text)
     },
   ],

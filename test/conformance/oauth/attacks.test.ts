@@ -179,12 +179,7 @@ test('consent is accepted only from its own form, page and browser', async () =>
         { ...type, Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-site' },
         whole,
       ],
-      [
-        'from an opaque origin',
-        browser,
-        { ...type, Origin: 'null', 'Sec-Fetch-Site': 'cross-site' },
-        whole,
-      ],
+      ['from an opaque origin', browser, { ...type, Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }, whole],
       ['without its token', browser, own, body(form.fields.filter(field => !hidden.includes(field)))],
       [
         'with a wrong token',

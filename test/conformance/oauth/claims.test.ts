@@ -105,7 +105,10 @@ test('a claim that the user unticks is not returned, and one that the app may no
       scopes: ['openid', 'profile'],
       default_scopes: null,
     })
-    const parameters = claims({ userinfo: { name: null, email: { essential: true } }, id_token: { name: null } })
+    const parameters = claims({
+      userinfo: { name: null, email: { essential: true } },
+      id_token: { name: null },
+    })
     const { browser, page } = await signedIn(fixture, addressOf(fixture, app, parameters), fixture.ann)
     assert.doesNotMatch(page.text, /e-mail address<\/label>/)
     const consent = consentOf(page)

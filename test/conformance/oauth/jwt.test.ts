@@ -125,7 +125,7 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     'another user': { sub: '1' },
     'more scopes': { scope: 'read:user write:user write:post' },
     'a later expiry': { exp: now + 1e7 },
-    'expired': { exp: now - 3600 },
+    expired: { exp: now - 3600 },
     'not yet': { nbf: now + 3600 },
     'no expiry': { exp: undefined },
     'an expiry as a string': { exp: '9999999999' },
@@ -152,7 +152,10 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
   made.set('a short signature', `${head}.${body}.AA`)
   made.set('a header that is not an object', `${encode('x')}.${body}.${signature}`)
   made.set('a header that is null', `${encode(null)}.${body}.${signature}`)
-  made.set('a payload that is an array', forged({ header: { ...header, alg: 'ES256' }, payload: [] as never }))
+  made.set(
+    'a payload that is an array',
+    forged({ header: { ...header, alg: 'ES256' }, payload: [] as never }),
+  )
   made.set('no JSON', `${Buffer.from('{').toString('base64url')}.${body}.${signature}`)
   made.set('very long', `${head}.${'A'.repeat(9000)}.${signature}`)
   made.set('only dots', '...')

@@ -55,7 +55,8 @@ test('repeating any parameter of an authorization request is an error', async ()
           assert.match(String(headers.location), /error=invalid_request/, details)
         else assert.equal(status, 400, details)
         // If the client or the redirect URI is in doubt, there is no redirect.
-        if (name === 'client_id' || name === 'redirect_uri') assert.equal(headers.location, undefined, details)
+        if (name === 'client_id' || name === 'redirect_uri')
+          assert.equal(headers.location, undefined, details)
       }
     }
   })

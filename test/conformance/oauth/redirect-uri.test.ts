@@ -255,7 +255,8 @@ test('the port of `localhost` must match, because it is a name (RFC 8252, 8.3)',
     const app = await fixture.app({ redirect_uris: ['http://localhost:5555/callback'] })
     const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
     const browser = fixture.browser()
-    const addressFor = (redirect_uri: string) => authorizationUrl(fixture.url, { ...parameters, redirect_uri })
+    const addressFor = (redirect_uri: string) =>
+      authorizationUrl(fixture.url, { ...parameters, redirect_uri })
     const left = await authorize(browser, addressFor('http://localhost:5555/callback'), fixture.ann)
     assert.equal(left.port, '5555')
     for (const other of ['http://localhost:5556/callback', 'http://localhost/callback']) {

@@ -487,7 +487,9 @@ test('of concurrent updates with one registration token, only one gets the next 
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => fixture.call(path, { method: 'PUT', key, body })),
     )
-    const nextTokens = answers.map(({ json }) => json.registration_access_token).filter(one => one !== undefined)
+    const nextTokens = answers
+      .map(({ json }) => json.registration_access_token)
+      .filter(one => one !== undefined)
     assert.equal(nextTokens.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
     assert.equal((await fixture.call(path, { key })).status, 401)
     assert.equal((await fixture.call(path, { key: String(nextTokens[0]) })).status, 200)

@@ -211,8 +211,7 @@ test('every authorization request ends as expected, whatever its parameters', as
     }
     for (const [given, expected] of fresh) {
       const ended = await ending(fixture.browser(), addressOf(fixture, client_id, given), fixture.ann)
-      if (ended !== expected)
-        others.push(`signed out, ${JSON.stringify(given)}: ${ended}, not ${expected}`)
+      if (ended !== expected) others.push(`signed out, ${JSON.stringify(given)}: ${ended}, not ${expected}`)
     }
     assert.deepEqual(others, [])
   })

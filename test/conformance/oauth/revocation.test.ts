@@ -95,7 +95,11 @@ async function revokeOnPage(browser: Browser, { url }: Fixture, person: Person):
   assert.ok(!('left' in after) && after.status === 200, 'text' in after ? after.text : '')
 }
 
-async function assertRevoked({ url }: Fixture, app: App, tokens: Readonly<Record<string, string>>): Promise<void> {
+async function assertRevoked(
+  { url }: Fixture,
+  app: App,
+  tokens: Readonly<Record<string, string>>,
+): Promise<void> {
   const refreshed = await post(`${url}/oauth/token`, {
     grant_type: 'refresh_token',
     refresh_token: tokens.refresh_token ?? '',

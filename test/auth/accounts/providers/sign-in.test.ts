@@ -75,7 +75,9 @@ test('GitHub: an error response signs nobody in, and an address without a `verif
     assert.equal(await whoIs(browser), undefined, what)
   }
   const email = scene.email()
-  const addressPage = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), { emails: [email] })
+  const addressPage = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), {
+    emails: [email],
+  })
   assert.match(textOf(addressPage), /Create an account/)
   assert.equal(await scene.find(email), undefined)
 })
@@ -103,7 +105,13 @@ test('the mail with the link is in the language of the browser', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const emails = [{ email, primary: true, verified: false }]
-  const addressPage = await signIn(scene, browser, 'github', { id: 12, login: 'emmy', name: 'Emmy' }, { emails })
+  const addressPage = await signIn(
+    scene,
+    browser,
+    'github',
+    { id: 12, login: 'emmy', name: 'Emmy' },
+    { emails },
+  )
   browser.languages = 'de'
   page(await browser.submit(formWithField(addressPage, 'email'), { email }))
   await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)

@@ -369,7 +369,11 @@ const attempts: readonly Attempt[] = [
     attempt: () => withToken({ aud: ['client-corp', 'client-other'], azp: 'client-other' }),
     expected: refused,
   },
-  { name: '`alg: none` is refused', attempt: () => withToken({}, { signature: 'none' }, 'other'), expected: refused },
+  {
+    name: '`alg: none` is refused',
+    attempt: () => withToken({}, { signature: 'none' }, 'other'),
+    expected: refused,
+  },
   {
     name: 'HS256 with the public key as the secret is refused',
     attempt: () => withToken({}, { signature: 'hs256' }, 'other'),
@@ -380,9 +384,21 @@ const attempts: readonly Attempt[] = [
     attempt: () => withToken({}, { signature: 'foreign' }),
     expected: refused,
   },
-  { name: 'an expired token is refused', attempt: () => withToken({ exp: 1_700_000_000 }), expected: refused },
-  { name: 'a token from the future is refused', attempt: () => withToken({ nbf: 4_000_000_000 }), expected: refused },
-  { name: 'a token without `nonce` is refused', attempt: () => withToken({ nonce: undefined }), expected: refused },
+  {
+    name: 'an expired token is refused',
+    attempt: () => withToken({ exp: 1_700_000_000 }),
+    expected: refused,
+  },
+  {
+    name: 'a token from the future is refused',
+    attempt: () => withToken({ nbf: 4_000_000_000 }),
+    expected: refused,
+  },
+  {
+    name: 'a token without `nonce` is refused',
+    attempt: () => withToken({ nonce: undefined }),
+    expected: refused,
+  },
   {
     name: 'the `nonce` of another browser is refused',
     attempt: async () => {
@@ -396,9 +412,21 @@ const attempts: readonly Attempt[] = [
     attempt: () => withToken({ iss: 'https://other.example.com' }),
     expected: refused,
   },
-  { name: 'a token without `sub` is refused', attempt: () => withToken({ sub: undefined }), expected: refused },
-  { name: 'a `sub` that is not a string is refused', attempt: () => withToken({ sub: 7 }), expected: refused },
-  { name: 'a `sub` that is too long is refused', attempt: () => withToken({ sub: 'x'.repeat(256) }), expected: refused },
+  {
+    name: 'a token without `sub` is refused',
+    attempt: () => withToken({ sub: undefined }),
+    expected: refused,
+  },
+  {
+    name: 'a `sub` that is not a string is refused',
+    attempt: () => withToken({ sub: 7 }),
+    expected: refused,
+  },
+  {
+    name: 'a `sub` that is too long is refused',
+    attempt: () => withToken({ sub: 'x'.repeat(256) }),
+    expected: refused,
+  },
   {
     name: 'a token response without an ID token is refused',
     attempt: () => withToken({}, { answer: { body: '{"access_token":"x","token_type":"bearer"}' } }),
@@ -434,7 +462,10 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { left } = await unfinishedSignIn()
       const browser = scene.browser()
-      return { browser, shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))) }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+      }
     },
     expected: over,
   },
@@ -529,7 +560,11 @@ const attempts: readonly Attempt[] = [
       const { browser, left } = await unfinishedSignIn()
       await open(browser, '/account/sign-in/corp/callback?error=access_denied&state=x')
       const email = scene.email()
-      return { browser, shown: await open(browser, scene.providers.authorize(left, verifiedClaims(email))), as: email }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(email))),
+        as: email,
+      }
     },
     expected: /Your account/,
   },
@@ -612,7 +647,10 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       const form = formTo(await open(browser, '/account/sign-in?next=/account/apps'), '/account/sign-in/corp')
       const fields = form.fields.map(one => (one.name === 'next' ? { ...one, value: next } : one))
-      const callback = scene.providers.authorize(left(await browser.submit({ ...form, fields })), verifiedClaims(email))
+      const callback = scene.providers.authorize(
+        left(await browser.submit({ ...form, fields })),
+        verifiedClaims(email),
+      )
       const shown = await open(browser, callback)
       assert.equal(shown.url.pathname, '/account')
       return { browser, shown, as: email }
@@ -760,7 +798,10 @@ const attempts: readonly Attempt[] = [
     name: 'unlinking both providers concurrently leaves one',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
-      await open(browser, scene.providers.authorize(await startLink(browser, 'google'), verifiedClaims(scene.email())))
+      await open(
+        browser,
+        scene.providers.authorize(await startLink(browser, 'google'), verifiedClaims(scene.email())),
+      )
       const forms = (await open(browser, '/account/security')).forms.filter(({ fields }) =>
         fields.some(({ value }) => value === 'unlink-provider'),
       )
@@ -930,7 +971,10 @@ const attempts: readonly Attempt[] = [
       const { id, browser } = await signedIn()
       const left = await startLink(browser, 'google')
       await set(setDisabled, id, true)
-      return { browser, shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))) }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+      }
     },
     expected: over,
   },
@@ -1001,7 +1045,10 @@ const attempts: readonly Attempt[] = [
       const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
       const browser = scene.browser()
       const to = left(await browser.submit(formWithField(await open(browser, link), 'account')))
-      return { browser, shown: await open(browser, scene.providers.authorize(to, verifiedClaims(scene.email()))) }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(to, verifiedClaims(scene.email()))),
+      }
     },
     expected: /for somebody else/,
   },
@@ -1011,7 +1058,8 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       await sentTo(email)
       const account =
-        /account=([\w-]+)/.exec(await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/))?.[1] ?? ''
+        /account=([\w-]+)/.exec(await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/))?.[1] ??
+        ''
       const browser = scene.browser()
       const csrf = await csrfOf(browser)
       return { browser, shown: await post(browser, '/account/verify', { csrf, account, password }) }
@@ -1066,7 +1114,11 @@ const attempts: readonly Attempt[] = [
   {
     name: 'userinfo of another subject than the token’s is refused',
     attempt: () =>
-      by('corp', { sub: newSubject() }, { userinfo: { body: JSON.stringify(verifiedClaims(scene.email())) } }),
+      by(
+        'corp',
+        { sub: newSubject() },
+        { userinfo: { body: JSON.stringify(verifiedClaims(scene.email())) } },
+      ),
     expected: refused,
   },
   {
@@ -1081,7 +1133,8 @@ const attempts: readonly Attempt[] = [
   },
   {
     name: 'an HTML response of the token endpoint is refused',
-    attempt: () => by('corp', verifiedClaims(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
+    attempt: () =>
+      by('corp', verifiedClaims(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
     expected: refused,
   },
   {
@@ -1089,7 +1142,11 @@ const attempts: readonly Attempt[] = [
     attempt: () => githubBy({ id: 99 }, { answer: { body: '{"error":"bad_verification_code"}' } }),
     expected: refused,
   },
-  { name: 'a GitHub user without an id is refused', attempt: () => githubBy({ login: 'ada' }), expected: refused },
+  {
+    name: 'a GitHub user without an id is refused',
+    attempt: () => githubBy({ login: 'ada' }),
+    expected: refused,
+  },
   {
     name: 'a GitHub user whose id is a string is refused',
     attempt: () => githubBy({ id: '1', login: 'ada' }),

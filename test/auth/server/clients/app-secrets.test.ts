@@ -211,8 +211,11 @@ test('a caller who may not delete a secret changes nothing', async () => {
     const { place, call, ann, ben } = fixture
     const app = await oldApp(fixture)
     const ends = () =>
-      inOtherProcess({ place }, async run => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at))
-    const notes = () => inOtherProcess({ place }, async (_run, { records }) => (await records.all('EndedSecret')).length)
+      inOtherProcess({ place }, async run =>
+        (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at),
+      )
+    const notes = () =>
+      inOtherProcess({ place }, async (_run, { records }) => (await records.all('EndedSecret')).length)
     const first = await inOtherProcess({ place }, async (run, { records }) => {
       await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
       // State left by another node that has created a secret but not yet stored the expiry of the older one.

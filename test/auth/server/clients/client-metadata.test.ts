@@ -47,7 +47,12 @@ const grants: readonly (readonly [
     [],
     ['refresh_token', device, 'client_credentials'],
   ],
-  ['a public app without redirect URIs', { redirect_uris: [], type: 'public' }, [], ['refresh_token', device]],
+  [
+    'a public app without redirect URIs',
+    { redirect_uris: [], type: 'public' },
+    [],
+    ['refresh_token', device],
+  ],
 ]
 
 for (const [what, changes, responses, expected] of grants) {

@@ -21,7 +21,12 @@ const refused: readonly (readonly [what: string, metadata: object, error: string
     'invalid_client_metadata',
     /client_credentials needs a secret/,
   ],
-  ['an authorization code grant without redirect URIs', {}, 'invalid_redirect_uri', /at least one of redirect_uris/],
+  [
+    'an authorization code grant without redirect URIs',
+    {},
+    'invalid_redirect_uri',
+    /at least one of redirect_uris/,
+  ],
   [
     'grant types and response types that contradict each other',
     { redirect_uris: uris, response_types: [] },

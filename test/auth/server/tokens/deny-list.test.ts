@@ -37,7 +37,11 @@ const deletions: readonly (readonly [
   expected: readonly string[],
 ])[] = [
   ['a grant', records => records.delete('Grant', 'first'), [`deny ${first}`, 'delete Grant first']],
-  ['a grant with its tokens', records => records.deleteGrant('first'), [`deny ${first}`, 'delete all of first']],
+  [
+    'a grant with its tokens',
+    records => records.deleteGrant('first'),
+    [`deny ${first}`, 'delete all of first'],
+  ],
   ['a token', records => records.delete('AccessToken', 't'), ['deny t', 'delete AccessToken t']],
   [
     'a client-credentials token',
