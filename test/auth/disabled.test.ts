@@ -18,6 +18,9 @@ test('only administrators read and write `disabled`', async () => {
   await withService(settings, async service => {
     const { call, key } = service
     const { id } = await person(service, 'ann')
+    const asAnn = service.service.data.as(id)['users']
+    assert.ok(!('disabled' in ((await asAnn?.get(id)) ?? assert.fail())))
+    await assert.rejects(async () => asAnn?.update(id, { disabled: false }), { code: 'FORBIDDEN' })
     const read = await call(`/api/v1/users/${id}`, { key })
     assert.equal(read.json.disabled, false)
     const changed = await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { disabled: true } })
