@@ -58,7 +58,7 @@ export default model(
   },
   {
     reactions: {
-      hostileMail: on('note.created', async ({ event, mail }) => {
+      hostile_mail: on('note.created', async ({ event, mail }) => {
         const html = '<script>parent.document.title = "owned"; fetch("/api/v1/notes")</script>' +
           '<img src=x onerror="parent.owned = 1"><form action="/account/sign-out"><button>Go</button></form>' +
           '<iframe src="/dev/mail"></iframe><p>Read on</p>'
