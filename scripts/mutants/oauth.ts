@@ -125,7 +125,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/tokens/device-polling',
-    ['conformance/oauth/device-pace'],
+    ['conformance/oauth/device-polling'],
     [
       [
         'of many requests at once all are in time',
@@ -146,7 +146,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/tokens/authorization-codes',
-    ['conformance/oauth/redirect-uri#a code is taken'],
+    ['conformance/oauth/redirect-uri#a code is exchanged'],
     [
       [
         'a code is taken without the address that its request had',
@@ -180,7 +180,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/clients/apps',
-    ['auth/server/clients/app-memory', 'auth/server/clients/apps'],
+    ['auth/server/clients/app-cache', 'auth/server/clients/apps'],
     [
       [
         'an app that changed during its look-up is remembered',

@@ -1,4 +1,4 @@
-/** Access tokens → principals: what is asked of the database, and what ends a token. */
+/** Access tokens to principals: which records a node reads for a token, and what revokes one. */
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -35,21 +35,21 @@ type Scopes = ReadonlySet<string> | 'all' | undefined
 interface App {
   id: number | null
   scopes: Scopes
-  /** Grows with every change of an app. */
+  /** Incremented by every change to an app. */
   version: number
 }
 
-/** One node: a reader on a database, which counts what it reads of the records. */
+/** One node: a reader on a database that lists the records it reads. */
 function node(file: string, app: App, now = Date.now) {
   const store = openSqlite(model, { file, autoMigrate: true, now })
   const run = createRun(createGuard(model), store)
-  const asked: string[] = []
+  const reads: string[] = []
   const counting = new Proxy(store.records, {
     get(target, name: keyof Records) {
       const method = target[name].bind(target) as (...args: unknown[]) => unknown
       if (name !== 'get' && name !== 'all') return method
       return (...args: unknown[]) => {
-        asked.push(`${name} ${args[0]}`)
+        reads.push(`${name} ${args[0]}`)
         return method(...args)
       }
     },
@@ -72,7 +72,7 @@ function node(file: string, app: App, now = Date.now) {
     await store.refresh()
     return reader.read({ place, text }, { headers: {}, query: '', method: 'GET', path: '/', proven })
   }
-  return { store, run, asked, read, records: withDenials(store.records, life) }
+  return { store, run, reads, read, records: withDenials(store.records, life) }
 }
 
 type Node = ReturnType<typeof node>
@@ -103,11 +103,11 @@ interface Issue {
   readonly userId?: number
   readonly scope?: string
   readonly claims?: object
-  /** The thumbprint of the key that it is bound to. */
+  /** The thumbprint of the key that the token is bound to (`cnf.jkt`). */
   readonly jkt?: string
 }
 
-/** A token as the authorization server would store and sign it. */
+/** Stores and signs a token as the authorization server does. */
 async function issue({ records }: Node, { format, userId, scope = 'read:post', claims = {}, jkt }: Issue) {
   const text = randomBytes(32).toString('base64url')
   const jti = hash('sha256', text, 'base64url')
@@ -138,7 +138,7 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
   return { text: signed, jti, kind, grant }
 }
 
-test('JWTs are believed without their record; after a revocation the denials are read once', async () => {
+test('a JWT is accepted without reading its record; after a revocation a node reads the deny list once', async () => {
   await withNodes(async one => {
     const userId = await person(one.run)
     const tokens = await Promise.all(
@@ -146,17 +146,17 @@ test('JWTs are believed without their record; after a revocation the denials are
         issue(one, { format: 'jwt', ...(index % 2 === 0 ? { userId } : {}) }),
       ),
     )
-    one.asked.length = 0
+    one.reads.length = 0
     for (const { text } of tokens) assert.ok(await one.read(text))
-    assert.deepEqual(one.asked, ['get SigningKeys', 'all Denial'])
+    assert.deepEqual(one.reads, ['get SigningKeys', 'all Denial'])
     const [first, second, ...rest] = tokens
     assert.ok(first && second)
     await one.records.deleteGrant(first.grant)
     await one.records.delete(second.kind, second.jti)
-    one.asked.length = 0
+    one.reads.length = 0
     for (const { text } of [first, second]) assert.equal(await one.read(text), null)
     for (const { text } of rest) assert.ok(await one.read(text))
-    assert.deepEqual(one.asked, ['all Denial'])
+    assert.deepEqual(one.reads, ['all Denial'])
   })
 })
 
@@ -164,14 +164,14 @@ for (const format of ['opaque', 'jwt'] as const) {
   const ends: Readonly<
     Record<string, (one: Node, token: Awaited<ReturnType<typeof issue>>, id: number) => unknown>
   > = {
-    'its grant is gone': ({ records }, { grant }) => records.delete('Grant', grant),
-    'its grant was revoked': ({ records }, { grant }) => records.deleteGrant(grant),
-    'it was revoked itself': ({ records }, { kind, jti }) => records.delete(kind, jti),
-    'everything of its user was revoked': ({ records }, _token, id) =>
+    'its grant is deleted': ({ records }, { grant }) => records.delete('Grant', grant),
+    'its grant is deleted with its tokens': ({ records }, { grant }) => records.deleteGrant(grant),
+    'it is revoked': ({ records }, { kind, jti }) => records.delete(kind, jti),
+    'all tokens of its user are revoked': ({ records }, _token, id) =>
       records.deleteOwned(String(id), ['AccessToken', 'Grant']),
   }
   for (const [what, end] of Object.entries(ends)) {
-    test(`${format}: a token works no more on any node when ${what}; another's does`, async () => {
+    test(`${format}: every node refuses a token once ${what}, and still accepts the token of another user`, async () => {
       await withNodes(async (one, other) => {
         const [userId, strangerId] = [await person(one.run), await person(one.run)]
         const token = await issue(one, { format, userId })
@@ -186,13 +186,13 @@ for (const format of ['opaque', 'jwt'] as const) {
           assert.equal((await read(stranger.text))?.userId, strangerId)
         }
         const late = node(join(folder, `${files}.db`), { id: 7, scopes: 'all', version: 1 })
-        assert.equal(await late.read(token.text), null, 'a node that starts later believes it')
+        assert.equal(await late.read(token.text), null, 'a node that starts later accepts it')
         await late.store.close()
       })
     })
   }
 
-  test(`${format}: a token of an app alone works no more on any node when it was revoked; another's does`, async () => {
+  test(`${format}: every node refuses a revoked client-credentials token, and still accepts another one`, async () => {
     await withNodes(async (one, other) => {
       const [token, stranger] = [await issue(one, { format }), await issue(one, { format })]
       for (const { read } of [one, other]) {
@@ -207,7 +207,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: what an app may ask for counts for living tokens from its change on`, async () => {
+  test(`${format}: a live token loses a scope as soon as its app loses it`, async () => {
     await withNodes(async (one, _other, app) => {
       const token = await issue(one, { format, userId: await person(one.run), scope: 'read:post read:user' })
       const scopes = async () => (await one.read(token.text))?.access.scopes
@@ -218,7 +218,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: a token tells its app and its grant; a change of the app counts at once, on every node`, async () => {
+  test(`${format}: a principal carries its app and grant; every node applies a change to the app at once`, async () => {
     await withNodes(async (one, other, app) => {
       const token = await issue(one, { format, userId: await person(one.run) })
       const alone = await issue(one, { format })
@@ -234,7 +234,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: a changed role, a deleted user and a deleted app count at once`, async () => {
+  test(`${format}: a changed role, a deleted user and a deleted app take effect at once`, async () => {
     await withNodes(async (one, other, app) => {
       const userId = await person(one.run)
       const { text } = await issue(one, { format, userId })
@@ -261,7 +261,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: a token ends at its time, also where it is remembered, and what it makes ends with it`, async () => {
+  test(`${format}: a cached token expires on time; its principal’s end covers refreshes only with offline_access`, async () => {
     await withNodes(async one => {
       const time = { at: Date.now() }
       const late = node(join(folder, `${files}.db`), { id: 7, scopes: 'all', version: 1 }, () => time.at)
@@ -271,8 +271,8 @@ for (const format of ['opaque', 'jwt'] as const) {
       const end = (await late.read(text))?.expiresAt ?? 0
       assert.ok(Math.abs(end - time.at - life * 1000) < 2000, 'in milliseconds since 1970')
       const refreshable = (await late.read(lasting.text))?.expiresAt ?? 0
-      assert.ok(Math.abs(refreshable - time.at - 2_592_000_000) < 2000, 'as long as it can be refreshed')
-      assert.equal((await late.read(text))?.userId, userId, 'by now it is remembered by itself too')
+      assert.ok(Math.abs(refreshable - time.at - 2_592_000_000) < 2000, 'until its refresh token expires')
+      assert.equal((await late.read(text))?.userId, userId, 'now read from the cache')
       time.at = end - 1
       assert.equal((await late.read(text))?.userId, userId)
       time.at = end
@@ -281,7 +281,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: a token that is bound to a key is none without its proof, and no other takes one`, async () => {
+  test(`${format}: a DPoP-bound token is refused without its proof, and an unbound one with the DPoP scheme`, async () => {
     await withNodes(async one => {
       const userId = await person(one.run)
       const bound = await issue(one, { format, userId, jkt: 'a-thumbprint' })
@@ -294,7 +294,7 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
-  test(`${format}: a token has what its app may still ask for`, async () => {
+  test(`${format}: a token has only the scopes that its app may still request`, async () => {
     const rows: readonly (readonly [
       scope: string,
       app: readonly string[] | 'all',
@@ -318,7 +318,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 }
 
-test('a JWT that is remembered is checked again with other keys', async () => {
+test('a cached JWT is verified again when the signing keys change', async () => {
   await withNodes(async one => {
     const token = await issue(one, { format: 'jwt', userId: await person(one.run) })
     assert.ok(await one.read(token.text))
@@ -328,22 +328,22 @@ test('a JWT that is remembered is checked again with other keys', async () => {
   })
 })
 
-test('a JWT that could outlive its denial, or names no grant, has its record looked at', async () => {
+test('the record is read for a JWT that could outlive its denial or names no grant', async () => {
   await withNodes(async one => {
     const userId = await person(one.run)
     const iat = Math.floor(Date.now() / 1000)
     for (const claims of [{ grant_id: undefined }, { iat, exp: iat + life + 1 }]) {
       const token = await issue(one, { format: 'jwt', userId, claims })
-      one.asked.length = 0
+      one.reads.length = 0
       assert.equal((await one.read(token.text))?.userId, userId)
-      assert.ok(one.asked.includes('get AccessToken'))
+      assert.ok(one.reads.includes('get AccessToken'))
       await one.store.records.delete('AccessToken', token.jti)
       assert.equal(await one.read(token.text), null)
     }
   })
 })
 
-test('a JWT for a grant that was denied while it was issued never works', async () => {
+test('a JWT whose grant was denied while it was issued is refused', async () => {
   await withNodes(async one => {
     const userId = await person(one.run)
     const token = await issue(one, { format: 'jwt', userId })
@@ -355,8 +355,8 @@ test('a JWT for a grant that was denied while it was issued never works', async 
   })
 })
 
-test('a role that changes while it is looked for is not remembered for tokens that come later', async () => {
-  const asked: ((role: string) => void)[] = []
+test('a role that changes during its look-up is not cached for later tokens', async () => {
+  const lookUps: ((role: string) => void)[] = []
   let users = 1
   const stored = {
     payload: JSON.stringify({ clientId: 'app', accountId: '7', grantId: 'g' }),
@@ -365,7 +365,9 @@ test('a role that changes while it is looked for is not remembered for tokens th
   const reader = accessTokenReader({
     run: {
       item: () =>
-        new Promise(resolve => asked.push(role => resolve({ kind: 'item', text: JSON.stringify({ role }) }))),
+        new Promise(resolve =>
+          lookUps.push(role => resolve({ kind: 'item', text: JSON.stringify({ role }) })),
+        ),
     } as unknown as Run,
     records: {
       get: async (kind: string) => (kind === 'ClientCredentials' ? undefined : stored),
@@ -385,13 +387,13 @@ test('a role that changes while it is looked for is not remembered for tokens th
     return (await read)?.access.role
   }
   const early = roleBy('a')
-  while (asked.length < 1) await turn()
+  while (lookUps.length < 1) await turn()
   users++
   const late = roleBy('b')
-  while (asked.length < 2) await turn()
-  asked[1]?.('user')
+  while (lookUps.length < 2) await turn()
+  lookUps[1]?.('user')
   assert.equal(await late, 'user')
-  asked[0]?.('admin')
-  assert.equal(await early, 'admin', 'as it was when the request came')
+  lookUps[0]?.('admin')
+  assert.equal(await early, 'admin', 'the role at the time of the request')
   assert.equal(await roleBy('c'), 'user')
 })

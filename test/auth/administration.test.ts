@@ -1,4 +1,4 @@
-/** What administrators do to accounts by the API, and through what they may not. */
+/** What administrators do to accounts through the API, and which credentials may not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
@@ -38,7 +38,7 @@ async function tokenOf(fixture: Fixture, person: Person, more: object = {}): Pro
   return access_token
 }
 
-test('the password that an administrator sets is the only way to sign in, where this is asked for', async () => {
+test('the password set by an administrator becomes the only way to sign in, if the request asks for it', async () => {
   await withFixture(async ({ call, admin, ben, place }) => {
     const store = await place.openStore(checkModel(blog))
     const owner = String(ben.id)
@@ -69,7 +69,7 @@ test('the password that an administrator sets is the only way to sign in, where 
   })
 })
 
-test('an administrator sets a password: what the former one gave access to ends', async () => {
+test('a password set by an administrator revokes what the old password gave access to', async () => {
   await withFixture(async fixture => {
     const { call, admin, ben, url } = fixture
     const Cookie = await signedInCookie(url, ben)
@@ -110,7 +110,7 @@ test('an administrator sets a password: what the former one gave access to ends'
   })
 })
 
-test('an administrator lists sessions and grants, and ends one or all', async () => {
+test('an administrator lists the sessions and grants of a user, and ends one or all', async () => {
   await withFixture(async fixture => {
     const { call, admin, ben, url } = fixture
     const token = await tokenOf(fixture, ben)
@@ -151,7 +151,7 @@ test('an administrator lists sessions and grants, and ends one or all', async ()
     assert.equal((await remove(`grants/${grants.data[0]?.['client_id']}`)).status, 204)
     assert.equal((await call('/api/v1/me', { key: token })).status, 401)
     const own = await tokenOf(fixture, ben, { first_party: true })
-    assert.equal((await listed('grants')).data.length, 1, 'a first-party app holds something too')
+    assert.equal((await listed('grants')).data.length, 1, 'a first-party app has a grant too')
     assert.equal((await remove('grants')).status, 204)
     assert.deepEqual((await listed('grants')).data, [])
     assert.equal((await call('/api/v1/me', { key: own })).status, 401)
@@ -160,7 +160,7 @@ test('an administrator lists sessions and grants, and ends one or all', async ()
   })
 })
 
-test('an administrator sees and revokes anybody’s API keys, and changes none', async () => {
+test('an administrator lists and revokes any user’s API keys, but changes none', async () => {
   await withFixture(async ({ call, admin, ann, ben }) => {
     const list = await call(path(ben, '/api_keys'), { key: admin.key })
     const [key] = list.json['data'] as readonly { id: number }[]
@@ -180,7 +180,7 @@ type Sender = (fixture: Fixture) => Promise<Readonly<Record<string, string>>>
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
 
-/** A key that somebody makes by a credential of theirs. */
+/** The text of a key that the credential creates. */
 async function keyBy({ call }: Fixture, token: string, given: readonly string[]): Promise<string> {
   const made = await call('/api/v1/api_keys', {
     method: 'POST',
@@ -192,38 +192,42 @@ async function keyBy({ call }: Fixture, token: string, given: readonly string[])
 }
 
 const senders: readonly (readonly [what: string, may: boolean, sender: Sender])[] = [
-  ['own key', true, async ({ admin }) => bearer(admin.key)],
+  ['an administrator’s key', true, async ({ admin }) => bearer(admin.key)],
   [
-    'own key with write:user',
+    'an administrator’s key with write:user',
     true,
     async f => bearer(await keyBy(f, f.admin.key, ['write:user', 'read:api_key'])),
   ],
-  ['session', true, async f => ({ Cookie: await signedInCookie(f.url, f.admin), ...sameOrigin })],
-  ['first-party app', true, async f => bearer(await tokenOf(f, f.admin, { first_party: true }))],
-  ['third-party app', false, async f => bearer(await tokenOf(f, f.admin))],
   [
-    'third-party app with JWTs',
+    'an administrator’s session',
+    true,
+    async f => ({ Cookie: await signedInCookie(f.url, f.admin), ...sameOrigin }),
+  ],
+  ['a first-party app’s token', true, async f => bearer(await tokenOf(f, f.admin, { first_party: true }))],
+  ['a third-party app’s token', false, async f => bearer(await tokenOf(f, f.admin))],
+  [
+    'a third-party app’s JWT',
     false,
     async f => bearer(await tokenOf(f, f.admin, { access_token_format: 'jwt' })),
   ],
   [
-    'key that a third-party app made',
+    'a key that a third-party app has created',
     false,
     async f => bearer(await keyBy(f, await tokenOf(f, f.admin), ['write:user', 'write:api_key'])),
   ],
   [
-    'key of a key that a third-party app made',
+    'a key created with a key that a third-party app has created',
     false,
     async f => {
       const first = await keyBy(f, await tokenOf(f, f.admin), ['write:user', 'write:api_key'])
       return bearer(await keyBy(f, first, ['write:user', 'write:api_key']))
     },
   ],
-  ['somebody else', false, async ({ ann }) => bearer(ann.key)],
+  ['another user’s key', false, async ({ ann }) => bearer(ann.key)],
 ]
 
 for (const [what, may, sender] of senders) {
-  test(`${may ? 'may' : 'may not'} administer accounts: ${what}`, async () => {
+  test(`${what} ${may ? 'can' : 'cannot'} administer accounts`, async () => {
     await withFixture(async fixture => {
       const { call, ben, cleo, admin } = fixture
       const headers = await sender(fixture)
@@ -239,9 +243,9 @@ for (const [what, may, sender] of senders) {
       ]
       for (const [method, address, body] of rows) {
         const { status, text } = await call(address, { method, headers, body })
-        const said = `${method} ${address} ${JSON.stringify(body)}: ${status} ${text}`
-        if (may) assert.ok(status < 300, said)
-        else assert.equal(status, 403, said)
+        const details = `${method} ${address} ${JSON.stringify(body)}: ${status} ${text}`
+        if (may) assert.ok(status < 300, details)
+        else assert.equal(status, 403, details)
       }
       const others = await call(path(cleo, '/api_keys'), { headers })
       assert.equal((others.json['data'] as unknown[] | undefined)?.length ?? 0, may ? 1 : 0, others.text)
@@ -255,7 +259,7 @@ for (const [what, may, sender] of senders) {
       assert.equal(
         after.json['email'],
         may ? email : cleo.email,
-        'who has the address can reset the password',
+        'the owner of the address can reset the password',
       )
       assert.equal(after.json['disabled'], may, 'by GraphQL')
       assert.equal(after.json['role'], may ? 'x' : 'accountant', 'by a batch')
@@ -263,7 +267,7 @@ for (const [what, may, sender] of senders) {
   })
 }
 
-test('a third-party app makes no first-party app, and does not redirect one', async () => {
+test('a third-party app can neither create a first-party app nor change its redirect URIs', async () => {
   await withFixture(async fixture => {
     const { call, admin } = fixture
     const token = await tokenOf(fixture, admin)
@@ -286,21 +290,21 @@ test('a third-party app makes no first-party app, and does not redirect one', as
   })
 })
 
-test('what is administered is explained, is no part of a batch, and needs a scope', async () => {
+test('administration actions can be explained, cannot be part of a batch, and need a scope', async () => {
   await withFixture(async fixture => {
     const { call, admin, ann, ben } = fixture
     const request = { as: ann.id, method: 'POST', path: `/users/${ben.id}/set_password` }
     const body = { ...request, body: { password: 'a new one that an administrator chose' } }
-    const told = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
-    assert.equal(told.json['allowed'], false, told.text)
-    assert.match(told.text, /firstParty/)
+    const asUser = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
+    assert.equal(asUser.json['allowed'], false, asUser.text)
+    assert.match(asUser.text, /firstParty/)
     const asAdmin = await call('/api/v1/explain', {
       method: 'POST',
       key: admin.key,
       body: { ...body, as: admin.id },
     })
     assert.equal(asAdmin.json['allowed'], true, asAdmin.text)
-    assert.equal((await call('/api/v1/me', { key: ben.key })).status, 200, 'nothing was done')
+    assert.equal((await call('/api/v1/me', { key: ben.key })).status, 200, 'explain changes nothing')
     assert.ok(await signedInCookie(fixture.url, ben))
 
     const operations = [{ method: 'POST', path: request.path, body: body.body }]
@@ -318,7 +322,7 @@ test('what is administered is explained, is no part of a batch, and needs a scop
   })
 })
 
-test('a mail tells whose account was disabled, once, and whose password was set', async () => {
+test('a user gets one mail when their account is disabled, and one when an administrator sets their password', async () => {
   await withSmtp(async (smtp, received) => {
     await withService({ rateLimit: 'off', 'mail.smtp': smtp }, async ({ call, key }) => {
       const person = { name: 'Ann', email: 'ann@example.com' }
@@ -330,7 +334,7 @@ test('a mail tells whose account was disabled, once, and whose password was set'
       const body = { password: 'never in any mail' }
       assert.equal((await call(`${at}/set_password`, { method: 'POST', key, body })).status, 204)
     })
-    // A service that stops has sent its mails.
+    // Stopping the service sends the pending mails.
     const sentTo = received.commands.filter(command => command.startsWith('RCPT'))
     assert.deepEqual(sentTo, ['RCPT TO:<ann@example.com>', 'RCPT TO:<ann@example.com>'])
     const subjects = received.data.split('\n').filter(line => line.startsWith('Subject:'))
@@ -339,8 +343,8 @@ test('a mail tells whose account was disabled, once, and whose password was set'
   })
 })
 
-test('a session sets passwords only soon after its sign-in', async () => {
-  // It is refused before anything else is looked at.
+test('a session can set a password only soon after its sign-in', async () => {
+  // The check comes before any access to the database.
   const action = administrationActions({} as never)
     .get('users')
     ?.get('set_password')
@@ -349,7 +353,7 @@ test('a session sets passwords only soon after its sign-in', async () => {
   await assert.rejects(async () => action?.(target, principal), /sign in again/)
 })
 
-test('names of what is built in cannot be declared again', () => {
+test('a model cannot declare the names of built-in actions again', () => {
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
   const given = model(
     {

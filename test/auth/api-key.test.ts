@@ -19,10 +19,10 @@ interface Row {
 
 const start = Date.parse('2026-01-01T00:00:00Z')
 
-/** A database of keys that counts how often it is asked. */
+/** A database of keys that counts its look-ups. */
 function open() {
   const rows = new Map<string, Row>()
-  const state = { asked: 0, now: start, later: false }
+  const state = { lookUps: 0, now: start, later: false }
   const versions: Record<string, number> = { api_keys: 1, users: 1 }
   const version = (collection: string) =>
     versions[collection] ?? assert.fail(`keys do not depend on ${collection}`)
@@ -32,7 +32,7 @@ function open() {
   const run = {
     list({ args }: { args: readonly JsonValue[] }, principal: unknown) {
       assert.equal(principal, system)
-      state.asked++
+      state.lookUps++
       const row = rows.get(String(args[2]))
       const answer = {
         kind: 'list',
@@ -60,11 +60,11 @@ function open() {
   return { rows, state, run, reader, change, add, read }
 }
 
-/** Through key 3. */
+/** The principal of key 3. */
 const keyOf = (role: string, scopes: Scopes, expiresAt?: number) =>
   user(7, role, scopes, undefined, expiresAt, { appId: null, grant: 'key:3' })
 
-test('a key is its user, with the user’s role and the key’s scopes', () => {
+test('a key stands for its user, with the user’s role and the key’s scopes', () => {
   const { add, read } = open()
   assert.deepEqual(read(add()), keyOf('user', 'all'))
   const limited = read(add({ scopes: ['read:post'], user: { role: 'admin' } }))
@@ -76,16 +76,16 @@ for (const changed of ['api_keys', 'users'] as const) {
     const { add, read, state, rows, change } = open()
     const key = add()
     for (let at = 0; at < 5; at++) assert.ok(read(key))
-    assert.equal(state.asked, 1)
+    assert.equal(state.lookUps, 1)
     rows.clear()
     change(changed)
     assert.equal(read(key), null)
     assert.equal(read(key), null)
-    assert.equal(state.asked, 2, 'that there is none is remembered too')
+    assert.equal(state.lookUps, 2, 'a missing key is cached too')
   })
 }
 
-test('a key that was refused works as soon as it exists', () => {
+test('a key that was refused works as soon as it is created', () => {
   const { read, rows, change } = open()
   const key = generateKey()
   assert.equal(read(key), null)
@@ -94,7 +94,7 @@ test('a key that was refused works as soon as it exists', () => {
   assert.ok(read(key))
 })
 
-test('a change while the database is asked is not missed', async () => {
+test('a change during a look-up is not missed', async () => {
   const { add, read, state, rows, change } = open()
   const key = add()
   state.later = true
@@ -105,7 +105,7 @@ test('a change while the database is asked is not missed', async () => {
   assert.equal(await read(key), null)
 })
 
-test('a key ends at its time to the millisecond, remembered or not', () => {
+test('a key expires to the millisecond, cached or not', () => {
   const { add, read, state } = open()
   const key = add({ expires_at: '2026-01-01T00:00:10.000Z' })
   state.now = start + 9_999
@@ -115,7 +115,7 @@ test('a key ends at its time to the millisecond, remembered or not', () => {
   assert.equal(read(add({ expires_at: '2025-12-31T23:59:59.999Z' })), null)
 })
 
-test('what a key makes ends no later than the key', async () => {
+test('`expiresAt` of the principal is the expiry of the key', async () => {
   const { add, read } = open()
   const ends = [await read(add({ expires_at: '2026-01-01T00:00:10.000Z' })), await read(add())]
   assert.deepEqual(
@@ -124,27 +124,27 @@ test('what a key makes ends no later than the key', async () => {
   )
 })
 
-test('a wrong checksum is refused without asking the database', () => {
+test('a wrong checksum is refused without a look-up', () => {
   const { read, state } = open()
   const key = generateKey()
   assert.equal(read(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`), null)
   assert.equal(read('pk_short'), null)
-  assert.equal(state.asked, 0)
+  assert.equal(state.lookUps, 0)
 })
 
-test('what is no key is left to the next reader, but not where only a key can stand', () => {
+test('a text that is not a key is left to the next reader, except where only a key is allowed', () => {
   const { reader } = open()
   assert.equal(reader.read({ place: 'bearer', text: 'eyJhbGciOi' }), undefined)
   assert.equal(reader.read({ place: 'key', text: 'eyJhbGciOi' }), null)
   assert.equal(reader.read({ place: 'key', text: '' }), null)
 })
 
-test('a key whose user is gone is refused', () => {
+test('a key whose user is deleted is refused', () => {
   const { add, read } = open()
   assert.equal(read(add({ user: null })), null)
 })
 
-test('the key of the settings needs no checksum', () => {
+test('the key from the settings needs no checksum', () => {
   const { run, rows } = open()
   const key = 'an-operators-own-key'
   rows.set(keyHash(key), { id: 4, user_id: 1, scopes: ['*'], expires_at: null, user: { role: 'admin' } })
@@ -156,49 +156,52 @@ test('the key of the settings needs no checksum', () => {
   assert.equal(reader.read({ place: 'bearer', text: 'another-key-of-no-form' }), undefined)
 })
 
-test('scopes: null and * are everything, an empty list nothing', () => {
+test('null and * stand for every scope, an empty list for none', () => {
   assert.equal(allowedScopes(null), 'all')
   assert.equal(allowedScopes(['read:post', '*']), 'all')
   assert.deepEqual(allowedScopes([]), new Set())
 })
 
-test('readers are asked in order; a credential that none knows is refused', async () => {
+test('readers are tried in order, and a reader can refuse a credential', async () => {
   const one = user(1, 'user', 'all')
   const authenticate = createAuthenticate([
     { read: ({ text }) => (text === 'a' ? one : text === 'no' ? null : undefined) },
     { read: async ({ text }) => (text === 'b' || text === 'a' ? user(2, 'user', 'all') : null) },
   ])
-  const ask = (authorization?: string) =>
+  const authenticateWith = (authorization?: string) =>
     authenticate(
       { headers: authorization ? { authorization: `Bearer ${authorization}` } : {}, query: '' },
       '192.0.2.1',
     )
-  assert.equal(ask('a'), one)
-  assert.equal((await ask('b')).userId, 2)
-  assert.deepEqual(ask(), anonymous('192.0.2.1'))
-  assert.throws(() => ask('no'), { code: 'UNAUTHORIZED' })
-  await assert.rejects(async () => ask('other'), { code: 'UNAUTHORIZED' })
+  assert.equal(authenticateWith('a'), one)
+  assert.equal((await authenticateWith('b')).userId, 2)
+  assert.deepEqual(authenticateWith(), anonymous('192.0.2.1'))
+  assert.throws(() => authenticateWith('no'), { code: 'UNAUTHORIZED' })
+  await assert.rejects(async () => authenticateWith('other'), { code: 'UNAUTHORIZED' })
 })
 
-test('a credential that no reader knows is refused, not taken for none', async () => {
+test('a credential that no reader recognises is refused, not ignored', async () => {
   const authenticate = createAuthenticate([{ read: () => undefined }])
   assert.throws(() => authenticate({ headers: { authorization: 'Bearer x' }, query: '' }, '192.0.2.1'), {
     code: 'UNAUTHORIZED',
   })
 })
 
-test('a new key ends with its maker’s credential, and has no scopes that only apps can have', async () => {
+test('a new key expires with the credential that creates it, and has no scopes that only apps can have', async () => {
   const hook = newKeyHook(3)
   const end = Date.parse('2026-01-01T00:00:10.000Z')
   const maker = keyOf('user', new Set(['openid', 'offline_access', 'read:a']), end)
   const { computed } = await hook({ name: 'a' }, maker)
   assert.deepEqual([computed.scopes, computed.expires_at], [['read:a'], '2026-01-01T00:00:10.000Z'])
-  const asked = await hook({ name: 'a', expires_at: '2026-01-01T00:00:05.000Z' }, maker)
-  assert.ok(!('expires_at' in asked.computed), 'the client’s own end is held to the maker’s by `keyRule`')
+  const requested = await hook({ name: 'a', expires_at: '2026-01-01T00:00:05.000Z' }, maker)
+  assert.ok(
+    !('expires_at' in requested.computed),
+    '`keyRule` compares the requested expiry with the creator’s',
+  )
   assert.ok(!('expires_at' in (await hook({ name: 'a' }, keyOf('user', 'all'))).computed))
 })
 
-test('a new key has what its maker has, never more', async () => {
+test('a new key has the scopes of the credential that creates it, never more', async () => {
   const hook = newKeyHook(3)
   const make = async (values: Record<string, JsonValue>, scopes: 'all' | ReadonlySet<string>) =>
     hook(values, user(7, 'user', scopes))
@@ -207,8 +210,8 @@ test('a new key has what its maker has, never more', async () => {
   const key = String(free.revealed.key)
   assert.deepEqual([free.computed.hash, free.computed.prefix], [keyHash(key), key.slice(0, 10)])
   assert.deepEqual((await make({}, new Set(['write:b', 'read:a']))).computed.scopes, ['read:a', 'write:b'])
-  const asked = await make({ scopes: ['read:b'] }, new Set(['write:b']))
-  assert.ok(!('scopes' in asked.computed), 'the client’s own scopes are set as they are')
+  const requested = await make({ scopes: ['read:b'] }, new Set(['write:b']))
+  assert.ok(!('scopes' in requested.computed), 'the requested scopes are stored as they are')
   for (const [scopes, named] of [
     [['read:a', 'write:b'], 'read:a'],
     [['*'], '\\*'],

@@ -1,4 +1,4 @@
-/** API keys as a collection, over HTTP: who may make, see, change and revoke which. */
+/** API keys as a collection, over HTTP: who may create, see, change and revoke which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createKey } from '../../src/auth/bootstrap.ts'
@@ -12,7 +12,7 @@ import { type Answer, type TestService, withService } from '../serve/service.ts'
 const unlimited = { rateLimit: 'off' } as const
 const path = '/api/v1/api_keys'
 
-/** A key of any user, as the command line makes it. */
+/** Creates a key for any user, as the command line does. */
 async function keyFor(
   { file }: TestService,
   userId: number,
@@ -39,7 +39,7 @@ function make({ call }: TestService, by: string, body: object = {}): Promise<Ans
 
 const data = ({ json }: Answer) => json.data as readonly Record<string, unknown>[]
 
-test('a key with fewer scopes does less than the one that made it, and can hand on no more', async () => {
+test('a key with fewer scopes has fewer rights than its creator, and cannot pass on more', async () => {
   await withService(unlimited, async service => {
     const { call } = service
     const bob = await keyFor(service, await makeUser(service, 'bob'))
@@ -61,7 +61,7 @@ test('a key with fewer scopes does less than the one that made it, and can hand 
   })
 })
 
-test('whoever may only read keys cannot make, change or revoke one', async () => {
+test('a key that may only read keys cannot create, change or revoke one', async () => {
   await withService(unlimited, async service => {
     const { call } = service
     const made = await make(service, service.key, { scopes: ['read:api_key'] })
@@ -83,7 +83,7 @@ test('whoever may only read keys cannot make, change or revoke one', async () =>
   })
 })
 
-test('name and end can be changed, nothing else; an end that has come ends the key at once', async () => {
+test('the name and expiry of a key can be changed, nothing else; an expiry in the past ends the key at once', async () => {
   await withService(unlimited, async service => {
     const { call } = service
     const made = await make(service, service.key)
@@ -116,7 +116,7 @@ test('name and end can be changed, nothing else; an end that has come ends the k
   })
 })
 
-test("another's keys are not there", async () => {
+test('keys of other users are not found', async () => {
   await withService(unlimited, async service => {
     const { call } = service
     const bobId = await makeUser(service, 'bob')
@@ -143,7 +143,7 @@ test("another's keys are not there", async () => {
   })
 })
 
-test('no answer about keys shows a hash, is kept anywhere, or shows the key a second time', async () => {
+test('no response about keys contains a hash, may be cached, or shows the key a second time', async () => {
   await withService(unlimited, async service => {
     const { call, key: own } = service
     const made = await make(service, own)
@@ -174,7 +174,7 @@ test('no answer about keys shows a hash, is kept anywhere, or shows the key a se
   })
 })
 
-test('keys that are asked for at the same time are counted together', async () => {
+test('concurrent creates do not exceed the limit on keys', async () => {
   await withService({ ...unlimited, maxKeysPerUser: 4 }, async service => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => make(service, service.key)))
     const codes = answers.map(one => one.code ?? one.status)

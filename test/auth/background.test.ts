@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createBackground } from '../../src/auth/background.ts'
 
-test('it is idle once the work that other work has started is done too', async () => {
+test('`idle` also waits for work that other work has started', async () => {
   const { background, idle } = createBackground(error => assert.fail(String(error)))
   const done: string[] = []
   background(async () => {
@@ -19,7 +19,7 @@ test('it is idle once the work that other work has started is done too', async (
   assert.deepEqual(done, ['outer', 'inner'])
 })
 
-test('work that fails is reported, and does not keep others from finishing', async () => {
+test('failing work is reported, and other work still finishes', async () => {
   const faults: unknown[] = []
   const { background, idle } = createBackground(error => faults.push(error))
   let isDone = false

@@ -1,4 +1,4 @@
-/** The first start: an administrator and a key, whatever the start before has left behind. */
+/** The first start creates an administrator and a key, even if earlier starts were interrupted. */
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
@@ -21,7 +21,7 @@ import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
 import { databases, type TestDatabase } from '../store/databases.ts'
 import { cheapHash } from './cheap-hash.ts'
-import { dyingRecords, whileAlive } from './dying.ts'
+import { crashingRecords, whileAlive } from './crashing-records.ts'
 
 const settings: GivenStart = {
   adminEmail: 'admin@example.com',
@@ -32,7 +32,7 @@ const settings: GivenStart = {
 interface Opened {
   readonly run: Run
   readonly records: Records
-  /** As they are stored, with nothing opened. */
+  /** The records as stored, still encrypted. */
   readonly stored: Records
 }
 
@@ -100,30 +100,30 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
   return parsed(text) as Record<string, unknown>[]
 }
 
-/** How many writes a first start takes: the claim, the user, the key, and that it is finished. */
+/** The writes of a first start: the claim, the user, the key, and the end of the claim. */
 const WRITES = 4
 
-/** Dies before its nth write. */
-function dyingAt({ run, records, stored }: Opened, count: number): Opened {
+/** Its process dies before the nth write. */
+function crashingAt({ run, records, stored }: Opened, count: number): Opened {
   const counted = whileAlive(write => write !== count)
-  return { run: { ...run, write: counted(run.write) }, records: dyingRecords(records, counted), stored }
+  return { run: { ...run, write: counted(run.write) }, records: crashingRecords(records, counted), stored }
 }
 
-/** That there is one administrator with one key, and that what was told of them works. */
-async function requireOne({ run, stored }: Opened, told: FirstAdministrator | undefined): Promise<void> {
-  assert.match(told?.key ?? '', /^pk_/)
-  assert.match(told?.password ?? '', /^[\w-]{20}$/)
+/** Fails unless there is one administrator with one key, and the reported credentials work. */
+async function requireOne({ run, stored }: Opened, reported: FirstAdministrator | undefined): Promise<void> {
+  assert.match(reported?.key ?? '', /^pk_/)
+  assert.match(reported?.password ?? '', /^[\w-]{20}$/)
   const [user, ...others] = await rows(run, 'users', 'id', 'email', 'role', 'password_hash')
   assert.deepEqual([user?.email, user?.role, others], ['admin@example.com', 'admin', []])
-  assert.ok(await verifyPassword(told?.password ?? '', String(user?.password_hash)))
+  assert.ok(await verifyPassword(reported?.password ?? '', String(user?.password_hash)))
   assert.deepEqual(await rows(run, 'api_keys', 'user_id', 'scopes', 'hash'), [
-    { user_id: user?.id, scopes: ['*'], hash: keyHash(told?.key ?? '') },
+    { user_id: user?.id, scopes: ['*'], hash: keyHash(reported?.key ?? '') },
   ])
   const left = JSON.stringify(await stored.all('FirstStart'))
-  assert.ok(!left.includes(told?.key ?? '') && !left.includes(told?.password ?? ''))
+  assert.ok(!left.includes(reported?.key ?? '') && !left.includes(reported?.password ?? ''))
 }
 
-test('the first start makes one administrator with a password and a key; the second nothing', async () => {
+test('the first start creates one administrator with a password and a key; the second creates nothing', async () => {
   await withRun(async opened => {
     await requireOne(opened, await start(opened))
     assert.equal(await start(opened), undefined)
@@ -132,9 +132,9 @@ test('the first start makes one administrator with a password and a key; the sec
   })
 })
 
-test('until both are made, what is stored of them tells nobody anything', async () => {
+test('until both are created, the stored claim is encrypted', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(dyingAt(opened, WRITES)), /died/)
+    await assert.rejects(start(crashingAt(opened, WRITES)), /died/)
     const [claim] = await opened.stored.all('FirstStart')
     assert.ok(isEncrypted(claim?.payload ?? ''))
   })
@@ -142,40 +142,40 @@ test('until both are made, what is stored of them tells nobody anything', async 
 
 for (const database of databases) {
   for (let at = 1; at <= WRITES; at++) {
-    test(`what a start that died before its write ${at} did not finish, one of the next does (${database.name})`, async () => {
+    test(`a later start completes one that died before write ${at} (${database.name})`, async () => {
       await withNodes(database, 3, async nodes => {
         const [first] = nodes
         assert.ok(first)
-        await assert.rejects(start(dyingAt(first, at)), /died/)
-        const told = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
-        assert.equal(told.length, 1)
-        await requireOne(first, told[0])
+        await assert.rejects(start(crashingAt(first, at)), /died/)
+        const reported = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
+        assert.equal(reported.length, 1)
+        await requireOne(first, reported[0])
         assert.equal(await start(first), undefined)
       })
     })
   }
 
-  test(`of many first starts at once one is told, also when some of them die (${database.name})`, async () => {
+  test(`of concurrent first starts, some of which die, exactly one reports the credentials (${database.name})`, async () => {
     for (let round = 0; round < 3; round++) {
       await withNodes(database, 4, async nodes => {
         const starts = nodes.flatMap((node, index) => [
           start(node),
-          start(dyingAt(node, ((index + round) % WRITES) + 1)),
+          start(crashingAt(node, ((index + round) % WRITES) + 1)),
         ])
         const ended = await Promise.allSettled(starts)
-        const told = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
+        const reported = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
         for (const one of ended) if (one.status === 'rejected') assert.match(String(one.reason), /died/)
-        assert.equal(told.length, 1)
-        await requireOne(nodes[0] ?? assert.fail(), told[0])
+        assert.equal(reported.length, 1)
+        await requireOne(nodes[0] ?? assert.fail(), reported[0])
       })
     }
   })
 }
 
-test('a given key that is there already is no obstacle', async () => {
+test('a configured key that exists already is not an error', async () => {
   await withRun(async opened => {
     const given = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
-    await assert.rejects(start(dyingAt(opened, WRITES), given), /died/)
+    await assert.rejects(start(crashingAt(opened, WRITES), given), /died/)
     assert.deepEqual(await start(opened, given), {
       email: settings.adminEmail,
       password: undefined,
@@ -185,9 +185,9 @@ test('a given key that is there already is no obstacle', async () => {
   })
 })
 
-test('a start that goes on with other settings tells what was made', async () => {
+test('a start that continues with other settings reports the stored credentials', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(dyingAt(opened, 3)), /died/)
+    await assert.rejects(start(crashingAt(opened, 3)), /died/)
     const other = {
       adminEmail: 'new@example.com',
       adminPassword: 'secret enough',
@@ -197,10 +197,10 @@ test('a start that goes on with other settings tells what was made', async () =>
   })
 })
 
-test('an account that somebody has made under that address meanwhile is given nothing', async () => {
+test('an account that was created with the administrator’s address in the meantime gets no role and no key', async () => {
   for (const role of ['user', 'admin']) {
     await withRun(async opened => {
-      await assert.rejects(start(dyingAt(opened, 2)), /died/)
+      await assert.rejects(start(crashingAt(opened, 2)), /died/)
       await createUser(opened.run, { name: 'A', email: 'admin@example.com', role }, 'their own password')
       assert.equal(await start(opened), undefined)
       assert.deepEqual(await rows(opened.run, 'api_keys', 'id'), [])
@@ -209,21 +209,21 @@ test('an account that somebody has made under that address meanwhile is given no
   }
 })
 
-test('where all users were deleted, a start makes an administrator again', async () => {
+test('a start creates an administrator again after all users were deleted', async () => {
   await withRun(async opened => {
     await start(opened)
     const remove = { kind: 'delete', collection: 'users', id: 0, ifMatch: undefined } as const
     await opened.run.write({ shape: remove, args: [1] }, system)
-    const told = await Promise.all([start(opened), start(opened)])
-    assert.equal(told.filter(one => one !== undefined).length, 1)
+    const reported = await Promise.all([start(opened), start(opened)])
+    assert.equal(reported.filter(one => one !== undefined).length, 1)
     await requireOne(
       opened,
-      told.find(one => one !== undefined),
+      reported.find(one => one !== undefined),
     )
   })
 })
 
-test('where there are users, whoever made them, nothing is made', async () => {
+test('a start creates nothing if there are users, whoever created them', async () => {
   for (const [email, role] of [
     ['admin@example.com', 'user'],
     ['other@example.com', 'admin'],
@@ -238,7 +238,7 @@ test('where there are users, whoever made them, nothing is made', async () => {
   }
 })
 
-test('the last key of the administrator can be revoked for good', async () => {
+test('the administrator’s last key is not created again after it is revoked', async () => {
   await withRun(async opened => {
     const { run } = opened
     await start(opened)
@@ -250,7 +250,7 @@ test('the last key of the administrator can be revoked for good', async () => {
   })
 })
 
-test('a start whose port is taken has made nothing; the next one shows the key', async () => {
+test('a start that fails on a taken port creates nothing; the next one reports the key', async () => {
   await withFile(async file => {
     const taken = createServer()
     await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))

@@ -23,7 +23,7 @@ const bearer = (text: string) => ({ place: 'bearer', text })
 const key = (text: string) => ({ place: 'key', text })
 const dpop = (text: string) => ({ place: 'dpop', text })
 
-// What is sent, what is found, and the query that the face sees.
+// The request, the credential found in it, and the query without it.
 const rows: readonly [Sent, Credential | null | string, string][] = [
   [{}, null, ''],
   [{ query: 'page=2&a%5Bgt%5D=1' }, null, 'page=2&a%5Bgt%5D=1'],
@@ -42,11 +42,11 @@ const rows: readonly [Sent, Credential | null | string, string][] = [
   [{ query: 'api_key=a&api_key=a' }, key('a') as Credential, ''],
   [{ query: 'my_api_key=a' }, null, 'my_api_key=a'],
   [{ query: 'q=api_key' }, null, 'q=api_key'],
-  // The same one in several places is one credential.
+  // The same credential in several places is one.
   [{ authorization: 'Bearer a', 'x-api-key': 'a', query: 'api_key=a' }, key('a') as Credential, ''],
   [{ authorization: 'Bearer a, Bearer a' }, bearer('a') as Credential, ''],
   [{ 'x-api-key': 'a, a' }, key('a') as Credential, ''],
-  // Two different ones.
+  // Different credentials.
   [{ authorization: 'Bearer a', 'x-api-key': 'b' }, 'BAD_REQUEST', ''],
   [{ authorization: 'Bearer a', query: 'api_key=b' }, 'BAD_REQUEST', ''],
   [{ 'x-api-key': 'a', query: 'api_key=b' }, 'BAD_REQUEST', ''],
@@ -73,12 +73,12 @@ const rows: readonly [Sent, Credential | null | string, string][] = [
 ]
 
 for (const [sent, found, query] of rows) {
-  test(`${JSON.stringify(sent)} is ${typeof found === 'string' ? found : JSON.stringify(found)}`, () => {
+  test(`the credential of ${JSON.stringify(sent)} is ${typeof found === 'string' ? found : JSON.stringify(found)}`, () => {
     assert.deepEqual(find(sent), [found, query])
   })
 }
 
-test('a long one is read like a short one, however often it comes and beside how many others', () => {
+test('a long credential is found as a short one is, however often it is repeated', () => {
   for (let count = 0; count < 5000; count++) {
     const text = `${String(count % 2500).padStart(8, '0')}.${'a-_Z'.repeat(60)}`
     assert.deepEqual(find({ authorization: `Bearer ${text}` })[0], bearer(text))
@@ -95,7 +95,7 @@ test('a long one is read like a short one, however often it comes and beside how
   assert.equal(find({ authorization: `Bearer ${text}, Bearer ${text}b` })[0], 'BAD_REQUEST')
 })
 
-test('that the query carried a credential is remembered, though the query forgets it', () => {
+test('a credential in the query is remembered after it is removed from the query', () => {
   const remembered = (query: string, headers = {}) => {
     const source: CredentialSource = { headers, query }
     findCredential(source)

@@ -14,10 +14,13 @@ async function person({ call, key }: TestService, name: string, role = 'user') {
   return { id: Number(made.json.id), email: body.email }
 }
 
-test('`disabled` is read and written by administrators alone', async () => {
+test('only administrators read and write `disabled`', async () => {
   await withService(settings, async service => {
     const { call, key } = service
     const { id } = await person(service, 'ann')
+    const asAnn = service.service.data.as(id)['users']
+    assert.ok(!('disabled' in ((await asAnn?.get(id)) ?? assert.fail())))
+    await assert.rejects(async () => asAnn?.update(id, { disabled: false }), { code: 'FORBIDDEN' })
     const read = await call(`/api/v1/users/${id}`, { key })
     assert.equal(read.json.disabled, false)
     const changed = await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { disabled: true } })
@@ -60,10 +63,12 @@ test('an API key of a disabled user is refused with the reason, and accepted aga
       assert.ok(refused.text.includes(message), refused.text)
     }
     assert.ok(id)
+    await service.service.data['users']?.update(Number(me.json.id), { disabled: false })
+    assert.equal((await call('/api/v1/posts', { key: own })).status, 200)
   })
 })
 
-test('a program that embeds the service does nothing as a disabled user', async () => {
+test('an embedding program cannot act as a disabled user', async () => {
   await withService(settings, async running => {
     const { id } = await person(running, 'ann')
     const { data } = running.service
@@ -74,7 +79,7 @@ test('a program that embeds the service does nothing as a disabled user', async 
   })
 })
 
-/** Users go with what they refer to. */
+/** Deleting a user’s company or boss deletes the user. */
 const companies = model({
   users: users({
     fields: {
@@ -88,7 +93,7 @@ const companies = model({
   }),
 })
 
-test('the last enabled administrator goes with nothing that is deleted', async () => {
+test('a cascade cannot delete the last enabled administrator', async () => {
   await withService(
     settings,
     async service => {
@@ -99,7 +104,7 @@ test('the last enabled administrator goes with nothing that is deleted', async (
       const boss = await person(service, 'bob')
       const body = { company_id: company.json.id, boss_id: boss.id }
       assert.equal((await call(me, { method: 'PATCH', key, body })).status, 200)
-      // Anybody may delete the company.
+      // Anyone may delete the company.
       for (const [path, options] of [
         [companyPath, { method: 'DELETE' }],
         [`/api/v1/users/${boss.id}`, { method: 'DELETE', key }],

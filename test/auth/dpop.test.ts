@@ -1,4 +1,4 @@
-/** Proofs of possession, each member by itself (RFC 9449, 4.3); with clients, in `conformance/oauth`. */
+/** DPoP proofs, each claim by itself (RFC 9449, 4.3); `conformance/oauth` tests them with clients. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
@@ -27,13 +27,13 @@ const key = await newKey()
 let ids = 0
 
 interface Changes {
-  /** Undefined: without it. */
+  /** Undefined removes the claim. */
   readonly claims?: Readonly<Record<string, unknown>>
   readonly header?: Readonly<Record<string, unknown>>
   readonly by?: Key
 }
 
-/** A proof that is right, but for these changes. */
+/** A proof that is valid except for these changes. */
 function proofWith({ claims = {}, header = {}, by = key }: Changes = {}): Promise<string> {
   const ath = hash('sha256', token, 'base64url')
   const all = { jti: `${++ids}`, htm: 'GET', htu: issuer + path, iat: start / 1000, ath, ...claims }
@@ -43,7 +43,7 @@ function proofWith({ claims = {}, header = {}, by = key }: Changes = {}): Promis
     .sign(by.privateKey)
 }
 
-/** Checks proofs on records that remember what was added, and take a while to. */
+/** Checks proofs against records that are written with a delay. */
 function open() {
   const state = { now: start }
   const stored = new Map<string, NewRecord>()
@@ -73,7 +73,7 @@ test('a proof works once', async () => {
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
 })
 
-test('it is remembered for as long as it could be sent again', async () => {
+test('a proof is remembered for as long as it could be sent again', async () => {
   const { check, stored } = open()
   await check(await proofWith())
   await check(await proofWith({ claims: { iat: start / 1000 + 300 } }))
@@ -90,7 +90,7 @@ test('two keys may use the same id', async () => {
   await check(await proofWith({ claims: { jti: 'same' }, by: other }), other.thumbprint)
 })
 
-test('five minutes either way', async () => {
+test('`iat` may differ by five minutes in either direction', async () => {
   const { check } = open()
   for (const seconds of [-300, 300]) await check(await proofWith({ claims: { iat: start / 1000 + seconds } }))
   for (const seconds of [-301, 301]) {
@@ -115,25 +115,25 @@ const wrong: readonly (readonly [what: string, changes: Changes, message: RegExp
   ['no key', { header: { jwk: undefined } }, /no public key/],
   ['another key', { by: await newKey() }, /bound to another key/],
   ['another’s signature', { header: { jwk: key.jwk }, by: await newKey() }, /signature of the proof/],
-  ['a time that is over', { claims: { exp: start / 1000 - 1 } }, /signature of the proof/],
+  ['an expired proof', { claims: { exp: start / 1000 - 1 } }, /signature of the proof/],
 ]
 
 for (const [what, changes, message] of wrong) {
-  test(`${what}: refused, and not used up`, async () => {
+  test(`${what} is refused, and its jti stays unused`, async () => {
     const { check, stored } = open()
     await assert.rejects(check(await proofWith(changes)), message)
     assert.equal(stored.size, 0)
   })
 }
 
-test('query, fragment and the spelling of the address do not count (RFC 9449, 4.3; RFC 3986, 6.2.2)', async () => {
+test('`htu` is compared without query and fragment, after normalization (RFC 9449, 4.3; RFC 3986, 6.2.2)', async () => {
   const { check } = open()
   for (const htu of [`${issuer}${path}?a=1#b`, `HTTPS://A.example:443${path}`]) {
     await check(await proofWith({ claims: { htu } }))
   }
 })
 
-test('there must be one proof, of a sane length', async () => {
+test('a request needs exactly one proof, of at most the permitted length', async () => {
   const { check } = open()
   await assert.rejects(check(undefined), /is missing/)
   const proof = await proofWith()

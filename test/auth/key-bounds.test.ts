@@ -1,4 +1,4 @@
-/** A key that ends cannot make or become one that ends later, on REST and GraphQL. */
+/** A key that expires cannot create a key that expires later, or be extended, by REST or GraphQL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, newTokens, withFixture } from '../conformance/oauth/server.ts'
@@ -24,7 +24,7 @@ function graphql({ call }: Fixture, key: string, query: string) {
   return call('/graphql', { method: 'POST', key, body: { query } })
 }
 
-test('what a key makes ends with it, or before', async () => {
+test('a key that a key creates expires with it, or earlier', async () => {
   await withFixture({}, async fixture => {
     const { call, ann } = fixture
     const short = await make(fixture, ann.key, { expires_at: soon, scopes: ['write:api_key'] })
@@ -55,7 +55,7 @@ test('what a key makes ends with it, or before', async () => {
   })
 })
 
-test('what a token of an app makes has its scopes, but none that only such a token can have', async () => {
+test('a key that an app’s token creates has its scopes, except those that only such a token can have', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ scopes: null })
     const { access_token: token = '' } = await newTokens(fixture, app, {
@@ -73,7 +73,7 @@ test('what a token of an app makes has its scopes, but none that only such a tok
   })
 })
 
-test('no key extends itself or another; it may shorten both, and change their names', async () => {
+test('a key extends neither itself nor another key; it may shorten both, and rename them', async () => {
   await withFixture({}, async fixture => {
     const { call, ann, ben } = fixture
     const short = await make(fixture, ann.key, { expires_at: soon })
@@ -86,7 +86,11 @@ test('no key extends itself or another; it may shorten both, and change their na
         assert.equal((await change(id, 'PATCH', { expires_at })).code, 'FORBIDDEN')
         assert.equal((await change(id, 'PUT', { name: 'x', expires_at })).code, 'FORBIDDEN')
       }
-      assert.equal((await change(id, 'PUT', { name: 'x' })).code, 'FORBIDDEN', 'left out is never')
+      assert.equal(
+        (await change(id, 'PUT', { name: 'x' })).code,
+        'FORBIDDEN',
+        'PUT without expires_at removes the expiry',
+      )
     }
     assert.match(
       (
@@ -99,14 +103,22 @@ test('no key extends itself or another; it may shorten both, and change their na
       /FORBIDDEN/,
     )
     assert.equal((await change(short.id, 'PATCH', { name: 'renamed' })).status, 200)
-    assert.equal((await change(endless.id, 'PUT', { name: 'renamed' })).status, 200, 'it was endless before')
+    assert.equal(
+      (await change(endless.id, 'PUT', { name: 'renamed' })).status,
+      200,
+      'it had no expiry before',
+    )
     assert.equal((await change(longer.id, 'PATCH', { name: 'renamed', expires_at: later })).status, 200)
     assert.equal((await change(longer.id, 'PATCH', { expires_at: sooner })).status, 200)
     assert.equal((await change(short.id, 'PATCH', { expires_at: sooner })).status, 200)
-    assert.equal((await change(short.id, 'PATCH', { expires_at: soon })).code, 'FORBIDDEN', 'no way back')
+    assert.equal(
+      (await change(short.id, 'PATCH', { expires_at: soon })).code,
+      'FORBIDDEN',
+      'it stays shortened',
+    )
     const bens = await make(fixture, ben.key, { expires_at: sooner })
     assert.equal((await change(bens.id, 'PATCH', { expires_at: null })).code, 'NOT_FOUND')
-    // Who may stay may extend.
+    // A key without an expiry may extend others.
     const free = await call(`/api/v1/api_keys/${short.id}`, {
       method: 'PATCH',
       key: ann.key,
@@ -117,7 +129,7 @@ test('no key extends itself or another; it may shorten both, and change their na
 })
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`an app's token makes keys that end when its grant may: ${format}`, async () => {
+  test(`a key that an app’s token creates expires with the token’s grant: ${format}`, async () => {
     await withFixture({ 'oauth.accessTokenFormat': format }, async fixture => {
       const { ann, call } = fixture
       const app = await fixture.app({ scopes: ['write:api_key', 'offline_access'], default_scopes: null })

@@ -12,14 +12,14 @@ test('a key has the prefix, 32 random characters and a checksum, and no two are 
   assert.equal(new Set(keys).size, keys.length)
 })
 
-test('the checksum is CRC-32 in base 62 of what stands before it', () => {
-  // Computed elsewhere: CRC-32 of `pk_` and 32 zeros is 804917347, in base 62 0sTLlr.
+test('the checksum is CRC-32 in base 62 of the text before it', () => {
+  // Computed independently: CRC-32 of `pk_` and 32 zeros is 804917347, in base 62 0sTLlr.
   const text = `pk_${'0'.repeat(32)}`
   assert.equal(isKey(`${text}0sTLlr`), true)
   assert.equal(isKey(`${text}000000`), false)
 })
 
-test('one changed, missing or added character is noticed', () => {
+test('a changed, missing or added character is detected', () => {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   fc.assert(
     fc.property(fc.nat(37), fc.nat(61), (at, letter) => {
@@ -40,10 +40,10 @@ for (const text of [
   `pk_${'0'.repeat(300)}`,
   'pk_ü'.padEnd(41, '0'),
 ]) {
-  test(`${JSON.stringify(text.slice(0, 20))} is no key`, () => assert.equal(isKey(text), false))
+  test(`${JSON.stringify(text.slice(0, 20))} is not a key`, () => assert.equal(isKey(text), false))
 }
 
-test('what is shown of a key says nothing of its secret, and its hash is not it', () => {
+test('the displayed prefix and the hash reveal nothing of a key’s secret', () => {
   const key = generateKey()
   assert.equal(keyPrefix(key), key.slice(0, 10))
   assert.match(keyHash(key), /^[\w-]{43}$/)

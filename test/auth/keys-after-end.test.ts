@@ -1,4 +1,4 @@
-/** What is stored while its user takes the account back. */
+/** Credentials that a request in progress would store while the user takes the account back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keysAfterEnd } from '../../src/auth/keys-after-end.ts'
@@ -21,7 +21,7 @@ const create: CreateShape = {
   select: [{ kind: 'field', key: 'id', field: 'id' }],
 }
 
-test('a request that was let in before the end makes no key after it; a minute later one can be made', async () => {
+test('a request from before the end of all credentials cannot create a key for a minute after it', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { run, records, now } = base
@@ -43,7 +43,7 @@ test('a request that was let in before the end makes no key after it; a minute l
   })
 })
 
-test('nor does it make a webhook: one of a session would end with no credential', async () => {
+test('a request from before the end of all credentials cannot create a webhook for a minute after it', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { run, records, now } = base

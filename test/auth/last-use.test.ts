@@ -1,4 +1,4 @@
-/** The last use of keys, sessions and apps: one write an hour, whatever the number of requests and nodes. */
+/** The last use of keys, sessions and apps is written once an hour, whatever the number of requests and nodes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { LastUses, lastUsesOf, type Used } from '../../src/auth/last-use.ts'
@@ -12,7 +12,7 @@ const hourMs = 60 * 60_000
 const start = Date.parse('2026-01-01T00:00:00Z')
 const used: Used = { kind: 'KeyUse', id: '3', owner: '7', expiresAt: null }
 
-/** How often a node that notes a use at each of these times has written. */
+/** How often a node writes if it notes a use at each of these times. */
 async function writesOf(records: Records, times: readonly number[]): Promise<number> {
   let writes = 0
   const counted = <A extends readonly unknown[]>(write: (...args: A) => Promise<boolean>) => {
@@ -42,7 +42,7 @@ async function writesOf(records: Records, times: readonly number[]): Promise<num
 
 for (const database of databases) {
   describe(`the last use on ${database.name}`, () => {
-    it('is written once an hour by all nodes together, and belongs to the user', async () => {
+    it('is written once an hour across all nodes, and belongs to the user', async () => {
       await database.within(async place => {
         const stores = [await place.open(model), await place.open(model)]
         const [one, two] = stores.map(({ records }) => records) as [Records, Records]

@@ -1,4 +1,4 @@
-/** Where the database locks the rows: sign-up, the account's pages, keys, apps and introspection. */
+/** With row locks: sign-up, the account’s pages, keys, apps and introspection. */
 import { describe } from 'node:test'
 import { shareSetup } from '../conformance/oauth/server.ts'
 import { isWhole } from '../matrix/service.ts'

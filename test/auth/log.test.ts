@@ -1,4 +1,4 @@
-/** A whole service at its most talkative: what it writes down holds no secret that it ever saw. */
+/** With every kind of message logged, the log contains no secret that the service has seen. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,10 +25,10 @@ const secretKey = `${'k'.repeat(20)}ey-that-seals-everything`
 interface Running {
   readonly url: string
   readonly key: string
-  said(): string
+  logged(): string
 }
 
-async function whileTalking(use: (running: Running) => Promise<void>): Promise<void> {
+async function withTraceLog(use: (running: Running) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
   const key = generateKey()
   try {
@@ -44,7 +44,7 @@ async function whileTalking(use: (running: Running) => Promise<void>): Promise<v
       },
     })
     try {
-      await use({ url: service.url, key, said: service.said })
+      await use({ url: service.url, key, logged: service.said })
     } finally {
       await service.end()
     }
@@ -57,14 +57,14 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
   const secrets = new Map<string, string>([
     ['password', password],
     ['registration token', registrationToken],
-    ['sealing key', secretKey],
+    ['encryption key', secretKey],
   ])
   const note = (what: string, value: unknown) => {
     assert.ok(typeof value === 'string' && value.length >= 8, what)
     secrets.set(what, value)
     return value
   }
-  await whileTalking(async ({ url, key, said }) => {
+  await withTraceLog(async ({ url, key, logged }) => {
     note('API key', key)
     const person: Person = {
       id: 1,
@@ -98,7 +98,7 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
             : { 'X-API-Key': key }
       assert.equal((await call(`${url}/api/v1/posts${query}`, { headers })).status, 200, place)
     }
-    // Wrong ones are secrets as well: somebody has mistyped, or pasted one into the wrong place.
+    // Wrong secrets are secrets too: a user may have mistyped one, or pasted one into the wrong field.
     const wrong = note('wrong key', generateKey())
     assert.equal((await call(`${url}/api/v1/posts?api_key=${wrong}`)).status, 401)
     for (const [path, form] of [
@@ -155,17 +155,17 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
       key: access,
     })
     browser.close()
-    // The last line is written before the next request is answered.
+    // A line is written before the next request gets its response.
     await call(`${url}/healthz`)
     await new Promise(resolve => setTimeout(resolve, 300))
-    assert.match(said(), /"path":"\/oauth\/token/)
-    assert.match(said(), /\/account\/reset/)
-    // A token in the place of an id is an id to everybody.
+    assert.match(logged(), /"path":"\/oauth\/token/)
+    assert.match(logged(), /\/account\/reset/)
+    // A token in place of an id cannot be told from an id.
     secrets.delete('token in a path')
     for (const [what, secret] of secrets)
       assert.ok(
-        !said().includes(secret),
-        `${what}: ${said()
+        !logged().includes(secret),
+        `${what}: ${logged()
           .split('\n')
           .find(line => line.includes(secret))}`,
       )

@@ -1,4 +1,4 @@
-/** Mail reaches a server by SMTP, and without one the log, marked. */
+/** Mail is sent by SMTP, or logged and marked as unsent if there is no server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMail } from '../../src/auth/mail.ts'
@@ -24,7 +24,7 @@ const message = {
   text: 'Open https://x.example.com/?token=abc\n',
 }
 
-test('a message arrives as it was written, at one receiver', async () => {
+test('a message arrives unchanged at its only receiver', async () => {
   await withSmtp(async (smtp, received) => {
     const log = recorder()
     const mail = createMail({ smtp, from }, log)
@@ -41,7 +41,7 @@ test('a message arrives as it was written, at one receiver', async () => {
   })
 })
 
-test('a mail has a plain part before its HTML part, says that it is automatic, and in which language', async () => {
+test('a mail has a plain part before its HTML part, and headers that mark it as automatic and name its language', async () => {
   await withSmtp(async (smtp, received) => {
     const html = '<!doctype html><p>Für <a href="https://x.example.com/?a=1&amp;b=2">Sie</a></p>'
     await createMail({ smtp, from }, recorder()).send({ ...message, html, language: 'de', template: 'x' })
@@ -59,7 +59,7 @@ test('a mail has a plain part before its HTML part, says that it is automatic, a
   })
 })
 
-test('no address and no subject brings in another receiver or header', async () => {
+test('neither an address nor a subject can add a receiver or a header', async () => {
   await withSmtp(async (smtp, received) => {
     const mail = createMail({ smtp, from }, recorder())
     const evil = { ...message, to: 'ada@example.com, eve@example.com', subject: 'x\r\nBcc: eve@example.com' }
@@ -70,7 +70,7 @@ test('no address and no subject brings in another receiver or header', async () 
   })
 })
 
-test('a server that refuses, or is not there, is told to the operator', async () => {
+test('a server that refuses a message or cannot be reached is reported to the operator', async () => {
   await withSmtp(async smtp => {
     const log = recorder()
     await assert.rejects(createMail({ smtp, from }, log).send(message), { code: 'UNAVAILABLE' })
@@ -86,7 +86,7 @@ test('a server that refuses, or is not there, is told to the operator', async ()
   assert.equal(log.lines.length, 1)
 })
 
-test('without a server the message stands in the log, marked as not sent', async () => {
+test('without a server, the message is logged and marked as not sent', async () => {
   const log = recorder()
   const mail = createMail({ smtp: undefined, from }, log)
   assert.equal(mail.delivers, false)

@@ -1,4 +1,4 @@
-/** A page of the service's own origin, as far as its requests tell. */
+/** A page of the service’s own origin, as its requests appear to the service. */
 import assert from 'node:assert/strict'
 import { type Answer, call } from '../serve/service.ts'
 
@@ -13,7 +13,7 @@ export function postJson(
   return call(url, { method: 'POST', body, headers })
 }
 
-/** The session's cookie that an answer sets, as a browser sends it back; undefined: none. */
+/** The session’s cookie that a response sets, as a browser sends it back; undefined if there is none. */
 export function sessionSet({ headers }: Pick<Answer, 'headers'>): string | undefined {
   const line = headers.getSetCookie().find(one => one.includes('portico_session='))
   return line?.split(';', 1)[0]

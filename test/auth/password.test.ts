@@ -3,7 +3,7 @@ import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
 import { hashPassword, verifyPassword } from '../../src/auth/password.ts'
 
-test('a password is hashed by argon2id with OWASP’s parameters and a salt of its own', async () => {
+test('a password is hashed by argon2id with OWASP’s parameters and a random salt', async () => {
   const [one, two] = await Promise.all([hashPassword('hunter2'), hashPassword('hunter2')])
   assert.notEqual(one, two)
   const [, name, version, parameters, salt = '', tag] = one.split('$')
@@ -21,7 +21,7 @@ test('a password is hashed by argon2id with OWASP’s parameters and a salt of i
   assert.equal(again.toString('base64').replace(/=+$/, ''), tag)
 })
 
-test('the same password typed in another Unicode form is the same', async () => {
+test('a password in another Unicode normalization form is the same', async () => {
   const stored = await hashPassword('caf\u00e9')
   const salt = Buffer.from(stored.split('$')[4] ?? '', 'base64')
   const options = { nonce: salt, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
@@ -29,7 +29,7 @@ test('the same password typed in another Unicode form is the same', async () => 
   assert.ok(stored.endsWith(composed.toString('base64').replace(/=+$/, '')))
 })
 
-test('the password that was hashed is right, every other is wrong', async () => {
+test('the password that was hashed is verified, and no other', async () => {
   const stored = await hashPassword('caf\u00e9 au lait')
   assert.equal(await verifyPassword('caf\u00e9 au lait', stored), true)
   assert.equal(await verifyPassword('cafe\u0301 au lait', stored), true)
@@ -44,7 +44,7 @@ test('the password that was hashed is right, every other is wrong', async () => 
   }
 })
 
-test('without a hash, or with one that is none, nothing is right', async () => {
+test('no password is verified without a hash or with a malformed one', async () => {
   const stored = await hashPassword('a password')
   const [head = ''] = stored.split('$m=')
   for (const hashed of [
@@ -60,7 +60,7 @@ test('without a hash, or with one that is none, nothing is right', async () => {
   }
 })
 
-test('a hash with other parameters is still verified by them', async () => {
+test('a hash with other parameters is verified with those', async () => {
   const nonce = Buffer.alloc(16, 7)
   const tag = argon2Sync('argon2id', {
     message: 'an old password',
@@ -76,7 +76,7 @@ test('a hash with other parameters is still verified by them', async () => {
   assert.equal(await verifyPassword('another password', stored), false)
 })
 
-test('many at once are all answered', async () => {
+test('concurrent verifications all get a result', async () => {
   const stored = await hashPassword('a password')
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, at) => verifyPassword(at % 3 === 0 ? 'a password' : 'wrong', stored)),
@@ -87,7 +87,7 @@ test('many at once are all answered', async () => {
   )
 })
 
-test('a flood is refused instead of queued without end, and the rest is answered', async () => {
+test('verifications beyond the queue limit are refused, and the queued ones are completed', async () => {
   const stored = await hashPassword('a password')
   const short = stored.replace('m=19456,t=2', 'm=8,t=1')
   const results = await Promise.allSettled(Array.from({ length: 600 }, () => verifyPassword('x', short)))
@@ -97,7 +97,7 @@ test('a flood is refused instead of queued without end, and the rest is answered
   assert.equal(await verifyPassword('a password', stored), true)
 })
 
-test('a password of more than 256 characters is wrong before anything else looks at it', async () => {
+test('a password of more than 256 characters is refused without hashing or normalizing it', async () => {
   const longest = '😀'.repeat(256)
   const stored = await hashPassword(longest)
   assert.equal(await verifyPassword(longest, stored), true)
@@ -106,10 +106,10 @@ test('a password of more than 256 characters is wrong before anything else looks
     name: 'RangeError',
     message: /at most 256 characters/,
   })
-  // As it would be compared with, were it cut or left out.
+  // The hash that a truncated or empty password would match.
   const ofNothing = await hashPassword('')
   assert.equal(await verifyPassword('x'.repeat(257), ofNothing), false)
-  // To bring these marks into their order would take minutes.
+  // Normalizing these marks would take minutes.
   const marks = `a${'\u0301\u0323'.repeat(300_000)}`
   assert.equal(await verifyPassword(marks, stored), false)
   await assert.rejects(hashPassword(marks), { name: 'RangeError' })

@@ -29,7 +29,7 @@ function keyOf(answer: Answer): string {
   return String(answer.json.key)
 }
 
-test('a credential is taken from each of its places, and refused in each', async () => {
+test('a credential is accepted in each of its places, and refused in each', async () => {
   await withService(unlimited, async ({ call, key, url }) => {
     const wrong = generateKey()
     const rows: readonly [Record<string, string>, string, number][] = [
@@ -65,7 +65,7 @@ test('a credential is taken from each of its places, and refused in each', async
   })
 })
 
-test('a wrong credential is a 401 on every path', async () => {
+test('a wrong credential gets 401 on every path', async () => {
   await withService(unlimited, async ({ call }) => {
     const key = generateKey()
     for (const path of [
@@ -86,7 +86,7 @@ test('a wrong credential is a 401 on every path', async () => {
   })
 })
 
-test('who sends no credential is asked for one, and told of no wrong one', async () => {
+test('without a credential, the challenge names no error', async () => {
   await withService(unlimited, async ({ call, url }) => {
     for (const path of ['/api/v1/users', '/api/v1/me', '/api/v1/users?q=api_key=x']) {
       const answer = await call(path)
@@ -99,7 +99,7 @@ test('who sends no credential is asked for one, and told of no wrong one', async
   })
 })
 
-test('a key is shown once, when it is made, and works at once', async () => {
+test('a key is shown once, in the response that creates it, and works at once', async () => {
   await withService(unlimited, async service => {
     const made = await makeKey(service)
     const key = keyOf(made)
@@ -128,7 +128,7 @@ test('a revoked key is refused by the very next request', async () => {
   })
 })
 
-test('a key that has expired is refused', async () => {
+test('an expired key is refused', async () => {
   await withService(unlimited, async service => {
     const past = keyOf(await makeKey(service, { expires_at: '2020-01-01T00:00:00Z' }))
     assert.equal((await service.call('/api/v1/posts', { key: past })).code, 'UNAUTHORIZED')
@@ -142,7 +142,7 @@ test('a key that has expired is refused', async () => {
   })
 })
 
-test('keys are each owner’s own: nobody else sees, changes or revokes them', async () => {
+test('only its owner can see, change or revoke a key', async () => {
   await withService(unlimited, async service => {
     const { call, key } = service
     const own = await makeKey(service)
@@ -163,7 +163,7 @@ test('keys are each owner’s own: nobody else sees, changes or revokes them', a
   })
 })
 
-/** Makes keys of other users, as an operator does. */
+/** Creates keys for other users, as an operator does. */
 async function keysOf({ file }: TestService) {
   const { checkModel } = await import('../../src/model/check.ts')
   const { createGuard } = await import('../../src/plan/guard.ts')
@@ -186,7 +186,7 @@ async function keysOf({ file }: TestService) {
   return { withKeyOf }
 }
 
-test('scopes bind a key, and a key made by it cannot have more', async () => {
+test('a key is limited to its scopes, and cannot create a key with more', async () => {
   await withService(unlimited, async service => {
     const key = keyOf(await makeKey(service, { scopes: ['read:post', 'write:api_key'] }))
     assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
@@ -204,7 +204,7 @@ test('scopes bind a key, and a key made by it cannot have more', async () => {
   })
 })
 
-test('a user who loses the role of administrator loses it in every key at once', async () => {
+test('a user who loses the administrator role loses it in every key at once', async () => {
   await withService(unlimited, async service => {
     const { id } = await makeUser(service, 'bob', 'admin')
     const bob = await (await keysOf(service)).withKeyOf('bob@example.com')
@@ -220,14 +220,14 @@ test('a user who loses the role of administrator loses it in every key at once',
   })
 })
 
-test('no more keys than the setting allows', async () => {
+test('a user may have as many keys as the setting allows', async () => {
   await withService({ ...unlimited, maxKeysPerUser: 2 }, async service => {
     assert.equal((await makeKey(service)).status, 201)
     assert.equal((await makeKey(service)).code, 'CONFLICT')
   })
 })
 
-test('wrong credentials use up the budget of the address, not of any user', async () => {
+test('wrong credentials count towards the rate limit of the address, not of a user', async () => {
   await withService({ rateLimit: 50, addressRateLimit: 5 }, async ({ call, key }) => {
     const codes = []
     for (let at = 0; at < 7; at++) {

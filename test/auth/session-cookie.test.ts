@@ -1,4 +1,4 @@
-/** The session's cookie as a credential of the API: for whom it counts, and when it stops. */
+/** The session cookie as a credential of the API: for which requests it counts, and when it stops counting. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
@@ -11,13 +11,13 @@ import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)
 
-/** Who the API takes the sender for: an id, or the status of the refusal. */
+/** The id of the user that the API recognises, or the status of the refusal. */
 async function whoIs({ call }: Fixture, headers: Readonly<Record<string, string>>): Promise<unknown> {
   const { status, json } = await call('/api/v1/me', { headers })
   return status === 200 ? (json.id ?? json) : status
 }
 
-test('a cookie counts for pages of the same origin alone, for reads as for writes', async () => {
+test('the cookie counts only in requests from pages of the same origin, for reads as for writes', async () => {
   await withFixture(async fixture => {
     const { ann, call, url } = fixture
     const Cookie = await signedInCookie(url, ann)
@@ -43,22 +43,26 @@ test('a cookie counts for pages of the same origin alone, for reads as for write
       [{ Referer: 'no address' }, false],
     ]
     for (const [headers, counts] of rows) {
-      const said = JSON.stringify(headers)
-      assert.equal(await whoIs(fixture, { Cookie, ...headers }), counts ? ann.id : 401, said)
+      const details = JSON.stringify(headers)
+      assert.equal(await whoIs(fixture, { Cookie, ...headers }), counts ? ann.id : 401, details)
       const body = { title: 'By cookie', body: 'text', author_id: ann.id }
       const made = await call('/api/v1/posts', { method: 'POST', body, headers: { Cookie, ...headers } })
-      assert.equal(made.status, counts ? 201 : 401, `${said} ${made.text}`)
+      assert.equal(made.status, counts ? 201 : 401, `${details} ${made.text}`)
       const change = { headers: { Cookie, ...headers }, body: { name: 'Ann' } }
       const changed = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', ...change })
-      assert.equal(changed.status, counts ? 200 : 401, `${said} ${changed.text}`)
+      assert.equal(changed.status, counts ? 200 : 401, `${details} ${changed.text}`)
       const query = { query: '{ me { id } }' }
-      const asked = await call('/graphql', { method: 'POST', body: query, headers: { Cookie, ...headers } })
-      assert.equal(asked.text.includes('"me":{"id":'), counts, `${said} ${asked.text}`)
+      const byGraphql = await call('/graphql', {
+        method: 'POST',
+        body: query,
+        headers: { Cookie, ...headers },
+      })
+      assert.equal(byGraphql.text.includes('"me":{"id":'), counts, `${details} ${byGraphql.text}`)
     }
   })
 })
 
-test('every other credential counts in place of the cookie', async () => {
+test('any other credential takes precedence over the cookie', async () => {
   await withFixture(async fixture => {
     const { ann, ben, url } = fixture
     const Cookie = await signedInCookie(url, ann)
@@ -78,7 +82,7 @@ test('every other credential counts in place of the cookie', async () => {
   })
 })
 
-test('a cookie that is no session, or stands there twice, is ignored', async () => {
+test('a cookie that is not a session, or is sent twice, is ignored', async () => {
   await withFixture(async fixture => {
     const { ann, ben, call, url } = fixture
     const cookie = await signedInCookie(url, ann)
@@ -113,7 +117,7 @@ test('a cookie that is no session, or stands there twice, is ignored', async () 
   })
 })
 
-test('shared caches keep nothing by a cookie, and nothing for those with one', async () => {
+test('shared caches neither store responses to a cookie nor use stored ones for it', async () => {
   await withFixture(async ({ ann, call, url }) => {
     const Cookie = await signedInCookie(url, ann)
     const paths = ['/api/v1/posts', '/api/v1/me', '/api/v1/events?after=0', '/api/v1/nothing']
@@ -143,7 +147,7 @@ test('shared caches keep nothing by a cookie, and nothing for those with one', a
   })
 })
 
-test('a session is over on the API when it is over in the browser', async () => {
+test('a session ends on the API when it ends in the browser', async () => {
   await withFixture(async fixture => {
     const { admin, ann, ben, call, url } = fixture
     const first = { Cookie: await signedInCookie(url, ben), ...sameOrigin }
@@ -152,7 +156,7 @@ test('a session is over on the API when it is over in the browser', async () => 
     const out = await call('/account/sign-out', { method: 'POST', body: {}, headers: first })
     assert.equal(out.status, 204)
     assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, second)], [401, ben.id])
-    // Whoever signs in next in this browser is not taken for the last one.
+    // The next user of this browser does not inherit it.
     const next = { Cookie: await signedInCookie(url, ann, { Cookie: first.Cookie }), ...sameOrigin }
     assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, next)], [401, ann.id])
     const role = (value: string) =>
@@ -171,7 +175,7 @@ test('a session is over on the API when it is over in the browser', async () => 
   })
 })
 
-test('a session that somebody has planted is not signed in', async () => {
+test('a session id planted in the browser is not signed in', async () => {
   await withFixture(async fixture => {
     const { ann, ben, url } = fixture
     const planted = `portico_session=${'p'.repeat(43)}`
@@ -185,7 +189,7 @@ test('a session that somebody has planted is not signed in', async () => {
   })
 })
 
-test('connections that a cookie has opened end with its session', async () => {
+test('connections opened with a cookie end with its session', async () => {
   await withFixture(async ({ admin, ann, call, url }) => {
     const own = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
     const other = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
@@ -216,10 +220,10 @@ test('connections that a cookie has opened end with its session', async () => {
   })
 })
 
-test('a credential of the first message counts in place of the cookie', async () => {
+test('a credential in connection_init takes precedence over the cookie', async () => {
   await withFixture(async ({ ann, ben, url }) => {
     const headers = { Cookie: await signedInCookie(url, ann), Origin: url }
-    const ask = async (payload: unknown) => {
+    const firstResult = async (payload: unknown) => {
       const socket = await wire(`${url.replace('http', 'ws')}/graphql`, undefined, headers)
       socket.say({ type: 'connection_init', payload })
       socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
@@ -230,13 +234,13 @@ test('a credential of the first message counts in place of the cookie', async ()
       socket.socket.close()
       return code
     }
-    assert.match(String(await ask({ authorization: `Bearer ${ben.key}` })), new RegExp(ben.email))
-    assert.match(String(await ask(undefined)), new RegExp(ann.email))
-    assert.equal(await ask({ authorization: `Bearer ${generateKey()}` }), 4403)
+    assert.match(String(await firstResult({ authorization: `Bearer ${ben.key}` })), new RegExp(ben.email))
+    assert.match(String(await firstResult(undefined)), new RegExp(ann.email))
+    assert.equal(await firstResult({ authorization: `Bearer ${generateKey()}` }), 4403)
   })
 })
 
-test('the form of the page signs in to the API as well', async () => {
+test('the sign-in form signs in to the API as well', async () => {
   await withFixture(async fixture => {
     const browser = fixture.browser()
     const { ann, url } = fixture
@@ -251,7 +255,7 @@ test('the form of the page signs in to the API as well', async () => {
   })
 })
 
-test('a session gives out lasting access only soon after its sign-in, as on the pages', async () => {
+test('a session creates lasting credentials only soon after its sign-in, as on the pages', async () => {
   await withFixture(async fixture => {
     const { ann, call, url } = fixture
     const headers = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
@@ -281,7 +285,7 @@ test('a session gives out lasting access only soon after its sign-in, as on the 
     for (const text of await all()) assert.doesNotMatch(text, /"error/)
     pass(15 * 60_000)
     for (const text of await all()) assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
-    // What takes access away, and everything else, goes on; other credentials sign nobody in.
+    // Restricting access and all other requests still work; so do other credentials.
     const isOn = async () => (await call(`/api/v1/webhooks/${made.id}`, { headers })).json.enabled
     const off = () => make(`/api/v1/webhooks/${made.id}`, { enabled: false }, 'PATCH')
     const ofGraphql = `mutation { updateWebhook(id: ${made.id}, enabled: false) { enabled } }`
@@ -300,7 +304,7 @@ test('a session gives out lasting access only soon after its sign-in, as on the 
   })
 })
 
-test('and it gives others access only then: roles, passwords and addresses', async () => {
+test('a session sets roles, passwords and addresses of others only soon after its sign-in', async () => {
   await withFixture(async ({ admin, ann, call, url }) => {
     const headers = { Cookie: await signedInCookie(url, admin), ...sameOrigin }
     const path = `/api/v1/users/${ann.id}`
@@ -337,7 +341,7 @@ test('and it gives others access only then: roles, passwords and addresses', asy
       assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
     const { json } = await call(path, { key: admin.key })
     assert.deepEqual([json.role, json.email], ['user', ann.email])
-    // Shutting somebody out needs no new sign-in.
+    // Disabling an account needs no recent sign-in.
     const disabled = await call(path, { method: 'PATCH', headers, body: { disabled: true } })
     assert.equal(disabled.status, 200, disabled.text)
     headers.Cookie = await signedInCookie(url, admin)

@@ -1,4 +1,4 @@
-/** The session's cookie: its name, and how it is read, once while nothing changes and not beyond its end. */
+/** The session cookie: its name, and how a session is cached and expires. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createUser } from '../../src/auth/bootstrap.ts'
@@ -12,7 +12,7 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import { withFixture } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
 
-test('a session is read once while nothing changes, and ends by the clock', async () => {
+test('a session is read once while nothing changes, and expires by the clock', async () => {
   let time = Date.UTC(2026, 0, 1)
   const now = () => time
   const model = checkModel(blog)
@@ -59,7 +59,7 @@ test('a session is read once while nothing changes, and ends by the clock', asyn
   }
 })
 
-test('at an https address the cookie has the prefix that no other host can set, and is taken away as it was set', async () => {
+test('over https the cookie has the __Host- prefix, and is removed with the attributes it was set with', async () => {
   const issuer = 'https://id.example.com'
   await withFixture({ baseUrl: issuer }, async ({ ann, call }) => {
     const headers = { Origin: issuer }

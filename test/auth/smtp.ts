@@ -1,4 +1,4 @@
-/** A mail server that takes what it is given. */
+/** A mail server that accepts every message. */
 import { type AddressInfo, createServer, type Server } from 'node:net'
 
 export interface Received {
@@ -6,7 +6,7 @@ export interface Received {
   data: string
 }
 
-/** As much of RFC 5321 as one message needs. `refuse`: what it answers to RCPT. */
+/** As much of RFC 5321 as one message needs. `refuse`: the reply to RCPT. */
 function smtpServer(received: Received, refuse?: string): Server {
   return createServer(socket => {
     let inData = false
@@ -39,7 +39,7 @@ function smtpServer(received: Received, refuse?: string): Server {
   })
 }
 
-/** Runs `use` with a mail server; `received` grows. */
+/** Runs `use` with a mail server, and what it has received. */
 export async function withSmtp(
   use: (smtp: string, received: Received) => Promise<void>,
   refuse?: string,

@@ -1,4 +1,4 @@
-/** Which account a token of a trusted issuer stands for: never one whose address is only claimed. */
+/** The account that a token of a trusted issuer stands for: never one whose address is unproven. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -31,7 +31,7 @@ async function trustedIssuer() {
   }
 }
 
-test('an account that a stranger made with this address is nobody’s until the address is confirmed', async () => {
+test('an account that a stranger created with the address is not matched before the address is confirmed', async () => {
   await withFixture({ signUp: 'open' }, async fixture => {
     const { base, user } = fixture
     const { fetchKeys, token } = await trustedIssuer()
@@ -68,7 +68,7 @@ test('an account that a stranger made with this address is nobody’s until the 
     assert.equal((await addressToConfirm(base, link))?.email, 'victim@example.com')
     assert.ok(await confirms(base, link, mallorys.id))
     assert.equal(await whoIs('victim@example.com'), mallorys.id)
-    // One that an administrator has made counts, until its user puts another address there.
+    // An account that an administrator created is matched, until its user enters another address.
     const made = await user('made@example.com', 'correct horse battery')
     assert.equal(await whoIs('made@example.com'), made)
     await base.addresses.remember(made, 'before@example.com')
@@ -76,7 +76,7 @@ test('an account that a stranger made with this address is nobody’s until the 
   })
 })
 
-test('an address whose lower case is an account’s by a non-ASCII letter does not match', async () => {
+test('an address with a non-ASCII letter that lowercases to ASCII does not match', async () => {
   await withFixture({}, async ({ base: { model, run, records }, user }) => {
     const { fetchKeys, token } = await trustedIssuer()
     const settings = readSettings({ given: { 'oauth.trustedIssuers': [issuer] }, environment: {} })

@@ -1,4 +1,4 @@
-/** Rules that compare fields with claims, from the signed token of a trusted issuer to the answer of REST. */
+/** Rules that compare fields with claims, from the signed token of a trusted issuer to the response of REST. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
@@ -34,7 +34,7 @@ const given = {
   'oauth.trustedIssuers': [issuer],
 } as const
 
-test('a rule reads the claims of the token that a trusted issuer has signed', async () => {
+test('a rule reads the claims of a token that a trusted issuer has signed', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const settings = { ...readSettings({ given, environment: {} }), database: ':memory:' }
   const { service, run, records, rest } = await open(declared, settings, createLog(settings), {

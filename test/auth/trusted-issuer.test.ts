@@ -21,7 +21,7 @@ const good: JWTPayload = {
 }
 
 async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {}) {
-  /** `during`: happens while an account is looked for. */
+  /** `during`: called while an account is looked up. */
   const clock = { now: Date.parse('2026-01-01T00:00:00Z'), version: 1, during: () => {} }
   const pairs = new Map(
     await Promise.all(
@@ -30,7 +30,7 @@ async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {})
   )
   const published = new Set(['one'])
   const fetched: string[] = []
-  const asked: string[] = []
+  const lookUps: string[] = []
   const reader = trustedIssuerReader({
     issuers: [{ ...issuer, ...given }],
     scopes: new Set(['read:post', 'write:post']),
@@ -52,7 +52,7 @@ async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {})
     },
     findById: id => (id === 7 ? { id, role: 'user', disabled: false } : undefined),
     findByEmail: email => {
-      asked.push(email)
+      lookUps.push(email)
       clock.during()
       return email === 'ann@example.com' ? { id: 7, role: 'user', disabled: false } : undefined
     },
@@ -68,19 +68,19 @@ async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {})
     return made.setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(key)
   }
   const read = async (text: string) => reader.read({ place: 'bearer', text })
-  return { clock, published, fetched, asked, token, read, reader }
+  return { clock, published, fetched, lookUps, token, read, reader }
 }
 
-test('a token of a trusted issuer stands for the account with its address, with the scopes that are known', async () => {
-  const { token, read, asked } = await setup()
+test('a token stands for the account with its address, limited to the known scopes', async () => {
+  const { token, read, lookUps } = await setup()
   const principal = await read(await token())
   assert.equal(principal?.userId, 7)
   assert.deepEqual([...(principal?.access.scopes ?? [])], ['read:post'])
   assert.equal(principal?.budgetKey, 'user:7:issuer:https://id.example.com')
-  assert.deepEqual(asked, ['ann@example.com'])
+  assert.deepEqual(lookUps, ['ann@example.com'])
 })
 
-test('of a token are kept the claims that rules name, of the types that fields have', async () => {
+test('a principal keeps the claims that rules name, if they have the type of a field', async () => {
   const { token, read } = await setup()
   const claims = {
     org_id: 'acme',
@@ -107,7 +107,7 @@ test('of a token are kept the claims that rules name, of the types that fields h
   assert.equal((await read(await token()))?.claims, undefined)
 })
 
-test('a token that does not say by which of the keys it is signed is tried with each', async () => {
+test('a token without `kid` is verified with each key', async () => {
   const { token, read, published } = await setup()
   published.add('two')
   const header = { kid: undefined }
@@ -120,7 +120,7 @@ test('a token that does not say by which of the keys it is signed is tried with 
   assert.equal(await read(await foreign(good, { header })), null)
 })
 
-test('an end beyond every date is the last one that there is: what takes over its end can store it', async () => {
+test('`exp` beyond the year 9999 becomes the last date that a database can store', async () => {
   const { token, read, clock } = await setup()
   assert.equal((await read(await token()))?.expiresAt, clock.now + 600_000)
   for (const exp of [1e12, 1e15, 1e300]) {
@@ -129,13 +129,13 @@ test('an end beyond every date is the last one that there is: what takes over it
   }
 })
 
-test('a token that never ends is refused', async () => {
+test('a token without `exp` is refused', async () => {
   const { token, read } = await setup()
   assert.equal(await read(await token(good, { ends: false })), null)
 })
 
-test('an account that changes while it is looked for is looked for again', async () => {
-  const { token, read, asked, clock } = await setup()
+test('an account that changes during its look-up is looked up again', async () => {
+  const { token, read, lookUps, clock } = await setup()
   const text = await token()
   clock.during = () => {
     clock.version++
@@ -143,20 +143,20 @@ test('an account that changes while it is looked for is looked for again', async
   }
   for (const count of [1, 2, 2]) {
     assert.equal((await read(text))?.userId, 7)
-    assert.equal(asked.length, count)
+    assert.equal(lookUps.length, count)
   }
 })
 
-test('an address that the issuer has not verified stands for nobody', async () => {
-  const { token, read, asked } = await setup()
+test('an address that the issuer has not verified matches no account', async () => {
+  const { token, read, lookUps } = await setup()
   for (const email_verified of [false, undefined, 'true', 1]) {
     assert.equal(await read(await token({ ...good, email_verified })), null)
   }
   assert.equal(await read(await token({ ...good, email: ['ann@example.com'] })), null)
-  assert.deepEqual(asked, [])
+  assert.deepEqual(lookUps, [])
 })
 
-test('by `sub` only an id of an account counts', async () => {
+test('with `user: sub`, only the id of an account matches', async () => {
   const { token, read } = await setup({ user: 'sub' })
   assert.equal((await read(await token({ sub: '7' })))?.userId, 7)
   for (const sub of ['8', '07', '7 ', '7.0', '', '-7', '1e1', '99999999999999999999']) {
@@ -164,7 +164,7 @@ test('by `sub` only an id of an account counts', async () => {
   }
 })
 
-test('what is not signed for us, by that issuer, in time, is refused', async () => {
+test('a token with a wrong audience, signature or time is refused', async () => {
   const { token, read } = await setup()
   assert.equal(await read(await token({ ...good, aud: 'another' })), null)
   assert.equal(await read(await token(good, { exp: -1 })), null)
@@ -179,7 +179,7 @@ test('what is not signed for us, by that issuer, in time, is refused', async () 
   assert.equal(await read(`${header}.${other}.${signature}`), null)
 })
 
-test('what is of no trusted issuer is left to other readers, and nobody is asked', async () => {
+test('a token of another issuer is left to other readers, and no keys are fetched', async () => {
   const { token, read, fetched, reader } = await setup()
   assert.equal(await read(await token({ ...good, iss: 'https://evil.example' })), undefined)
   assert.equal(await read('opaque'), undefined)
@@ -188,7 +188,7 @@ test('what is of no trusted issuer is left to other readers, and nobody is asked
   assert.deepEqual(fetched, [])
 })
 
-test('keys are fetched once, again for an unknown one, but not at every wrong token', async () => {
+test('keys are fetched once, and again for an unknown `kid`, but not for every wrong token', async () => {
   const { token, read, fetched, published, clock } = await setup()
   await read(await token())
   await read(await token({ ...good, sub: 'u-2' }))
@@ -202,7 +202,7 @@ test('keys are fetched once, again for an unknown one, but not at every wrong to
   assert.equal(fetched.length, 2)
 })
 
-test('keys are fetched again for a token without `kid` that none of the known ones has signed', async () => {
+test('keys are fetched again for a token without `kid` that no known key has signed', async () => {
   for (const kid of ['one', undefined]) {
     const { token, read, fetched, published, clock } = await setup({}, { hasKid: kid !== undefined })
     const header = { kid: undefined }
@@ -215,7 +215,7 @@ test('keys are fetched again for a token without `kid` that none of the known on
     clock.now += 61_000
     assert.equal((await read(rotated))?.userId, 7)
     assert.equal(fetched.length, 2)
-    // While the old and the new key are both published, none fits.
+    // While both keys are published, neither verifies it.
     published.add('one')
     const { token: foreign } = await setup()
     clock.now += 61_000
@@ -224,20 +224,20 @@ test('keys are fetched again for a token without `kid` that none of the known on
   }
 })
 
-test('a token is checked once, until it expires or an account changes', async () => {
-  const { token, reader, asked, clock } = await setup()
+test('a token is verified once, until it expires or an account changes', async () => {
+  const { token, reader, lookUps, clock } = await setup()
   const text = await token()
   await reader.read({ place: 'bearer', text })
   assert.ok(!(reader.read({ place: 'bearer', text }) instanceof Promise))
-  assert.equal(asked.length, 1)
+  assert.equal(lookUps.length, 1)
   clock.version++
   assert.equal((await reader.read({ place: 'bearer', text }))?.userId, 7)
-  assert.equal(asked.length, 2)
+  assert.equal(lookUps.length, 2)
   clock.now += 601_000
   assert.equal(await reader.read({ place: 'bearer', text }), null)
 })
 
-test('a token whose key its issuer has taken back is refused within twenty minutes, however long it lives', async () => {
+test('a token whose key its issuer has withdrawn is refused within twenty minutes, whatever its expiry', async () => {
   const { clock, published, token, read, fetched } = await setup()
   const text = await token(good, { exp: 86_400 })
   assert.equal((await read(text))?.userId, 7)
@@ -249,22 +249,22 @@ test('a token whose key its issuer has taken back is refused within twenty minut
   assert.equal((await read(await token(good, { kid: 'two', signer: 'two' })))?.userId, 7)
 })
 
-/** An issuer's own server, which counts how often it is asked, and a reader that asks it. */
+/** A server with an issuer’s keys, which counts its requests, and a reader that fetches from it. */
 async function withServer(
   use: (fixture: {
-    readonly server: { status: number; asked: number; published: JWK[] }
+    readonly server: { status: number; requests: number; published: JWK[] }
     readonly clock: { now: number }
     readonly notes: (string | undefined)[]
     token(kid?: string): Promise<string>
-    /** Whom the token stands for. */
+    /** The user that the token stands for. */
     who(text: string): Promise<number | undefined>
   }) => Promise<void>,
 ) {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
-  const server = { status: 200, asked: 0, published: [key] as JWK[] }
+  const server = { status: 200, requests: 0, published: [key] as JWK[] }
   const http = createServer((_req, res) => {
-    server.asked++
+    server.requests++
     res.statusCode = server.status
     res.end(JSON.stringify({ keys: server.published }))
   })
@@ -305,27 +305,27 @@ async function withServer(
   }
 }
 
-test('keys that cannot be fetched refuse tokens, and are asked for less and less often', async () => {
+test('if keys cannot be fetched, tokens are refused, and the retries back off', async () => {
   await withServer(async ({ server, clock, notes, token, who }) => {
     server.status = 503
     const text = await token()
-    const askedAt: number[] = []
+    const attemptedAt: number[] = []
     const start = clock.now
     for (let second = 0; second <= 300; second++) {
       clock.now = start + second * 1000
-      const before = server.asked
+      const before = server.requests
       for (let count = 0; count < 5; count++) assert.equal(await who(text), undefined)
-      assert.ok(server.asked <= before + 1, 'one try at a time')
-      if (server.asked > before) askedAt.push(second)
+      assert.ok(server.requests <= before + 1, 'one attempt at a time')
+      if (server.requests > before) attemptedAt.push(second)
     }
-    // The pauses are 1, 2, 4 … s, and never more than a minute.
-    assert.deepEqual(askedAt, [0, 2, 5, 10, 19, 36, 69, 130, 191, 252])
+    // The pauses double from 1 s, up to a minute.
+    assert.deepEqual(attemptedAt, [0, 2, 5, 10, 19, 36, 69, 130, 191, 252])
     assert.deepEqual(notes, ['https://id.example.com: status 503'])
     server.status = 200
     clock.now += 61_000
     assert.equal(await who(text), 1)
     assert.deepEqual(notes.slice(1), ['https://id.example.com: again'])
-    // A later failure begins with a short pause.
+    // A later failure begins with a short pause again.
     server.status = 503
     clock.now += 601_000
     assert.equal(await who(await token()), undefined)
@@ -336,37 +336,37 @@ test('keys that cannot be fetched refuse tokens, and are asked for less and less
   })
 })
 
-test('tokens that come together while there are no keys share one try', async () => {
+test('concurrent tokens share one attempt to fetch the keys', async () => {
   await withServer(async ({ server, token, who }) => {
     const texts = await Promise.all(Array.from({ length: 20 }, () => token()))
     server.status = 500
     assert.ok((await Promise.all(texts.map(who))).every(user => user === undefined))
-    assert.equal(server.asked, 1)
+    assert.equal(server.requests, 1)
   })
 })
 
-test('a document that holds no keys is a failure like any other', async () => {
+test('a document without keys counts as a failed attempt', async () => {
   await withServer(async ({ server, token, who, notes }) => {
     server.published = ['nonsense'] as never
     for (let count = 0; count < 5; count++) assert.equal(await who(await token()), undefined)
-    assert.deepEqual([server.asked, notes.length], [1, 1])
+    assert.deepEqual([server.requests, notes.length], [1, 1])
   })
 })
 
-test('an unknown key does not cost those that are known, also when they cannot be fetched again', async () => {
+test('an unknown key does not affect known ones, even if the keys cannot be fetched again', async () => {
   await withServer(async ({ server, clock, token, who }) => {
     assert.equal(await who(await token()), 1)
     server.status = 503
     clock.now += 61_000
     const unknown = await token('two')
     for (let count = 0; count < 5; count++) assert.equal(await who(unknown), undefined)
-    assert.equal(server.asked, 2)
+    assert.equal(server.requests, 2)
     assert.equal(await who(await token()), 3)
-    assert.equal(server.asked, 2)
+    assert.equal(server.requests, 2)
   })
 })
 
-test('keys are fetched by https from public addresses only, however they are written', async () => {
+test('keys are fetched only over https and from public addresses, however the URL is spelt', async () => {
   const fetchKeys = keyFetcher()
   for (const address of [
     'http://id.example.com/jwks',

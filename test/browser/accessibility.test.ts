@@ -1,4 +1,4 @@
-/** The pages that the way of an app does not pass: each without a fault of axe-core, light and dark, 320 pixels wide. */
+/** Accessibility of the pages that the OAuth tests do not visit: axe-core finds nothing, light and dark, 320 pixels wide. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -9,8 +9,8 @@ import type { ServeOptions } from '../../src/serve/service.ts'
 import { providers } from '../auth/accounts/providers/stub.ts'
 import asking from '../models/asking.ts'
 import { type TestService, withService } from '../serve/service.ts'
+import { addAccountData, connectApps, email, resetToken } from './account-data.ts'
 import { openBrowser } from './chromium.ts'
-import { connectApps, email, plant, resetToken } from './planted.ts'
 import { assertSound, shoot, visitor } from './visitor.ts'
 
 let browser: Browser
@@ -21,7 +21,7 @@ after(() => browser.close())
 
 const password = 'correct horse battery'
 
-/** The first pages of an account; in one of the colour schemes wide too. */
+/** The overview pages of an account; with `isWideToo`, wide as well as narrow. */
 async function firstPages(
   page: Page,
   look: (shot: string) => Promise<void>,
@@ -45,7 +45,7 @@ async function firstPages(
   }
 }
 
-/** What went wrong, unfolded. */
+/** Error pages, with their details open. */
 async function errors(
   page: Page,
   look: (shot: string) => Promise<void>,
@@ -70,7 +70,7 @@ async function errors(
   }
 }
 
-/** Errors that are hard to bring about. */
+/** Error pages of faults that a test cannot cause in a service. */
 async function serviceErrors(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<void> {
   const theme = { name: 'Portico', logo: undefined, colour: '#ffd54a' }
   const path = '/account/failing'
@@ -85,7 +85,7 @@ async function serviceErrors(page: Page, look: (shot: string) => Promise<void>, 
 
 async function newAddress(page: Page, look: (shot: string) => Promise<void>, service: TestService) {
   const { url, file } = service
-  const token = await plant(file, 2)
+  const token = await addAccountData(file, 2)
   await page.goto(`${url}/account`)
   await page.getByRole('heading', { name: 'New address' }).waitFor()
   await look('account-waiting')
@@ -108,7 +108,7 @@ async function signUp(page: Page, look: (shot: string) => Promise<void>, url: st
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByRole('link', { name: /^Your handle: an answer is needed/ }).waitFor()
   await look('sign-up-faults')
-  // The fault is read out with its field, and the summary leads to it.
+  // The fault is read out with its field, and the summary links to it.
   assert.equal(await page.getByLabel('Your age').getAttribute('aria-invalid'), 'true')
   await page.getByRole('link', { name: /^About you/ }).click()
   assert.equal(await page.evaluate('document.activeElement.id'), 'field_about')
@@ -182,7 +182,7 @@ async function reset(page: Page, look: (shot: string) => Promise<void>, service:
   await look('verify-over')
 }
 
-/** What the device would connect is seen before it is refused. */
+/** A device is refused after the page has shown what it is. */
 async function refuseDevice(
   page: Page,
   look: (shot: string) => Promise<void>,
@@ -190,8 +190,8 @@ async function refuseDevice(
   [clientId = '']: readonly string[],
 ): Promise<void> {
   const body = new URLSearchParams({ client_id: clientId, scope: 'openid' })
-  const asked = await fetch(`${url}/oauth/device`, { method: 'POST', body })
-  const { user_code: code } = (await asked.json()) as { user_code?: string }
+  const response = await fetch(`${url}/oauth/device`, { method: 'POST', body })
+  const { user_code: code } = (await response.json()) as { user_code?: string }
   assert.ok(code)
   await page.goto(`${url}/oauth/device`)
   await page.getByLabel('Code').fill(code)
@@ -206,7 +206,7 @@ async function refuseDevice(
 const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M4 0 8 8H0z" fill="#0b6b5b"/></svg>'
 
-/** The service has a logo, and one of the apps has none where it says. */
+/** The service has a logo; that of one app does not exist. */
 function logo(route: Route): Promise<void> {
   if (!route.request().url().endsWith('/service.svg')) return route.fulfill({ status: 404 })
   return route.fulfill({ contentType: 'image/svg+xml', body: drawing })
@@ -226,7 +226,7 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 }
 
 for (const [name, options] of Object.entries(screens)) {
-  test(`every other page is without a fault: ${name}, 320 pixels wide`, async () => {
+  test(`every other page is accessible: ${name}, 320 pixels wide`, async () => {
     await withService(
       appearance,
       async service => {
@@ -274,7 +274,7 @@ for (const [name, options] of Object.entries(screens)) {
   })
 }
 
-test('what looks at the pages sees what is wrong', async () => {
+test('assertSound detects a missing label, an invalid aria-describedby and an invalid list', async () => {
   await withService({ rateLimit: 'off' }, async ({ url }) => {
     const { context, page } = await visitor(browser, {})
     try {

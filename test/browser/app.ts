@@ -1,4 +1,4 @@
-/** An app of somebody else's: it sends browsers to the service, and takes them back with a code. */
+/** A third-party app: it sends browsers to the service, and receives them back with a code. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,15 +6,15 @@ import type { TestService } from '../serve/service.ts'
 
 export interface OtherApp {
   readonly clientId: string
-  /** Where it sends a browser that wants to sign in. */
+  /** The authorization URL for a browser that wants to sign in. */
   authorizeUrl(scope: string): string
-  /** What the last browser came back with. */
+  /** The parameters with which the last browser returned. */
   arrived(): URLSearchParams
-  /** Redeems the code that it came back with. */
+  /** Exchanges the code with which it returned. */
   accessToken(): Promise<string>
 }
 
-/** Runs `use` with an app of the administrator's, which listens for browsers. */
+/** Runs `use` with an app of the administrator, which waits for browsers. */
 export async function withApp(service: TestService, use: (app: OtherApp) => Promise<void>): Promise<void> {
   let last = new URLSearchParams()
   const server = createServer((req, res) => {

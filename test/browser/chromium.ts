@@ -1,4 +1,4 @@
-/** A real browser: Chromium as the machine has it, driven by playwright-core. */
+/** A real browser: the Chromium of the machine, driven by playwright-core. */
 import { type Browser, chromium } from 'playwright-core'
 import { findProgram, type Program } from '../programs.ts'
 
@@ -8,7 +8,7 @@ const program: Program = {
   package: 'chromium',
 }
 
-/** What the browser would otherwise do by itself must not count as what the page does. */
+/** Disables requests that the browser itself would make, since tests attribute every request to the page. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',

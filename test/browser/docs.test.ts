@@ -1,4 +1,4 @@
-/** The pages at / and /docs as a browser shows them: wide and narrow, light and dark, by keyboard, without scripts. */
+/** The pages at / and /docs in a browser: wide and narrow, light and dark, by keyboard, and without scripts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
@@ -23,7 +23,7 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
   'narrow and dark': { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
 }
 
-/** Visits without a fault, and without a request to anywhere else. */
+/** Visits a page; fails on any fault, and on any request to another origin. */
 async function onPage(
   path: string,
   use: (visited: Visitor) => Promise<void>,
@@ -52,7 +52,7 @@ async function assertReadable(page: Page): Promise<void> {
   await assertAccessible(page)
 }
 
-/** The section of an operation, when it is rendered. */
+/** The section of an operation, once it is rendered. */
 async function operation(page: Page, id: string): Promise<Locator> {
   const section = page.locator(`section[id$="/${id}"]`)
   await section.getByRole('heading').first().waitFor()
@@ -86,7 +86,7 @@ for (const [name, options] of Object.entries(screens)) {
   })
 }
 
-test('/ leads to the pages, which lead to each other', async () => {
+test('/ links to the pages, which link to each other', async () => {
   await onPage('/', async ({ page }) => {
     const links = await page
       .getByRole('main')
@@ -109,7 +109,7 @@ test('/ leads to the pages, which lead to each other', async () => {
   })
 })
 
-test('the reference shows every collection, the rule in words, an example, and a sample in each language', async () => {
+test('the reference shows every collection, its rules in words, an example, and a sample in each language', async () => {
   await onPage(
     '/docs/rest#tag/posts/createPost',
     async ({ page }) => {
@@ -145,7 +145,7 @@ test('the reference shows every collection, the rule in words, an example, and a
   )
 })
 
-/** Tries `createPost` out with the administrator's key. */
+/** Sends `createPost` from the reference with the administrator’s key. */
 async function tryOut(page: Page, { key }: TestService): Promise<void> {
   const section = await operation(page, 'createPost')
   await section.getByRole('button', { name: /Test Request/ }).click()
@@ -157,7 +157,7 @@ async function tryOut(page: Page, { key }: TestService): Promise<void> {
   await shoot(page, 'tried')
 }
 
-test('with a key typed in, an operation can be tried', async () => {
+test('the reference sends an operation with a key that was typed in', async () => {
   await onPage(
     '/docs/rest#tag/posts/createPost',
     async ({ page }) => {
@@ -169,7 +169,7 @@ test('with a key typed in, an operation can be tried', async () => {
   )
 })
 
-test('an operation can be tried where the page was found under another name than BASE_URL', async () => {
+test('the reference sends an operation even if the page was opened under another name than BASE_URL', async () => {
   const port = await freePort()
   const named = `http://localhost:${port}`
   const options: ServeOptions = { rateLimit: 'off', host: 'localhost', port, baseUrl: named }
@@ -194,7 +194,7 @@ async function search(page: Page, words: string): Promise<string[]> {
   return dialog.getByRole('option').locator('strong').allTextContents()
 }
 
-test('the search finds operations, guides and errors, by keyboard alone', async () => {
+test('the search finds operations, guides and errors by keyboard', async () => {
   await onPage('/docs', async ({ page }) => {
     assert.ok((await search(page, 'verify delivery')).includes('Verify a delivery'))
     await shoot(page, 'search')
@@ -215,7 +215,7 @@ test('the search finds operations, guides and errors, by keyboard alone', async 
   })
 })
 
-test('the first link that the keyboard reaches skips the header', async () => {
+test('the first link in the tab order skips the header', async () => {
   for (const path of ['/docs', '/docs/guides/rest', '/docs/rest']) {
     await onPage(path, async ({ page }) => {
       await page.keyboard.press('Tab')
@@ -226,7 +226,7 @@ test('the first link that the keyboard reaches skips the header', async () => {
   }
 })
 
-test('languages of the first request are switched by keyboard', async () => {
+test('the languages of the first request are switched by keyboard', async () => {
   await onPage('/docs', async ({ page }) => {
     await page.getByRole('radio', { name: 'curl' }).focus()
     for (const code of [/^const response = await fetch/, /^import requests/, /createApi/]) {
@@ -236,7 +236,7 @@ test('languages of the first request are switched by keyboard', async () => {
   })
 })
 
-test('guides need no script, and lead to each other and to the errors', async () => {
+test('guides work without scripts, and link to each other and to the errors', async () => {
   const options = { javaScriptEnabled: false, ...screens['narrow and dark'] }
   await onPage(
     '/docs',
@@ -256,7 +256,7 @@ test('guides need no script, and lead to each other and to the errors', async ()
   )
 })
 
-test('/docs/errors has every error', async () => {
+test('/docs/errors lists every error', async () => {
   await onPage('/docs/errors', async ({ page }) => {
     assert.deepEqual(await page.locator('tbody th').allTextContents(), Object.keys(catalogue))
   })
@@ -269,7 +269,7 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
 }
 
-test('an administrator who is signed in sees the guides for operators too', async () => {
+test('a signed-in administrator sees the guides for operators too', async () => {
   const given: ServeOptions = { rateLimit: 'off', adminPassword: 'correct horse battery' }
   await withService(given, async other => {
     await onPage(
@@ -311,7 +311,7 @@ const hostile = model({
   }),
 })
 
-test('markup in a model and in the name of the service stays text', async () => {
+test('markup in a model and in the name of the service is escaped', async () => {
   await withService(
     { rateLimit: 'off', 'theme.name': markup },
     async other => {
@@ -334,7 +334,7 @@ test('markup in a model and in the name of the service stays text', async () => 
   )
 })
 
-test('a large model is shown', async () => {
+test('the reference renders a large model', async () => {
   await withService(
     { rateLimit: 'off' },
     async other => {

@@ -1,4 +1,4 @@
-/** GraphiQL as a browser shows it: it asks, it subscribes, and it fetches nothing from elsewhere. */
+/** GraphiQL in a browser: queries, subscriptions, and no request to another origin. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
@@ -28,7 +28,7 @@ async function open(query: string): Promise<Watched> {
 
 const answer = (page: Page, text: string) => page.locator('.result-window').filter({ hasText: text })
 
-test('a query is answered, and the schema is known', async () => {
+test('GraphiQL shows the result of a query and the schema', async () => {
   await blog.rest('POST', 'posts', { title: 'seen in a browser' })
   const { page, faults, origins } = await open('{ posts { title } }')
   await page.locator('.graphiql-execute-button').click()
@@ -36,12 +36,12 @@ test('a query is answered, and the schema is known', async () => {
   await page.locator('.graphiql-doc-explorer, [aria-label="Show Documentation Explorer"]').first().waitFor()
   assert.deepEqual(faults, [])
   assert.deepEqual([...origins], [blog.url])
-  // A tab of GraphiQL is a button with another one in it.
+  // In GraphiQL, the button of a tab contains another button.
   await assertAccessible(page, ['nested-interactive'])
   await page.close()
 })
 
-test('the key is taken from the headers', async () => {
+test('GraphiQL sends the key in its headers', async () => {
   const { page, faults } = await open('{ me { email } }')
   const headers = page
     .locator('section[aria-label="Headers"] .CodeMirror, .graphiql-editor-tool .CodeMirror')
@@ -55,7 +55,7 @@ test('the key is taken from the headers', async () => {
   await page.close()
 })
 
-test('a subscription shows what is committed', async () => {
+test('a subscription shows committed events', async () => {
   const { page, faults } = await open('subscription { newPost { title } }')
   await page.locator('.graphiql-execute-button').click()
   const isSeen = answer(page, 'to the browser').waitFor()

@@ -22,7 +22,7 @@ const windows: readonly (readonly [name: string, options: BrowserContextOptions]
 ]
 
 for (const [window, options] of windows) {
-  test(`every mail can be read by everybody: ${window}`, async () => {
+  test(`every mail is accessible: ${window}`, async () => {
     const { context, page, faults } = await visitor(browser, options)
     const catalogue = createCatalogue()
     const theme = { name: 'Reading Room', logo: undefined, colour: '#1f5fbf' }
@@ -36,7 +36,7 @@ for (const [window, options] of windows) {
           false,
           name,
         )
-        // A mail program's page has the landmarks; the mail is an article in it.
+        // A mail client provides the landmarks; the mail is an article in its page.
         await assertAccessible(page, ['landmark-one-main', 'region'])
         await shoot(page, `mail-${name}-${language}-${window}`)
       }
@@ -46,7 +46,7 @@ for (const [window, options] of windows) {
   })
 }
 
-/** Sends a mail that tries whatever a mail can. */
+/** A model that sends a mail with scripts, forms and frames. */
 const model = (index: string) => `import { anyone, collection, model, on, string } from '${index}'
 import { longest } from './limits.ts'
 export default model(
@@ -58,7 +58,7 @@ export default model(
   },
   {
     reactions: {
-      told: on('note.created', async ({ event, mail }) => {
+      hostile_mail: on('note.created', async ({ event, mail }) => {
         const html = '<script>parent.document.title = "owned"; fetch("/api/v1/notes")</script>' +
           '<img src=x onerror="parent.owned = 1"><form action="/account/sign-out"><button>Go</button></form>' +
           '<iframe src="/dev/mail"></iframe><p>Read on</p>'
@@ -69,7 +69,7 @@ export default model(
 )
 `
 
-test('a sign-up’s mail is found, looked at and followed in the browser; nothing in a mail runs', () =>
+test('the mail of a sign-up is listed, shown and followed in the browser, and nothing in a mail is executed', () =>
   developing(
     {
       model: model(new URL('../../src/index.ts', import.meta.url).pathname),
@@ -112,7 +112,7 @@ test('a sign-up’s mail is found, looked at and followed in the browser; nothin
       await stranger.page.goto(`${dev.url}/account/reset`)
       await stranger.page.getByLabel('E-mail address').fill('ada@example.com')
       await stranger.page.getByRole('button', { name: 'Send the link' }).click()
-      // The language of Ada's sign-in, whoever asks.
+      // The language of Ada’s sign-in, whoever requests the mail.
       await dev.says(/mail +to ada@example\.com: Neues Passwort bei Portico festlegen http/)
       await stranger.context.close()
 

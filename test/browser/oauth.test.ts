@@ -1,4 +1,4 @@
-/** A person, a browser and somebody else's app: from signing up to taking everything back. */
+/** A user, a browser and a third-party app: from the sign-up to the revocation. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -41,11 +41,11 @@ async function signUp(page: Page): Promise<void> {
   await page.getByLabel('E-mail address').fill('ada@example.com')
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Create account' }).click()
-  await signInAnew(page)
+  await signInAfterSignUp(page)
 }
 
-/** To sign up tells nobody whether there was an account: who has one now signs in. */
-async function signInAnew(page: Page, look?: (shot: string) => Promise<void>): Promise<void> {
+/** Sign-up does not reveal whether an account existed, so the user then signs in. */
+async function signInAfterSignUp(page: Page, look?: (shot: string) => Promise<void>): Promise<void> {
   await page.getByText('Sign in with the password that you have just chosen').waitFor()
   await look?.('signed-up')
   await page.getByLabel('Password').fill(password)
@@ -68,7 +68,7 @@ async function statusWith({ service }: Scene, token: string, path = '/api/v1/pos
 }
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`sign-up, consent, a call with the token, revocation; JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
+  test(`a user signs up, consents, and revokes the app, which calls the API in between; JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
     await scene({ javaScriptEnabled }, async here => {
       const { page, app } = here
       await page.goto(app.authorizeUrl('openid profile read:post write:post'))
@@ -99,7 +99,7 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test('what is unticked is not allowed; the next time, only what is new is marked', async () => {
+test('an unticked scope is not granted, and the next consent marks only new scopes', async () => {
   await scene({}, async here => {
     const { page, app } = here
     await page.goto(app.authorizeUrl('openid profile read:post'))
@@ -122,7 +122,7 @@ test('what is unticked is not allowed; the next time, only what is new is marked
   })
 })
 
-test('Cancel gives the app nothing but the word that it was cancelled', async () => {
+test('Cancel returns access_denied to the app, and no code', async () => {
   await scene({}, async ({ page, app }) => {
     await page.goto(app.authorizeUrl('read:post'))
     await signUp(page)
@@ -134,7 +134,7 @@ test('Cancel gives the app nothing but the word that it was cancelled', async ()
   })
 })
 
-/** Presses Tab until what has the focus has this name. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let count = 0; count < 40; count++) {
     await page.keyboard.press('Tab')
@@ -142,13 +142,13 @@ async function tabTo(page: Page, name: string): Promise<void> {
       return (at.ariaLabel || at.labels?.[0]?.textContent || at.textContent || '').trim() })()`)
     if (focused !== name) continue
     const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
-    assert.equal(outline, 'solid', `${name} does not show that it has the focus`)
+    assert.equal(outline, 'solid', `${name} has no focus outline`)
     return
   }
   assert.fail(`${name} cannot be reached by Tab`)
 }
 
-test('everything can be done by keyboard, and the focus is seen', async () => {
+test('every step works by keyboard, and the focus is visible', async () => {
   await scene({}, async here => {
     const { page, app } = here
     await page.goto(app.authorizeUrl('openid read:post write:post'))
@@ -191,7 +191,7 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 }
 
 for (const [name, options] of Object.entries(screens)) {
-  test(`every page is sound: ${name}`, async () => {
+  test(`every page of the flow is accessible: ${name}`, async () => {
     await scene(options, async ({ page, app, service }) => {
       const look = async (shot: string) => {
         await assertSound(page)
@@ -217,7 +217,7 @@ for (const [name, options] of Object.entries(screens)) {
       await page.getByLabel('E-mail address').fill('ada@example.com')
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Create account' }).click()
-      await signInAnew(page, look)
+      await signInAfterSignUp(page, look)
       await page.getByRole('heading', { name: /asks for access/ }).waitFor()
       await look('consent')
       await allow(page)
@@ -234,7 +234,7 @@ for (const [name, options] of Object.entries(screens)) {
       await page.goto(`${service.url}/oauth/device/verify`)
       await look('device')
       await page.goto(`${service.url}/account`)
-      // Where there is little room, the navigation opens at a press.
+      // Where there is little room, a button opens the navigation.
       const opener = page.getByRole('button', { name: 'Menu' })
       if (await opener.isVisible()) await opener.click()
       await page.getByRole('button', { name: 'Sign out' }).click()
@@ -243,7 +243,7 @@ for (const [name, options] of Object.entries(screens)) {
   })
 }
 
-test('a new password in one browser ends the session of another, and the token of the app', async () => {
+test('a password change in one browser ends the session in another, and the app’s token', async () => {
   await scene({}, async here => {
     const { page, app, service } = here
     await page.goto(app.authorizeUrl('openid read:post offline_access'))
@@ -269,7 +269,7 @@ test('a new password in one browser ends the session of another, and the token o
   })
 })
 
-test('a device is connected by the code that it shows, after its owner has seen what it is', async () => {
+test('a device is connected by its code, after the user has seen what it is', async () => {
   await scene({}, async here => {
     const { page, service } = here
     const made = await service.call('/api/v1/oauth_apps', {

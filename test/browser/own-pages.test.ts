@@ -1,4 +1,4 @@
-/** One's keys, apps, webhooks and profile in a browser: by keyboard, read out without a fault, wide and narrow, light and dark. */
+/** The pages of a user’s own keys, apps, webhooks and profile in a browser: by keyboard, accessible, wide and narrow. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, before, test } from 'node:test'
@@ -36,7 +36,7 @@ async function clipboard(page: Page): Promise<string> {
   return String(await page.evaluate('navigator.clipboard.readText()'))
 }
 
-/** With nothing but the keyboard. */
+/** Creates the first key by keyboard only. */
 async function firstKey(page: Page, look: Look): Promise<void> {
   await page.getByRole('heading', { name: 'New API key' }).waitFor()
   await look('key-new')
@@ -172,7 +172,7 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 }
 
 for (const [name, options] of Object.entries(screens)) {
-  test(`from the first key to the end of the account: ${name}`, async () => {
+  test(`a user creates keys, apps and webhooks and deletes the account, on accessible pages: ${name}`, async () => {
     const given = { rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true } as const
     await withService(given, async ({ url }) => {
       const permissions = ['clipboard-read', 'clipboard-write']

@@ -1,4 +1,4 @@
-/** Passkeys in a real browser, with an authenticator of its own. */
+/** Passkeys in a real browser with a virtual authenticator. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
@@ -19,7 +19,7 @@ interface Scene extends Visitor {
 }
 
 async function scene(isUserVerified: boolean, use: (scene: Scene) => Promise<void>): Promise<void> {
-  // The name must be known before the service listens: a passkey belongs to a name, never to an address.
+  // The port must be known first: a passkey is bound to a host name, which cannot be an IP address.
   const port = await freePort()
   const origin = `http://localhost:${port}`
   await withService({ port, rateLimit: 'off', baseUrl: origin }, async service => {
@@ -55,7 +55,7 @@ async function signOut({ page, origin }: Scene): Promise<void> {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 }
 
-test('a passkey is added, signs its owner in, and does no more once it is removed', async () => {
+test('a passkey is added, signs its owner in, and is refused once it is removed', async () => {
   await scene(true, async here => {
     const { page } = here
     await addPasskey(here)
@@ -77,7 +77,7 @@ test('a passkey is added, signs its owner in, and does no more once it is remove
   })
 })
 
-test('an authenticator makes one passkey for an account: a second would take the place of the first unseen', async () => {
+test('an authenticator gets one passkey per account, because a second one would silently replace it', async () => {
   await scene(true, async here => {
     const { page } = here
     await addPasskey(here)
@@ -116,7 +116,7 @@ test('an app’s own page signs in with a passkey by JSON, as the guide shows', 
   })
 })
 
-test('an authenticator that does not know its owner is not enough', async () => {
+test('a passkey is not added by an authenticator that does not verify its user', async () => {
   await scene(false, async here => {
     await addPasskey(here)
     await here.page.getByText('The passkey was not added. Try again.').waitFor()
@@ -125,7 +125,7 @@ test('an authenticator that does not know its owner is not enough', async () => 
   })
 })
 
-test('what a browser has answered once is not taken a second time', async () => {
+test('a passkey response is not accepted a second time', async () => {
   await scene(true, async here => {
     const { page, origin } = here
     await addPasskey(here)

@@ -1,4 +1,4 @@
-/** The example in React, built as its users build it, and served by a server of its own. */
+/** The React example, built as its users build it, and served from its own origin. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
@@ -19,7 +19,7 @@ export interface AppFile {
   readonly content: string
 }
 
-/** The files that `vite build` makes, with `VITE_…` variables; nothing is written. */
+/** The files of `vite build` with `VITE_…` variables; nothing is written to disk. */
 export async function buildApp(
   variables: Readonly<Record<string, string>>,
   { root = example, base = '/' } = {},
@@ -33,9 +33,9 @@ export async function buildApp(
     base,
     logLevel: 'error',
     define: Object.fromEntries(define),
-    // The package is this clone.
+    // Resolves the package to this clone.
     resolve: { conditions: ['portico-source', 'module', 'browser', 'production'] },
-    // The client has a file of its own, so that its size can be told.
+    // Puts the client into a separate file, so that its size can be measured.
     build: { write: false, rolldownOptions: { output: { codeSplitting: { groups: [clientChunk] } } } },
   })) as Rolldown.RolldownOutput
   return made.output.map(file => ({
@@ -50,7 +50,7 @@ export interface AppServer {
   close(): Promise<void>
 }
 
-/** Serves the files that it is given, at an address of its own. */
+/** Serves the files from its own origin. */
 export async function serveApp(): Promise<AppServer> {
   const app: { files: readonly AppFile[] } = { files: [] }
   const server = createServer(({ url = '/' }, response) => {

@@ -1,4 +1,4 @@
-/** The example in React, in a browser: another origin than the service's, signed in by PKCE, kept current by events. */
+/** The React example in a browser: on another origin than the service, signed in with PKCE, updated by events. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -78,8 +78,8 @@ async function edit(page: Page, from: string, to: string): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
 }
 
-/** Runs `use` while no write gets through. */
-async function whileHeld(page: Page, use: () => Promise<void>): Promise<void> {
+/** Runs `use` while updates are held back. */
+async function whileUpdatesWait(page: Page, use: () => Promise<void>): Promise<void> {
   const released = Promise.withResolvers<void>()
   await page.route('**/api/v1/posts/*', async route => {
     if (route.request().method() === 'PATCH') await released.promise
@@ -90,19 +90,19 @@ async function whileHeld(page: Page, use: () => Promise<void>): Promise<void> {
   await page.unrouteAll({ behavior: 'wait' })
 }
 
-/** Compressed. */
+/** The compressed size. */
 function kilobytes(files: readonly AppFile[]): number {
   const bytes = files.map(({ content }) => gzipSync(content).length)
   return bytes.reduce((sum, length) => sum + length, 0) / 1000
 }
 
-/** What a page says of the app's size. */
+/** The sizes that a page states. */
 function sizesIn(page: string): readonly number[] {
-  const said = /JavaScript of (\d+) kB compressed, of which\s+`portico\/client` is (\d+) kB/.exec(page)
-  return [Number(said?.[1]), Number(said?.[2])]
+  const sizes = /JavaScript of (\d+) kB compressed, of which\s+`portico\/client` is (\d+) kB/.exec(page)
+  return [Number(sizes?.[1]), Number(sizes?.[2])]
 }
 
-test('list, create, edit at once, take back what is refused, hear of others, and go on after a cut', async () => {
+test('the app lists, creates and edits posts, reverts a refused edit, shows events, and recovers from a lost connection', async () => {
   await withScene(async ({ service, relay, app }) => {
     const { context, page, faults } = await visitor(browser)
     const write = (title: string) =>
@@ -127,12 +127,12 @@ test('list, create, edit at once, take back what is refused, hear of others, and
       await post(page, 'First').waitFor()
       await page.getByRole('button', { name: 'Edit First' }).waitFor()
 
-      await whileHeld(page, async () => {
+      await whileUpdatesWait(page, async () => {
         await edit(page, 'First', 'Second')
         await post(page, 'Second').waitFor()
       })
       const tooLong = 'x'.repeat(201)
-      await whileHeld(page, async () => {
+      await whileUpdatesWait(page, async () => {
         await edit(page, 'Second', tooLong)
         await post(page, tooLong).waitFor()
       })

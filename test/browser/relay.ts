@@ -1,11 +1,11 @@
-/** Between a browser and a service: connections that can be cut, as a network does. */
+/** A relay between a browser and a service, whose connections can be cut. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Relay {
   readonly url: string
-  /** Where connections go. */
+  /** The port to which connections are relayed. */
   port: number
-  /** Ends every connection, and takes no further ones. */
+  /** Closes every connection, and refuses new ones. */
   cut(): void
   mend(): void
   close(): Promise<void>

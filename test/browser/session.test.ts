@@ -1,4 +1,4 @@
-/** Pages of the service's own origin, signed in by its session: an app that Vite has built, GraphiQL and the reference. */
+/** Pages of the service’s own origin with its session cookie: an app built by Vite, GraphiQL and the reference. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 import { type AppFile, buildApp, serveApp } from './react-app.ts'
-import { visitor } from './visitor.ts'
+import { addAuthenticator, visitor } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -25,12 +25,12 @@ interface Site {
   files: readonly AppFile[]
 }
 
-/** A program that serves the app's files and the service at one origin. */
+/** One server with the app’s files and the service on the same origin. */
 async function withSite(use: (site: Site) => Promise<void>): Promise<void> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  // A name: a passkey belongs to one, never to an address.
+  // A host name, because a passkey cannot be bound to an IP address.
   const url = `http://localhost:${port}`
   const site: Pick<Site, 'files'> = { files: [] }
   try {
@@ -84,18 +84,9 @@ async function writes(page: Page, title: string): Promise<void> {
   await page.locator('#events').getByText(title).waitFor()
 }
 
-/** An authenticator that says yes (WebAuthn Level 3, 11). */
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  const has = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true }
-  const options = { protocol: 'ctap2', transport: 'internal', ...has, automaticPresenceSimulation: true }
-  await session.send('WebAuthn.addVirtualAuthenticator', { options: options as never })
-}
-
 /** Adds a passkey and turns on one-time codes; returns a recovery code. */
 async function protect(page: Page, url: string): Promise<string> {
-  await addAuthenticator(page)
+  await addAuthenticator(page, true)
   await page.goto(`${url}/account/security`)
   await page.getByLabel('Name').fill('My laptop')
   await page.getByRole('button', { name: 'Add a passkey' }).click()
@@ -114,7 +105,7 @@ async function signInHere(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in here' }).click()
 }
 
-test('an app of the same origin signs up, and signs in by passkey and by a second factor, with the client alone', async () => {
+test('an app of the same origin signs up and signs in by passkey and second factor with the client package alone', async () => {
   await withSite(async site => {
     await build(site)
     const { url } = site
@@ -153,7 +144,7 @@ test('an app of the same origin signs up, and signs in by passkey and by a secon
   })
 })
 
-test('an app of the same origin: JSON sign-in and the cookie, OAuth without consent, GraphiQL and the reference', async () => {
+test('an app of the same origin signs in by JSON and by OAuth, and its cookie works in GraphiQL and the reference', async () => {
   await withSite(async site => {
     await seed(site)
     await build(site)
@@ -163,7 +154,7 @@ test('an app of the same origin: JSON sign-in and the cookie, OAuth without cons
     assert.equal(made.status, 202, made.text)
     const { context, page, faults, origins } = await visitor(browser)
     try {
-      // By JSON and the cookie.
+      // By JSON, with the cookie.
       await page.goto(`${url}/app/`)
       await user(page, 'UNAUTHORIZED')
       await page.getByLabel('E-mail').fill(person.email)
@@ -184,10 +175,10 @@ test('an app of the same origin: JSON sign-in and the cookie, OAuth without cons
       const section = tool.locator('[id$="listUsers"]').last()
       await section.getByRole('button', { name: /Test Request/ }).click()
       const dialog = tool.getByRole('dialog').last()
-      const asked = tool.waitForResponse(answer => new URL(answer.url()).pathname === '/api/v1/users')
+      const listed = tool.waitForResponse(answer => new URL(answer.url()).pathname === '/api/v1/users')
       await dialog.getByRole('button', { name: /^Send/ }).first().click()
-      const answered = await asked
-      assert.equal(answered.status(), 200, JSON.stringify(await answered.request().allHeaders()))
+      const response = await listed
+      assert.equal(response.status(), 200, JSON.stringify(await response.request().allHeaders()))
       await tool.addInitScript("localStorage.setItem('graphiql:query', '{ me { email } }')")
       await tool.goto(`${url}/graphql`)
       await tool.locator('.graphiql-execute-button').click()
@@ -229,7 +220,7 @@ test('an app of the same origin: JSON sign-in and the cookie, OAuth without cons
   })
 })
 
-test('a page of another origin gets nothing by the cookie', async () => {
+test('a page of another origin cannot use the cookie', async () => {
   const other = await serveApp()
   other.files = [{ name: 'index.html', content: '<!doctype html><title>Evil</title>' }]
   await withSite(async site => {
@@ -243,7 +234,7 @@ test('a page of another origin gets nothing by the cookie', async () => {
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.waitForURL(`${url}/account`)
       assert.equal(await page.evaluate("fetch('/api/v1/me').then(answer => answer.status)"), 200)
-      // Another port is another origin of the same site, to which the browser does send the cookie.
+      // Another port is another origin of the same site, so the browser does send the cookie.
       await page.goto(other.url.replace('127.0.0.1', 'localhost'))
       const forged = (await page.evaluate(`(async () => {
         const socket = new WebSocket('${url.replace('http', 'ws')}/graphql', 'graphql-transport-ws')

@@ -1,4 +1,4 @@
-/** Sign-in with another issuer in a real browser: a second Portico, as it is. */
+/** Sign-in with another issuer in a real browser; the issuer is a second Portico. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
@@ -11,7 +11,7 @@ import { addAuthenticator, assertSound, shoot, type Visitor, visitor } from './v
 
 let browser: Browser
 let issuer: Scene
-/** Where people sign in with the issuer. A name of its own: cookies do not know ports. */
+/** The service that uses the issuer. It has another host name, because cookies do not depend on the port. */
 let service: Scene
 let origin: string
 before(async () => {
@@ -76,7 +76,7 @@ async function isSignedIn(page: Page, email: string): Promise<void> {
   await page.getByText(email).first().waitFor()
 }
 
-test('the first sign-in creates an account, the second enters it', async () => {
+test('the first sign-in creates an account, and the second signs in to it', async () => {
   const email = issuer.email()
   await issuer.user(email)
   await visit(async ({ page, context }) => {
@@ -95,14 +95,14 @@ test('the first sign-in creates an account, the second enters it', async () => {
     await page.goto(`${origin}/account/sign-up`)
     await assertSound(page)
     await page.getByRole('button', { name: 'Continue with Corp' }).click()
-    // Who is signed in there is asked for no password. Apps at a loopback address ask for consent each time.
+    // The user has a session at the issuer. Apps at a loopback address ask for consent each time.
     await page.getByRole('button', { name: 'Allow' }).click()
     await isSignedIn(page, email)
     assert.equal((await service.find(email))?.id, id)
   })
 })
 
-test('an account that signs in with another issuer gets a passkey, and then needs neither', async () => {
+test('an account from another issuer can add a passkey, and then sign in without the issuer', async () => {
   const email = issuer.email()
   await issuer.user(email)
   await visit(async ({ page, context }) => {
@@ -113,7 +113,7 @@ test('an account that signs in with another issuer gets a passkey, and then need
     await page.getByLabel('Name').fill('My laptop')
     await page.getByRole('button', { name: 'Add a passkey' }).click()
     await page.getByText('The passkey is added.').waitFor()
-    // The other way goes: the passkey is enough.
+    // The passkey is sufficient, so the issuer can be unlinked.
     await page.getByRole('button', { name: 'Unlink Corp' }).click()
     await page.getByRole('button', { name: 'Link Corp' }).waitFor()
     await context.clearCookies()
@@ -128,7 +128,7 @@ test('an account that signs in with another issuer gets a passkey, and then need
   })
 })
 
-test('while an app waits: the account there is linked by its owner, and the app gets its code', async () => {
+test('while an app’s request waits, the owner links the existing account, and the app gets its code', async () => {
   const email = issuer.email()
   await issuer.user(email)
   await service.user(email)

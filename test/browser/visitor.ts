@@ -1,4 +1,4 @@
-/** A browser that visits a service, with everything noted that should not happen. */
+/** A browser that visits a service and records faults. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 /** What a page does that it should not. */
 export interface Watched {
   readonly page: Page
-  /** Errors on the console, uncaught ones, and violations of a page's policy. */
+  /** Errors on the console, uncaught errors, and violations of the page’s policy. */
   readonly faults: string[]
-  /** The origins that were asked for anything. */
+  /** The origins of its requests. */
   readonly origins: Set<string>
 }
 
@@ -20,10 +20,10 @@ export interface Visitor extends Watched {
 const reportViolations = `document.addEventListener('securitypolicyviolation', violation =>
   console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
 
-/** Answers that say no are written on the console too; what they say is looked at elsewhere. */
+/** The console reports refused requests too; other tests check them. */
 const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|405|429)/
 
-/** Notes from now on what the page does. What `isKnown` knows is no fault. */
+/** Records what the page does from now on. `isKnown` tells which messages are no faults. */
 export async function watch(page: Page, isKnown = (_text: string) => false): Promise<Watched> {
   const faults: string[] = []
   const origins = new Set<string>()
@@ -45,7 +45,7 @@ export async function visitor(browser: Browser, options: BrowserContextOptions =
   return { context, ...(await watch(page, text => refusals.test(text))) }
 }
 
-/** WebAuthn Level 3, 11: an authenticator that says yes, or does not know its owner. */
+/** A virtual authenticator (WebAuthn Level 3, 11), which verifies its user or not. */
 export async function addAuthenticator(page: Page, isUserVerified: boolean): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')
@@ -61,7 +61,7 @@ export async function addAuthenticator(page: Page, isUserVerified: boolean): Pro
   })
 }
 
-/** For whoever wants to look: SHOTS names a folder. */
+/** Saves a screenshot to the folder SHOTS, if set. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env.SHOTS
   if (folder === undefined) return
@@ -69,17 +69,17 @@ export async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }
 
-/** What can be operated but has no name that a screen reader could say. */
+/** Controls without an accessible name. */
 const nameless = `[...document.querySelectorAll('button, input:not([type=hidden]), a[href]')]
   .filter(({ labels, title, ariaLabel, textContent }) => !labels?.length && !title && !ariaLabel && !textContent.trim())
   .map(element => element.outerHTML)`
 
-/** WCAG 2.2: the contrast of every text with what is behind it, where it is less than 4.5. */
-const faint = `(() => {
+/** Texts whose contrast with their background is below 4.5 (WCAG 2.2). */
+const lowContrast = `(() => {
   const parse = colour => (colour.match(/[\\d.]+/g) || []).map(Number)
   const linear = part => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4)
   const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
-  const ground = element => {
+  const background = element => {
     for (let at = element; at; at = at.parentElement) {
       const colour = parse(getComputedStyle(at).backgroundColor)
       if (colour.length === 3 || colour[3] === 1) return colour
@@ -90,17 +90,17 @@ const faint = `(() => {
     .filter(element => [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim()))
     .filter(element => element.getClientRects().length > 0)
     .flatMap(element => {
-      const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(ground(element))]
+      const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(background(element))]
       const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
       return ratio < 4.5 ? [element.textContent.trim().slice(0, 40) + ': ' + ratio.toFixed(2)] : []
     })
 })()`
 
-/** What stands closer than 12 pixels under what is before it, or to the page's end. */
+/** Elements less than 12 pixels below the previous one, or above the end of the page. */
 const crowded = `(() => {
   const shown = [...document.querySelector('main').children].filter(({ offsetHeight }) => offsetHeight > 0)
   const boxes = shown.map(element => element.getBoundingClientRect())
-  // A box may be lower than what it holds.
+  // Children may extend below their parent.
   const bottom = element => Math.max(...[element, ...element.children].filter(one => one.checkVisibility())
     .map(one => one.getBoundingClientRect().bottom))
   const end = { top: document.documentElement.scrollHeight - window.scrollY }
@@ -111,21 +111,21 @@ const crowded = `(() => {
 const ids = `(() => { const all = [...document.querySelectorAll('[id]')].map(({ id }) => id)
   return all.filter((id, at) => all.indexOf(id) !== at) })()`
 
-/** `axe.source` is twice as long, and each page reads it. */
+/** The minified source is half as long as `axe.source`, and each page loads it. */
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** Each rule of axe-core that the page breaks, with where. */
+/** The violations of axe-core’s rules, with their elements. */
 const broken = (without: readonly string[]) => `axe.run(document, { resultTypes: ['violations'], rules: {
   ${without.map(rule => `'${rule}': { enabled: false }`)} } }).then(({ violations }) => violations.flatMap(
   ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
 
-/** WCAG and good practice, as axe-core tells them, but for the rules `without`. It is put in by the debugger, past the page's policy. */
+/** Checks WCAG and best practices with axe-core, except for the rules `without`. The debugger injects it, past the policy. */
 export async function assertAccessible(page: Page, without: readonly string[] = []): Promise<void> {
   await page.evaluate(`${axe}; undefined`)
   assert.deepEqual(await page.evaluate(broken(without)), [], page.url())
 }
 
-/** What every page must have, whatever it shows. Needs JavaScript in the browser. */
+/** What every page must have, whatever its content. Needs JavaScript in the browser. */
 export async function assertSound(page: Page): Promise<void> {
   const where = page.url()
   assert.equal(await page.locator('html').getAttribute('lang'), 'en', where)
@@ -135,7 +135,7 @@ export async function assertSound(page: Page): Promise<void> {
   assert.equal(await page.locator('img:not([alt])').count(), 0, where)
   assert.deepEqual(await page.evaluate(nameless), [], where)
   assert.deepEqual(await page.evaluate(ids), [], where)
-  assert.deepEqual(await page.evaluate(faint), [], where)
+  assert.deepEqual(await page.evaluate(lowContrast), [], where)
   assert.deepEqual(await page.evaluate(crowded), [], where)
   await assertAccessible(page)
   assert.equal(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), false, where)

@@ -1,8 +1,8 @@
-/** Random requests made from an OpenAPI document: many valid, many nearly so, some wild. */
+/** Random requests generated from an OpenAPI document: many valid, many almost valid, a few arbitrary. */
 import type { JsonSchema, JsonValue } from '../../src/model/fields/type.ts'
 import type { Request } from '../contract/rest/bench.ts'
 
-/** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, reproducible from the seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -34,7 +34,7 @@ export function resolve(document: Document, schema: Document): Document {
     .reduce((at: Document, key: string) => at[key], document)
 }
 
-/** Those of REST: `test/auth/accounts/json.test.ts` asks the ones of `/account`. */
+/** The operations of REST; `test/auth/accounts/json.test.ts` tests those of `/account`. */
 export function operationsOf(document: Document): readonly Operation[] {
   const ofRest = Object.entries<Document>(document.paths).filter(([path]) => path.startsWith('/api/'))
   return ofRest.flatMap(([path, item]) =>
@@ -51,18 +51,18 @@ export function operationsOf(document: Document): readonly Operation[] {
   )
 }
 
-/** The schema of a successful answer in JSON, resolved. */
+/** The schema of a successful JSON response, resolved. */
 export function answerOf(document: Document, operation: Document): Document {
   const response = resolve(document, operation?.responses[200] ?? operation?.responses[201])
   return resolve(document, response?.content?.[json].schema)
 }
 
-/** Whether the members of the parameter's object are parameters of their own. */
+/** Whether the properties of the parameter’s object are sent as separate parameters. */
 function isFilters({ style, explode }: Document): boolean {
   return style === 'form' && explode === true
 }
 
-/** Of collections that have such fields, and of others. */
+/** Filters on fields that only some collections have. */
 const openFilters = Object.fromEntries(
   ['author.name[contains]', 'not[id]', 'or[1][id]', 'id[gt]', 'user.role[eq]', 'not[id][in]'].map(name => [
     name,
@@ -70,7 +70,7 @@ const openFilters = Object.fromEntries(
   ]),
 )
 
-/** Every filter that the parameters of a list name, as written: `title`, `title[contains]`, with the schema of its value. */
+/** Every filter that the parameters of a list declare, such as `title` or `title[contains]`, with the schema of its value. */
 export function filtersOf(
   document: Document,
   parameters: readonly Document[],
@@ -184,7 +184,7 @@ export class Generator {
     return schema.type === 'number' ? value : Math.round(value)
   }
 
-  /** A value that mostly fits the schema. */
+  /** A value that usually fits the schema. */
   value(given: JsonSchema): JsonValue {
     const schema: JsonSchema = resolve(this.#document, given)
     if (this.chance(0.015)) return this.pick(wildValues)
@@ -203,7 +203,7 @@ export class Generator {
     return this.pick(wildValues)
   }
 
-  /** Names of fields, or of relations for `include`; now and then one of the other kind. */
+  /** Names of fields, or of relations for `include`; occasionally of the other kind. */
   #names(parameter: string, schema: Document): string {
     const properties = Object.entries<Document>(schema?.properties ?? { id: {} })
     const isRelation = (property: Document) => String(property.description).startsWith('With `include=')
@@ -226,7 +226,7 @@ export class Generator {
     if (this.chance(0.03)) return this.pick(wildTexts)
     if (['fields', 'sort', 'include'].includes(parameter.name))
       return this.#names(parameter.name, this.#schemaOf(of))
-    // It would really wait, for up to half a minute.
+    // Other values would wait for up to half a minute.
     if (parameter.name === 'wait') return this.pick(['0', '1', '31', '-1'])
     return this.#written(parameter.schema)
   }
@@ -240,7 +240,7 @@ export class Generator {
         : String(value)
   }
 
-  /** One member of an object whose members are sent as parameters. */
+  /** One property of an object whose properties are sent as parameters. */
   #filter({ schema }: Document): readonly [string, string] {
     const { properties } = resolve(this.#document, schema)
     const [name, value] = this.pick(Object.entries<Document>(properties ?? openFilters))

@@ -1,4 +1,4 @@
-/** Linters of OpenAPI judge the documents: no error, and no warning but those that only an operator can answer. */
+/** Linters of OpenAPI report no error in the documents, and only warnings that a model or an operator must resolve. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What a linter writes; it ends with 1 where it found errors. */
+/** The output of a linter, which exits with 1 if it found errors. */
 function lint(program: string, ...args: readonly string[]): Promise<string> {
   const environment = {
     PATH: process.env.PATH,
@@ -42,18 +42,18 @@ function lint(program: string, ...args: readonly string[]): Promise<string> {
   )
 }
 
-/** Who answers for the service, and under which licence, only its operator knows. */
+/** Only the operator knows the contact and the licence. */
 const operators = ['info-contact', 'info-license']
 
-/** Collections that the model says nothing about. */
+/** Descriptions that the model does not have. */
 const modelers = ['tag-description']
 
-/** All errors of an operation are its `default` response, of which generators make one type. */
+/** All errors share the `default` response, so that generators make one type of them. */
 const ours = ['operation-4xx-response']
 
-describe('the linters', () => {
+describe('OpenAPI linters', () => {
   for (const name of Object.keys(models)) {
-    it(`of Spectral find nothing in the document of ${name}`, async () => {
+    it(`Spectral reports nothing in the document of ${name}`, async () => {
       const out = await lint(
         'spectral',
         'lint',
@@ -70,7 +70,7 @@ describe('the linters', () => {
       )
     })
 
-    it(`of Redocly find nothing in the document of ${name}`, async () => {
+    it(`Redocly reports nothing in the document of ${name}`, async () => {
       const out = await lint(
         'redocly',
         'lint',
@@ -91,7 +91,7 @@ describe('the linters', () => {
     })
   }
 
-  it('do find what is wrong', async () => {
+  it('report duplicate operation ids', async () => {
     const document = JSON.stringify(openapi(checkModel(values), 'https://api.example.org'))
     writeFileSync(
       join(folder, 'wrong.json'),

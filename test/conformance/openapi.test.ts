@@ -27,7 +27,7 @@ for (const [name, declaration] of Object.entries({ blog, rich })) {
     assert.ok(valid, JSON.stringify(errors))
   })
 
-  test(`every reference in the document of ${name} leads somewhere`, () => {
+  test(`every reference in the document of ${name} resolves`, () => {
     const document = documentOf(declaration)
     for (const [, reference = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
       const found = reference.split('/').reduce((at, key) => at?.[key], document)
@@ -35,7 +35,7 @@ for (const [name, declaration] of Object.entries({ blog, rich })) {
     }
   })
 
-  test(`no two operations of ${name} share an id`, () => {
+  test(`the operation ids of ${name} are unique`, () => {
     const ids = [...JSON.stringify(documentOf(declaration)).matchAll(/"operationId":"([^"]+)"/g)].map(
       ([, id]) => id,
     )
@@ -108,12 +108,12 @@ test('the reference model has exactly these paths', () => {
   assert.deepEqual(methods(paths['/api/v1/posts/{id}']), ['get', 'put', 'patch', 'delete'])
 })
 
-test('what nobody may do is left out', () => {
+test('an operation that nobody may use is omitted', () => {
   const { paths } = documentOf(rich)
   assert.deepEqual(methods(paths['/api/v1/task_labels/{id}']), ['get', 'delete'])
 })
 
-test('what nobody may read is left out', () => {
+test('a field that nobody may read is omitted', () => {
   const text = JSON.stringify(documentOf(rich))
   for (const hidden of ['password_hash', '"ticket"']) assert.ok(!text.includes(hidden), hidden)
   const { Contact, ContactCreate } = documentOf(rich).components.schemas
@@ -121,7 +121,7 @@ test('what nobody may read is left out', () => {
   assert.ok(ContactCreate.properties.passphrase)
 })
 
-test('each operation names its scope, and whether it is open', () => {
+test('each operation names its scopes, and whether it is open to anonymous callers', () => {
   const { paths } = documentOf(blog)
   const { get, post } = paths['/api/v1/posts']
   assert.deepEqual(get.security, [{}, { bearer: [] }])
@@ -131,21 +131,21 @@ test('each operation names its scope, and whether it is open', () => {
   assert.match(post.description, /`author_id` is the caller, or role admin/)
 })
 
-test('every scheme that an operation names is described, and every described one is named', () => {
+test('the security schemes are exactly those that operations name', () => {
   const { paths, components } = documentOf(rich)
   const operations = Object.values<object>(paths).flatMap(path =>
     Object.values<{ security?: object[] }>({ ...path }),
   )
   const named = operations.flatMap(({ security = [] }) => security.flatMap(one => Object.keys(one)))
   assert.deepEqual([...new Set(named)].sort(), Object.keys(components.securitySchemes).sort())
-  // https://www.iana.org/assignments/http-authschemes: what REST answers to the one as to the other.
+  // https://www.iana.org/assignments/http-authschemes: REST accepts either scheme in the same header.
   const schemes = Object.values<{ scheme?: string }>(components.securitySchemes).map(({ scheme }) => scheme)
   assert.deepEqual(schemes, ['bearer'])
-  // Some generators send a token by every scheme that they find: in the URL, too.
+  // Some generators send a token by every declared scheme, even in the URL.
   assert.match(components.securitySchemes.bearer.description, /`X-API-Key`.*`api_key`.*`DPoP`/)
 })
 
-test('what is deprecated is marked', () => {
+test('deprecated fields and operations are marked', () => {
   const { paths, components } = documentOf(rich)
   assert.equal(paths['/api/v1/notices'].get.deprecated, true)
   assert.equal(components.schemas.Task.properties.colour.deprecated, true)
@@ -158,10 +158,10 @@ test('every filter operator is a parameter', () => {
   for (const name of ['author_id', 'author_id[in]', 'title[contains]', 'created_at[gte]', 'body[null]']) {
     assert.ok(filters.has(name), name)
   }
-  assert.ok(!filters.has('title[null]'), 'it always has a value')
+  assert.ok(!filters.has('title[null]'), 'title is never null')
 })
 
-test('search is a parameter where the model has it', () => {
+test('q is a parameter if the collection has a search', () => {
   const document = documentOf(rich)
   const has = (path: string) =>
     document.paths[path].get.parameters.some((one: object) => resolve(document, one).name === 'q')
@@ -169,7 +169,7 @@ test('search is a parameter where the model has it', () => {
   assert.ok(!has('/api/v1/users'))
 })
 
-/** Names by which generators of clients call functions and types. */
+/** The names by which client generators call functions and types. */
 function namesOf(document: ReturnType<typeof documentOf>) {
   const tags = ['tasks', 'projects', 'organizations']
   const ids = operationsOf(document)
@@ -179,7 +179,7 @@ function namesOf(document: ReturnType<typeof documentOf>) {
   return { ids: ids.sort(), schemas: schemas.sort() }
 }
 
-test('operations and schemas have the names that a person would give them', () => {
+test('operations and schemas have readable names', () => {
   assert.deepEqual(namesOf(documentOf(tracker)), {
     ids: [
       ...['aggregateOrganizations', 'aggregateProjects', 'aggregateProjectsOfOrganization', 'aggregateTasks'],
@@ -220,7 +220,7 @@ test('operations and schemas have the names that a person would give them', () =
   })
 })
 
-test('a document grows by the fields of a collection, not by its operators and operations times its fields', () => {
+test('a document grows linearly with the fields of a collection', () => {
   const bytes = (declaration: Parameters<typeof checkModel>[0]) =>
     JSON.stringify(openapi(checkModel(declaration), undefined)).length
   const notes = (count: number) => {
@@ -231,7 +231,7 @@ test('a document grows by the fields of a collection, not by its operators and o
   assert.ok(field < 850, `${field} bytes for a field`)
 })
 
-test('the documents of the examples have about the sizes that docs/rest.md states', () => {
+test('the sizes of the example documents are about those that docs/rest.md states', () => {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'rest.md'), 'utf8')
   const [, ...stated] =
     /`examples\/blog` is (\d+) kB \((\d+) kB compressed\), of `examples\/tracker` (\d+) kB \((\d+) kB\)/.exec(
@@ -246,7 +246,7 @@ test('the documents of the examples have about the sizes that docs/rest.md state
     assert.ok(Math.abs(Number(stated[at]) / kilobytes - 1) < 0.05, `docs/rest.md: ${measured.join(', ')} kB`)
 })
 
-test('bodies have no field that nobody may write, and items still show it', () => {
+test('request schemas omit a field that nobody may write, and item schemas have it', () => {
   const state = string({ default: 'new', access: { write: nobody } })
   const notes = collection({ fields: { title: string(), state }, access: { create: signedIn } })
   const { schemas } = documentOf(model({ notes })).components

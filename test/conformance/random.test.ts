@@ -1,4 +1,4 @@
-/** Several thousand random requests: never a 5xx, always a documented answer, and nothing stored by what was refused. */
+/** Several thousand random requests: no 5xx, only documented responses, and no change by a refused request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -25,13 +25,13 @@ interface Transport {
 
 const transports: readonly Transport[] = [
   ...kinds.map(kind => ({
-    where: `the face on ${kind.name}`,
+    where: `REST without HTTP on ${kind.name}`,
     open: (model: Model) => openBench(model, each => openStore(kind, each)),
     requests: kind === sqlite ? 3000 : 2000,
     hasSecrets: false,
   })),
   ...kinds.map(kind => ({
-    where: `a service on ${kind.name} over HTTP`,
+    where: `HTTP on ${kind.name}`,
     open: (model: Model) => openHttpBench(model, kind),
     requests: 3000,
     hasSecrets: true,
@@ -53,7 +53,7 @@ function createAjv(document: Document): Ajv2020 {
   return ajv.addSchema({ ...document, $id: 'document:' }, 'document:')
 }
 
-/** What the document says in words: with `fields`, or for whoever may not read it, an item lacks what it requires. */
+/** Makes properties optional that the document describes as missing with `fields` or without read access. */
 function withoutRequired(document: Document): Document {
   const copy = structuredClone(document)
   for (const schema of Object.values<Document>(copy.components.schemas)) {
@@ -64,7 +64,7 @@ function withoutRequired(document: Document): Document {
   return copy
 }
 
-/** What makes secrets stands outside of the face. */
+/** Secrets are added to responses by the server, not by REST. */
 function withoutSecrets(document: Document): Document {
   const copy = structuredClone(document)
   for (const schema of Object.values<Document>(copy.components.schemas)) {
@@ -73,7 +73,7 @@ function withoutSecrets(document: Document): Document {
   return copy
 }
 
-/** Finds the documented schema of an operation's answer. */
+/** Compiles the schema that a reference names. */
 function createChecker(document: Document) {
   const ajv = createAjv(document)
   const known = new Map<string, ValidateFunction>()
@@ -89,7 +89,7 @@ function schemaReference(document: Document, { operation }: Operation, status: n
   return response?.content?.['application/json']?.schema?.$ref
 }
 
-/** The response of this status. One for all errors names the statuses that it is for. */
+/** The response of this status. The default response lists its statuses. */
 function responseOf(document: Document, { operation }: Operation, status: number): Document {
   const other = resolve(document, operation.responses.default)
   const response = operation.responses[status] ?? (other['x-statuses'].includes(status) ? other : undefined)
@@ -149,32 +149,32 @@ interface Run {
   readonly statuses: Map<number, number>
 }
 
-/** Whether the request is one for the operation: the generator also makes others of it. */
-function isAsked({ method, path }: Operation, request: Request): boolean {
-  const [asked = ''] = request.url.split('?')
-  return request.method === method && new RegExp(`^${path.replace('{id}', '[^/]+')}$`).test(asked)
+/** Whether the request is one for the operation: the generator changes some methods and paths. */
+function isForOperation({ method, path }: Operation, request: Request): boolean {
+  const [requestPath = ''] = request.url.split('?')
+  return request.method === method && new RegExp(`^${path.replace('{id}', '[^/]+')}$`).test(requestPath)
 }
 
-/** Status and headers; the bench takes away what only the transport adds. */
-function assertAnswerDocumented(run: Run, operation: Operation, reply: Reply, told: string): void {
+/** The status and the headers; the bench removes those that only the transport adds. */
+function assertAnswerDocumented(run: Run, operation: Operation, reply: Reply, details: string): void {
   const documented = responseOf(run.document, operation, reply.status)
-  assert.ok(documented, `not documented: ${told}`)
+  assert.ok(documented, `not documented: ${details}`)
   const { headers = {} } = documented
   const common = Object.keys(run.document['x-common-headers'])
   const names = new Set([...common, ...Object.keys(headers), 'Content-Type'])
   for (const name of reply.headers.filter((_, at) => at % 2 === 0)) {
-    assert.ok(names.has(name), `${name} is not documented: ${told}`)
+    assert.ok(names.has(name), `${name} is not documented: ${details}`)
   }
 }
 
 function assertDocumented(run: Run, operation: Operation, request: Request, reply: Reply): void {
-  const told = show(request, reply)
-  assert.ok(reply.status < 500, told)
-  if (isAsked(operation, request)) assertAnswerDocumented(run, operation, reply, told)
+  const details = show(request, reply)
+  assert.ok(reply.status < 500, details)
+  if (isForOperation(operation, request)) assertAnswerDocumented(run, operation, reply, details)
   if (reply.status >= 400) {
-    assert.equal(contentType(reply), 'application/json', told)
+    assert.equal(contentType(reply), 'application/json', details)
     if (request.method === 'HEAD' && reply.body === null) return
-    assert.ok(run.check('#/components/schemas/ErrorResponse')(JSON.parse(String(reply.body))), told)
+    assert.ok(run.check('#/components/schemas/ErrorResponse')(JSON.parse(String(reply.body))), details)
     return
   }
   if (request.method !== operation.method) return
@@ -182,11 +182,15 @@ function assertDocumented(run: Run, operation: Operation, request: Request, repl
   if (reference === undefined) return
   const isPart = request.url.includes('fields=') || /^\{"id":\d+\}$/.test(String(reply.body))
   const validate = isPart ? run.checkPart(reference) : run.check(reference)
-  assert.ok(validate(JSON.parse(String(reply.body))), `${told} ${JSON.stringify(validate.errors)}`)
+  assert.ok(validate(JSON.parse(String(reply.body))), `${details} ${JSON.stringify(validate.errors)}`)
 }
 
-async function assertUnchanged(run: Run, before: ReadonlyMap<string, string>, told: string): Promise<void> {
-  assert.deepEqual(await run.bench.dump(), before, `refused, but something is stored: ${told}`)
+async function assertUnchanged(
+  run: Run,
+  before: ReadonlyMap<string, string>,
+  details: string,
+): Promise<void> {
+  assert.deepEqual(await run.bench.dump(), before, `refused, but something is stored: ${details}`)
 }
 
 async function runRequests(run: Run, generator: Generator, requests: number): Promise<void> {
@@ -194,7 +198,7 @@ async function runRequests(run: Run, generator: Generator, requests: number): Pr
   let before = await run.bench.dump()
   for (let n = 0; n < requests; n += 1) {
     let operation = generator.pick(operations)
-    // Deleting as often as reading would soon leave nothing to read.
+    // As many deletes as reads would soon leave nothing to read.
     if (operation.method === 'DELETE' && generator.chance(0.8)) operation = generator.pick(operations)
     const request = generator.request(operation)
     const reply = await run.bench.send(request, generator.pick(principals))
@@ -209,7 +213,11 @@ async function runRequests(run: Run, generator: Generator, requests: number): Pr
 
 const chosen = Number(process.env.SEED ?? 20260101)
 
-async function attack(declaration: Declaration, fill: Fill, { open, requests, hasSecrets }: Transport) {
+async function sendRandomRequests(
+  declaration: Declaration,
+  fill: Fill,
+  { open, requests, hasSecrets }: Transport,
+) {
   const model = checkModel(declaration)
   const whole = JSON.parse(JSON.stringify(openapi(model, undefined)))
   const document = hasSecrets ? whole : withoutSecrets(whole)
@@ -232,10 +240,10 @@ for (const [name, declaration, fill] of [
 ] as const) {
   for (const transport of transports) {
     const { where, requests } = transport
-    test(`${requests} random requests to ${name} by ${where}, seed ${chosen}`, async t => {
-      const statuses = await attack(declaration, fill, transport)
+    test(`${requests} random requests to ${name} by ${where} get documented responses, seed ${chosen}`, async t => {
+      const statuses = await sendRandomRequests(declaration, fill, transport)
       t.diagnostic(JSON.stringify([...statuses].sort()))
-      // The generator is worth something only when much of what it makes is answered, and much refused.
+      // The requests are useful only if many succeed and many are refused.
       for (const status of [200, 201, 204, 400, 403, 404])
         assert.ok((statuses.get(status) ?? 0) > 5, `${status}`)
     })

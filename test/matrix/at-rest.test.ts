@@ -1,4 +1,4 @@
-/** Everything secret that the service ever gave out or made, and the bytes of its database: they must not meet. */
+/** No secret that the service has created or shown is contained in the bytes of its database. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -25,8 +25,8 @@ import blog from '../models/blog.ts'
 
 type Secrets = Map<string, string>
 
-/** Notes what pages and cookies tell this browser alone. */
-class Noting extends Browser {
+/** A browser that collects the secrets of its pages and cookies. */
+class SecretCollector extends Browser {
   readonly #secrets: Secrets
 
   constructor(origin: string, secrets: Secrets) {
@@ -52,7 +52,7 @@ class Noting extends Browser {
   }
 }
 
-/** A text as it is, and as somebody could have written it otherwise. */
+/** A text in every encoding in which it could be stored. */
 function spellings(secret: string): readonly string[] {
   const bytes = Buffer.from(secret)
   const jwk = Buffer.from(secret, 'base64url')
@@ -68,7 +68,7 @@ function spellings(secret: string): readonly string[] {
   ]
 }
 
-/** Whatever a thief of the disk has, but for the key file. */
+/** The files that a thief of the disk has, except the key file. */
 function bytesOf(file: string): string {
   return [file, `${file}-wal`, `${file}-journal`]
     .filter(existsSync)
@@ -76,7 +76,7 @@ function bytesOf(file: string): string {
     .join('\n')
 }
 
-async function turnOnCodes(browser: Noting, person: Person): Promise<void> {
+async function turnOnCodes(browser: SecretCollector, person: Person): Promise<void> {
   const landed = await browser.open('/account/security')
   const signIn = 'text' in landed ? formWith(landed, 'password') : undefined
   assert.ok(signIn)
@@ -101,7 +101,7 @@ async function turnOnCodes(browser: Noting, person: Person): Promise<void> {
   assert.equal(codes.length, 10, done.text)
   for (const code of codes) {
     browser.note('recovery code', code)
-    // What it was stored by once: a hash that can be guessed.
+    // An earlier version stored this hash, which can be guessed.
     browser.note('recovery hash', hash('sha256', `${person.id}:${code.replace('-', '')}`, 'base64url'))
   }
 }
@@ -112,7 +112,7 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
     assert.ok(typeof value === 'string' && value.length >= 6, what)
     secrets.set(`${what} ${secrets.size}`, value)
   }
-  const browser = new Noting(url, secrets)
+  const browser = new SecretCollector(url, secrets)
   try {
     const app = await fixture.app({ default_scopes: ['openid', 'offline_access', 'read:post'] })
     note('client secret', app.client_secret)
@@ -144,13 +144,13 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
     note('user code', other.json.user_code)
     const verify = await browser.open(`/oauth/device?user_code=${other.json.user_code}`)
     assert.ok('text' in verify)
-    // One that waits for its user, with everything that leads to it.
-    const waiting = new Noting(url, secrets)
+    // An interaction that waits for its user.
+    const waiting = new SecretCollector(url, secrets)
     await waiting.open(
       authorizationUrl(url, { client_id: app.client_id, redirect_uri: redirectUri, scope: 'read:post' }),
     )
     waiting.close()
-    await turnOnCodes(new Noting(url, secrets), ben)
+    await turnOnCodes(new SecretCollector(url, secrets), ben)
     const key = await fixture.call('/api/v1/api_keys', {
       method: 'POST',
       key: ann.key,
@@ -184,7 +184,7 @@ async function privateKeys(file: string, secrets: Secrets): Promise<void> {
   }
 }
 
-test('no secret stands in the database, in whatever spelling', async t => {
+test('no secret is contained in the database, in any encoding', async t => {
   await withFixture({}, async fixture => {
     const secrets: Secrets = new Map()
     await useEverything(fixture, secrets)
@@ -192,7 +192,7 @@ test('no secret stands in the database, in whatever spelling', async t => {
     await privateKeys(fixture.place.database, secrets)
     await fixture.restart()
     const bytes = during + bytesOf(fixture.place.database)
-    // What is no secret is there, so looking would find one.
+    // Texts that are not secret are found, so a secret would be.
     for (const open of [
       fixture.ann.email,
       'SigningKeys',
@@ -222,16 +222,16 @@ test('no secret stands in the database, in whatever spelling', async t => {
   })
 })
 
-test('the device flow, consent and one-time codes work with what is sealed, across a restart', async () => {
+test('the device flow, consent and one-time codes work with encrypted records across a restart', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { url, ann } = fixture
     const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
     const browser = fixture.browser()
     const secrets: Secrets = new Map()
-    const noting = new Noting(url, secrets)
-    await turnOnCodes(noting, fixture.ben)
-    noting.close()
+    const collector = new SecretCollector(url, secrets)
+    await turnOnCodes(collector, fixture.ben)
+    collector.close()
     await fixture.restart()
     let page: Page | Departure = await browser.open(`/oauth/device?user_code=${device.json.user_code}`)
     for (let step = 0; step < 5 && 'text' in page; step++) {

@@ -1,4 +1,4 @@
-/** Rows that belong to somebody, and a look at all of them, beside a service that serves them. */
+/** The rows of the matrix, and a connection that reads all of them beside the service. */
 import { isDeepStrictEqual } from 'node:util'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -16,13 +16,13 @@ export const model: Model = checkModel(rich)
 
 export type Values = Readonly<Record<string, JsonValue>>
 
-/** What is hidden from most: two services can differ in nothing but these. */
+/** The values hidden from most callers: two services may differ only in these. */
 export interface Secrets {
   readonly phone: string
   readonly budget: number
   readonly passphrase: string
   readonly ticket: string
-  /** Of rows that are hidden as a whole. */
+  /** The text of rows that are hidden entirely. */
   readonly text: string
 }
 
@@ -37,7 +37,7 @@ export const oneSecret: Secrets = {
 const [root, ann, ben, cleo] = [1, 2, 3, 4]
 export const people = { root, ann, ben, cleo } as const
 
-/** In order; a row's place among those of its collection is its id, from 1. */
+/** The rows in the order of insertion: the id of a row is its position in its collection, from 1. */
 export function rowsOf({
   budget,
   passphrase,
@@ -104,7 +104,7 @@ export function rowsOf({
 
 export interface Context {
   readonly run: Run
-  /** Every row with every field, by collection. */
+  /** Every row with all fields, by collection. */
   snapshot(): Promise<Data>
   insert(collection: string, values: Values): Promise<number>
   update(collection: string, id: number, values: Values): Promise<void>
@@ -115,11 +115,11 @@ export interface Context {
 const assignmentsOf = (names: readonly string[], from = 0) =>
   names.map((field, at) => ({ field, param: from + at }))
 
-/** As another process would see and change the database. */
+/** Opens the database as another process would. */
 export async function openContext(place: Place): Promise<Context> {
   const store = await place.openStore(model)
   const run = createRun(createGuard(model), store)
-  /** Another with every commit that changes a collection, whoever made it. */
+  /** Changes with every commit that changes a collection, by any process. */
   const version = async () => {
     await store.refresh()
     return [...model.collections.keys()].map(name => store.version(name)).join()
@@ -164,17 +164,17 @@ export async function openContext(place: Place): Promise<Context> {
   }
 }
 
-/** Fills a database that holds the four people. */
+/** Fills a database that has the four users. */
 export async function fill(context: Context, secrets: Secrets): Promise<void> {
   for (const id of Object.values(people))
     await context.update('users', id, { phone: id === root ? secrets.phone : '+2 222' })
-  // Writes may take the role from one administrator, never from the last.
+  // The administrator can lose the role only if there is another one.
   await context.insert('users', { name: 'Second', email: 'second@example.com', role: 'admin' })
   for (const [collection, values] of rowsOf(secrets)) await context.insert(collection, values)
 }
 
 const times = new Set(['created_at', 'updated_at'])
-/** Filled in by the service: no reference can tell the value. */
+/** Values that the service chooses, which the reference cannot know. */
 const ownValues: Readonly<Record<string, ReadonlySet<string>>> = {
   tasks: new Set(['started_on', 'seen_at', 'reference']),
 }
@@ -188,7 +188,7 @@ function comparable(collection: string, rows: readonly Row[] = []): readonly Row
     .sort((a, b) => Number(a.id) - Number(b.id))
 }
 
-/** Whether two states are the same, but for what the service fills in by itself. */
+/** Whether two states are equal, except for the values that the service chooses. */
 export function same(a: Data, b: Data, collections: Iterable<string> = model.collections.keys()): boolean {
   return [...collections].every(name =>
     isDeepStrictEqual(comparable(name, a[name]), comparable(name, b[name])),

@@ -1,4 +1,4 @@
-/** Each kind of credential, in every combination of user and scopes, with the principal that it must come to. */
+/** Every kind of credential, in every combination of user and scopes, with the expected principal. */
 import assert from 'node:assert/strict'
 import { anonymous, app as ofApp, type Principal, user } from '../../src/principal.ts'
 import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
@@ -20,7 +20,7 @@ export interface Credential {
 
 export const everyScope = [...model.scopes.keys()]
 
-/** All; what can be read; some of each; none that fits anything. */
+/** Every scope; every read scope; a mixture; one without read access. */
 export const scopeSets: Readonly<Record<string, readonly string[]>> = {
   all: everyScope,
   reading: everyScope.filter(scope => scope.startsWith('read:')),
@@ -42,15 +42,15 @@ function principal({ id, role }: Person, scopes: readonly string[]): Principal {
   return user(id, role, scopes.includes('*') ? 'all' : new Set(scopes))
 }
 
-/** Through an app that is not the service's own. */
+/** A third-party app. */
 const throughApp = { appId: null, grant: null, thirdParty: true }
 
 function principalByApp({ id, role }: Person, scopes: readonly string[]): Principal {
   return user(id, role, new Set(scopes), undefined, undefined, throughApp)
 }
 
-/** By the user's own key, which may do everything. */
-async function keyOf({ call }: Fixture, person: Person, scopes: readonly string[]): Promise<string> {
+/** Creates a key with the user’s own key, which has every scope. */
+async function createKey({ call }: Fixture, person: Person, scopes: readonly string[]): Promise<string> {
   const made = await call('/api/v1/api_keys', {
     method: 'POST',
     key: person.key,
@@ -74,7 +74,7 @@ export async function keys(
     })
     for (const name of sets) {
       const scopes = scopeSets[name] ?? []
-      const key = await keyOf(fixture, person, scopes)
+      const key = await createKey(fixture, person, scopes)
       made.push({
         what: `${person.name}'s key for ${name}`,
         headers: { 'X-API-Key': key },
@@ -85,7 +85,7 @@ export async function keys(
   return made
 }
 
-/** By the whole flow, one consent for each. */
+/** Tokens from the authorization code flow, each with its own consent. */
 export async function tokens(
   fixture: Fixture,
   format: 'opaque' | 'jwt',
@@ -117,7 +117,7 @@ export async function tokens(
   return made
 }
 
-/** An app's own token: there is no user behind it, whoever owns the app. */
+/** Tokens from client credentials, which have no user, whoever owns the app. */
 export async function clientTokens(
   fixture: Fixture,
   sets: readonly string[] = Object.keys(scopeSets),
@@ -141,7 +141,7 @@ export async function clientTokens(
   return made
 }
 
-/** Sessions: what a page of the origin sends is its user's, without a limit of scopes; what others send is nobody's. */
+/** Session cookies: in requests of the same origin they have every scope, and in others they are ignored. */
 export async function sessions(fixture: Fixture, persons = people(fixture)): Promise<Credential[]> {
   const made: Credential[] = []
   for (const [index, person] of persons.entries()) {

@@ -1,4 +1,4 @@
-/** What REST refuses, GraphQL refuses; what a rule hides, no field, filter, order or count tells. */
+/** GraphQL enforces the same rules as REST; no field, filter, order or count reveals hidden data. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkGraphql, schemaOf } from './graphql.ts'
@@ -9,7 +9,7 @@ const userOutcomes = ['read', 'refused', 'written', 'write refused']
 const appOutcomes = ['read', 'refused', 'write refused']
 
 for (const { what, setup, credentials, isOfUsers } of graphqlRows()) {
-  test(`GraphQL by ${what}: each user, each set of scopes (${setup.name})`, async t => {
+  test(`GraphQL enforces the rules for ${what}, for each user and set of scopes (${setup.name})`, async t => {
     const schema = schemaOf()
     const { counts } = await matrix(credentials, (bench, by) => checkGraphql({ ...bench, schema }, by), setup)
     t.diagnostic(JSON.stringify([...counts]))

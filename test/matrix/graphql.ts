@@ -1,4 +1,4 @@
-/** The same by GraphQL: queries held to graphql-js over a naive resolver, mutations to the reference. */
+/** Checks GraphQL: queries against graphql-js with a naive resolver, mutations against the reference. */
 import assert from 'node:assert/strict'
 import {
   type GraphQLField,
@@ -18,7 +18,7 @@ import { naiveReply } from '../graphql/naive.ts'
 import { type Data, writeReference } from '../plan/reference.ts'
 import { type Context, model, same } from './context.ts'
 import type { Credential } from './credentials.ts'
-import { type Asked, opaque, operations, requestsOf } from './operations.ts'
+import { opaque, operations, type PlannedRequest, requestsOf } from './operations.ts'
 import { parents, type Send, type Tally, undo } from './rest.ts'
 
 interface Bench {
@@ -28,9 +28,12 @@ interface Bench {
   readonly schema: GraphQLSchema
 }
 
-const noRun = new Proxy({}, { get: () => assert.fail('the schema alone is wanted') }) as Context['run']
+const noRun = new Proxy(
+  {},
+  { get: () => assert.fail('the schema is built without reading data') },
+) as Context['run']
 
-/** The schema that the service has too. */
+/** The schema that the service has. */
 export function schemaOf(): GraphQLSchema {
   return createEngine({ model, run: noRun, hooks: new Map() }).schema
 }
@@ -43,7 +46,7 @@ function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
   return type as GraphQLObjectType
 }
 
-/** A stored value as GraphQL takes it. */
+/** A stored value in the form of a GraphQL argument. */
 function written(of: Collection, name: string, value: JsonValue): unknown {
   const type = of.fields.get(name)?.type
   if (value === null) return null
@@ -88,13 +91,13 @@ function orders(list: GraphQLField<unknown, unknown>): Document[] {
   const type = argument && getNamedType(argument.type)
   if (!isEnumType(type)) return []
   const names = type.getValues().map(({ name }) => name)
-  // By relevance only searches are ordered, which the naive reply does not have.
+  // RELEVANCE needs a search, which the naive resolver does not have.
   return names
     .filter(name => name !== 'RELEVANCE')
     .map(name => plain(`{ ${list.name}(limit: 20, orderBy: [${name}]) { id } }`))
 }
 
-/** What a caller may try to find out about a collection. */
+/** Queries by which a caller could learn about a collection. */
 export function queries(schema: GraphQLSchema, of: Collection, data: Data): Document[] {
   const root = schema.getQueryType()?.getFields() ?? {}
   const list = root[camel(of.name)]
@@ -134,18 +137,18 @@ async function reply({ send }: Bench, { source, variables }: Document, by: Crede
 }
 
 async function checkQueries(bench: Bench, of: Collection, data: Data, by: Credential): Promise<void> {
-  for (const asked of queries(bench.schema, of, data)) {
-    const { sent, data: got, errors } = await reply(bench, asked, by)
-    const expected = naiveReply({ model, data, schema: bench.schema, who: by.who }, asked)
-    const told = `${by.what}: ${asked.source} ${JSON.stringify(asked.variables)} → ${sent.status} ${sent.text}`
-    assert.deepEqual({ errors, data: got }, expected, told)
+  for (const request of queries(bench.schema, of, data)) {
+    const { sent, data: got, errors } = await reply(bench, request, by)
+    const expected = naiveReply({ model, data, schema: bench.schema, who: by.who }, request)
+    const details = `${by.what}: ${request.source} ${JSON.stringify(request.variables)} → ${sent.status} ${sent.text}`
+    assert.deepEqual({ errors, data: got }, expected, details)
     bench.tally.add(expected.errors.length > 0 ? 'refused' : 'read')
   }
 }
 
 const verbs = { create: 'create', update: 'update', delete: 'delete' } as const
 
-function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: Asked): Document | undefined {
+function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: PlannedRequest): Document | undefined {
   const { kind } = plan.shape
   assert.ok(kind === 'create' || kind === 'update' || kind === 'delete')
   const name = `${verbs[kind]}${camel(`_${of.singular}`)}`
@@ -155,7 +158,7 @@ function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: Asked): Docu
     Object.entries(body).map(([key, value]) => [camel(key), written(of, key, value)]),
   )
   if (kind !== 'create') values.id = String(plan.args[0])
-  // Without what the schema requires no mutation begins.
+  // A mutation without a required argument would not be executed.
   if (field.args.some(each => isRequiredArgument(each) && values[each.name] === undefined)) return undefined
   const names = Object.keys(values)
   const declared = names.map(each => `$${each}: ${argumentType(field, each)}`).join(', ')
@@ -164,49 +167,52 @@ function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: Asked): Docu
   return { source: `mutation(${declared}) { done: ${name}(${given}) ${inner} }`, variables: values }
 }
 
-async function checkMutation(bench: Bench, asked: Asked, by: Credential): Promise<void> {
+async function checkMutation(bench: Bench, request: PlannedRequest, by: Credential): Promise<void> {
   const data = await bench.context.snapshot()
-  const plan = asked.plan as Plan<WriteShape>
+  const plan = request.plan as Plan<WriteShape>
   const expected = writeReference(model, data, by.who, plan)
   const allowed = !('errors' in expected)
-  if (allowed && plan.shape.kind === 'delete' && parents.has(asked.of.name)) return
-  const mutation = mutationOf(bench.schema, asked)
+  if (allowed && plan.shape.kind === 'delete' && parents.has(request.of.name)) return
+  const mutation = mutationOf(bench.schema, request)
   if (!mutation) return
   const { sent, data: got, errors } = await reply(bench, mutation, by)
   const after = await bench.context.snapshot()
-  const told = `${by.what}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
+  const details = `${by.what}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
   if (!allowed) {
     const [error] = errors
     assert.ok(
       error && [...expected.errors].some(code => code === error.extensions.code),
-      `${told}: ${[...expected.errors]}`,
+      `${details}: ${[...expected.errors]}`,
     )
-    assert.ok(after === data || same(after, data), `${told}: something has changed`)
+    assert.ok(after === data || same(after, data), `${details}: something has changed`)
     bench.tally.add('write refused')
     return
   }
-  const before = new Set((data[asked.of.name] ?? []).map(({ id }) => id))
+  const before = new Set((data[request.of.name] ?? []).map(({ id }) => id))
   const id =
-    plan.shape.kind === 'create' ? after[asked.of.name]?.find(row => !before.has(row.id))?.id : expected.id
-  assert.ok(id !== undefined, told)
-  const rows = expected.data[asked.of.name] ?? []
+    plan.shape.kind === 'create' ? after[request.of.name]?.find(row => !before.has(row.id))?.id : expected.id
+  assert.ok(id !== undefined, details)
+  const rows = expected.data[request.of.name] ?? []
   const renamed = rows.map(row => (row.id === expected.id ? { ...row, id } : row))
-  assert.ok(same({ ...expected.data, [asked.of.name]: renamed }, after), `${told}: not what the rules say`)
+  assert.ok(
+    same({ ...expected.data, [request.of.name]: renamed }, after),
+    `${details}: not what the rules say`,
+  )
   const shown = (got as { done?: { id?: string } } | null)?.done?.id
-  if (shown !== undefined) assert.equal(shown, String(id), told)
-  await undo(bench.context, asked, data, Number(id))
+  if (shown !== undefined) assert.equal(shown, String(id), details)
+  await undo(bench.context, request, data, Number(id))
   bench.tally.add('written')
 }
 
 const kinds = new Set(['create', 'merge', 'delete'])
 
-/** Every collection: what can be asked about it, and every change at every row. */
+/** Sends every query of every collection, and every mutation of every row. */
 export async function checkGraphql(bench: Bench, by: Credential): Promise<void> {
   for (const of of model.collections.values())
     await checkQueries(bench, of, await bench.context.snapshot(), by)
   for (const operation of operations()) {
     if (!kinds.has(operation.kind) || opaque.has(operation.of.name)) continue
-    for (const asked of requestsOf(operation, await bench.context.snapshot(), by.who))
-      await checkMutation(bench, asked, by)
+    for (const request of requestsOf(operation, await bench.context.snapshot(), by.who))
+      await checkMutation(bench, request, by)
   }
 }

@@ -1,4 +1,4 @@
-/** Every operation of the OpenAPI document, as requests whose meaning the reference can tell. */
+/** Every operation of the OpenAPI document, as requests with plans for the reference. */
 
 import assert from 'node:assert/strict'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -20,14 +20,14 @@ export interface Operation {
   readonly scopes: readonly string[]
 }
 
-export interface Asked {
+export interface PlannedRequest {
   readonly what: string
   readonly method: string
   readonly path: string
   readonly body: Values | undefined
   readonly of: Collection
   readonly plan: Plan<ReadShape> | Plan<WriteShape>
-  /** The operation computes values: only whether it is let through can be told. */
+  /** The operation computes values, so the reference knows only whether it is allowed. */
   readonly opaque: boolean
 }
 
@@ -53,9 +53,9 @@ function operationsAt(path: string, item: PathItem): Operation[] {
   if (['/api/v1/openapi.json', '/api/v1/events', '/api/v1/batch', '/api/v1/explain'].includes(path)) return []
   if (path.startsWith('/api/v1/events/runs')) return []
   const [, , , name = '', id, relation, ...below] = path.split('/')
-  // Actions, and items within items, compute what no plan can tell: `test/auth/webhooks` asks them.
+  // No plan describes actions and items within items: `test/auth/webhooks` tests them.
   if (below.length > 0 || (relation !== undefined && 'post' in item)) return []
-  // What administrators see of an account beside its item: `test/auth/administration.test.ts` asks for it.
+  // `test/auth/administration.test.ts` tests the sessions and grants of an account.
   if (relation !== undefined && !collectionOf(name).relations.has(relation)) return []
   return Object.entries(item).flatMap(([method, operation]) => {
     if (!['get', 'post', 'put', 'patch', 'delete'].includes(method)) return []
@@ -66,7 +66,7 @@ function operationsAt(path: string, item: PathItem): Operation[] {
   })
 }
 
-/** Whatever the document lists. */
+/** The operations in the document. */
 export function operations(): readonly Operation[] {
   const { paths } = JSON.parse(JSON.stringify(openapi(model, undefined))) as {
     paths: Record<string, PathItem>
@@ -74,7 +74,7 @@ export function operations(): readonly Operation[] {
   return Object.entries(paths).flatMap(([path, item]) => operationsAt(path, item))
 }
 
-/** The collections whose creation makes secrets and computes values. */
+/** The collections whose creation computes values, such as secrets. */
 export const opaque: ReadonlySet<string> = new Set([
   'api_keys',
   'oauth_apps',
@@ -131,7 +131,7 @@ function takes(field: Field, existing: boolean): boolean {
 
 const fieldsOf = (of: Collection) => [...of.fields.values()]
 
-/** Without the name of an owner the caller owns; with it somebody does. */
+/** Without an owner field the caller becomes the owner; with it, the named user. */
 function bodies(
   of: Collection,
   kind: 'create' | 'replace' | 'merge',
@@ -143,11 +143,11 @@ function bodies(
   const all = (reference: number, wanted: (field: Field) => boolean): Values =>
     Object.fromEntries(open.filter(wanted).map(field => [field.name, sampleOf(of, field, reference)]))
   const plain = (field: Field) => field.access.write.kind === 'anyone' && field.reference === undefined
-  // A reference keeps what it is, where there is a row: the uuid has no default that a reference could tell.
+  // References stay unchanged in an existing row; a uuid is always set, because the reference cannot know its default.
   const kept = Object.fromEntries(
     open.filter(field => field.reference && row).map(({ name }) => [name, row?.[name] ?? null]),
   )
-  // An account keeps its address until the new one is proven: test/auth/accounts is about that.
+  // The email stays unchanged: it takes effect only once it is proven, which test/auth/accounts covers.
   const address = of.name === 'users' && row ? { email: row.email ?? null } : {}
   const certain = (field: Field) => needed(field) || field.type.name === 'uuid'
   if (kind === 'create') {
@@ -166,7 +166,7 @@ function bodies(
   return [...innocent, ...single, ...(row ? [{ ...kept, ...innocent[0] }] : [])]
 }
 
-/** By a hook of its collection: nobody else gives the field a value. */
+/** Whether a hook of the collection sets the field. */
 function isMade({ name, readOnly, internal, optional, default: standard }: Field): boolean {
   return name !== 'id' && (readOnly || internal) && !optional && standard === undefined
 }
@@ -190,7 +190,7 @@ function writePlan(
   return { shape: { kind: 'update', mode: kind, ...common }, args }
 }
 
-/** What the service shows of an item by itself: every field that this caller knows of. */
+/** The selection of a response without `fields`: every field that exists for the caller. */
 export function selectionFor(who: Principal, of: Collection) {
   const context = new Reference(model, {}, who, [])
   return fieldsOf(of)
@@ -225,10 +225,19 @@ function itemPlan(who: Principal, of: Collection, id: number): Plan<ReadShape> {
 
 const missing = 4_000_000
 
-/** The requests of an operation: at every row that there is, and at one that is not there. */
-export function* requestsOf({ kind, of, relation }: Operation, data: Data, who: Principal): Iterable<Asked> {
+/** The requests of an operation: for every existing row, and for one that does not exist. */
+export function* requestsOf(
+  { kind, of, relation }: Operation,
+  data: Data,
+  who: Principal,
+): Iterable<PlannedRequest> {
   const path = `/api/v1/${of.name}`
-  const asked = (method: string, at: string, plan: Asked['plan'], body?: Values): Asked => ({
+  const request = (
+    method: string,
+    at: string,
+    plan: PlannedRequest['plan'],
+    body?: Values,
+  ): PlannedRequest => ({
     what: `${method} ${at} ${body ? JSON.stringify(body) : ''}`,
     method,
     path: at,
@@ -238,31 +247,35 @@ export function* requestsOf({ kind, of, relation }: Operation, data: Data, who: 
     opaque: opaque.has(of.name) && method !== 'GET' && method !== 'DELETE',
   })
   const ids = [...(data[of.name] ?? []).map(row => Number(row.id)), missing]
-  if (kind === 'list') yield asked('GET', `${path}?per_page=100`, listPlan(who, of, undefined))
-  else if (kind === 'me') yield asked('GET', '/api/v1/me', itemPlan(who, of, who.userId ?? missing))
+  if (kind === 'list') yield request('GET', `${path}?per_page=100`, listPlan(who, of, undefined))
+  else if (kind === 'me') yield request('GET', '/api/v1/me', itemPlan(who, of, who.userId ?? missing))
   else if (kind === 'create') {
     for (const body of bodies(of, kind, undefined))
-      yield asked('POST', path, writePlan(of, kind, 0, body), body)
+      yield request('POST', path, writePlan(of, kind, 0, body), body)
   } else {
     for (const id of ids) {
       const at = `${path}/${id}`
       const row = data[of.name]?.find(each => each.id === id)
-      if (kind === 'item') yield asked('GET', at, itemPlan(who, of, id))
+      if (kind === 'item') yield request('GET', at, itemPlan(who, of, id))
       else if (kind === 'related') {
         const target = of.relations.get(relation ?? '')?.target ?? ''
         const within = { collection: of.name, relation: relation ?? '', id: 2 } as const
         yield {
-          ...asked('GET', `${at}/${relation}?per_page=100`, listPlan(who, collectionOf(target), within, id)),
+          ...request(
+            'GET',
+            `${at}/${relation}?per_page=100`,
+            listPlan(who, collectionOf(target), within, id),
+          ),
           of: collectionOf(target),
         }
       } else if (kind === 'delete') {
-        yield asked('DELETE', at, {
+        yield request('DELETE', at, {
           shape: { kind, collection: of.name, id: 0, ifMatch: undefined },
           args: [id],
         })
       } else {
         for (const body of bodies(of, kind, row))
-          yield asked(kind === 'merge' ? 'PATCH' : 'PUT', at, writePlan(of, kind, id, body), body)
+          yield request(kind === 'merge' ? 'PATCH' : 'PUT', at, writePlan(of, kind, id, body), body)
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Every operation, by every kind of credential, at every row: exactly what the rules say. */
+/** Every operation with every kind of credential on every row does exactly what the rules say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { model } from './context.ts'
@@ -10,10 +10,10 @@ import { matrix } from './service.ts'
 const userOutcomes = ['read', 'refused', 'not found', 'written', 'write refused']
 const appOutcomes = ['read', 'refused', 'not found', 'write refused']
 
-/** What nobody may do. */
+/** Operations that no caller may use. */
 const unwritten: ReadonlySet<string> = new Set(['create webhook_deliveries', 'delete webhook_deliveries'])
 
-test('the document lists every operation that a collection has', () => {
+test('the document lists every operation of a collection', () => {
   const listed = new Set(operations().map(({ kind, of, relation }) => `${kind} ${of.name} ${relation ?? ''}`))
   for (const { name, relations } of model.collections.values()) {
     for (const kind of ['list', 'item', 'create', 'delete'])
@@ -33,10 +33,10 @@ test('the document lists every operation that a collection has', () => {
 })
 
 for (const { what, setup, credentials, isOfUsers } of restRows()) {
-  test(`REST by ${what}: each user, each set of scopes (${setup.name})`, async t => {
+  test(`REST enforces the rules for ${what}, for each user and set of scopes (${setup.name})`, async t => {
     const { counts } = await matrix(credentials, checkRest, setup)
     t.diagnostic(JSON.stringify([...counts]))
-    // A matrix in which everything is refused, or nothing, shows little.
+    // The matrix proves something only if each outcome occurs often.
     for (const outcome of isOfUsers ? userOutcomes : appOutcomes)
       assert.ok((counts.get(outcome) ?? 0) > (isOfUsers ? 30 : 10), `${outcome}: ${counts.get(outcome)}`)
   })

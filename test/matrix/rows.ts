@@ -1,7 +1,7 @@
 /**
- * Which credentials are tried on which set-up. What a principal may do does not depend on the credential that named it,
- * and how a credential is checked does not depend on the rules. So one kind of credential of every user stands for all on
- * each set-up, and one user for the other kinds on most. `PORTICO_MATRIX=whole` tries everything everywhere.
+ * Which credentials are tested on which setup. The permissions of a principal do not depend on the kind of credential, and
+ * the verification of a credential does not depend on the rules. So each setup tests one kind of credential for every user,
+ * and most setups test the other kinds for one user. `PORTICO_MATRIX=whole` tests every combination.
  */
 import type { Fixture } from '../conformance/oauth/server.ts'
 import { locked, lockedNodes, postgres, postgresNodes } from '../setups/postgres.ts'
@@ -16,11 +16,11 @@ export interface MatrixRow {
   readonly what: string
   readonly setup: Setup
   readonly credentials: Make
-  /** An app without a user owns nothing, so nothing is its to write. */
+  /** False for apps without a user: they own nothing, so they may write nothing. */
   readonly isOfUsers: boolean
 }
 
-/** One credential of each of these kinds. */
+/** One credential of each kind. */
 const oneOfEach =
   (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app' | 'session')[]): Make =>
   async fixture => {
@@ -38,20 +38,20 @@ const oneOfEach =
     return credentials
   }
 
-/** Every kind of credential. `sets`: the scopes that a credential of a user has, one after the other. */
+/** Every kind of credential. `sets`: the scope sets of user credentials. */
 function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] {
   const kinds: Readonly<Record<string, Make>> = {
-    'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
+    'no credential and keys': async fixture => [none(), ...(await keys(fixture, sets))],
     'opaque tokens': fixture => tokens(fixture, 'opaque', sets),
     'JWT access tokens': fixture => tokens(fixture, 'jwt', isWhole ? sets : ['some']),
     sessions: fixture => sessions(fixture, isWhole ? undefined : [fixture.ann]),
-    'apps themselves': fixture => clientTokens(fixture),
+    'client credentials': fixture => clientTokens(fixture),
   }
   return Object.entries(kinds).map(([what, credentials]) => ({
     what,
     setup,
     credentials,
-    isOfUsers: what !== 'apps themselves',
+    isOfUsers: what !== 'client credentials',
   }))
 }
 
@@ -71,18 +71,18 @@ export function restRows(): readonly MatrixRow[] {
   return [
     ...everyKind(sqlite, sets),
     rowOf('opaque tokens', postgres, fixture => tokens(fixture, 'opaque', sets)),
-    // Each request to another node, which has to know the credential.
+    // Each request goes to another node, which has to verify the credential.
     rowOf('one of each other kind', postgresNodes, oneOfEach('none', 'key', 'jwt', 'app', 'session')),
   ]
 }
 
-/** The service checks a credential before it knows whether REST or GraphQL is asked: REST meets the other kinds. */
+/** Credentials are verified before REST and GraphQL differ, so the REST rows cover the other kinds. */
 export function graphqlRows(): readonly MatrixRow[] {
   if (isWhole) return everywhere()
   return [
-    rowOf('no credential, and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
+    rowOf('no credential and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
     rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
-    // REST asks PostgreSQL without row security. The database locks the rows of each connection by itself: one node shows it.
+    // REST covers PostgreSQL without row security. Row locks are set per connection, so one node is enough.
     rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * Two services that differ in nothing but what is hidden from the caller: every answer must be the same,
- * byte by byte, or something of the difference can be learned.
+ * Two services that differ only in data hidden from the caller must return the same responses,
+ * byte by byte. Any difference would reveal something.
  */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -20,8 +20,8 @@ const anotherSecret: Secrets = {
   text: 'second words',
 }
 
-/** What the clock and the dice have put in. */
-function level(file: string): void {
+/** Gives both services the same times and random values. */
+function equalize(file: string): void {
   const database = new DatabaseSync(file)
   const at = '2026-01-01T00:00:00.000Z'
   for (const { name, fields } of model.collections.values()) {
@@ -69,7 +69,7 @@ function listQuestions(of: Collection): string[] {
 
 const ids = [1, 2, 3, 4, 5, 6, 4_000_000]
 
-/** Reads, and writes that cannot be allowed: an allowed one would change what is asked next. */
+/** Reads, and writes that must be refused, since an allowed one would change later responses. */
 function questions(of: Collection, refused: boolean): Question[] {
   const path = `/api/v1/${of.name}`
   const relations = [...of.relations.keys()]
@@ -89,16 +89,16 @@ function questions(of: Collection, refused: boolean): Question[] {
   return [...reads, ...reads.slice(0, 3).map(each => ({ ...each, method: 'HEAD' })), ...writes]
 }
 
-const unlike = new Set(['date', 'x-request-id', 'keep-alive', 'x-ratelimit-reset', 'ratelimit'])
+const varyingHeaders = new Set(['date', 'x-request-id', 'keep-alive', 'x-ratelimit-reset', 'ratelimit'])
 
 interface Side {
   readonly fixture: Fixture
   readonly context: Context
 }
 
-async function ask({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
+async function send({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
   const answer = await fixture.call(path, { method, key, headers, body })
-  const kept = [...answer.headers].filter(([name]) => !unlike.has(name))
+  const kept = [...answer.headers].filter(([name]) => !varyingHeaders.has(name))
   const withoutAddress = (text: string) => text.replaceAll(fixture.url, '')
   const { status, text } = answer
   return { status, headers: withoutAddress(JSON.stringify(kept)), text: withoutAddress(text) }
@@ -106,18 +106,25 @@ async function ask({ fixture }: Side, { method, path, body, headers }: Question,
 
 type Who = (fixture: Fixture) => string | undefined
 
-/** Returns the entity tags that were met, which must not tell either. */
-async function sameAnswers([one, other]: readonly [Side, Side], asked: Question, who: Who): Promise<number> {
-  const [a, b] = [await ask(one, asked, who(one.fixture)), await ask(other, asked, who(other.fixture))]
-  const told = `${asked.method} ${asked.path} ${JSON.stringify(asked.body ?? '')}\n${a.text}\n${b.text}`
-  assert.equal(a.status, b.status, told)
-  assert.equal(a.text, b.text, told)
-  assert.equal(a.headers, b.headers, told)
-  assert.ok(a.status < 500, told)
+/** Compares the responses of both services; returns their status. */
+async function compareResponses(
+  [one, other]: readonly [Side, Side],
+  question: Question,
+  who: Who,
+): Promise<number> {
+  const [a, b] = [
+    await send(one, question, who(one.fixture)),
+    await send(other, question, who(other.fixture)),
+  ]
+  const details = `${question.method} ${question.path} ${JSON.stringify(question.body ?? '')}\n${a.text}\n${b.text}`
+  assert.equal(a.status, b.status, details)
+  assert.equal(a.text, b.text, details)
+  assert.equal(a.headers, b.headers, details)
+  assert.ok(a.status < 500, details)
   const refusal = a.status >= 400 && /"(message|details)"/.test(a.text)
-  // What a refusal repeats is what was sent.
+  // A refusal may repeat the value that was sent.
   if (!refusal)
-    for (const value of [oneSecret.text, anotherSecret.text]) assert.ok(!a.text.includes(value), told)
+    for (const value of [oneSecret.text, anotherSecret.text]) assert.ok(!a.text.includes(value), details)
   return a.status
 }
 
@@ -126,9 +133,9 @@ async function withTwo(
   use: (sides: readonly [Side, Side]) => Promise<void>,
 ): Promise<void> {
   await withContext(async (fixture, context) => {
-    level(fixture.place.database)
+    equalize(fixture.place.database)
     await withContext(async (otherFixture, otherContext) => {
-      level(otherFixture.place.database)
+      equalize(otherFixture.place.database)
       await use([
         { fixture, context },
         { fixture: otherFixture, context: otherContext },
@@ -147,7 +154,7 @@ async function differing([one, other]: readonly [Side, Side]): Promise<string[]>
   })
 }
 
-async function askEverything(
+async function compareEverything(
   sides: readonly [Side, Side],
   who: Who,
   counts: Map<number, number>,
@@ -158,14 +165,14 @@ async function askEverything(
     const all: Question[] = [...questions(of, true)]
     for (const { source, variables } of queries(schema, of, data))
       all.push({ method: 'POST', path: '/graphql', body: { query: source, variables } })
-    for (const asked of all) {
-      const status = await sameAnswers(sides, asked, who)
+    for (const question of all) {
+      const status = await compareResponses(sides, question, who)
       counts.set(status, (counts.get(status) ?? 0) + 1)
     }
   }
 }
 
-test('the rows of others: nothing about them can be learned', async t => {
+test('no response reveals the hidden rows of others', async t => {
   await withTwo(anotherSecret, async sides => {
     const found = await differing(sides)
     for (const field of [
@@ -180,13 +187,13 @@ test('the rows of others: nothing about them can be learned', async t => {
       assert.ok(found.includes(field), `${field} differs: ${found}`)
     const counts = new Map<number, number>()
     for (const who of [() => undefined, ({ ben }: Fixture) => ben.key] satisfies Who[])
-      await askEverything(sides, who, counts)
+      await compareEverything(sides, who, counts)
     t.diagnostic(JSON.stringify([...counts]))
     for (const status of [200, 400, 401, 404]) assert.ok((counts.get(status) ?? 0) > 20, `${status}`)
   })
 })
 
-test('write-only and internal fields: not even an administrator learns them', async () => {
+test('no response reveals write-only or internal fields, even to an administrator', async () => {
   const { passphrase, ticket } = anotherSecret
   await withTwo({ ...oneSecret, passphrase, ticket }, async sides => {
     assert.deepEqual((await differing(sides)).filter(field => !/hash/.test(field)).sort(), [
@@ -197,19 +204,19 @@ test('write-only and internal fields: not even an administrator learns them', as
     for (const collection of ['contacts', 'tasks', 'projects', 'users'].flatMap(
       name => model.collections.get(name) ?? [],
     )) {
-      for (const asked of questions(collection, false)) {
+      for (const question of questions(collection, false)) {
         const [one, other] = sides
         const [a, b] = [
-          await ask(one, asked, admin(one.fixture)),
-          await ask(other, asked, admin(other.fixture)),
+          await send(one, question, admin(one.fixture)),
+          await send(other, question, admin(other.fixture)),
         ]
-        assert.deepEqual(a, b, asked.path)
+        assert.deepEqual(a, b, question.path)
       }
     }
   })
 })
 
-test('the tag of an answer changes only with what the answer shows', async () => {
+test('an entity tag changes only with what the response shows', async () => {
   await withContext(async ({ url, ben }, context) => {
     const tagOf = async (path: string) =>
       (await fetch(url + path, { headers: { Authorization: `Bearer ${ben.key}` } })).headers.get('etag')
@@ -217,7 +224,7 @@ test('the tag of an answer changes only with what the answer shows', async () =>
       ['/api/v1/users/1', '/api/v1/users', '/api/v1/notices', '/api/v1/projects/1'].map(tagOf),
     )
     assert.ok(before.every(tag => tag !== null))
-    // With the times of the rows kept: only what is hidden from Ben changes.
+    // Keeps the times of the rows: only values hidden from Ben change.
     const { updated_at: at } = (await context.snapshot()).users?.[0] ?? {}
     await context.update('users', people.root, { phone: '+5 555', updated_at: at ?? null })
     await context.insert('notices', { title: 'unseen', published_at: null, audience: 'all' })
@@ -227,7 +234,7 @@ test('the tag of an answer changes only with what the answer shows', async () =>
     assert.equal(after[2], before[2])
     assert.equal(after[3], before[3])
     const { updated_at: now } = (await context.snapshot()).users?.[0] ?? {}
-    // That a row was changed is no secret where its time of change is not.
+    // The change of a row may be visible where its updated_at is.
     assert.equal(after[0] === before[0], at === now)
   })
 })

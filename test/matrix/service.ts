@@ -1,4 +1,4 @@
-/** The matrix's service: people, rows, and whoever asks. */
+/** The service of the matrix: users, rows and credentials. */
 import assert from 'node:assert/strict'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import rich from '../models/rich.ts'
@@ -8,15 +8,15 @@ import { type Context, fill, oneSecret, openContext, type Secrets } from './cont
 import type { Credential } from './credentials.ts'
 import { type Send, Tally } from './rest.ts'
 
-/** `PORTICO_MATRIX=whole` takes every set of scopes on every set-up, as before a release. */
+/** `PORTICO_MATRIX=whole` tests every scope set on every setup, as before a release. */
 export const isWhole = process.env.PORTICO_MATRIX === 'whole'
 
 export const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 
-/** Answers by a session, and to those who might have one. */
-function assertKeptByNobodyElse({ headers }: Response, isOwn: boolean, asked: string): void {
-  assert.match(headers.get('vary') ?? '', /\bCookie\b/, asked)
-  if (isOwn) assert.match(headers.get('cache-control') ?? '', /private|no-store/, asked)
+/** Shared caches must not store a response to a session, nor use a stored one for it. */
+function assertNotShared({ headers }: Response, isOwn: boolean, request: string): void {
+  assert.match(headers.get('vary') ?? '', /\bCookie\b/, request)
+  if (isOwn) assert.match(headers.get('cache-control') ?? '', /private|no-store/, request)
 }
 
 export function sender(url: string): Send {
@@ -27,13 +27,13 @@ export function sender(url: string): Send {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const isOwn = 'Cookie' in headers && headers['Sec-Fetch-Site'] === 'same-origin'
-    assertKeptByNobodyElse(response, isOwn, `${method} ${path}`)
+    assertNotShared(response, isOwn, `${method} ${path}`)
     const text = await response.text()
     return { status: response.status, text, json: text === '' ? {} : JSON.parse(text) }
   }
 }
 
-/** Runs `use` with a service of the rich model whose rows hold the secrets. */
+/** Runs `use` with a service of the rich model whose rows contain the secrets. */
 export async function withContext(
   use: (fixture: Fixture, context: Context) => Promise<void>,
   secrets: Secrets = oneSecret,
@@ -61,7 +61,7 @@ interface Bench {
   readonly tally: Tally
 }
 
-/** Checks each of the credentials; how often each outcome was met. */
+/** Runs the check with each of the credentials; returns the number of each outcome. */
 export async function matrix(
   credentials: (fixture: Fixture) => Promise<readonly Credential[]>,
   check: (bench: Bench, by: Credential) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Subscriptions: what may be seen arrives, what may not never does, whichever credential asks and by whatever
- * way; and revocation ends them.
+ * A subscription delivers exactly what its credential may see, with every credential and over both transports,
+ * and ends when the credential is revoked.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,12 +16,12 @@ import { schemaOf } from './graphql.ts'
 import { isWhole, withContext } from './service.ts'
 import {
   departure,
-  expect,
-  type Overheard,
-  overhear,
+  type ErrorStream,
+  expectEvents,
   refusedFields,
   type Subscriber,
   subscribe,
+  subscribeToRefused,
   type Transport,
   topics,
 } from './subscriptions.ts'
@@ -37,7 +37,7 @@ const later: Secrets = {
   text: 'later secret',
 }
 
-/** New rows like those that are there, where what must be unique differs. */
+/** Rows like the existing ones, with other values in unique fields. */
 function newRows(): readonly (readonly [string, Values])[] {
   const known = new Set(['projects', 'tasks', 'labels', 'contacts', 'notices', 'audits'])
   return rowsOf(later)
@@ -51,7 +51,7 @@ function newRows(): readonly (readonly [string, Values])[] {
     })
 }
 
-/** Changes that show, hide or hand over what is there. */
+/** Changes that reveal, hide or transfer existing rows. */
 const changes: readonly (readonly [string, number, Values])[] = [
   ['projects', 4, { visibility: 'open' }],
   ['projects', 1, { visibility: 'members' }],
@@ -71,11 +71,11 @@ const changes: readonly (readonly [string, number, Values])[] = [
   ['audits', 1, { weight: 9 }],
 ]
 
-/** Until each has heard what it must, and for a while longer: what must not come would come then. */
+/** Waits until each subscriber has received what is expected. */
 async function settled(subscribers: readonly Subscriber[]): Promise<void> {
   const end = performance.now() + 10_000
   const isBehind = () =>
-    subscribers.some(({ heard }) => heard.some(({ got, expected }) => got.length < expected.length))
+    subscribers.some(({ feeds }) => feeds.some(({ got, expected }) => got.length < expected.length))
   while (isBehind() && performance.now() < end) await wait(10)
   if (isBehind()) compare(subscribers)
 }
@@ -86,12 +86,12 @@ interface Scene {
   readonly subscribers: readonly Subscriber[]
 }
 
-/** Makes every change, and tells the subscribers' books what must follow. */
+/** Makes every change, and records the expected events. */
 async function changeEverything({ context, subscribers }: Scene): Promise<number> {
   let due = 0
   const note = async (collection: string, id: number, before?: Data) => {
     const kind = before ? 'updated' : 'created'
-    due += expect(subscribers, schema, await context.snapshot(), {
+    due += expectEvents(subscribers, schema, await context.snapshot(), {
       collection,
       kind,
       id,
@@ -110,9 +110,9 @@ async function changeEverything({ context, subscribers }: Scene): Promise<number
     await context.update(collection, id, values)
     await note(collection, id, before)
   }
-  // The newest first, so that nothing else goes with one.
+  // Newest first, so that no deletion cascades.
   for (const [collection, id] of made.reverse()) {
-    due += expect(subscribers, schema, await context.snapshot(), { collection, kind: 'deleted', id })
+    due += expectEvents(subscribers, schema, await context.snapshot(), { collection, kind: 'deleted', id })
     await context.remove(collection, id)
     await settled(subscribers)
   }
@@ -121,9 +121,9 @@ async function changeEverything({ context, subscribers }: Scene): Promise<number
 }
 
 function compare(subscribers: readonly Subscriber[]): void {
-  for (const { by, transport, heard, isOver } of subscribers) {
-    assert.equal(isOver(), false, `${by.what} by ${transport} was ended`)
-    for (const { topic, got, expected } of heard)
+  for (const { by, transport, feeds, isEnded } of subscribers) {
+    assert.equal(isEnded(), false, `${by.what} by ${transport} was ended`)
+    for (const { topic, got, expected } of feeds)
       assert.deepEqual(got, expected, `${by.what} by ${transport}: ${topic.root}`)
   }
 }
@@ -139,7 +139,7 @@ async function opened(
   for (const by of credentials)
     for (const transport of transports)
       made.push(await subscribe(fixture, { schema, data, by }, all, transport))
-  // Streams of events are opened when their headers come; a moment later they listen.
+  // An SSE subscription starts shortly after its response headers.
   await wait(300)
   return made
 }
@@ -147,7 +147,7 @@ async function opened(
 const sets = isWhole ? Object.keys(scopeSets) : ['some', 'users']
 
 const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Credential[]>>> = {
-  'no credential, keys, and apps by themselves': async fixture => [
+  'no credential, keys and client credentials': async fixture => [
     none(),
     ...(await keys(fixture, sets)),
     ...(await clientTokens(fixture)).slice(0, 2),
@@ -156,26 +156,26 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
   'JWT access tokens': fixture => tokens(fixture, 'jwt', sets),
 }
 
-/** Most of this is waiting: beside SQLite one kind of credential stands for all. */
+/** The test consists mostly of waiting: on PostgreSQL one kind of credential is enough. */
 const setupsOf = (what: string) => (isWhole || what === 'opaque tokens' ? [...setups, lockedNodes] : [sqlite])
 
 for (const [what, credentials] of Object.entries(rows)) {
   for (const setup of setupsOf(what)) {
-    test(`subscribers hear exactly what the rules and scopes allow: ${what} (${setup.name})`, async t => {
+    test(`subscribers receive exactly the events that the rules and scopes allow: ${what} (${setup.name})`, async t => {
       const check = async (fixture: Fixture, context: Context) => {
         const subscribers = await opened(fixture, context, await credentials(fixture), ['WebSocket', 'SSE'])
         try {
           const due = await changeEverything({ fixture, context, subscribers })
           compare(subscribers)
           const silent = subscribers
-            .flatMap(({ heard }) => heard)
+            .flatMap(({ feeds }) => feeds)
             .filter(({ expected }) => expected.length === 0)
           t.diagnostic(
             `${subscribers.length} subscribers, ${due} events, ${silent.length} topics without one`,
           )
           assert.ok(due > 100 && silent.length > 10)
           assert.ok(
-            subscribers.some(({ heard }) => heard.some(({ expected }) => expected.includes(departure))),
+            subscribers.some(({ feeds }) => feeds.some(({ expected }) => expected.includes(departure))),
           )
         } finally {
           for (const { close } of subscribers) close()
@@ -186,17 +186,17 @@ for (const [what, credentials] of Object.entries(rows)) {
   }
 }
 
-test('what one may not ask for is refused by the same code as a query, at once or at the first event', async t => {
+test('a forbidden field gets the error of a query, at the start or with the first event, and no value', async t => {
   await withContext(async (fixture, context) => {
     const data = await context.snapshot()
     const apps = (await clientTokens(fixture)).slice(0, 2)
-    const streams: Overheard[] = []
+    const streams: ErrorStream[] = []
     for (const by of [none(), ...(await keys(fixture, ['some', 'users'])), ...apps]) {
       for (const topic of all.filter(({ kind }) => kind === 'created')) {
-        // One field of each reason: the others are refused by the same rule.
+        // One field for each error: the others are refused by the same rule.
         const refused = refusedFields({ schema, data, by }, topic)
         const differing = new Map(refused.map(one => [one[1], one]))
-        for (const one of differing.values()) streams.push(await overhear(fixture, by, topic, one))
+        for (const one of differing.values()) streams.push(await subscribeToRefused(fixture, by, topic, one))
       }
     }
     try {
@@ -205,9 +205,9 @@ test('what one may not ask for is refused by the same code as a query, at once o
       await wait(1500)
       const codes = new Map<string, number>()
       for (const { what, code, text } of streams) {
-        const said = /"code":"([A-Z_]+)"/.exec(text())?.[1]
-        codes.set(said ?? 'silence', (codes.get(said ?? 'silence') ?? 0) + 1)
-        if (said !== undefined) assert.equal(said, code, `${what}: ${text()}`)
+        const received = /"code":"([A-Z_]+)"/.exec(text())?.[1]
+        codes.set(received ?? 'silence', (codes.get(received ?? 'silence') ?? 0) + 1)
+        if (received !== undefined) assert.equal(received, code, `${what}: ${text()}`)
         for (const secret of [later.phone, later.text, later.passphrase, later.ticket, String(later.budget)])
           assert.ok(!text().includes(secret), `${what}: ${text()}`)
         assert.doesNotMatch(text(), /"seen":\{"\w+":[^n}]/, what)
@@ -221,17 +221,17 @@ test('what one may not ask for is refused by the same code as a query, at once o
   })
 })
 
-/** More than a second on a machine that does other things as well. */
-const SOON = 5000
+/** The promise is a second; test machines may be busy. */
+const maxEndMs = 5000
 
-async function endsSoon(subscriber: Subscriber): Promise<number> {
+async function millisecondsToEnd(subscriber: Subscriber): Promise<number> {
   const start = performance.now()
-  const reason = await Promise.race([subscriber.ended, wait(SOON, undefined)])
+  const reason = await Promise.race([subscriber.ended, wait(maxEndMs, undefined)])
   assert.ok(reason !== undefined, `${subscriber.by.what} by ${subscriber.transport} goes on`)
   return Math.round(performance.now() - start)
 }
 
-test('revocation ends every subscription of the credential, and nothing comes after it', async t => {
+test('revoking a credential ends all its subscriptions, and no event follows', async t => {
   await withContext(async (fixture, context) => {
     const { call, ann } = fixture
     const made = await call('/api/v1/api_keys', {
@@ -277,26 +277,30 @@ test('revocation ends every subscription of the credential, and nothing comes af
     let name = 0
     for (const [by, revoke] of cases) {
       const subscribers: Subscriber[] = []
-      // By the reference anybody may read labels: what counts here is the credential.
-      const asking = { schema, data, by: { ...by, who: none().who } }
+      // Anyone may read labels, so only the credential decides.
+      const view = { schema, data, by: { ...by, who: none().who } }
       for (const transport of ['WebSocket', 'SSE'] as const)
-        subscribers.push(await subscribe(fixture, asking, labels, transport))
+        subscribers.push(await subscribe(fixture, view, labels, transport))
       await wait(300)
       const id = await context.insert('labels', { name: `label ${name++}`, shade: null })
-      expect(subscribers, schema, await context.snapshot(), { collection: 'labels', kind: 'created', id })
+      expectEvents(subscribers, schema, await context.snapshot(), {
+        collection: 'labels',
+        kind: 'created',
+        id,
+      })
       await settled(subscribers)
       compare(subscribers)
       const revoked = await revoke()
       assert.ok(revoked.status < 300, `${by.what}: ${revoked.status}`)
-      const took = await Promise.all(subscribers.map(endsSoon))
+      const took = await Promise.all(subscribers.map(millisecondsToEnd))
       t.diagnostic(`${by.what}: ${took.join(' and ')} ms`)
       await context.insert('labels', { name: `label ${name++}`, shade: null })
       await wait(300)
-      // The last word may be why it ended.
-      const isWord = (one: unknown) => (one as { errors?: unknown }).errors !== undefined
-      for (const { got, expected } of subscribers.flatMap(({ heard }) => heard))
+      // The last message may be the error that ended the subscription.
+      const isError = (one: unknown) => (one as { errors?: unknown }).errors !== undefined
+      for (const { got, expected } of subscribers.flatMap(({ feeds }) => feeds))
         assert.deepEqual(
-          got.filter(one => !isWord(one)),
+          got.filter(one => !isError(one)),
           expected,
         )
     }

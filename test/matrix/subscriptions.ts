@@ -1,4 +1,4 @@
-/** What subscribers hear, held to graphql-js over a naive resolver at the moment of each change. */
+/** The events of subscribers, compared with graphql-js and a naive resolver at the time of each change. */
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { type GraphQLSchema, getNamedType, isLeafType, isObjectType } from 'graphql'
@@ -15,7 +15,7 @@ export type Transport = 'WebSocket' | 'SSE'
 interface Topic {
   readonly of: Collection
   readonly kind: Kind
-  /** The subscription's root field, and the query's for one item. */
+  /** The name of the subscription’s root field, and of the query for one item. */
   readonly root: string
   readonly item: string
 }
@@ -40,7 +40,7 @@ export function topics(schema: GraphQLSchema): readonly Topic[] {
   return found
 }
 
-/** Every field of a type, and of what it refers to its id. */
+/** Every field of a type, with only the id of its relations. */
 function fieldsOf(schema: GraphQLSchema, { root }: Topic): readonly string[] {
   const type = getNamedType(schema.getSubscriptionType()?.getFields()[root]?.type)
   assert.ok(isObjectType(type))
@@ -50,15 +50,15 @@ function fieldsOf(schema: GraphQLSchema, { root }: Topic): readonly string[] {
   })
 }
 
-interface Asking {
+interface View {
   readonly schema: GraphQLSchema
   readonly data: Data
   readonly by: Credential
 }
 
-/** What a query for the item would tell: undefined where it is not seen. */
+/** What a query for the item returns; `seen` is undefined if the item is not visible. */
 function itemAt(
-  { schema, data, by }: Asking,
+  { schema, data, by }: View,
   { item }: Topic,
   id: number,
   fields: readonly string[],
@@ -69,19 +69,19 @@ function itemAt(
   return { seen: (got as { seen?: unknown } | null)?.seen ?? undefined, codes }
 }
 
-/** The fields that this credential may name at all, by the reference. */
-export function allowedFields(asking: Asking, topic: Topic): readonly string[] {
-  const [row] = asking.data[topic.of.name] ?? []
+/** The fields that the reference allows this credential to select. */
+export function allowedFields(view: View, topic: Topic): readonly string[] {
+  const [row] = view.data[topic.of.name] ?? []
   const id = Number(row?.id ?? 0)
-  return fieldsOf(asking.schema, topic).filter(
-    field => !itemAt(asking, topic, id, [field]).codes.some(code => code !== 'NOT_FOUND'),
+  return fieldsOf(view.schema, topic).filter(
+    field => !itemAt(view, topic, id, [field]).codes.some(code => code !== 'NOT_FOUND'),
   )
 }
 
-export interface Heard {
+export interface Feed {
   readonly topic: Topic
   readonly fields: readonly string[]
-  /** What came, and what should have. */
+  /** The received and the expected events. */
   readonly got: unknown[]
   readonly expected: unknown[]
 }
@@ -89,14 +89,14 @@ export interface Heard {
 export interface Subscriber {
   readonly by: Credential
   readonly transport: Transport
-  readonly heard: readonly Heard[]
-  /** When the service has ended all of it: the reason. */
+  readonly feeds: readonly Feed[]
+  /** Resolves with the reason when the service has ended every subscription. */
   readonly ended: Promise<string>
-  isOver(): boolean
+  isEnded(): boolean
   close(): void
 }
 
-/** Stands for the reply to an update that takes an item from view, where the selection needs values. */
+/** Stands for the response to an update that hides the item, if the selection needs values. */
 export const departure = 'no values of it may be told'
 
 interface Payload {
@@ -104,7 +104,7 @@ interface Payload {
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
 }
 
-function heardIn(payload: Payload): unknown {
+function eventIn(payload: Payload): unknown {
   const { data, errors } = payload
   const hasLeft = data === null && errors?.every(({ extensions: { code } }) => code === 'NOT_FOUND')
   return data?.seen ?? (hasLeft ? departure : payload)
@@ -118,15 +118,15 @@ interface Place {
   readonly url: string
 }
 
-/** A WebSocket with one operation for each topic. */
-async function byWebSocket({ url }: Place, by: Credential, heard: readonly Heard[]): Promise<Subscriber> {
+/** One WebSocket with an operation for each topic. */
+async function byWebSocket({ url }: Place, by: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
     headers: by.headers,
   })
-  let over = false
+  let isClosed = false
   const ended = new Promise<string>(resolve => {
     socket.on('close', (code, reason) => {
-      over = true
+      isClosed = true
       resolve(`${code} ${reason}`)
     })
   })
@@ -137,15 +137,15 @@ async function byWebSocket({ url }: Place, by: Credential, heard: readonly Heard
     socket.on('message', data => {
       const { type, id, payload } = JSON.parse(String(data))
       if (type === 'connection_ack') resolve()
-      if (type === 'next') heard[Number(id)]?.got.push(heardIn(payload))
+      if (type === 'next') feeds[Number(id)]?.got.push(eventIn(payload))
       if (type === 'error') refused.push(`${id} ${JSON.stringify(payload)}`)
     })
   })
-  for (const [at, { topic, fields }] of heard.entries())
+  for (const [at, { topic, fields }] of feeds.entries())
     socket.send(
       JSON.stringify({ id: String(at), type: 'subscribe', payload: { query: document(topic, fields) } }),
     )
-  // The answer to a ping comes after those to everything before it.
+  // The pong comes after the responses to all earlier messages.
   await new Promise<void>(resolve => {
     socket.on('message', data => {
       if (JSON.parse(String(data)).type === 'pong') resolve()
@@ -153,10 +153,10 @@ async function byWebSocket({ url }: Place, by: Credential, heard: readonly Heard
     socket.send('{"type":"ping"}')
   })
   assert.deepEqual(refused, [], by.what)
-  return { by, transport: 'WebSocket', heard, ended, isOver: () => over, close: () => socket.close() }
+  return { by, transport: 'WebSocket', feeds, ended, isEnded: () => isClosed, close: () => socket.close() }
 }
 
-async function readEvents(response: Response, heard: Heard): Promise<void> {
+async function readEvents(response: Response, feed: Feed): Promise<void> {
   let rest = ''
   const decoder = new TextDecoder()
   for await (const chunk of response.body ?? []) {
@@ -165,17 +165,17 @@ async function readEvents(response: Response, heard: Heard): Promise<void> {
       const event = rest.slice(0, end)
       rest = rest.slice(end + 2)
       const data = /^data: ?(.+)$/m.exec(event)?.[1]
-      if (/^event: ?next$/m.test(event) && data) heard.got.push(heardIn(JSON.parse(data)))
+      if (/^event: ?next$/m.test(event) && data) feed.got.push(eventIn(JSON.parse(data)))
     }
   }
 }
 
 /** A stream of server-sent events for each topic. */
-async function byEvents({ url }: Place, by: Credential, heard: readonly Heard[]): Promise<Subscriber> {
+async function byEvents({ url }: Place, by: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
   const stop = new AbortController()
-  let over = false
+  let isClosed = false
   const streams = await Promise.all(
-    heard.map(async each => {
+    feeds.map(async each => {
       const response = await fetch(`${url}/graphql`, {
         method: 'POST',
         headers: { ...by.headers, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
@@ -183,29 +183,29 @@ async function byEvents({ url }: Place, by: Credential, heard: readonly Heard[])
         signal: stop.signal,
       })
       assert.match(String(response.headers.get('content-type')), /^text\/event-stream/, by.what)
-      // As a member: a promise would be waited for until the stream's end.
+      // In an object: the returned promise would be awaited until the end of the stream.
       return { read: readEvents(response, each) }
     }),
   )
   const ended = Promise.allSettled(streams.map(({ read }) => read)).then(() => {
-    over = true
+    isClosed = true
     return 'every stream has ended'
   })
-  return { by, transport: 'SSE', heard, ended, isOver: () => over, close: () => stop.abort() }
+  return { by, transport: 'SSE', feeds, ended, isEnded: () => isClosed, close: () => stop.abort() }
 }
 
-/** What of these topics the credential may subscribe to, and does. */
+/** Subscribes to those of the topics that the credential may see. */
 export async function subscribe(
   place: Place,
-  asking: Asking,
+  view: View,
   all: readonly Topic[],
   transport: Transport,
 ): Promise<Subscriber> {
-  const heard = all.flatMap((topic): Heard[] => {
-    const fields = allowedFields(asking, topic)
+  const feeds = all.flatMap((topic): Feed[] => {
+    const fields = allowedFields(view, topic)
     return fields.length === 0 ? [] : [{ topic, fields, got: [], expected: [] }]
   })
-  return transport === 'SSE' ? byEvents(place, asking.by, heard) : byWebSocket(place, asking.by, heard)
+  return transport === 'SSE' ? byEvents(place, view.by, feeds) : byWebSocket(place, view.by, feeds)
 }
 
 interface Change {
@@ -216,16 +216,16 @@ interface Change {
   readonly before?: Data
 }
 
-/** Notes what each of the subscribers must hear of a change. Returns how many must. */
-export function expect(
+/** Records what each subscriber must receive for a change; returns the number of events. */
+export function expectEvents(
   subscribers: readonly Subscriber[],
   schema: GraphQLSchema,
   data: Data,
   change: Change,
 ): number {
   let count = 0
-  for (const { by, heard } of subscribers) {
-    for (const { topic, fields, expected } of heard) {
+  for (const { by, feeds } of subscribers) {
+    for (const { topic, fields, expected } of feeds) {
       if (topic.of.name !== change.collection) continue
       const due = dueOf({ schema, data, by }, topic, change, fields)
       if (due === undefined) continue
@@ -236,28 +236,28 @@ export function expect(
   return count
 }
 
-function dueOf(asking: Asking, topic: Topic, change: Change, fields: readonly string[]): unknown {
-  const { seen } = itemAt(asking, topic, change.id, fields)
+function dueOf(view: View, topic: Topic, change: Change, fields: readonly string[]): unknown {
+  const { seen } = itemAt(view, topic, change.id, fields)
   if (change.before === undefined) return topic.kind === change.kind ? seen : undefined
-  const { seen: seenBefore } = itemAt({ ...asking, data: change.before }, topic, change.id, fields)
+  const { seen: seenBefore } = itemAt({ ...view, data: change.before }, topic, change.id, fields)
   if (topic.kind === 'updated') return isDeepStrictEqual(seen, seenBefore) ? undefined : seen
   return topic.kind === 'deleted' && seen === undefined && seenBefore !== undefined ? departure : undefined
 }
 
-export interface Overheard {
+export interface ErrorStream {
   readonly what: string
   readonly code: string
   text(): string
   close(): void
 }
 
-/** A subscription to one field that the credential may not have: everything that is said on it. */
-export async function overhear(
+/** Subscribes to a field that the credential may not select, and collects the text of the stream. */
+export async function subscribeToRefused(
   { url }: Place,
   by: Credential,
   topic: Topic,
   [field, code]: readonly [field: string, code: string],
-): Promise<Overheard> {
+): Promise<ErrorStream> {
   const stop = new AbortController()
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -271,7 +271,7 @@ export async function overhear(
     for await (const chunk of response.body ?? [])
       text += decoder.decode(chunk as Uint8Array, { stream: true })
   }
-  // It ends when it is closed.
+  // Closing the stream rejects.
   read().catch(() => undefined)
   return {
     what: `${by.what}: ${document(topic, [field])}`,
@@ -281,15 +281,12 @@ export async function overhear(
   }
 }
 
-/** The fields with a value of their own that the reference refuses this credential, each with the code. */
-export function refusedFields(
-  asking: Asking,
-  topic: Topic,
-): readonly (readonly [field: string, code: string])[] {
-  const [row] = asking.data[topic.of.name] ?? []
-  const leaves = fieldsOf(asking.schema, topic).filter(field => !field.includes('{'))
+/** The leaf fields that the reference refuses this credential, each with its error code. */
+export function refusedFields(view: View, topic: Topic): readonly (readonly [field: string, code: string])[] {
+  const [row] = view.data[topic.of.name] ?? []
+  const leaves = fieldsOf(view.schema, topic).filter(field => !field.includes('{'))
   return leaves.flatMap(field => {
-    const code = itemAt(asking, topic, Number(row?.id ?? 0), [field]).codes.find(one => one !== 'NOT_FOUND')
+    const code = itemAt(view, topic, Number(row?.id ?? 0), [field]).codes.find(one => one !== 'NOT_FOUND')
     return code === undefined ? [] : [[field, code] as const]
   })
 }

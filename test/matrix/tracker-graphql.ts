@@ -1,4 +1,4 @@
-/** GraphQL documents for the tracker, made from its schema. */
+/** GraphQL documents for the tracker, generated from its schema. */
 import assert from 'node:assert/strict'
 import { operations, type Service } from './tracker.ts'
 
@@ -22,7 +22,7 @@ const schemaQuery = `{ __schema { queryType { fields { ...f } } mutationType { f
   fragment f on __Field { name type { ...t } args { name defaultValue type { ...t } } }
   fragment t on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
 
-/** A query of every field of `Query` that takes no argument, with all that leads no further, and ids of what does. */
+/** A query of each field of `Query` without arguments, with all leaf fields and the ids of relations. */
 export async function graphqlQueries(service: Service, as: number): Promise<readonly string[]> {
   const { body } = await service.request('POST /graphql', { as, body: { query: schemaQuery } })
   const { queryType, types } = body.data.__schema
@@ -47,7 +47,7 @@ export async function graphqlQueries(service: Service, as: number): Promise<read
   return queries
 }
 
-/** Mutations of one item, with an id that is filled in. */
+/** Mutations of one item; the caller inserts the id. */
 export async function graphqlMutations(service: Service, as: number): Promise<readonly string[]> {
   const { body } = await service.request('POST /graphql', { as, body: { query: schemaQuery } })
   const fields: readonly SchemaField[] = body.data.__schema.mutationType.fields

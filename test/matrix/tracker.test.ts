@@ -1,4 +1,4 @@
-/** The tracker: every operation by every role on an organisation of one's own and on a foreign one. */
+/** The tracker: every operation by every role, on the role’s own organisation and on another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
@@ -62,7 +62,7 @@ interface Cast {
   readonly ids: { readonly [role in Role]: number | undefined }
 }
 
-async function castOf(service: Service): Promise<Cast> {
+async function createCast(service: Service): Promise<Cast> {
   const theirs = await organizationOf(service, 'THEIRS')
   const outsider = await service.users.create({ name: 'Outsider' })
   const ours = await organizationOf(service, secret)
@@ -80,7 +80,7 @@ function sender(service: Service, id: number | undefined) {
     service.request(line, { ...(id !== undefined && { as: id }), ...(body !== undefined && { body }) })
 }
 
-/** Everything that is stored of the organisation's collections. */
+/** Every stored item of the organisation’s collections. */
 async function stored(service: Service): Promise<string> {
   const all = service.asSystem as unknown as Record<string, { list(): Promise<readonly unknown[]> }>
   return JSON.stringify(await Promise.all(own.map(({ name }) => all[name]?.list())))
@@ -88,25 +88,25 @@ async function stored(service: Service): Promise<string> {
 
 type Send = ReturnType<typeof sender>
 
-/** What a refusal is, by who asks and whether they may see the item. */
-function assertRefused(answer: Awaited<ReturnType<Send>>, role: Role, seen: boolean, told: string): void {
+/** Checks the status of a refusal, and that it does not reveal the organisation to others. */
+function assertRefused(answer: Awaited<ReturnType<Send>>, role: Role, seen: boolean, details: string): void {
   const expected = role === 'anonymous' ? 401 : seen ? 403 : 404
-  assert.equal(answer.status, expected, `${told}: ${answer.text}`)
-  if (!isInside(role)) assert.ok(!answer.text.includes(secret), `${told}: ${answer.text}`)
+  assert.equal(answer.status, expected, `${details}: ${answer.text}`)
+  if (!isInside(role)) assert.ok(!answer.text.includes(secret), `${details}: ${answer.text}`)
 }
 
 async function checkReads(send: Send, role: Role, { items }: Organization): Promise<void> {
   for (const { name } of own) {
     const may = permissions[name]?.read.includes(role) ?? false
-    const told = `${role} reads ${name}`
+    const details = `${role} reads ${name}`
     const item = await send(`GET /api/v1/${name}/${items[name]}`)
-    if (may) assert.equal(item.status, 200, `${told}: ${item.text}`)
-    else assertRefused(item, role, false, told)
+    if (may) assert.equal(item.status, 200, `${details}: ${item.text}`)
+    else assertRefused(item, role, false, details)
     const list = await send(`GET /api/v1/${name}?per_page=100`)
-    if (role === 'anonymous') assert.equal(list.status, 401, told)
+    if (role === 'anonymous') assert.equal(list.status, 401, details)
     else {
       const ids: readonly number[] = list.body.data.map(({ id }: { id: number }) => id)
-      assert.equal(ids.includes(items[name] ?? 0), may, `${told}: ${list.text}`)
+      assert.equal(ids.includes(items[name] ?? 0), may, `${details}: ${list.text}`)
     }
   }
 }
@@ -118,7 +118,7 @@ interface Attempt {
   readonly seen: boolean
 }
 
-/** Refused ones change nothing; those that are allowed get an item of their own. */
+/** A refused write must change nothing; each allowed one gets its own item. */
 async function checkWrites(service: Service, send: Send, role: Role, given: Organization): Promise<number> {
   let allowed = 0
   for (const { name } of own) {
@@ -129,29 +129,30 @@ async function checkWrites(service: Service, send: Send, role: Role, given: Orga
     const attempts = [
       { verb: 'create', line: `POST /api/v1/${name}`, body: bodyOf(name, now), seen: true },
       { verb: 'update', line: `PATCH ${path}`, body: changes[name] ?? {}, seen },
-      // An organisation that is gone takes all with it: whether it may be deleted shows in what comes first.
+      // Deleting an organisation would delete everything, so it is not tried here.
       ...(name === 'organizations'
         ? []
         : [{ verb: 'delete', line: `DELETE ${path}`, body: undefined, seen }]),
     ]
     for (const { verb, line, body, seen } of attempts as readonly Attempt[]) {
-      const told = `${role} ${verb}s ${name}`
+      const details = `${role} ${verb}s ${name}`
       const who = may?.[verb] ?? []
       const before = await stored(service)
       const answer = await send(line, body)
       if (who.includes(role)) {
         allowed++
-        assert.ok(answer.status < 300, `${told}: ${answer.text}`)
+        assert.ok(answer.status < 300, `${details}: ${answer.text}`)
         continue
       }
-      // What nobody may do has no method, or is refused whether the item is there or not.
-      if (who.length === 0) assert.ok([401, 403, 404, 405].includes(answer.status), `${told}: ${answer.text}`)
-      // What one may not see is not there to refer to.
+      // An operation that nobody may use has no method, or is refused whether or not the item exists.
+      if (who.length === 0)
+        assert.ok([401, 403, 404, 405].includes(answer.status), `${details}: ${answer.text}`)
+      // An invisible item cannot be referred to.
       else if (verb === 'create' && answer.body?.error.code === 'VALIDATION_FAILED')
-        assert.ok(!isInside(role), told)
-      else assertRefused(answer, role, seen, told)
-      assert.ok(isInside(role) || !answer.text.includes(secret), told)
-      assert.equal(await stored(service), before, told)
+        assert.ok(!isInside(role), details)
+      else assertRefused(answer, role, seen, details)
+      assert.ok(isInside(role) || !answer.text.includes(secret), details)
+      assert.equal(await stored(service), before, details)
     }
   }
   return allowed
@@ -166,16 +167,16 @@ async function checkOperations(service: Service, send: Send, role: Role, given: 
         : `GET /api/v1/queries/${name}?id=${items[on]}`
     const before = await stored(service)
     const answer = await send(line)
-    const told = `${role} ${name}`
-    if (may.includes(role)) assert.ok(answer.status < 300, `${told}: ${answer.text}`)
+    const details = `${role} ${name}`
+    if (may.includes(role)) assert.ok(answer.status < 300, `${details}: ${answer.text}`)
     else {
-      assertRefused(answer, role, permissions[on]?.read.includes(role) ?? false, told)
-      assert.equal(await stored(service), before, told)
+      assertRefused(answer, role, permissions[on]?.read.includes(role) ?? false, details)
+      assert.equal(await stored(service), before, details)
     }
   }
 }
 
-/** Nobody gives a task to, or puts a label of, another organisation; not even who runs both. */
+/** Not even an administrator of both organisations can assign a task or a label across them. */
 async function checkBorders(service: Service, { ours, ids }: Cast): Promise<void> {
   const mine = await organizationOf(service, 'BRIDGE')
   await service.asSystem.memberships.create({
@@ -186,7 +187,7 @@ async function checkBorders(service: Service, { ours, ids }: Cast): Promise<void
   for (const [line, body] of [
     [`PATCH /api/v1/tasks/${tasks}`, { assignee_id: mine.items.memberships }],
     ['POST /api/v1/tasks', { project_id: projects, title: 'x', assignee_id: mine.items.memberships }],
-    // The assignee stays behind.
+    // The assignee is not a member there.
     [`PATCH /api/v1/tasks/${tasks}`, { project_id: mine.items.projects }],
     ['POST /api/v1/task_labels', { task_id: tasks, label_id: mine.items.labels }],
   ] as const) {
@@ -196,9 +197,9 @@ async function checkBorders(service: Service, { ours, ids }: Cast): Promise<void
 }
 
 for (const [setup, start] of Object.entries(setups)) {
-  test(`each role may do what it is promised, in its organisation and in none else (${setup})`, async () => {
+  test(`each role has the promised permissions in its organisation, and none in others (${setup})`, async () => {
     await withTracker(start, async service => {
-      const cast = await castOf(service)
+      const cast = await createCast(service)
       for (const role of roles) {
         const send = sender(service, cast.ids[role])
         await checkReads(send, role, await replaced(service, cast.ours))
@@ -211,7 +212,7 @@ for (const [setup, start] of Object.entries(setups)) {
     })
   })
 
-  test(`what others read does not depend on the organisation (${setup})`, async () => {
+  test(`responses to others do not depend on the organisation (${setup})`, async () => {
     await withTracker(start, async service => {
       const theirs = await organizationOf(service, 'THEIRS')
       const outsider = await service.users.create({ name: 'Outsider' })
@@ -241,7 +242,7 @@ for (const [setup, start] of Object.entries(setups)) {
         )
         assert.deepEqual(events.body.data, [])
       }
-      // The same requests show the organisation to its own.
+      // The same requests show the organisation to its own members.
       const shown = await Promise.all(
         lines.map(async line => (await service.request(line, { as: ours.people.admin })).text),
       )
@@ -283,7 +284,7 @@ function linesOf({ name, fields, relations, computed }: Collection): readonly st
 
 const refusals: ReadonlySet<unknown> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'])
 
-/** Who is in no organisation changes nothing in any. */
+/** A user outside every organisation cannot change anything. */
 async function checkMutations(service: Service, outsider: number, member: number): Promise<void> {
   const mutations = await graphqlMutations(service, member)
   assert.ok(mutations.length > 15, mutations.join('\n'))

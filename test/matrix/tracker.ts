@@ -1,4 +1,4 @@
-/** Two organisations of the tracker with everything in them, and who may do what. */
+/** Two organisations of the tracker with an item of every collection, and the promised permissions. */
 import { randomUUID } from 'node:crypto'
 import type { TestService } from '../../src/testing.ts'
 import type tracker from '../models/tracker.ts'
@@ -6,10 +6,10 @@ import type tracker from '../models/tracker.ts'
 export type Service = TestService<typeof tracker>
 export type Start = () => Promise<{ readonly service: Service; close(): Promise<void> }>
 
-/** Stands in every text of the organisation that others must not learn of. */
+/** A mark in every text of the organisation that others must not learn of. */
 export const secret = 'OURSECRET'
 
-/** Whose roles are tried: three in the organisation, one that runs another, one in none, and nobody signed in. */
+/** Three roles in the organisation, the administrator of another one, a user of none, and an anonymous caller. */
 export const roles = ['admin', 'editor', 'reader', 'foreign', 'outsider', 'anonymous'] as const
 export type Role = (typeof roles)[number]
 
@@ -21,11 +21,11 @@ export interface Organization {
     readonly reader: number
     readonly other: number
   }
-  /** An item of each collection, by its name. */
+  /** The id of an item of each collection. */
   readonly items: Readonly<Record<string, number>>
 }
 
-/** An organisation with four members and an item of each collection. `mark`: in every text. */
+/** Creates an organisation with four members and an item of each collection. `mark`: part of every text. */
 export async function organizationOf(service: Service, mark: string): Promise<Organization> {
   const { asSystem: all } = service
   const person = async (role: string) =>
@@ -52,7 +52,7 @@ export async function organizationOf(service: Service, mark: string): Promise<Or
   return { organization, people, items: { ...items, users: people.other, organizations: organization } }
 }
 
-/** An item of each collection that the organisation can lose. */
+/** Creates an item of each collection that the organisation can lose. */
 async function itemsOf(
   service: Service,
   mark: string,
@@ -76,11 +76,11 @@ async function itemsOf(
   return { projects, labels, spare_labels, tasks, task_labels, comments, invitations, memberships: member }
 }
 
-/** Everything that a deletion may take, once more. */
+/** Creates a new item of everything that a deletion may have removed. */
 export async function replaced(service: Service, given: Organization): Promise<Organization> {
   const { organization, people, items } = given
   const { asSystem: all } = service
-  // There may be 20 of them.
+  // An organisation may have at most 20.
   for await (const { id } of all.invitations.all({ where: { organization_id: organization } })) {
     await all.invitations.delete(id)
   }
@@ -111,7 +111,7 @@ export function bodyOf(collection: string, { organization, items, people }: Orga
   return bodies[collection] ?? {}
 }
 
-/** A change that leaves the item as useful as it was. */
+/** A change after which the item is still usable. */
 export const changes: Readonly<Record<string, object>> = {
   organizations: { name: secret },
   memberships: { role: 'reader' },
@@ -129,7 +129,7 @@ const editors: readonly Role[] = ['admin', 'editor']
 const admins: readonly Role[] = ['admin']
 const none: readonly Role[] = []
 
-/** Who may do what to an item of the organisation: as the model promises it in words, not as its rules say it. */
+/** The permissions on an item of the organisation as the model’s documentation promises them, independent of its rules. */
 export const permissions: Readonly<Record<string, Permission>> = {
   organizations: { read: members, create: none, update: admins, delete: admins },
   memberships: { read: members, create: none, update: admins, delete: admins },
@@ -138,13 +138,13 @@ export const permissions: Readonly<Record<string, Permission>> = {
   labels: { read: members, create: editors, update: editors, delete: editors },
   tasks: { read: members, create: editors, update: editors, delete: none },
   task_labels: { read: members, create: editors, update: none, delete: editors },
-  // The reader has written it.
+  // The reader is the author.
   comments: { read: members, create: members, update: ['reader'], delete: ['admin', 'reader'] },
-  // Another member.
+  // The user is another member.
   users: { read: members, create: none, update: none, delete: none },
 }
 
-/** Actions and queries on an item: who may. */
+/** The roles that may call an action or a query on an item. */
 export const operations: readonly {
   readonly name: string
   readonly on: string

@@ -1,4 +1,4 @@
-/** Markdown → HTML: nothing that a guide says becomes markup of its own. */
+/** Markdown to HTML: text in a guide never becomes markup. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { highlighted } from '../../src/portal/guides/highlight.ts'
@@ -7,7 +7,7 @@ import { renderMarkdown } from '../../src/portal/guides/markdown.ts'
 const render = (text: string, resolve = (href: string): string | undefined => href) =>
   renderMarkdown(text, resolve).body.text
 
-test('HTML in a guide is text, save for places that links name', () => {
+test('HTML in a guide is escaped, except for anchors', () => {
   const shown = render(
     'a <b>bold</b> <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n<a id="CODE"></a>`CODE`',
   )
@@ -17,14 +17,14 @@ test('HTML in a guide is text, save for places that links name', () => {
   assert.doesNotMatch(render('<a id="x" onclick="y">z</a>'), /<a id/)
 })
 
-test('links go where they are resolved to; others are text', () => {
+test('a link has its resolved target, or becomes text if it has none', () => {
   const resolve = (href: string) => (href === 'rest.md#lists' ? '/docs/guides/rest#lists' : undefined)
   const shown = render('[lists](rest.md#lists) [bad](javascript:alert(1)) ![logo](x.png)', resolve)
   assert.equal(shown, '<p><a href="/docs/guides/rest#lists">lists</a> bad logo</p>\n')
   assert.match(render('["](https://example.com/"onclick="x)'), /href="https:\/\/example\.com\/[^"]*"/)
 })
 
-test('headings have the ids that GitHub gives them, and the search gets what stands below', () => {
+test('headings have the ids that GitHub gives them, and the search index gets the text below', () => {
   const { body, headings, sections } = renderMarkdown(
     '# The page\n\nFirst.\n\n## Who may, & `why`\n\n- one **thing**\n\n| a | b |\n|---|---|\n| c | [d](e.md) |\n',
     () => undefined,
@@ -40,7 +40,7 @@ test('headings have the ids that GitHub gives them, and the search gets what sta
   )
 })
 
-test('code in colour says the same as before', () => {
+test('highlighting does not change the text of code', () => {
   const plain = (html: string) => html.replaceAll(/<[^>]*>/g, '')
   const escaped = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

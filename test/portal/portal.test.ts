@@ -1,4 +1,4 @@
-/** The pages at / and /docs as replies: who gets what, compressed, cached, and with nothing from elsewhere. */
+/** The pages at / and /docs as HTTP responses: access, compression, caching, and no foreign resources. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -41,20 +41,20 @@ function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: Gi
   }
 }
 
-const ask = portalOf()
+const send = portalOf()
 
-test('/ is a page for browsers, and links for programs', async () => {
+test('/ is an HTML page for browsers, and a list of links for programs', async () => {
   for (const accept of [
     'text/html',
     '*/*',
     'text/html,application/json;q=0.9',
     'application/xhtml+xml,text/html',
   ]) {
-    const { headers } = await ask({ url: '/', headers: { accept } })
+    const { headers } = await send({ url: '/', headers: { accept } })
     assert.match(headers['Content-Type'], /^text\/html/, accept)
     assert.match(headers['Vary'], /Accept$/)
   }
-  const { headers, body } = await ask({ url: '/', headers: { accept: 'application/json' } })
+  const { headers, body } = await send({ url: '/', headers: { accept: 'application/json' } })
   assert.equal(headers['Content-Type'], 'application/json')
   assert.match(headers['Vary'], /Accept$/)
   const { name, links } = JSON.parse(String(body))
@@ -72,9 +72,9 @@ test('/ is a page for browsers, and links for programs', async () => {
 
 const pages = ['/', '/docs', '/docs/rest', '/docs/guides', '/docs/guides/rest', '/docs/errors']
 
-test('pages load nothing from elsewhere, and everything that they load is served', async () => {
+test('pages load only their own assets, and each of them is served', async () => {
   for (const url of pages) {
-    const { headers, body } = await ask({ url })
+    const { headers, body } = await send({ url })
     const policy = headers['Content-Security-Policy']
     assert.match(
       policy,
@@ -85,7 +85,7 @@ test('pages load nothing from elsewhere, and everything that they load is served
     assert.ok(loaded.length >= 3, url)
     for (const [, source = ''] of loaded) {
       if (source === 'data:,') continue
-      const asset = await ask({ url: source })
+      const asset = await send({ url: source })
       assert.equal(asset.status, 200, source)
       assert.match(asset.headers['Content-Type'], /^text\/(css|javascript)/)
       assert.match(asset.headers['Cache-Control'], /^public, max-age=3600$/)
@@ -94,22 +94,22 @@ test('pages load nothing from elsewhere, and everything that they load is served
   }
 })
 
-test('texts of the model and of the theme are texts in every page', async () => {
+test('texts of the model and of the theme are escaped on every page', async () => {
   const hostile = `</title></script><script>alert(1)</script><img src=x onerror=alert(1)>"'`
   const posts = blogModel.collections.get('posts')
   assert.ok(posts)
   const collections = new Map([...blogModel.collections, ['posts', { ...posts, description: hostile }]])
-  const asked = portalOf({
+  const hostilePortal = portalOf({
     name: hostile,
     model: { ...blogModel, collections },
     logo: `https://x.example.com/"onerror="alert(1)`,
   })
   for (const url of pages) {
-    const text = String((await asked({ url })).body)
+    const text = String((await hostilePortal({ url })).body)
     assert.match(text, /&lt;script&gt;alert\(1\)/, url)
     assert.doesNotMatch(text, /<script>|<img src=x|"onerror/, url)
   }
-  const { headers, body } = await asked({ url: '/docs/openapi.json' })
+  const { headers, body } = await hostilePortal({ url: '/docs/openapi.json' })
   assert.equal(headers['Content-Type'], 'application/json')
   assert.equal(
     JSON.parse(String(body)).tags.find((tag: { name: string }) => tag.name === 'posts').description,
@@ -128,65 +128,65 @@ test('pages leave out a collection that nobody can read or change', async () => 
       }),
     }),
   )
-  const asked = portalOf({ model: hidden })
+  const portal = portalOf({ model: hidden })
   for (const url of [...pages, '/docs/search.json', '/docs/openapi.json']) {
-    const shown = String((await asked({ url })).body)
+    const shown = String((await portal({ url })).body)
     assert.doesNotMatch(shown, /What we pay|Of one person/, url)
-    // Scopes name every collection.
+    // The scopes name every collection.
     if (url !== '/docs/openapi.json') assert.doesNotMatch(shown, /payroll/, url)
     if (url === '/docs') assert.match(shown, /<strong>notes<\/strong>/)
   }
 })
 
-test('a logo of another host is let in, and nothing else from there', async () => {
+test('a logo of another host is allowed by the policy, and nothing else from there', async () => {
   const { headers, body } = await portalOf({ logo: 'https://cdn.example.net/logo.png' })({ url: '/' })
   assert.match(headers['Content-Security-Policy'], /img-src 'self' data: https:\/\/cdn\.example\.net;/)
   assert.match(String(body), /<img src="https:\/\/cdn\.example\.net\/logo\.png" alt="" data-initial="P"/)
 })
 
-test('style sheets and the renderer bring no fonts or images from elsewhere', async () => {
+test('neither the style sheets nor the renderer load fonts or images from elsewhere', async () => {
   for (const name of ['frame.css', 'reference.css']) {
-    const { body } = await ask({ url: `/docs/assets/${name}` })
+    const { body } = await send({ url: `/docs/assets/${name}` })
     assert.doesNotMatch(String(body), /@import|url\(/, name)
   }
-  const { body } = await ask({ url: '/docs/assets/scalar.js' })
+  const { body } = await send({ url: '/docs/assets/scalar.js' })
   assert.doesNotMatch(String(body), /\bFunction\(``\)|sourceMappingURL/)
 })
 
-test('replies are compressed as the client accepts it, and each form has a tag of its own', async () => {
+test('responses are compressed as the client accepts, and each encoding has its own entity tag', async () => {
   const url = '/docs/guides/rest'
-  const plain = await ask({ url })
+  const plain = await send({ url })
   const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
   const tags = new Set([plain.headers.ETag])
   for (const [encoding, decode] of Object.entries(decoders)) {
-    const asked = await ask({ url, headers: { 'accept-encoding': encoding } })
-    assert.equal(asked.headers['Content-Encoding'], encoding)
-    assert.equal(asked.headers['Vary'], 'Accept-Encoding, Cookie')
-    assert.deepEqual(decode(asked.body), plain.body)
-    assert.ok(asked.body.length < plain.body.length / 3)
-    tags.add(asked.headers.ETag)
-    const headers = { 'accept-encoding': encoding, 'if-none-match': asked.headers.ETag }
-    const again = await ask({ url, headers })
+    const compressed = await send({ url, headers: { 'accept-encoding': encoding } })
+    assert.equal(compressed.headers['Content-Encoding'], encoding)
+    assert.equal(compressed.headers['Vary'], 'Accept-Encoding, Cookie')
+    assert.deepEqual(decode(compressed.body), plain.body)
+    assert.ok(compressed.body.length < plain.body.length / 3)
+    tags.add(compressed.headers.ETag)
+    const headers = { 'accept-encoding': encoding, 'if-none-match': compressed.headers.ETag }
+    const again = await send({ url, headers })
     assert.equal(again.status, 304)
     assert.equal(again.body.length, 0)
     assert.equal(again.headers['Content-Encoding'], undefined)
   }
   assert.equal(tags.size, 3)
   for (const refused of ['br;q=0, gzip;q=0.0', 'identity', 'zstd', '']) {
-    const { headers } = await ask({ url, headers: { 'accept-encoding': refused } })
+    const { headers } = await send({ url, headers: { 'accept-encoding': refused } })
     assert.equal(headers['Content-Encoding'], undefined, refused)
   }
 })
 
-test('what depends on the visitor is kept by the browser alone', async () => {
+test('pages that depend on the visitor are cached by the browser only', async () => {
   for (const url of [...pages, '/docs/search.json']) {
-    const { headers } = await ask({ url })
+    const { headers } = await send({ url })
     assert.equal(headers['Cache-Control'], 'private, no-cache', url)
     assert.match(headers['Vary'], /Cookie/, url)
   }
 })
 
-test('guides for operators are for administrators, unless the setting says otherwise', async () => {
+test('guides for operators are shown to administrators, unless the setting says otherwise', async () => {
   const statusOf = async (given: Given, url: string) =>
     portalOf(given)({ url }).then(
       ({ status }) => status,
@@ -200,11 +200,11 @@ test('guides for operators are for administrators, unless the setting says other
   assert.equal(await statusOf({ guides: 'none', visitor: 'admin' }, operators), 'NOT_FOUND')
   assert.equal(await statusOf({ guides: 'none' }, '/docs/guides'), 'NOT_FOUND')
   assert.equal(await statusOf({ guides: 'none' }, '/docs/errors'), 200)
-  const { body } = await ask({ url: '/docs/search.json' })
+  const { body } = await send({ url: '/docs/search.json' })
   assert.doesNotMatch(String(body), /docs\/guides\/postgresql/)
 })
 
-test('every link of the guides leads to a page and a place that exist', async () => {
+test('every link of the guides leads to an existing page and anchor', async () => {
   const asAdmin = portalOf({ visitor: 'admin' })
   const listed = String((await asAdmin({ url: '/docs/guides' })).body)
   const guides = [
@@ -226,9 +226,9 @@ test('every link of the guides leads to a page and a place that exist', async ()
   }
 })
 
-test('the search knows every operation, where the reference shows it', async () => {
-  const entries = JSON.parse(String((await ask({ url: '/docs/search.json' })).body)) as { href: string }[]
-  const document = JSON.parse(String((await ask({ url: '/docs/openapi.json' })).body))
+test('the search index has every operation, with its link in the reference', async () => {
+  const entries = JSON.parse(String((await send({ url: '/docs/search.json' })).body)) as { href: string }[]
+  const document = JSON.parse(String((await send({ url: '/docs/openapi.json' })).body))
   const ids = Object.values<object>(document.paths)
     .flatMap(item => Object.values<{ operationId?: string; tags?: string[] }>(item as never))
     .flatMap(({ operationId, tags }) => (operationId ? [`/docs/rest#tag/${tags?.[0]}/${operationId}`] : []))
@@ -240,7 +240,7 @@ test('the search knows every operation, where the reference shows it', async () 
   )
 })
 
-test('nothing else is there, and the pages are only read', async () => {
+test('other paths respond 404, and pages accept only GET and HEAD', async () => {
   for (const url of [
     '/docs/',
     '/docs/assets/',
@@ -248,10 +248,10 @@ test('nothing else is there, and the pages are only read', async () => {
     '/docs/guides/README',
     '/docs/guides/%2e%2e',
   ]) {
-    await assert.rejects(ask({ url }), { code: 'NOT_FOUND' }, url)
+    await assert.rejects(send({ url }), { code: 'NOT_FOUND' }, url)
   }
-  await assert.rejects(ask({ method: 'POST', url: '/docs' }), { code: 'METHOD_NOT_ALLOWED' })
-  const { status, headers } = await ask({ method: 'OPTIONS', url: '/' })
+  await assert.rejects(send({ method: 'POST', url: '/docs' }), { code: 'METHOD_NOT_ALLOWED' })
+  const { status, headers } = await send({ method: 'OPTIONS', url: '/' })
   assert.equal(status, 204)
   assert.equal(headers.Allow, 'GET, HEAD, OPTIONS')
 })

@@ -1,4 +1,4 @@
-/** What ends with an account's old password, and what with the first proof of its address. */
+/** What a password change revokes, and what the first confirmation of an address revokes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/recovery/account-recovery.ts'
@@ -10,7 +10,7 @@ import { type Fixture, withFixture } from './fixture.ts'
 const email = 'ada@example.com'
 const password = 'correct horse battery'
 
-/** A record of the user as something else may have left it. */
+/** Stores a record of the user as another feature would. */
 async function put(
   { base }: Fixture,
   kind: string,
@@ -26,7 +26,7 @@ async function idsOf({ base }: Fixture, kind: string, userId: number): Promise<r
   return (await base.records.byOwner(kind, String(userId))).map(({ id }) => id)
 }
 
-test('after a new password, nothing continues that was started with the old password or address', async () => {
+test('a new password ends everything that was started with the old password or address', async () => {
   await withFixture({}, async fixture => {
     const { base, user } = fixture
     const id = await user(email, password)
@@ -45,11 +45,14 @@ test('after a new password, nothing continues that was started with the old pass
     await replacePassword(base, id, await hashPassword('a staple in the meadow'), extent)
     for (const kind of begun) assert.deepEqual(await idsOf(fixture, kind, id), [], kind)
     assert.equal(await base.devices.find(secrets, id), undefined)
-    assert.ok((await signInTime(base.records, id, base.now())) > before, 'a sign-in under way counts')
+    assert.ok(
+      (await signInTime(base.records, id, base.now())) > before,
+      'the current second is later than any sign-in in progress',
+    )
   })
 })
 
-test('an API key that is created while the password is replaced ends too, if keys end', async () => {
+test('an API key created while the password is replaced is revoked too if API keys are revoked', async () => {
   for (const [keys, left] of [
     [true, 0],
     [false, 1],
@@ -58,7 +61,7 @@ test('an API key that is created while the password is replaced ends too, if key
       const id = await user(email, password)
       let revocations = 0
       const revokeAll = async () => {
-        // The second comes after the commit of the password.
+        // The second call comes after the commit of the password.
         if (++revocations === 2) await key(id)
       }
       const extent = { keys, passkeys: false, codes: false }
@@ -68,7 +71,7 @@ test('an API key that is created while the password is replaced ends too, if key
   }
 })
 
-test('the first confirmation of an address ends what other sessions have created, and keeps what its own has created', async () => {
+test('the first confirmation of an address ends what other sessions created, and keeps what its own session created', async () => {
   for (const [session, left] of [
     ['own', 1],
     ['foreign', 0],

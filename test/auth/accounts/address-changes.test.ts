@@ -1,4 +1,4 @@
-/** Another address for an account, by the API: nobody becomes an account's owner by writing to it. */
+/** Changes of an account’s address through the API: write access to an account is not enough to take it over. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../../src/model/check.ts'
@@ -37,7 +37,7 @@ async function signIn(fixture: Fixture, { email, password }: Pick<Person, 'email
 }
 
 for (const setup of setups) {
-  test(`${setup.name}: who may write to an account of somebody who never signed in does not get it by another address`, async () => {
+  test(`${setup.name}: write access cannot take over the account of a user who has never signed in by changing its address`, async () => {
     await withMail(
       async (fixture, received) => {
         const { call, ann } = fixture
@@ -56,10 +56,10 @@ for (const setup of setups) {
         assert.ok(addressees(received).includes(ann.email))
 
         const attacker = fixture.browser()
-        const asked = form(await open(attacker, '/account/reset'), 'email')
-        page(await attacker.submit(asked, { email: stolen }))
+        const resetForm = form(await open(attacker, '/account/reset'), 'email')
+        page(await attacker.submit(resetForm, { email: stolen }))
         const confirmation = await link(received, /\/account\/verify\?token=[\w-]+/g)
-        // Of somebody who is not signed in, the link wants that first; and nobody else's session will do.
+        // The link requires a sign-in first, and refuses the session of another user.
         assert.match((await open(attacker, confirmation)).text, /Sign in first/)
         const { visitor: ben } = await signIn(fixture, fixture.ben)
         const foreign = page(
@@ -76,7 +76,7 @@ for (const setup of setups) {
   })
 }
 
-test('the owner gets the new address by its link and their password; the old address is notified', async () => {
+test('the owner confirms a new address with its link and the password; the old address is notified', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann } = fixture
     const fresh = 'ann.new@example.com'
@@ -104,7 +104,7 @@ test('the owner gets the new address by its link and their password; the old add
   })
 })
 
-/** A signed-in browser of somebody whose password is taken away, and the path of the link to their new address. */
+/** Signs the user in, removes their password, and opens the link to their new address. */
 async function withoutPassword(fixture: Fixture, received: Received, person: Person, email: string) {
   const { call, place } = fixture
   await call(`/api/v1/users/${person.id}`, { method: 'PATCH', key: person.key, body: { email } })
@@ -118,7 +118,7 @@ async function withoutPassword(fixture: Fixture, received: Received, person: Per
   return { visitor, path, opened: await open(visitor, path) }
 }
 
-test('somebody without a password confirms a new address soon after a sign-in', async () => {
+test('a user without a password confirms a new address soon after signing in', async () => {
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const { visitor, opened } = await withoutPassword(fixture, received, ann, 'ann.new@example.com')
@@ -128,7 +128,7 @@ test('somebody without a password confirms a new address soon after a sign-in', 
   })
 })
 
-test('with an older sign-in, they have to sign in again first, and return to the link', async () => {
+test('after an older sign-in, a user without a password must sign in again and returns to the link', async () => {
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const { visitor, path, opened } = await withoutPassword(fixture, received, ann, 'ann.new@example.com')
@@ -146,7 +146,7 @@ test('with an older sign-in, they have to sign in again first, and return to the
   })
 })
 
-test('a pending address can be dropped, and then its link does nothing', async () => {
+test('cancelling a pending address invalidates its link', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann } = fixture
     await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: ann.key, body: { email: stolen } })
@@ -163,7 +163,7 @@ test('a pending address can be dropped, and then its link does nothing', async (
   })
 })
 
-test('a taken address gets the same answer as any other, and stays with its account', async () => {
+test('a taken address gets the same response as a free one, and stays with its account', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann, ben } = fixture
     const patch = (email: string) =>
@@ -172,7 +172,7 @@ test('a taken address gets the same answer as any other, and stays with its acco
     assert.equal(taken.status, 200)
     assert.equal(taken.text, free.text)
     await link(received, /It belongs to an account already, so nothing was changed/g)
-    // One that is free now can be somebody's when its link is opened.
+    // A free address can be taken before its link is opened.
     await patch('late@example.com')
     const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
     const body = { name: 'Late', email: 'late@example.com' }
@@ -186,7 +186,7 @@ test('a taken address gets the same answer as any other, and stays with its acco
   })
 })
 
-test('an administrator changes another user’s address at once: reset mails go there, and the old address is notified', async () => {
+test('an address set by an administrator applies at once and receives reset mails; the old address is notified', async () => {
   await withMail(async (fixture, received) => {
     const { call, admin, ann } = fixture
     await signIn(fixture, ann)
@@ -204,7 +204,7 @@ test('an administrator changes another user’s address at once: reset mails go 
     await link(received, /\/account\/reset\?token=[\w-]+/g)
     const { landed } = await signIn(fixture, { email: given, password: ann.password })
     assert.match(landed.text, /<h2 id="unconfirmed">Confirm your e-mail address/)
-    // Their own is no exception: whoever has borrowed their credential must not get the account.
+    // Administrators’ own addresses are no exception: a stolen credential must not take over the account.
     const own = await call(`/api/v1/users/${admin.id}`, {
       method: 'PATCH',
       key: admin.key,
@@ -214,7 +214,7 @@ test('an administrator changes another user’s address at once: reset mails go 
   })
 })
 
-test('callers who may not change an address are refused, and no address is pending', async () => {
+test('a caller who may not change an address is refused, and no change is pending', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann, ben } = fixture
     const foreign = await call(`/api/v1/users/${ben.id}`, {
@@ -247,7 +247,7 @@ test('callers who may not change an address are refused, and no address is pendi
   })
 })
 
-test('changing one’s own address repeatedly, to send mails to many others, is refused', async () => {
+test('repeated changes of one’s own address are throttled, so that they cannot mail many strangers', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const statuses = new Set<number>()
     for (let count = 0; count < 30; count++) {

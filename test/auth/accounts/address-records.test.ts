@@ -1,4 +1,4 @@
-/** An account and what is known of its address change in one transaction: a process that dies in between leaves neither. */
+/** An account and the state of its address are written in one transaction: a crash never leaves one without the other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccountBase } from '../../../src/auth/accounts/accounts.ts'
@@ -16,8 +16,8 @@ import { type Fixture, withFixture } from './fixture.ts'
 const password = 'correct horse battery'
 const account = { name: 'Ada', email: 'ada@example.com', password, address: '192.0.2.1' }
 
-/** The accounts of a process that dies as soon as a write of an item, or a transaction, is committed. */
-function dying(base: AccountBase): AccountBase {
+/** Account services whose process dies as soon as an item write or a transaction is committed. */
+function crashing(base: AccountBase): AccountBase {
   const write: typeof base.run.write = async (...given) => {
     await base.run.write(...given)
     throw new Error('died')
@@ -29,9 +29,9 @@ function dying(base: AccountBase): AccountBase {
   return { ...base, run: { ...base.run, write, transaction } }
 }
 
-/** The `email` of an account is written through the API by somebody with this role. */
+/** Writes an account’s `email` through the API as a user with this role. */
 function writer({ base }: Fixture, role: 'admin' | 'user') {
-  const { run, records, counters, mail, issuer, background, now } = dying(base)
+  const { run, records, counters, mail, issuer, background, now } = crashing(base)
   const write = addressChanges({ run, records, counters, mail, issuer: () => issuer, background, now })
   const by = user(1000, role, 'all')
   return (plan: Plan<WriteShape>): Promise<WriteAnswer> => write(plan, by)
@@ -39,7 +39,7 @@ function writer({ base }: Fixture, role: 'admin' | 'user') {
 
 test('an account created by sign-up is unproven from the start', async () => {
   await withFixture({ signUp: 'open' }, async ({ base }) => {
-    await assert.rejects(signUp(dying(base), account), /died/)
+    await assert.rejects(signUp(crashing(base), account), /died/)
     const made = await findByEmail(base.run, account.email)
     assert.equal(await base.addresses.isUnproven(made?.id ?? 0), true)
   })
@@ -49,7 +49,7 @@ test('an account created by the link of a sign-up is confirmed from the start', 
   await withFixture({ signUp: 'confirmed' }, async fixture => {
     const { base } = fixture
     await signUp(base, account)
-    await assert.rejects(finishSignUp(dying(base), await fixture.token(), password, '192.0.2.1'), /died/)
+    await assert.rejects(finishSignUp(crashing(base), await fixture.token(), password, '192.0.2.1'), /died/)
     const made = await findByEmail(base.run, account.email)
     assert.equal(await base.addresses.isVerified(made?.id ?? 0, account.email), true)
   })
@@ -79,7 +79,7 @@ test('links may be sent to an address as soon as an administrator has set it', a
   })
 })
 
-test('links may be sent to an address as soon as its owner has taken it', async () => {
+test('links may be sent to an address as soon as its owner has confirmed it', async () => {
   await withFixture({}, async fixture => {
     const { base } = fixture
     const id = await fixture.user('ada@example.com', password)
@@ -88,7 +88,7 @@ test('links may be sent to an address as soon as its owner has taken it', async 
     await sendNewAddress(base, id, 'new@example.com')
     const by = { session: 's', password, isFresh: true, address: '192.0.2.1' }
     await assert.rejects(
-      confirmAddress(dying(base), { ...by, userId: id, token: await fixture.token() }),
+      confirmAddress(crashing(base), { ...by, userId: id, token: await fixture.token() }),
       /died/,
     )
     assert.equal((await findUser(base.run, id))?.email, 'new@example.com')

@@ -1,4 +1,4 @@
-/** Which address of an account is known to be its owner's: the one that was confirmed, not the one that it has by now. */
+/** Which address of an account is verified: the confirmed one, not the current one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Addresses, createAddresses } from '../../../src/auth/accounts/addresses.ts'
@@ -20,7 +20,7 @@ async function withAddresses(use: (addresses: Addresses, records: Records) => Pr
 
 const [own, other] = ['ann@example.com', 'mallory@example.com']
 
-test('only the confirmed address counts as confirmed, not one that replaces it', () =>
+test('only the confirmed address is verified, not one that replaces it', () =>
   withAddresses(async addresses => {
     assert.equal(await addresses.isVerified(1, own), false)
     await addresses.confirm(1, own)
@@ -38,14 +38,14 @@ test('only the confirmed address counts as confirmed, not one that replaces it',
 
 test('an account created by sign-up is unproven until its address is confirmed', () =>
   withAddresses(async (addresses, records) => {
-    assert.equal(await addresses.isUnproven(1), false, 'an administrator has made it')
+    assert.equal(await addresses.isUnproven(1), false, 'created by an administrator')
     await records.put(addresses.signedUpRecord(1, own, false))
     assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [true, false])
     await addresses.confirm(1, own)
     assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [false, true])
   }))
 
-test('the address of a sign-in does not replace the stored one', () =>
+test('a sign-in with another address does not replace the remembered one', () =>
   withAddresses(async addresses => {
     await addresses.remember(1, own)
     await addresses.remember(1, other)

@@ -1,4 +1,4 @@
-/** New keys and secrets are told to their user by mail: to proven addresses, and a few a day. */
+/** Users are notified of new keys and secrets by mail: at proven addresses, and a few times a day. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fixture } from '../../conformance/oauth/server.ts'
@@ -6,14 +6,14 @@ import { postJson, sameOrigin, signedInCookie } from '../own-page.ts'
 import type { Received } from '../smtp.ts'
 import { withMail } from './mailed.ts'
 
-/** What was sent once nothing waits, without what breaks lines and links. */
+/** The mails of a stopped service, without soft line breaks and word joiners. */
 async function sent(fixture: Fixture, received: Received): Promise<readonly string[]> {
   await fixture.restart()
   const data = received.data.replace(/=\n/g, '').replace(/=E2=81=A0/g, '')
   return data.split(/^(?=From: )/m)
 }
 
-test('a key and a rotated secret are followed by mails, five a day; the first secret of an app is not', async () => {
+test('the owner gets a mail for each new key and each rotated secret, up to five a day, but not for an app’s first secret', async () => {
   await withMail(async (fixture, received) => {
     const { ann, ben } = fixture
     const create = (key: string, path: string, body: object) =>
@@ -37,7 +37,7 @@ test('a key and a rotated secret are followed by mails, five a day; the first se
   })
 })
 
-test('texts of users are not sent to unproven addresses', async () => {
+test('text chosen by a user is not mailed to an unproven address', async () => {
   await withMail(
     async (fixture, received) => {
       const body = { name: 'Eve', email: 'victim@example.com', password: 'a long enough one' }

@@ -1,4 +1,4 @@
-/** `/account/developer`: who signed up registers an app, and its own samples work. */
+/** `/account/developer`: a user registers an app, and the samples on its page work. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lineFaults, linesOf } from '../../../src/auth/accounts/own/redirect-uri-lines.ts'
@@ -28,7 +28,7 @@ async function register(
   return { visitor, made: await submitted(visitor, formTo(landed, `${path}/new`), given) }
 }
 
-/** The text of a sample, as it is copied. */
+/** The text of a sample, as copied. */
 function sample({ text }: Page, id: string): string {
   const [, code = ''] = new RegExp(`<pre id="${id}"[^>]*><code>([\\s\\S]*?)</code>`).exec(text) ?? []
   return code.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')
@@ -39,7 +39,7 @@ async function codeBy(fixture: Fixture, page: Page): Promise<string> {
   return left.searchParams.get('code') ?? assert.fail(left.href)
 }
 
-test('an app is registered, its secret is shown once, and its samples get a token', async () => {
+test('registering an app shows its secret once and samples that obtain a token', async () => {
   await withFixture(async fixture => {
     const { visitor, made } = await register(fixture, fixture.ben)
     const secret = shown(made, 'client_secret') ?? ''
@@ -63,7 +63,7 @@ test('an app is registered, its secret is shown once, and its samples get a toke
   })
 })
 
-test('a new secret works beside the old one, which ends by name; a public app has none', async () => {
+test('a new secret works beside the old one, which can be ended by name; a public app has none', async () => {
   await withFixture(async fixture => {
     const { visitor, made } = await register(fixture, fixture.ben)
     const app = made.url.pathname
@@ -80,10 +80,10 @@ test('a new secret works beside the old one, which ends by name; a public app ha
     assert.deepEqual([await works(old), await works(fresh)], [200, 200])
     const ends = [...rotated.text.matchAll(/href="([^"]*\/secrets\/\d+\/end)"/g)].map(([, href]) => href)
     assert.equal(ends.length, 2)
-    const asked = await open(visitor, ends[1] ?? '')
-    assert.ok(asked.text.includes(`${old.slice(0, 10)}…`))
-    assert.doesNotMatch(asked.text, /the only one that works/)
-    const ended = await submitted(visitor, formTo(asked, asked.url.pathname))
+    const confirmation = await open(visitor, ends[1] ?? '')
+    assert.ok(confirmation.text.includes(`${old.slice(0, 10)}…`))
+    assert.doesNotMatch(confirmation.text, /the only one that works/)
+    const ended = await submitted(visitor, formTo(confirmation, confirmation.url.pathname))
     assert.match(ended.text, /The secret has ended/)
     assert.deepEqual([await works(old), await works(fresh)], [401, 200])
     assert.match((await open(visitor, ends[0] ?? '')).text, /the only one that works/)
@@ -102,7 +102,7 @@ test('a new secret works beside the old one, which ends by name; a public app ha
   })
 })
 
-test('every faulty redirect URI is named with its line, and what was entered stays', async () => {
+test('each invalid redirect URI is reported with its line, and the input is kept', async () => {
   await withFixture(async fixture => {
     const uris =
       'https://app.example.com/callback\r\n\r\nhttp://app.example.com/"><script>\r\nhttps://x.example.com/#part'
@@ -134,7 +134,7 @@ test('every faulty redirect URI is named with its line, and what was entered sta
   })
 })
 
-test('an app is edited and deleted by its owner alone, after a sign-in that is recent', async () => {
+test('only its owner edits and deletes an app, and deletion needs a recent sign-in', async () => {
   await withFixture(async fixture => {
     const { visitor, made } = await register(fixture, fixture.ben, { name: 'ا'.repeat(100) })
     const app = made.url.pathname
@@ -157,15 +157,15 @@ test('an app is edited and deleted by its owner alone, after a sign-in that is r
     })
     assert.match(saved.text, /Your changes are saved/)
     assert.match(saved.text, /<li>See users<\/li>/)
-    // What was taken away has ended in the tokens that are there.
+    // Live tokens lose the scope at once.
     const token = await fixture.call('/api/v1/posts', { key })
     assert.equal(token.status, 403)
     const stranger = await signedIn(fixture, fixture.ann, path)
     for (const below of ['', '/edit', '/delete'])
       assert.equal((await open(stranger.visitor, app + below)).status, 404)
-    const asked = await open(visitor, `${app}/delete`)
+    const confirmation = await open(visitor, `${app}/delete`)
     pass(16 * 60_000)
-    const confirming = await submitted(visitor, formTo(asked, `${app}/delete`))
+    const confirming = await submitted(visitor, formTo(confirmation, `${app}/delete`))
     assert.equal(confirming.url.pathname, '/account/sign-in')
     const { email, password } = fixture.ben
     const again = await submitted(visitor, formTo(confirming, '/account/sign-in'), { email, password })
@@ -176,7 +176,7 @@ test('an app is edited and deleted by its owner alone, after a sign-in that is r
   })
 })
 
-test('every setting of the item is on the form; who has connected the app is counted', async () => {
+test('the form has every setting of the app, and its page counts the connected users', async () => {
   await withFixture(async fixture => {
     const { visitor, made } = await register(fixture, fixture.ben, {
       scope: ['openid', 'profile'],
@@ -214,7 +214,7 @@ test('every setting of the item is on the form; who has connected the app is cou
         default_scopes: ['read:post', 'openid'],
         access_token_format: 'jwt',
         scope_separator: ' ',
-        // Only administrators make an app the service’s own.
+        // Only administrators can make an app first-party.
         first_party: false,
       },
     )
@@ -245,7 +245,7 @@ test('every setting of the item is on the form; who has connected the app is cou
   })
 })
 
-test('an administrator makes an app part of the service, by the same form', async () => {
+test('an administrator makes an app part of the service with the same form', async () => {
   await withFixture(async fixture => {
     const { made } = await register(fixture, fixture.admin, { 'first-party': 'yes', defaults: 'all' })
     assert.match(made.text, /Nobody is asked: the app is part of this service/)
@@ -253,7 +253,7 @@ test('an administrator makes an app part of the service, by the same form', asyn
   })
 })
 
-test('each kind of faulty redirect URI has a reason of its own', () => {
+test('each kind of invalid redirect URI has its own reason', () => {
   const faulty: readonly (readonly [uri: string, reason: RegExp])[] = [
     ['app.example.com/callback', /the whole address/],
     ['https://app.example.com/a b', /a space/],

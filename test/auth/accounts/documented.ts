@@ -1,4 +1,4 @@
-/** Holds the JSON operations of `/account` to the OpenAPI document: what they take, and what they answer. */
+/** Checks the JSON operations of `/account` against the OpenAPI document: their request bodies and their responses. */
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -16,21 +16,21 @@ ajv.addSchema({ ...document, $id: 'document:' }, 'document:')
 
 const fits = (schema: Document, value: unknown) => ajv.validate({ $ref: `document:${schema.$ref}` }, value)
 
-/** Fails unless the document has the answer; what was taken must be what the document says is taken. */
+/** Fails unless the document describes the response; a body that was accepted must fit its schema too. */
 export function assertDocumented(method: 'get' | 'post', url: string, body: unknown, answer: Answer): void {
   const { pathname } = new URL(url)
   const operation = document.paths[pathname]?.[method]
   if (operation === undefined) return
   const { status, text } = answer
-  const said = `${method} ${pathname} ${JSON.stringify(body)} → ${status} ${text}`
+  const details = `${method} ${pathname} ${JSON.stringify(body)} → ${status} ${text}`
   const other = resolve(document, operation.responses.default)
   const response = operation.responses[status] ?? (other['x-statuses'].includes(status) ? other : undefined)
-  assert.ok(response, said)
+  assert.ok(response, details)
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';')
   const schema = response.content?.[type].schema
-  assert.ok(schema === undefined ? text === '' : fits(schema, answer.json), `${said} ${ajv.errorsText()}`)
+  assert.ok(schema === undefined ? text === '' : fits(schema, answer.json), `${details} ${ajv.errorsText()}`)
   const taken = operation.requestBody?.content['application/json'].schema
-  if (taken && status < 300) assert.ok(fits(taken, body), `${said} ${ajv.errorsText()}`)
+  if (taken && status < 300) assert.ok(fits(taken, body), `${details} ${ajv.errorsText()}`)
 }
 
 export async function post(...given: Parameters<typeof postJson>): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** The accounts of a real database, with a clock that stands still and mail that can be read. */
+/** The account services of a real database, with a clock that tests advance and mail that they can read. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ import { cheapHash } from '../cheap-hash.ts'
 export interface Fixture {
   readonly base: AccountBase
   readonly sent: Message[]
-  /** Whose sessions were ended, and which one was spared. */
+  /** Whose sessions were ended, and which session was kept. */
   readonly revoked: (readonly [userId: number, except: string | undefined])[]
   readonly faults: unknown[]
-  /** Lets milliseconds pass. */
+  /** Advances the clock. */
   pass(milliseconds: number): void
   user(email: string, password: string): Promise<number>
   key(userId: number): Promise<string>
-  /** The token in the newest message, once all are sent. */
+  /** The token in the newest message, once all messages are sent. */
   token(): Promise<string>
 }
 
@@ -104,7 +104,7 @@ export async function withFixture(
 
 export const MINUTE = 60_000
 
-/** Whether the link confirms the address of the account, opened by its owner. */
+/** Whether the link confirms the account’s address when its owner opens it. */
 export async function confirms(base: AccountBase, token: string, userId: number): Promise<boolean> {
   const answer = await confirmAddress(base, {
     token,

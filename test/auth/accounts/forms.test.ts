@@ -1,4 +1,4 @@
-/** Forms and their tokens, as anybody might send them. */
+/** Forms and their CSRF tokens, as any client might send them. */
 import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
@@ -28,7 +28,7 @@ function callWith(headers: Call['headers'], body = ''): Call {
 
 const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** What a first page sets, and the token in its forms. */
+/** The cookie that a first page sets, and the token in its forms. */
 function firstVisit(address = issuer) {
   const csrf = createCsrf(address)
   const res = new ServerResponse(new IncomingMessage(new Socket()))
@@ -39,7 +39,7 @@ function firstVisit(address = issuer) {
 
 const refused = { code: 'FORBIDDEN' }
 
-test('a form is accepted with the cookie to which its token belongs, even if an old browser omits headers', () => {
+test('a form is accepted with the cookie that its token belongs to, even from a browser that omits Origin and Sec-Fetch-Site', () => {
   const { csrf, token, cookie } = firstVisit()
   csrf.check(callWith({ cookie }), token)
   csrf.check(callWith({ cookie: `a=b; ${cookie}; c=d` }), token)
@@ -56,7 +56,7 @@ test('the token depends on the cookie alone, and differs between browsers', () =
   assert.ok(!cookie.includes(token))
 })
 
-test('no cookie, another’s, two of them, or a foreign page: refused', () => {
+test('a form is refused with no cookie, another browser’s cookie, two cookies, or from another origin', () => {
   const { csrf, token, cookie } = firstVisit()
   const other = firstVisit()
   const foreign = [
@@ -79,7 +79,7 @@ test('no cookie, another’s, two of them, or a foreign page: refused', () => {
   }
 })
 
-test('no other text is accepted as a token', () => {
+test('a token is refused unless it is that of the cookie', () => {
   const { csrf, token, cookie } = firstVisit()
   const guess = fc.oneof(
     fc.string(),
@@ -101,7 +101,7 @@ test('on https, a cookie that another host of the domain could set is ignored', 
   assert.throws(() => csrf.check(callWith({ cookie: plain.cookie }), plain.token), refused)
 })
 
-test('fields are read as they were sent; a repeated name is refused', () => {
+test('fields are decoded as they were encoded; a repeated name is refused', () => {
   const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter(text => text !== 'scope')
   const pairs = fc.uniqueArray(fc.tuple(name, fc.string({ unit: 'grapheme' })), {
     selector: ([key]) => key,
@@ -129,7 +129,7 @@ test('scopes may be repeated, and inherited properties are not fields', () => {
   assert.throws(() => readQuery({ query: 'next=a&next=b' }), { code: 'BAD_REQUEST' })
 })
 
-test('one media type and one charset are accepted', () => {
+test('only form-urlencoded bodies in UTF-8 are accepted', () => {
   for (const type of [
     'application/x-www-form-urlencoded; charset=UTF-8',
     'Application/X-WWW-Form-Urlencoded',
@@ -150,7 +150,7 @@ test('one media type and one charset are accepted', () => {
   }
 })
 
-test('after a sign-in, users are only sent to account pages, whatever was requested', () => {
+test('after a sign-in, a user is redirected to account pages only, whatever `next` says', () => {
   fc.assert(
     fc.property(
       fc.oneof(

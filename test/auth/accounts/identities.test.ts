@@ -1,4 +1,4 @@
-/** The limit of the accounts at other providers that a user links. */
+/** The limit on a user’s linked accounts at other providers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withFixture } from './fixture.ts'
@@ -16,7 +16,7 @@ function linked(subject: string) {
   return { provider: 'corp', profile }
 }
 
-test('concurrent requests do not link more than 20 identities', async () => {
+test('concurrent requests link at most 20 identities', async () => {
   await withFixture({}, async ({ base: { identities } }) => {
     const add = (subject: string) => identities.add(maker, linked(subject))
     for (let count = 1; count < 20; count++) assert.equal(await add(`one ${count}`), 'added')

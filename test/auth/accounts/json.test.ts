@@ -1,4 +1,4 @@
-/** Sign-in, sign-up, reset and sign-out as JSON operations: what they answer, and whom they refuse. */
+/** Sign-in, sign-up, reset and sign-out as JSON operations: their responses and refusals. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -12,7 +12,7 @@ const withFixture = sharedFixtures(sqlite, { 'accounts.signUp': 'open' })
 
 const wrongText = 'The e-mail address or the password is wrong.'
 
-test('a page signs in, sees who is signed in, and signs out', async () => {
+test('a page signs in, reads who is signed in, and signs out', async () => {
   await withFixture(async ({ ann, call, url }) => {
     const { email, password } = ann
     const answer = await postJson(`${url}/account/sign-in`, { email, password, remember: true })
@@ -37,13 +37,13 @@ test('a page signs in, sees who is signed in, and signs out', async () => {
     assert.equal((await postJson(`${url}/account/sign-out`, {}, own)).status, 204)
     assert.equal((await account({ ...own, ...json })).status, 401)
     assert.equal((await account(json)).status, 401)
-    // Without `remember` the cookie ends with the browser.
+    // Without `remember` the cookie ends with the browser session.
     const short = await postJson(`${url}/account/sign-in`, { email, password })
     assert.doesNotMatch(short.headers.getSetCookie().join(), /portico_session=[^,]*expires/i)
   })
 })
 
-test('pages of other origins can sign nobody in or out', async () => {
+test('a page of another origin can sign nobody in or out', async () => {
   await withFixture(async ({ ann, call, url }) => {
     const { email, password } = ann
     const Cookie = await signedInCookie(url, ann)
@@ -68,11 +68,11 @@ test('pages of other origins can sign nobody in or out', async () => {
     }
     for (const [path, body] of Object.entries(bodies)) {
       for (const [headers, status] of rows) {
-        const said = `${path} ${JSON.stringify(headers)}`
+        const details = `${path} ${JSON.stringify(headers)}`
         const answer = await call(path, { method: 'POST', headers: { Cookie, ...headers }, body })
         if (answer.text.startsWith('{')) assertDocumented('post', url + path, body, answer)
-        assert.equal(answer.status, status, `${said} ${answer.text}`)
-        assert.equal(sessionSet(answer), undefined, said)
+        assert.equal(answer.status, status, `${details} ${answer.text}`)
+        assert.equal(sessionSet(answer), undefined, details)
         if (headers['Content-Type'] === 'application/json') assert.equal(answer.code, 'FORBIDDEN')
       }
     }
@@ -82,7 +82,7 @@ test('pages of other origins can sign nobody in or out', async () => {
   })
 })
 
-test('a wrong password and an unknown address get the same answer, and attempts are counted', async () => {
+test('a wrong password and an unknown address get the same response, and attempts are throttled', async () => {
   await withFixture(async ({ ann, url }) => {
     const at = `${url}/account/sign-in`
     const wrong = await postJson(at, { email: ann.email, password: 'wrong' })
@@ -105,7 +105,7 @@ test('a wrong password and an unknown address get the same answer, and attempts 
   })
 })
 
-test('bodies of another shape are refused with their faults', async () => {
+test('an invalid body is refused with all its faults', async () => {
   await withFixture(async ({ call, url }) => {
     const rows: readonly [string, unknown, string, readonly string[]][] = [
       ['sign-in', {}, 'VALIDATION_FAILED', ['email', 'password']],
@@ -150,7 +150,7 @@ test('bodies of another shape are refused with their faults', async () => {
   })
 })
 
-test('a new account and a taken address get the same answer; the new one signs in', async () => {
+test('a new account and a taken address get the same response; the new account can sign in', async () => {
   await withFixture(async ({ ann, url }) => {
     const at = `${url}/account/sign-up`
     const account = { name: 'Dora', email: `dora${ann.id}@example.com`, password: 'a good long password' }
@@ -163,7 +163,7 @@ test('a new account and a taken address get the same answer; the new one signs i
   })
 })
 
-test('the second factor: a token, then the code', async () => {
+test('with a second factor, the password returns a token, and the code signs in', async () => {
   await withFixture(async ({ ann, browser, url }) => {
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
@@ -191,10 +191,10 @@ test('the second factor: a token, then the code', async () => {
   })
 })
 
-test('the token of the mail sets a new password, and ends every session', async () => {
+test('the token from the mail sets a new password and ends every session', async () => {
   await withMail(async ({ ann, call, url, browser }, received) => {
     const Cookie = await signedInCookie(url, ann)
-    // A reset is mailed to a confirmed address alone.
+    // Only confirmed addresses get reset mails.
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
     await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password })

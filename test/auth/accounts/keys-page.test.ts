@@ -1,4 +1,4 @@
-/** `/account/keys`: a first key needs no operator, and no form gives more than the API would. */
+/** `/account/keys`: a user creates their first key without an operator, and no form grants more than the API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, type Person, sharedFixtures } from '../../conformance/oauth/server.ts'
@@ -19,12 +19,12 @@ async function make(fixture: Fixture, person: Person, values: Readonly<Record<st
   }
 }
 
-async function keysOf({ call: ask }: Fixture, { key }: Person) {
-  const { json } = await ask('/api/v1/api_keys', { key })
+async function keysOf({ call: request }: Fixture, { key }: Person) {
+  const { json } = await request('/api/v1/api_keys', { key })
   return json.data as readonly { name: string; scopes: string[]; expires_at: string | null }[]
 }
 
-test('a key has what was chosen, is shown once, works by its own curl line, and is revoked by name', async () => {
+test('a new key has the chosen name and scopes, is shown once, works in its curl sample, and can be revoked', async () => {
   await withFixture(async fixture => {
     const { visitor, made } = await make(fixture, fixture.ben, { name: 'Backup', 'level-post': 'read' })
     assert.match(made.url.pathname, /^\/account\/keys\/\d+$/)
@@ -36,10 +36,10 @@ test('a key has what was chosen, is shown once, works by its own curl line, and 
     assert.match((await open(visitor, path)).text, /<dt>Last used<\/dt><dd>Not yet</)
     assert.equal((await call(address, { key })).status, 200)
     assert.match(made.text, /See posts/)
-    // What waits to be stored is stored before the end.
+    // A shutdown stores the last use, which is written in the background.
     await fixture.restart()
     assert.match((await open(visitor, path)).text, /<dt>Last used<\/dt><dd><time/)
-    // A reload shows the list, and has made no second key.
+    // A reload shows the list and creates no second key.
     const again = await open(visitor, made.url)
     assert.equal(again.url.pathname, path)
     assert.doesNotMatch(again.text, new RegExp(key))
@@ -48,16 +48,16 @@ test('a key has what was chosen, is shown once, works by its own curl line, and 
     assert.equal(Math.round((Date.parse(rows[0]?.expires_at ?? '') - Date.now()) / 86_400_000), 90)
     assert.equal(rows.length, 1)
 
-    const asked = await open(visitor, `${made.url.pathname}/revoke`)
-    assert.match(asked.text, /Revoke <bdi>Backup<\/bdi>\?/)
-    assert.ok(asked.text.includes(`${key.slice(0, 10)}…`))
-    const done = await submitted(visitor, formTo(asked, asked.url.pathname))
+    const confirmation = await open(visitor, `${made.url.pathname}/revoke`)
+    assert.match(confirmation.text, /Revoke <bdi>Backup<\/bdi>\?/)
+    assert.ok(confirmation.text.includes(`${key.slice(0, 10)}…`))
+    const done = await submitted(visitor, formTo(confirmation, confirmation.url.pathname))
     assert.match(done.text, /The key is revoked/)
     assert.equal((await call(address, { key })).status, 401)
   })
 })
 
-test('a new key is shown to the session that made it, and to nobody else', async () => {
+test('a new key is shown only to the session that created it', async () => {
   await withFixture(async fixture => {
     const { ben, ann } = fixture
     const first = await signedIn(fixture, ben, `${path}/new`)
@@ -87,15 +87,15 @@ test('a new key is shown to the session that made it, and to nobody else', async
     assert.equal(foreign.landed.status, 404)
     const elsewhere = await signedIn(fixture, ben, target)
     assert.equal(elsewhere.landed.url.pathname, path)
-    // HEAD shows nothing, so it uses nothing up.
+    // HEAD shows nothing, so it does not use up the one view.
     await first.visitor.send(new URL(target, fixture.url), { method: 'HEAD' })
     const key = shown(await open(first.visitor, target), 'key')
     assert.match(key ?? '', /^pk_/)
-    // At rest it is encrypted.
+    // The record is encrypted at rest.
     assert.ok(!dump.includes(key ?? ''))
     const [mine] = (await keysOf(fixture, ben)).filter(({ name }) => name === 'Mine')
     assert.deepEqual([mine?.scopes, mine?.expires_at], [['*'], null])
-    // Nobody else's key can be revoked, or even looked at.
+    // A key of another user can be neither revoked nor viewed.
     assert.equal((await open(foreign.visitor, `${target}/revoke`)).status, 404)
   })
 })
@@ -137,7 +137,7 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
-    // Deliveries are written by Portico alone.
+    // Only the service itself writes deliveries.
     assert.match(landed.text, /name="level-webhook_delivery" value="read"/)
     assert.doesNotMatch(landed.text, /name="level-webhook_delivery" value="write"/)
     const sent = formTo(landed, `${path}/new`)
@@ -162,20 +162,20 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
   })
 })
 
-test('an older sign-in has to be repeated first; an ended session creates nothing', async () => {
+test('a session with an older sign-in must sign in again, and for a minute after a password change no key is created', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
     const sent = formTo(landed, `${path}/new`)
     pass(16 * minuteMs)
-    const asked = await submitted(visitor, sent, { name: 'x', 'level-post': 'read' })
+    const signInPage = await submitted(visitor, sent, { name: 'x', 'level-post': 'read' })
     assert.deepEqual(
-      [asked.url.pathname, asked.url.searchParams.get('next')],
+      [signInPage.url.pathname, signInPage.url.searchParams.get('next')],
       ['/account/sign-in', `${path}/new`],
     )
     assert.equal((await keysOf(fixture, ben)).length, 1)
     const { email, password } = ben
-    const again = page(await visitor.submit(formTo(asked, '/account/sign-in'), { email, password }))
+    const again = page(await visitor.submit(formTo(signInPage, '/account/sign-in'), { email, password }))
     assert.equal(again.url.pathname, `${path}/new`)
     const made = await submitted(visitor, formTo(again, `${path}/new`), { name: 'x', 'level-post': 'read' })
     assert.match(shown(made, 'key') ?? '', /^pk_/)
@@ -196,7 +196,7 @@ test('an older sign-in has to be repeated first; an ended session creates nothin
   })
 })
 
-test('the first steps of the documentation link to it', async () => {
+test('the documentation links to the form for a new key', async () => {
   await withFixture(async fixture => {
     const docs = await fixture.call('/docs', { headers: { Accept: 'text/html' } })
     assert.match(docs.text, /href="\/account\/keys\/new"/)

@@ -1,4 +1,4 @@
-/** Links in messages, from a real mail server to the page that they open, and what they end. */
+/** Links in mails, from a real mail server to the pages that they open, and what they end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -16,14 +16,12 @@ import type { Place } from '../../setups/setup.ts'
 import { recordsBeside } from '../encryption/other-process.ts'
 import { form, link, open, page, withMail } from './mailed.ts'
 
-test('with a mail server an account exists once its link was opened, and not before', async () => {
+test('with a mail server, opening the link creates the account, and nothing before does', async () => {
   await withMail(async ({ browser, admin, call }, received) => {
     const visitor = browser()
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
-    const asked = page(
-      await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values),
-    )
-    assert.match(asked.text, /Look into your mail/)
+    const sent = page(await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values))
+    assert.match(sent.text, /Look into your mail/)
     const users = async () =>
       (await call('/api/v1/users?email=eve@example.com', { key: admin.key })).json.data
     assert.deepEqual(await users(), [])
@@ -41,7 +39,7 @@ test('with a mail server an account exists once its link was opened, and not bef
   })
 })
 
-test('a reset ends every session and every token, and the old password', async () => {
+test('a reset ends every session and every token, and the old password no longer works', async () => {
   await withMail(async (fixture, received) => {
     const { ann, browser, call, app } = fixture
     const visitor = browser()
@@ -74,7 +72,7 @@ test('a reset ends every session and every token, and the old password', async (
   })
 })
 
-test('links name the service, whatever host a request claims to be for', async () => {
+test('links contain the service’s base URL, whatever host the request names', async () => {
   await withMail(async ({ url, ann, browser }, received) => {
     const visitor = browser()
     const asking = form(await open(visitor, '/account/reset'), 'email')
@@ -111,21 +109,21 @@ async function turnOnCodes(place: Place, userId: number): Promise<string> {
   }
 }
 
-test('an authorization request gets nothing before the one-time code', async () => {
+test('an authorization request returns no code before the one-time code is entered', async () => {
   await withFixture({}, async ({ url, place, ann, app, browser }) => {
     const secret = await turnOnCodes(place, ann.id)
     const { client_id } = await app()
     const visitor = browser()
     const request = { response_type: 'code', client_id, redirect_uri: redirectUri, scope: 'read:post' }
     const first = await open(visitor, authorizationUrl(url, request))
-    const asked = page(
+    const codePage = page(
       await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password }),
     )
-    assert.match(asked.text, /one-time code/)
+    assert.match(codePage.text, /one-time code/)
     const again = await open(visitor, authorizationUrl(url, request))
     form(again, 'password')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + 30_000 })
-    const consent = page(await visitor.submit({ ...form(asked, 'code'), action: again.url }, { code }))
+    const consent = page(await visitor.submit({ ...form(codePage, 'code'), action: again.url }, { code }))
     const answer = consentOf(consent)
     assert.ok(answer, consent.text)
     const left = await visitor.submit(answer.form, {}, answer.button)

@@ -1,4 +1,4 @@
-/** What strangers try at an account keeps its owner from nothing; and what that leaves to who has many addresses. */
+/** Failed attempts by strangers do not lock the owner out of an account; and the guesses that many addresses allow. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -24,13 +24,13 @@ const attempt = (address: string, tried: string, secrets: readonly string[] = []
   secrets,
 })
 
-/** All that an account allows in an hour, by wrong passwords from many addresses. */
+/** Uses up an account’s attempts of one hour with wrong passwords from many addresses. */
 async function flood({ base }: Fixture, name = email): Promise<void> {
   const { attempts } = base
   for (let count = 0; count < 100; count++) await attempts.take(name, `203.0.113.${count % 13}`)
 }
 
-test('after a hundred wrong passwords from thirteen addresses the owner comes in from a fresh one, at once', async () => {
+test('after a hundred wrong passwords from thirteen addresses, the owner can sign in from a new address at once', async () => {
   await withFixture({}, async fixture => {
     const { base, user } = fixture
     await user(email, password)
@@ -45,7 +45,7 @@ test('after a hundred wrong passwords from thirteen addresses the owner comes in
   })
 })
 
-test('a known device has attempts of its own, at its account alone, and does not touch those of others', async () => {
+test('a known device has its own attempts, for its account only, and does not use up those of others', async () => {
   await withFixture({}, async fixture => {
     const { base, user } = fixture
     const id = await user(email, password)
@@ -65,13 +65,13 @@ test('a known device has attempts of its own, at its account alone, and does not
   })
 })
 
-test('whoever has stolen a device’s cookie gets fifty guesses a day by it', async () => {
+test('a stolen device cookie allows fifty guesses a day', async () => {
   await withFixture({}, async ({ base, user, pass }) => {
     const id = await user(email, password)
     const device = await base.devices.find((await base.devices.remember([], id)) ?? [], id)
     let guesses = 0
     for (let quarter = 0; quarter < 96; quarter++) {
-      // From an address that has nothing left itself.
+      // From an address without attempts of its own left.
       for (let count = 0; count < 50; count++) await base.attempts.take(`someone ${count}`, 'a')
       for (let count = 0; count < 20; count++) {
         if ((await base.attempts.take(email, 'a', device)) === undefined) guesses++
@@ -82,7 +82,7 @@ test('whoever has stolen a device’s cookie gets fifty guesses a day by it', as
   })
 })
 
-test('what is documented: 2,400 guesses a day at one account, and three more from each network', async () => {
+test('the documented bound holds: 2,400 guesses a day at one account, and three more from each network', async () => {
   let time = Date.UTC(2026, 0, 1)
   const now = () => time
   const counters = memoryCounters({ now, maxKeys: 1_000_000 })
@@ -91,7 +91,7 @@ test('what is documented: 2,400 guesses a day at one account, and three more fro
   let guesses = 0
   for (let quarter = 0; quarter < 96; quarter++) {
     for (let network = 0; network < networks; network++) {
-      // Each with many addresses of its own, of which some are tried.
+      // Each network has many addresses, and three of them try in each quarter of an hour.
       for (let at = 0; at < 3; at++) {
         const address = `2001:db8:${network.toString(16)}:${((quarter * 3 + at) % 256).toString(16)}::/64`
         if ((await throttle.take(email, address)) === undefined) guesses++
@@ -102,7 +102,7 @@ test('what is documented: 2,400 guesses a day at one account, and three more fro
   assert.equal(guesses, 2400 + 3 * networks)
 })
 
-test('a device is known by its cookie alone, twenty of an account, for 400 days since its last sign-in', async () => {
+test('only its cookie makes a device known; an account has up to twenty, each for 400 days after its last sign-in', async () => {
   await withFixture({}, async ({ base, user, pass }) => {
     const id = await user(email, password)
     const { devices, records } = base
@@ -126,7 +126,7 @@ test('a device is known by its cookie alone, twenty of an account, for 400 days 
   })
 })
 
-test('concurrent sign-ins do not leave an account more than 20 known devices', async () => {
+test('concurrent sign-ins leave an account at most 20 known devices', async () => {
   await withFixture({}, async ({ base: { devices, records }, user, pass }) => {
     const id = await user(email, password)
     for (let count = 0; count < 19; count++) await devices.remember([], id)
@@ -139,7 +139,7 @@ test('concurrent sign-ins do not leave an account more than 20 known devices', a
   })
 })
 
-test('a secret that somebody else has put into the browser is never made known; several accounts may share one', async () => {
+test('a secret planted in the browser never becomes a known device; several accounts may share a device’s secret', async () => {
   await withFixture({}, async ({ base, user }) => {
     const [one, two] = [await user(email, password), await user('ben@example.com', password)]
     const planted = 'A'.repeat(43)
@@ -158,7 +158,7 @@ test('a secret that somebody else has put into the browser is never made known; 
   })
 })
 
-test('who knows the password, but not the codes, does not keep the owner’s device from its code', async () => {
+test('an attacker with the password but no codes does not stop the owner’s device from entering a code', async () => {
   await withFixture({}, async ({ base, user, pass }) => {
     const id = await user(email, password)
     const { secret } = await base.codes.start(id, email, 'Example')
@@ -181,7 +181,7 @@ test('who knows the password, but not the codes, does not keep the owner’s dev
   })
 })
 
-test('strangers who ask for new passwords, or sign up, with an address keep its owner from no reset', async () => {
+test('resets and sign-ups that strangers request for an address do not keep its owner from a reset', async () => {
   await withFixture({ signUp: 'confirmed' }, async fixture => {
     const { base, user, sent, token, pass } = fixture
     await user(email, password)
@@ -192,7 +192,7 @@ test('strangers who ask for new passwords, or sign up, with an address keep its 
     }
     await base.idle()
     const resets = () => sent.filter(({ text }) => text.includes('/account/reset?token=')).length
-    // Those that they caused are the owner's, and work; more would only fill the mailbox.
+    // The owner receives the mails that strangers caused, and their links work; more mails would only fill the mailbox.
     assert.equal(resets(), 4)
     assert.equal(await requestReset(base, email, '198.51.100.7'), undefined)
     await base.idle()
@@ -224,7 +224,7 @@ async function cookieOf(browser: Browser, url: string, first: Page, values: Reco
   return { status: answer.status, cookies }
 }
 
-test('the cookie of a device is set by a sign-in that succeeds, for our own pages, and `Secure` where the service is', async () => {
+test('a successful sign-in sets the device cookie, limited to the service’s own pages, and `Secure` over https', async () => {
   for (const [baseUrl, pattern] of [
     [undefined, /^portico_device=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=34560000$/],
     [
@@ -249,7 +249,7 @@ test('the cookie of a device is set by a sign-in that succeeds, for our own page
   }
 })
 
-test('over HTTP: an address that has used up its attempts still lets in who has signed in there before', async () => {
+test('over HTTP, a known device can sign in from an address that has no attempts left', async () => {
   await withService({}, async ({ ann, browser }) => {
     const [owner, stranger] = [browser(), browser()]
     const values = { email: ann.email, password: ann.password }

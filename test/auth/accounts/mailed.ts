@@ -1,4 +1,4 @@
-/** Pages that a service with a mail server shows, and the links of its messages. */
+/** Pages of a service with a mail server, and the links in its mails. */
 import assert from 'node:assert/strict'
 import type { GivenSettings } from '../../../src/config.ts'
 import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
@@ -8,7 +8,7 @@ import type { Setup } from '../../setups/setup.ts'
 import { type Received, withSmtp } from '../smtp.ts'
 
 export function page(answer: Page | Departure): Page {
-  assert.ok('text' in answer)
+  assert.ok('text' in answer, `the browser left for ${'left' in answer ? answer.left.href : ''}`)
   return answer
 }
 
@@ -22,7 +22,7 @@ export async function open(browser: Browser, path: string | URL): Promise<Page> 
   return page(await browser.open(path))
 }
 
-/** The path of the newest link; messages are sent after the answer. */
+/** The path of the newest link; mails are sent after the response. */
 export async function link(received: Received, pattern: RegExp): Promise<string> {
   for (let count = 0; count < 200; count++) {
     // Word joiners keep what a user chose from becoming a link: see `quoted.ts`.
@@ -37,7 +37,7 @@ export async function link(received: Received, pattern: RegExp): Promise<string>
   assert.fail(`no message has ${pattern}`)
 }
 
-/** A service whose mail arrives. */
+/** Runs `use` with a service whose mails are delivered. */
 export async function withMail(
   use: (fixture: Fixture, received: Received) => Promise<void>,
   { setup, ...given }: GivenSettings & { readonly setup?: Setup } = {},

@@ -1,4 +1,4 @@
-/** What two nodes change at the same time in one account. */
+/** Concurrent changes of one account by two nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
@@ -16,15 +16,15 @@ const rounds = 10
 const model = checkModel(blog)
 
 for (const { name, within } of databases) {
-  test(`of concurrent passwords one is stored; no consent is lost, and no limit passed (${name})`, async () => {
+  test(`two nodes store one of several concurrent passwords, lose no consent, and exceed no limit (${name})`, async () => {
     await within(async place => {
       const stores = [await place.open(model)]
-      // A file has one process.
+      // Only one process may open a SQLite file.
       stores.push(name === 'SQLite' ? (stores[0] ?? assert.fail()) : await place.open(model))
       const [run = assert.fail(), ...others] = stores.map(store => createRun(createGuard(model), store))
       try {
         const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
-        // A node learns of the writes of another one a little later.
+        // A node sees the writes of another node a little later.
         const storedHash = async () =>
           (await place.rows('SELECT "password_hash" FROM "users"'))[0]?.password_hash
         for (let round = 0; round < rounds; round++) {

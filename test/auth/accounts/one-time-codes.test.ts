@@ -1,4 +1,4 @@
-/** One-time codes: each is one user's, for its time, and once; and so are the recovery codes beside them. */
+/** One-time codes and recovery codes: each belongs to one user and works once, one-time codes only in their period. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -27,19 +27,19 @@ async function withCodes(use: (codes: Codes, time: { at: number }) => Promise<vo
   }
 }
 
-/** What the user's device shows. */
+/** The code that the user’s device shows. */
 function shown(secret: string, at: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret), period: 30 }).generate({ timestamp: at })
 }
 
-/** Turns codes on, by the code of the period before: that of now is still good. */
+/** Turns codes on with the code of the previous period, so that the current one stays unused. */
 async function turnedOn(codes: Codes, user: number, at: number) {
   const { secret } = await codes.start(user, 'ann@example.com', 'Blog')
   const recovery = await codes.confirm(user, shown(secret, at - period))
-  return { secret, recovery: recovery ?? assert.fail('the code does not fit') }
+  return { secret, recovery: recovery ?? assert.fail('the code is wrong') }
 }
 
-test('a code works once, and also one period before and after its own', () =>
+test('a code works once, and only within one period before and after its own', () =>
   withCodes(async (codes, time) => {
     const { secret } = await turnedOn(codes, 1, time.at)
     const code = shown(secret, start + 2 * period)
@@ -63,7 +63,7 @@ test('two users can use codes of the same period', () =>
     assert.equal(await codes.check(2, shown(ben.secret, time.at)), true)
   }))
 
-test('codes are confirmed once: confirming again gives no new recovery codes', () =>
+test('confirming codes again returns no new recovery codes', () =>
   withCodes(async (codes, time) => {
     const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
     assert.equal(await codes.confirm(1, '000000'), undefined)

@@ -1,4 +1,4 @@
-/** Pages of one's own keys, apps and webhooks, as a signed-in browser sees them. */
+/** The pages of a user’s own keys, apps and webhooks, as a signed-in browser sees them. */
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import type { Browser, Form, Page } from '../../conformance/oauth/browser.ts'
@@ -9,7 +9,7 @@ const realNow = Date.now.bind(Date)
 let offsetMs = 0
 mock.method(Date, 'now', () => realNow() + offsetMs)
 
-/** Lets time pass for everything in this process. */
+/** Advances `Date.now` for the whole process. */
 export function pass(milliseconds: number): void {
   offsetMs += milliseconds
 }

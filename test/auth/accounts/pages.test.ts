@@ -1,26 +1,12 @@
-/** The account's pages over HTTP: who gets in, what is refused, and what every answer carries. */
+/** The account’s pages over HTTP: who may see them, what they refuse, and the headers of every response. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
+import type { Browser, Form, Page } from '../../conformance/oauth/browser.ts'
 import { type Fixture, formWith, type Person, withFixture } from '../../conformance/oauth/server.ts'
+import { form, open, page } from './mailed.ts'
 
 const own = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
-
-function page(answer: Page | Departure): Page {
-  assert.ok('text' in answer, `the browser left for ${'left' in answer ? answer.left.href : ''}`)
-  return answer
-}
-
-async function open(browser: Browser, path: string): Promise<Page> {
-  return page(await browser.open(path))
-}
-
-function form({ forms, url }: Page, has: string): Form {
-  const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
-  assert.ok(found, `${url.pathname} has no form with ${has}`)
-  return found
-}
 
 async function signIn(
   browser: Browser,
@@ -40,13 +26,13 @@ function bodyOf({ fields }: Form, values: Readonly<Record<string, string>> = {})
 
 const pages = ['/account', '/account/apps', '/account/sessions', '/account/security']
 
-test('who is not signed in signs in first, and then sees the page that was asked for', async () => {
+test('a visitor who is not signed in signs in first, and then sees the requested page', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
     for (const path of pages) {
-      const asked = await open(visitor, path)
-      assert.equal(asked.url.pathname, '/account/sign-in')
-      assert.equal(asked.url.searchParams.get('next'), path)
+      const signInPage = await open(visitor, path)
+      assert.equal(signInPage.url.pathname, '/account/sign-in')
+      assert.equal(signInPage.url.searchParams.get('next'), path)
     }
     const landed = await signIn(visitor, ann, '/account/apps')
     assert.equal(landed.url.pathname, '/account/apps')
@@ -57,7 +43,7 @@ test('who is not signed in signs in first, and then sees the page that was asked
   })
 })
 
-test('after signing in, nobody is sent elsewhere', async () => {
+test('a sign-in never redirects to another site', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     for (const next of [
       'https://evil.example.com',
@@ -78,7 +64,7 @@ test('after signing in, nobody is sent elsewhere', async () => {
   })
 })
 
-test('wrong, unknown and empty: one answer, and never the password back', async () => {
+test('a wrong password and an unknown address get the same response, without the password; empty fields are reported', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
@@ -96,7 +82,7 @@ test('wrong, unknown and empty: one answer, and never the password back', async 
   })
 })
 
-test('a form without its token, with another’s, or from elsewhere does nothing', async () => {
+test('a form has no effect without its token, with another token, or from another site', async () => {
   await withFixture({}, async ({ url, ann, browser }) => {
     const visitor = browser()
     const stranger = browser()
@@ -131,7 +117,7 @@ test('a form without its token, with another’s, or from elsewhere does nothing
   })
 })
 
-test('fields that come twice, other media types, other methods and huge forms are refused', async () => {
+test('repeated fields, other media types, other methods and oversized forms are refused', async () => {
   await withFixture({}, async ({ url, browser }) => {
     const visitor = browser()
     const body = bodyOf(form(await open(visitor, '/account/sign-in'), 'password'))
@@ -175,7 +161,7 @@ test('fields that come twice, other media types, other methods and huge forms ar
   })
 })
 
-test('every page says that it is framed by nobody, kept by nobody and loads nothing foreign', async () => {
+test('every page forbids framing, caching and foreign resources', async () => {
   await withFixture({}, async ({ url, ann, browser }) => {
     const visitor = browser()
     await signIn(visitor, ann)
@@ -202,7 +188,7 @@ test('every page says that it is framed by nobody, kept by nobody and loads noth
   })
 })
 
-test('cookies are for our own pages only, and `Secure` where the service is', async () => {
+test('cookies are limited to our own pages, and are `Secure` over https', async () => {
   await withFixture({}, async ({ url }) => {
     const [cookie = ''] = (await fetch(`${url}/account/sign-in`)).headers.getSetCookie()
     assert.match(cookie, /^portico_form=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
@@ -213,7 +199,7 @@ test('cookies are for our own pages only, and `Secure` where the service is', as
   })
 })
 
-test('the stylesheet and the script can be kept, and are asked for anew by their tag', async () => {
+test('the stylesheet and the script are revalidated by their entity tag', async () => {
   await withFixture({ 'theme.colour': '#aa0000' }, async ({ url }) => {
     for (const [path, type] of [
       ['/account/assets/style.css', 'text/css; charset=utf-8'],
@@ -235,7 +221,7 @@ async function sessionForms(browser: Browser): Promise<Form[]> {
   return forms.filter(({ fields }) => fields.some(({ name }) => name === 'session'))
 }
 
-test('sessions: one can end another of one’s own, and nobody else’s', async () => {
+test('a user can end another of their own sessions, and no session of another user', async () => {
   await withFixture({}, async ({ url, ann, ben, browser }) => {
     const [here, there, bens] = [browser(), browser(), browser()]
     for (const [visitor, person] of [
@@ -275,7 +261,7 @@ function code(secret: string, offset = 0): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + offset })
 }
 
-test('one-time codes: turned on, asked for, and a recovery code in their place', async () => {
+test('one-time codes are required once they are turned on, and a recovery code replaces one', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
     await signIn(visitor, ann)
@@ -305,16 +291,16 @@ test('one-time codes: turned on, asked for, and a recovery code in their place',
     assert.match(landed.text, /You have 9 recovery codes left/)
 
     const third = browser()
-    const asked = await signIn(third, ann)
-    assert.equal(page(await third.submit(form(asked, 'code'), { code: recovery[3] ?? '' })).status, 400)
+    const codePage = await signIn(third, ann)
+    assert.equal(page(await third.submit(form(codePage, 'code'), { code: recovery[3] ?? '' })).status, 400)
     assert.equal(
-      page(await third.submit(form(asked, 'code'), { code: code(secret, 30_000) })).url.pathname,
+      page(await third.submit(form(codePage, 'code'), { code: code(secret, 30_000) })).url.pathname,
       '/account',
     )
   })
 })
 
-test('a change of how the account is protected belongs to who is signed in, and to no other id', async () => {
+test('sign-in settings cannot be changed without a session, nor by an invalid change', async () => {
   await withFixture({}, async ({ url, ann, browser }) => {
     const visitor = browser()
     const before = form(await open(visitor, '/account/sign-in'), 'csrf')
@@ -346,13 +332,13 @@ test('a change of how the account is protected belongs to who is signed in, and 
 
 const WINDOW = 15 * 60_000
 
-/** Windows begin for everybody at once: in one that ends soon, attempts could be counted in two. */
+/** Windows begin at the same time for everyone: near the end of one, the attempts could be counted in two. */
 async function inOneWindow(): Promise<void> {
   const left = WINDOW - (Date.now() % WINDOW)
   if (left < 30_000) await new Promise(resolve => setTimeout(resolve, left))
 }
 
-test('the eleventh attempt is told to wait, whether the account exists or not', async () => {
+test('the eleventh attempt is refused with a waiting time, whether or not the account exists', async () => {
   await withFixture({}, async ({ url, ann, browser }) => {
     await inOneWindow()
     const visitor = browser()
@@ -366,7 +352,7 @@ test('the eleventh attempt is told to wait, whether the account exists or not', 
       assert.equal(refused.status, 429)
       assert.ok(Number(refused.headers['retry-after']) > 0)
     }
-    // Neither a forged header nor another spelling of the address buys more attempts.
+    // Neither a forged header nor another spelling of the address gains attempts.
     const body = bodyOf(first, { email: ` ${ann.email.toUpperCase()}`, password: ann.password })
     const headers = { ...own, 'X-Forwarded-For': '198.51.100.9', Forwarded: 'for=198.51.100.9' }
     const forged = await visitor.send(new URL('/account/sign-in', url), { method: 'POST', headers, body })
@@ -374,7 +360,7 @@ test('the eleventh attempt is told to wait, whether the account exists or not', 
   })
 })
 
-test('the answer to a forgotten password is the same for every address', async () => {
+test('a reset request gets the same response for every address', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
     const asking = form(await open(visitor, '/account/reset'), 'email')
@@ -391,7 +377,7 @@ test('the answer to a forgotten password is the same for every address', async (
   })
 })
 
-test('where nobody may sign up, there is no way to', async () => {
+test('with sign-up off, no page links to it and its path responds 404', async () => {
   await withFixture({ 'accounts.signUp': 'off' }, async ({ url, browser }) => {
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
@@ -413,7 +399,7 @@ test('where nobody may sign up, there is no way to', async () => {
   })
 })
 
-test('fields that the form does not have are not taken: nobody makes themselves an administrator', async () => {
+test('fields that the form does not have are ignored: nobody makes themselves an administrator', async () => {
   await withFixture({}, async ({ url, admin, browser, call }: Fixture) => {
     const visitor = browser()
     const made = form(await open(visitor, '/account/sign-up'), 'password')
@@ -429,14 +415,14 @@ test('fields that the form does not have are not taken: nobody makes themselves 
     const [eve] = json.data as readonly { role: string; id: number }[]
     assert.equal(eve?.role, 'user')
     assert.notEqual(eve?.id, 1)
-    // Nobody is signed in by it.
+    // Signing up does not sign the user in.
     assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
   })
 })
 
-test('a request that is one too many is told so on a page', async () => {
+test('a rate-limited request gets an HTML page', async () => {
   await withFixture({ rateLimit: 'off', addressRateLimit: 3 }, async ({ url }) => {
-    // A new window may begin once in between.
+    // A new window may begin in between.
     let last: Response | undefined
     for (let count = 0; count < 12 && last?.status !== 429; count++)
       last = await fetch(`${url}/account/sign-in`)
@@ -449,7 +435,7 @@ test('a request that is one too many is told so on a page', async () => {
   })
 })
 
-test('to sign up answers alike for an address that is known and one that is not, and signs nobody in', async () => {
+test('sign-up gets the same response for a known and an unknown address, and signs nobody in', async () => {
   await withFixture({ 'accounts.signUp': 'open' }, async ({ ann, browser }) => {
     const visitor = browser()
     const asking = form(await open(visitor, '/account/sign-up'), 'password')

@@ -1,4 +1,4 @@
-/** Passkeys of an authenticator made here. */
+/** Passkeys of an authenticator in software. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPasskeys } from '../../../src/auth/accounts/sign-in/passkeys.ts'
@@ -9,7 +9,7 @@ import { softPasskey, softRegistration } from './soft-authenticator.ts'
 const issuer = 'https://id.example.com'
 const userId = 7
 
-async function desk({ base }: Fixture, records: Records = base.records) {
+async function authenticator({ base }: Fixture, records: Records = base.records) {
   const { record, assertion } = softPasskey(issuer, userId, base.now())
   await base.records.put(record)
   const passkeys = createPasskeys({
@@ -30,7 +30,7 @@ async function desk({ base }: Fixture, records: Records = base.records) {
 
 test('an authenticator signs its owner in, unless its counter has decreased', async () => {
   await withFixture({}, async fixture => {
-    const { answer, passkeys } = await desk(fixture)
+    const { answer, passkeys } = await authenticator(fixture)
     assert.equal(await answer(5), userId)
     assert.equal(await answer(6), userId)
     assert.equal(await answer(4), undefined)
@@ -52,16 +52,16 @@ test('a passkey that is removed during a sign-in is not stored again', async () 
         }
       },
     })
-    const { answer, passkeys, id } = await desk(fixture, watched)
+    const { answer, passkeys, id } = await authenticator(fixture, watched)
     remove = () => records.delete('Passkey', id)
     await answer(2)
     assert.deepEqual(await passkeys.list(userId), [])
   })
 })
 
-test('concurrent requests do not add more than 20 passkeys', async () => {
+test('concurrent requests add at most 20 passkeys', async () => {
   await withFixture({}, async fixture => {
-    const { passkeys } = await desk(fixture)
+    const { passkeys } = await authenticator(fixture)
     const add = async () => {
       const owner = { userId, email: 'ada@example.com', name: 'Ada' }
       const { challenge } = (await passkeys.creationOptions(owner)) as { challenge: string }

@@ -1,4 +1,4 @@
-/** `/account/profile`: who somebody is here, a copy of their data, and the end of their account. */
+/** `/account/profile`: the user’s profile, a copy of their data, and the deletion of their account. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -71,12 +71,12 @@ after(() => closeMail())
 const path = '/account/profile'
 
 async function made({ call }: Fixture, { key }: Person, to: string, body: object): Promise<number> {
-  const { status, json, text: said } = await call(`/api/v1/${to}`, { method: 'POST', key, body })
-  assert.equal(status, 201, said)
+  const { status, json, text: details } = await call(`/api/v1/${to}`, { method: 'POST', key, body })
+  assert.equal(status, 201, details)
   return Number(json.id)
 }
 
-test('name and further fields are changed by the rules of the model, with faults at their fields', async () => {
+test('the name and further fields are changed by the rules of the model, with faults at their fields', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, path)
@@ -112,7 +112,7 @@ test('name and further fields are changed by the rules of the model, with faults
   })
 })
 
-test('a new address is pending until it is proven, is shown, and can be cancelled', async () => {
+test('a new address is pending until it is proven, is shown as such, and can be cancelled', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, path)
@@ -122,12 +122,12 @@ test('a new address is pending until it is proven, is shown, and can be cancelle
     assert.match(wrong.text, /value="nobody"/)
     assert.match((await submitted(visitor, sent, { email: ben.email })).text, /the account has/)
     const fresh = `new.${ben.email}`
-    const asked = await submitted(visitor, sent, { email: fresh })
-    assert.match(asked.text, /We have sent a link to the new address/)
-    assert.ok(asked.text.includes(`<strong>${fresh}</strong> becomes`))
+    const pending = await submitted(visitor, sent, { email: fresh })
+    assert.match(pending.text, /We have sent a link to the new address/)
+    assert.ok(pending.text.includes(`<strong>${fresh}</strong> becomes`))
     assert.equal((await call(`/api/v1/users/${ben.id}`, { key: ben.key })).json.email, ben.email)
     await link(received, new RegExp(`give your account at Portico the address ${fresh}`, 'g'))
-    const kept = await submitted(visitor, form(asked, 'drop'))
+    const kept = await submitted(visitor, form(pending, 'drop'))
     assert.match(kept.text, /keeps its address/)
     assert.ok(!(await open(visitor, path)).text.includes(fresh))
   })
@@ -179,7 +179,7 @@ test('the export contains everything that belongs to the user and that they may 
   })
 })
 
-test('an export ends when its account is disabled', async () => {
+test('an export in progress stops when its account is disabled', async () => {
   await withFixture(async fixture => {
     const { admin, ben, call, url } = fixture
     const note = { body: 'x'.repeat(60_000), author_id: ben.id }
@@ -187,16 +187,16 @@ test('an export ends when its account is disabled', async () => {
     for (let count = 0; count < 7; count++)
       await call('/api/v1/notes', { method: 'POST', key: ben.key, body: notes })
     const session = await signedInCookie(url, ben)
-    const asked = await call(`${path}/export`, { headers: { Cookie: session } })
-    const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(asked.text) ?? []
-    const [token = ''] = asked.headers.getSetCookie().flatMap(line => line.split(';', 1))
+    const exportPage = await call(`${path}/export`, { headers: { Cookie: session } })
+    const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(exportPage.text) ?? []
+    const [token = ''] = exportPage.headers.getSetCookie().flatMap(line => line.split(';', 1))
     const answer = await fetch(`${url}${path}/export`, {
       method: 'POST',
       headers: { Cookie: `${session}; ${token}` },
       body: new URLSearchParams({ csrf }),
     })
     assert.equal(answer.status, 200)
-    // It waits for its reader.
+    // The response is unread, so the export waits.
     const reader = answer.body?.getReader()
     await reader?.read()
     const disabled = { method: 'PATCH', key: admin.key, body: { disabled: true } }
@@ -208,7 +208,7 @@ test('an export ends when its account is disabled', async () => {
   })
 })
 
-test('an account is deleted by its owner: blocking collections are named, and no credential works afterwards', async () => {
+test('the owner deletes an account: blocking collections are named, and no credential works afterwards', async () => {
   await withFixture(async fixture => {
     const { ann, ben, call } = fixture
     const post = await made(fixture, ben, 'posts', { title: 'Blocks' })
@@ -232,10 +232,10 @@ test('an account is deleted by its owner: blocking collections are named, and no
     assert.match(blocked.text, /Your account was not deleted\. Items of posts still refer/)
     assert.equal((await call(`/api/v1/posts/${post}`, { method: 'DELETE', key: ben.key })).status, 204)
     pass(16 * 60_000)
-    const asked = await submitted(visitor, sent, { address: ben.email })
-    assert.equal(asked.url.searchParams.get('next'), `${path}/delete`)
+    const signInPage = await submitted(visitor, sent, { address: ben.email })
+    assert.equal(signInPage.url.searchParams.get('next'), `${path}/delete`)
     const { email, password } = ben
-    const again = await submitted(visitor, formTo(asked, '/account/sign-in'), { email, password })
+    const again = await submitted(visitor, formTo(signInPage, '/account/sign-in'), { email, password })
     assert.doesNotMatch(again.text, /cannot be deleted yet/)
     const done = await submitted(visitor, formTo(again, `${path}/delete`), {
       address: ` ${email.toUpperCase()} `,
@@ -261,7 +261,7 @@ test('an account is deleted by its owner: blocking collections are named, and no
   })
 })
 
-test('the last administrator cannot delete their account, and sees why', async () => {
+test('the last administrator cannot delete their account, and is told why', async () => {
   await withFixture(async fixture => {
     const { admin, call } = fixture
     const everybody = await call('/api/v1/users?role=admin&per_page=100', { key: admin.key })

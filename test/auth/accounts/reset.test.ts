@@ -1,4 +1,4 @@
-/** New passwords, and what must be gone once there is one. */
+/** Password resets and changes, and the credentials that they revoke. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -68,7 +68,7 @@ test('a link sets a new password once, and ends every session', async () => {
   })
 })
 
-test('of concurrent uses of a link, one sets the password', async () => {
+test('of concurrent uses of a link, only one sets the password', async () => {
   await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
@@ -93,7 +93,7 @@ test('a link works again after a request that was refused because of load', asyn
   })
 })
 
-test('a link works for an hour, and no other token is accepted', async () => {
+test('a link works for an hour, and no other token works in its place', async () => {
   await withFixture({}, async ({ base, user, token, pass }) => {
     const id = await user(email, old)
     await requestReset(base, email, address)
@@ -122,13 +122,13 @@ test('the link is stored as a hash only', async () => {
   })
 })
 
-test('an unknown address gets no mail and the same answer; frequent requests are throttled for both', async () => {
+test('an unknown address gets the same response but no mail; frequent requests are throttled for both', async () => {
   await withFixture({}, async ({ base, user, sent }) => {
     await user(email, old)
-    for (const asked of [email, 'nobody@example.com']) {
+    for (const requested of [email, 'nobody@example.com']) {
       for (let count = 0; count < 3; count++)
-        assert.equal(await requestReset(base, asked, address), undefined)
-      assert.equal(await requestReset(base, asked, address), 900)
+        assert.equal(await requestReset(base, requested, address), undefined)
+      assert.equal(await requestReset(base, requested, address), 900)
     }
     await base.idle()
     assert.deepEqual(new Set(sent.map(({ to }) => to)), new Set([email]))
@@ -149,7 +149,7 @@ test('a new password invalidates the other links', async () => {
   })
 })
 
-test('write access to an account does not allow taking it over by another address', async () => {
+test('a changed address cannot reset the password of an account before it is confirmed', async () => {
   await withFixture({}, async fixture => {
     const { base, user, sent, token } = fixture
     const id = await user(email, old)
@@ -176,7 +176,7 @@ test('a link is invalid once the account has another address', async () => {
   })
 })
 
-test('a reset removes everything that a stranger has prepared in an account with one’s own address', async () => {
+test('a reset removes every credential that a stranger has prepared in an account with the owner’s address', async () => {
   await withFixture({}, async fixture => {
     const { base, key, token, pass } = fixture
     assert.equal((await signUp(base, { name: 'Mallory', email, password: old, address })).kind, 'ready')
@@ -188,7 +188,7 @@ test('a reset removes everything that a stranger has prepared in an account with
     await base.codes.start(made.id, email, 'Example')
     const keys = () => keysOf(base.run, made.id)
     assert.notDeepEqual(await keys(), [])
-    // However long ago it was.
+    // Age does not protect them.
     pass(30 * 24 * 60 * MINUTE)
     await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
@@ -198,7 +198,7 @@ test('a reset removes everything that a stranger has prepared in an account with
   })
 })
 
-test('a reset ends passkeys and keys of a confirmed account too; old one-time codes stay, new ones do not', async () => {
+test('a reset revokes passkeys and keys of a confirmed account too, but one-time codes only if they are younger than a week', async () => {
   for (const [age, stays] of [
     [7 * 24 * 60 * MINUTE, true],
     [7 * 24 * 60 * MINUTE - 1, false],
@@ -265,7 +265,7 @@ test('the old password cannot replace one that a concurrent reset has set', asyn
   await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
-    // As many as keep a change waiting for its turn.
+    // Enough work to keep the change queued.
     const busy = Array.from({ length: 8 }, () => verifyPassword('x', undefined))
     const stolen = {
       userId,
@@ -284,14 +284,14 @@ test('the old password cannot replace one that a concurrent reset has set', asyn
   })
 })
 
-test('the same if the reset comes after the old password was verified', async () => {
+test('the old password cannot replace one that a reset sets after the old one was verified', async () => {
   await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
     let meanwhile: Promise<unknown> = Promise.resolve()
     const attempts = {
       ...base.attempts,
-      // The old password was right. As many as keep the new one waiting for its turn.
+      // The old password was right. Enough work to keep the new one queued.
       succeed(account: string, from: string) {
         base.attempts.succeed(account, from)
         const busy = Array.from({ length: 8 }, () => verifyPassword('x', undefined))
@@ -314,14 +314,14 @@ test('the same if the reset comes after the old password was verified', async ()
 })
 
 for (const keys of [false, true]) {
-  test(`the same if the reset comes while credentials are counted and revoked (keys: ${keys})`, async () => {
+  test(`the old password cannot replace one that a reset sets while credentials are revoked (keys: ${keys})`, async () => {
     await withFixture({}, async ({ base, user, key, sent }) => {
       const userId = await user(email, old)
       const owners = await hashPassword('the owner has set this')
       const revokeAll: typeof base.revokeAll = async (id, except) => {
         await base.revokeAll(id, except)
         await storePasswordHash(base.run, userId, owners)
-        // The owner's, from after the reset.
+        // The owner’s key, created after the reset.
         if ((await keysOf(base.run, userId)).length === 0) await key(userId)
         await base.tokens.issue('PasswordReset', { userId, email }, { owner: String(userId) })
       }
@@ -344,7 +344,7 @@ for (const keys of [false, true]) {
   })
 }
 
-test('a first password does not replace one that is set while it is stored', async () => {
+test('a first password does not replace one that is set concurrently', async () => {
   await withFixture({}, async ({ base, user, sent }) => {
     const userId = await user(email, old)
     const withoutPassword = updateShape('users', ['password_hash'])
@@ -366,7 +366,7 @@ test('a first password does not replace one that is set while it is stored', asy
   })
 })
 
-test('a link sets no password if the account gets another address while it is used', async () => {
+test('a link does not set a password if the account gets another address while it is used', async () => {
   await withFixture({}, async fixture => {
     const { base, user, token } = fixture
     const userId = await user(email, old)
@@ -378,13 +378,13 @@ test('a link sets no password if the account gets another address while it is us
   })
 })
 
-test('the old password confirms no new address once a concurrent reset has set another password', async () => {
+test('the old password does not confirm a new address once a concurrent reset has set another password', async () => {
   await withFixture({}, async ({ base, user, sent }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
-    const thiefs = 'thief@example.com'
-    await base.addresses.wait(userId, thiefs)
-    const claimed = { userId, email: thiefs, isNew: true }
+    const thiefsAddress = 'thief@example.com'
+    await base.addresses.wait(userId, thiefsAddress)
+    const claimed = { userId, email: thiefsAddress, isNew: true }
     const token = await base.tokens.issue('AddressVerification', claimed, { owner: String(userId) })
     const addresses = {
       ...base.addresses,

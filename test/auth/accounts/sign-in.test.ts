@@ -1,4 +1,4 @@
-/** Signing in with a password and a code, and what failing costs. */
+/** Signing in with a password and a one-time code, and the limits on failed attempts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -34,7 +34,7 @@ test('the right password signs in, whatever the case of the address', async () =
   })
 })
 
-test('a wrong password, an unknown address and an account without a password get the same answer', async () => {
+test('a wrong password, an unknown address and an account without a password get the same response', async () => {
   await withFixture({}, async ({ base, user }) => {
     await user(attempt.email, password)
     for (const tried of [
@@ -55,19 +55,19 @@ test('a password that is changed while sign-ins with it are queued signs nobody 
     await storePasswordHash(base.run, id, await hashPassword(password))
     const changed = await hashPassword('another password')
     let isChanged = false
-    const asked = Array.from({ length: 30 }, async (_, at) => {
+    const signIns = Array.from({ length: 30 }, async (_, at) => {
       const { kind } = await signInByPassword(base, { ...attempt, address: `192.0.2.${at}` })
       return { kind, isLate: isChanged }
     })
     await storePasswordHash(base.run, id, changed)
     isChanged = true
-    const late = (await Promise.all(asked)).filter(({ isLate }) => isLate)
+    const late = (await Promise.all(signIns)).filter(({ isLate }) => isLate)
     assert.ok(late.length > 10, `only ${late.length} were late`)
     assert.ok(late.every(({ kind }) => kind === 'wrong'))
   })
 })
 
-test('ten attempts from one address, then none until the window ends; the right password makes no difference', async () => {
+test('an address gets ten attempts in a window, after which the right password is refused too', async () => {
   await withFixture({}, async ({ base, user, pass }) => {
     await user(attempt.email, password)
     for (const email of [attempt.email, 'nobody@example.com']) {
@@ -124,7 +124,7 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
   })
 })
 
-test('a pending second step ends when the password is changed', async () => {
+test('a password change ends a pending second step', async () => {
   await withFixture({}, async fixture => {
     const { base, pass, token } = fixture
     const { secret } = await protectedUser(fixture)
@@ -138,7 +138,7 @@ test('a pending second step ends when the password is changed', async () => {
   })
 })
 
-test('a code works once, and only around its time', async () => {
+test('a code works once, and only near its period', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { id, secret } = await protectedUser(fixture)
@@ -152,7 +152,7 @@ test('a code works once, and only around its time', async () => {
   })
 })
 
-test('guessing codes is throttled across sign-ins', async () => {
+test('guesses of a code are throttled across sign-ins', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { secret } = await protectedUser(fixture)
@@ -188,7 +188,7 @@ test('a recovery code works once, whatever its case and separators', async () =>
   })
 })
 
-test('codes are off before the first correct code, and after they are turned off', async () => {
+test('codes are not required before the first correct code, nor after they are turned off', async () => {
   await withFixture({}, async fixture => {
     const { base, user, pass } = fixture
     const id = await user(attempt.email, password)
@@ -220,7 +220,7 @@ test('the second step expires after five minutes', async () => {
   })
 })
 
-test('confirming one’s password is throttled like signing in', async () => {
+test('password confirmations are throttled like sign-ins', async () => {
   await withFixture({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
     assert.equal(await confirmPassword(base, id, password, { address: '192.0.2.1' }), undefined)

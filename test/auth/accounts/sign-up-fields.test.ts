@@ -1,4 +1,4 @@
-/** Sign-up where the model wants to know more, as a browser without JavaScript sees it. */
+/** Sign-up with further fields from the model, in a browser without JavaScript. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signUpFields, valuesOf } from '../../../src/auth/accounts/sign-up/sign-up-fields.ts'
@@ -50,7 +50,7 @@ function fieldOf({ fields }: Form, name: string) {
   return fields.find(field => field.name === name)
 }
 
-test('every kind of field is asked for, and what was answered is stored', async () => {
+test('every kind of field is on the form, and its value is stored', async () => {
   await withFixture(
     {},
     async fixture => {
@@ -93,7 +93,7 @@ test('every kind of field is asked for, and what was answered is stored', async 
   )
 })
 
-test('what is missing or wrong is said at the field, and nothing that was typed is lost', async () => {
+test('missing and invalid values are reported at their fields, and the input is kept', async () => {
   await withFixture(
     {},
     async fixture => {
@@ -148,7 +148,7 @@ test('what is missing or wrong is said at the field, and nothing that was typed 
   )
 })
 
-test('what only one may have is refused at its field, without telling more', async () => {
+test('a duplicate value of a unique field is reported at its field, without revealing whose it is', async () => {
   for (const signUp of ['open', 'confirmed'] as const) {
     await withFixture(
       { 'accounts.signUp': signUp },
@@ -173,7 +173,7 @@ test('what only one may have is refused at its field, without telling more', asy
   }
 })
 
-test('a field that nobody is asked for cannot be slipped in', async () => {
+test('a field that is not on the form cannot be set', async () => {
   await withFixture(
     {},
     async fixture => {
@@ -204,7 +204,7 @@ test('a field that nobody is asked for cannot be slipped in', async () => {
   )
 })
 
-test('the same while an app waits, and the app goes on', async () => {
+test('while an app’s request waits, sign-up has the same fields, and the request continues', async () => {
   await withFixture(
     {},
     async fixture => {
@@ -234,7 +234,7 @@ test('the same while an app waits, and the app goes on', async () => {
   )
 })
 
-test('the model says what cannot be asked for', () => {
+test('the model is refused if it asks for a field that a form cannot have', () => {
   const faults = (fields: Readonly<Record<string, FieldDeclaration>>) => {
     try {
       checkModel(model({ users: users({ fields }) }))
@@ -267,7 +267,7 @@ test('the model says what cannot be asked for', () => {
   assert.equal(faults({ a: string({ optional: true, signUp: true }) }), '')
 })
 
-test('an answer is a value of its type, or left for the model to refuse', () => {
+test('a value is converted to its type, or left for the model to refuse', () => {
   const fields = signUpFields(checkModel(asking))
   const { values, missing } = valuesOf(
     fields,

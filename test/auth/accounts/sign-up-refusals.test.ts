@@ -1,4 +1,4 @@
-/** Sign-up where the model refuses the account: its `check` finds faults, or no more accounts may be. */
+/** Sign-ups that the model refuses: by a fault of `check`, or by a limit on accounts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { finishSignUp, signUp } from '../../../src/auth/accounts/sign-up.ts'
@@ -22,7 +22,7 @@ const password = 'correct horse battery'
 const ada = { name: 'Ada', email: 'ada@example.com', password, address: '192.0.2.1' }
 const team = (name: string) => new Map([['team', name]])
 
-test('open: what `check` finds and what a limit refuses is told at the form, and no mail is sent', async () => {
+test('open: faults of `check` and exceeded limits are shown on the form, and no mail is sent', async () => {
   await withFixture({ declaration }, async ({ base, sent }) => {
     const faults = async (account: Parameters<typeof signUp>[1]) => {
       const answer = await signUp(base, account)
@@ -49,7 +49,7 @@ test('open: what `check` finds and what a limit refuses is told at the form, and
   })
 })
 
-test('open: what the model refuses it refuses for a known address too, so that nothing tells whether it is known', async () => {
+test('open: the model refuses a known address as it does an unknown one, so the response does not tell them apart', async () => {
   await withFixture({ declaration }, async ({ base }) => {
     assert.equal((await signUp(base, { ...ada, answers: team('red') })).kind, 'ready')
     const refused = { ...ada, answers: team('closed') }
@@ -60,7 +60,7 @@ test('open: what the model refuses it refuses for a known address too, so that n
   })
 })
 
-test('confirmed: what the model refuses is told when the link is opened, to who knows the password', async () => {
+test('confirmed: a refusal of the model is shown when the link is opened, and only with the password', async () => {
   await withFixture({ declaration, signUp: 'confirmed' }, async ({ base, token }) => {
     assert.equal((await signUp(base, { ...ada, answers: team('closed') })).kind, 'sent')
     const link = await token()
@@ -73,7 +73,7 @@ test('confirmed: what the model refuses is told when the link is opened, to who 
   })
 })
 
-test('the page shows it at its field, and keeps what was typed', async () => {
+test('the page shows a refusal at its field, and keeps the input', async () => {
   await withServer(
     {},
     async ({ browser }) => {

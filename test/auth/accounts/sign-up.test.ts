@@ -1,4 +1,4 @@
-/** Making an account oneself, and showing that its address is one's own. */
+/** Signing up, and confirming that an address is one’s own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AccountBase, claimsReader } from '../../../src/auth/accounts/accounts.ts'
@@ -34,7 +34,7 @@ test('open: the account exists at once, with the default role and an unconfirmed
   })
 })
 
-test('open: a known address gets the same answer after as many commits; its owner is notified', async () => {
+test('open: a known address gets the same response after as many commits; its owner is notified', async () => {
   await withFixture({ signUp: 'open' }, async ({ base, user, sent }) => {
     const id = await user('ada@example.com', 'the first password')
     const before = await findUser(base.run, id)
@@ -55,7 +55,7 @@ test('open: a known address gets the same answer after as many commits; its owne
   })
 })
 
-/** Counts the writes that an answer waits for, one after the other. */
+/** Counts the commits that a response waits for. */
 function counting(base: AccountBase) {
   let writes = 0
   const { run } = base
@@ -67,7 +67,7 @@ function counting(base: AccountBase) {
   })
   const write: typeof run.write = async (...given) => {
     const answer = await run.write(...given)
-    // What is refused is rolled back, without a commit.
+    // A refused write is rolled back without a commit.
     writes++
     return answer
   }
@@ -75,7 +75,7 @@ function counting(base: AccountBase) {
   return { base: { ...base, records, addresses, run: { ...run, write } }, writes: () => writes }
 }
 
-test('of concurrent sign-ups with one address, one succeeds', async () => {
+test('of concurrent sign-ups with one address, only one succeeds', async () => {
   await withFixture({ signUp: 'open' }, async ({ base, sent }) => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, at) => signUp(base, { ...account, address: `192.0.2.${at}` })),
@@ -87,7 +87,7 @@ test('of concurrent sign-ups with one address, one succeeds', async () => {
   })
 })
 
-test('confirmed: every address gets the same answer', async () => {
+test('confirmed: every address gets the same response', async () => {
   await withFixture({ signUp: 'confirmed' }, async ({ base, user, sent }) => {
     await user('known@example.com', 'the first password')
     assert.deepEqual(await signUp(base, account), { kind: 'sent' })
@@ -134,7 +134,7 @@ test('confirmed: receiving the mail is not enough to create the account', async 
   })
 })
 
-test('confirmed: no second account is created for an address that was taken in the meantime', async () => {
+test('confirmed: an address that was taken in the meantime gets no second account', async () => {
   await withFixture({ signUp: 'confirmed' }, async ({ base, token, user }) => {
     await signUp(base, account)
     const link = await token()
@@ -166,7 +166,7 @@ test('all faults are reported at once, by their fields', async () => {
   })
 })
 
-test('passphrases of any script are accepted, and counted in characters', async () => {
+test('passwords in any script are accepted, and their length is counted in characters', async () => {
   await withFixture({}, async ({ base }) => {
     const long = `${'🦊'.repeat(3)}wald und wiese`
     const made = await signUp(base, { ...account, password: long })
@@ -176,7 +176,7 @@ test('passphrases of any script are accepted, and counted in characters', async 
   })
 })
 
-test('off: nobody signs up', async () => {
+test('off: nobody can sign up', async () => {
   await withFixture({ signUp: 'off' }, async ({ base }) => {
     await assert.rejects(signUp(base, account), { code: 'NOT_FOUND' })
   })
@@ -191,7 +191,7 @@ test('signing up is throttled', async () => {
   })
 })
 
-test('a link confirms the address that it was sent to, not the one that the account has by then', async () => {
+test('a link confirms the address it was sent to, not the account’s current one', async () => {
   await withFixture({ signUp: 'open' }, async ({ base, user, token }) => {
     const id = await user('new@example.com', password)
     await sendConfirmation(base, id, 'old@example.com')

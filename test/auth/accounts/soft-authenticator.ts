@@ -1,4 +1,4 @@
-/** An authenticator made here, which signs what it is asked to (Web Authentication Level 3, 6.3.3). */
+/** An authenticator in software, which signs every challenge (Web Authentication Level 3, 6.3.3). */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import type { NewRecord } from '../../../src/records.ts'
 
@@ -35,7 +35,7 @@ export function softPasskey(issuer: string, userId: number, createdAt: number): 
       const client = JSON.stringify({ type: 'webauthn.get', challenge, origin: issuer, crossOrigin: false })
       const data = Buffer.alloc(37)
       sha256(new URL(issuer).hostname).copy(data)
-      // The user was there, and was verified.
+      // Flags: user present, user verified.
       data[32] = 0b101
       data.writeUInt32BE(counter, 33)
       const signature = sign('sha256', Buffer.concat([data, sha256(client)]), privateKey)
@@ -58,14 +58,14 @@ function byteString(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x59, bytes.length >> 8, bytes.length & 255]), bytes])
 }
 
-/** What a browser sends for a new passkey, as JSON (Web Authentication Level 3, 6.5.1, without attestation). */
+/** The response of a browser that creates a passkey, as JSON (Web Authentication Level 3, 6.5.1, without attestation). */
 export function softRegistration(issuer: string, challenge: string): string {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credential = Buffer.from(randomUUID())
   const client = JSON.stringify({ type: 'webauthn.create', challenge, origin: issuer, crossOrigin: false })
   const data = Buffer.concat([
     sha256(new URL(issuer).hostname),
-    // The user was there and was verified, and a credential follows; the counter; the AAGUID; the length of the id.
+    // Flags: user present, user verified, attested credential data included; the counter; the AAGUID; the length of the id.
     Buffer.from([0b1000101, 0, 0, 0, 1, ...Array<number>(16).fill(0), 0, credential.length]),
     credential,
     coseKey(publicKey),

@@ -1,4 +1,4 @@
-/** Taking an account back from somebody who once had it: what they planted there must be worth nothing. */
+/** When an owner takes an account back, everything that an intruder created there stops working. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -25,7 +25,7 @@ async function signedIn(fixture: Fixture, { email, password }: Pick<Person, 'ema
   return visitor
 }
 
-/** Not at a loopback: programs that run there are asked for each time. */
+/** Not a loopback URI: native apps are asked for consent each time. */
 const redirect_uris = ['https://app.example.com/callback']
 
 const usual = 'openid read:post'
@@ -35,8 +35,8 @@ function requestOf({ url }: Fixture, { client_id }: App, scope = usual): URL {
   return authorizationUrl(url, { response_type: 'code', client_id, redirect_uri, scope })
 }
 
-/** What somebody leaves behind who has the account: apps that they allowed, of both formats, with their tokens. */
-async function planted(fixture: Fixture) {
+/** What an intruder leaves behind: apps of both token formats with consents and tokens. */
+async function intruderApps(fixture: Fixture) {
   const { ann } = fixture
   const attacker = fixture.browser()
   const made: { readonly app: App; readonly tokens: Readonly<Record<string, string>> }[] = []
@@ -48,14 +48,14 @@ async function planted(fixture: Fixture) {
       tokens: await newTokens(fixture, app, { ...options, parameters: { prompt: 'consent' } }),
     })
     assert.ok(made.at(-1)?.tokens.refresh_token)
-    // What was allowed once is not asked again: what follows is about that.
+    // A repeated request needs no consent now; the tests check that this ends.
     assert.ok('left' in (await attacker.open(requestOf(fixture, app))))
   }
   return { attacker, made }
 }
 
-/** What of it still works. */
-async function works(fixture: Fixture, { made }: Awaited<ReturnType<typeof planted>>) {
+/** The intruder’s credentials that still work. */
+async function workingCredentials(fixture: Fixture, { made }: Awaited<ReturnType<typeof intruderApps>>) {
   const found: string[] = []
   for (const { app, tokens } of made) {
     for (const url of fixture.urls) {
@@ -83,22 +83,22 @@ async function reset(fixture: Fixture, received: Received) {
 }
 
 for (const setup of setups) {
-  test(`${setup.name}: after a reset nothing works that anybody got before, and every app asks again`, async () => {
+  test(`${setup.name}: after a reset no earlier credential works, and every app asks for consent again`, async () => {
     await withMail(
       async (fixture, received) => {
-        const left = await planted(fixture)
+        const left = await intruderApps(fixture)
         const done = await reset(fixture, received)
         assert.match(done.text, /Your password is set/)
         assert.match(done.text, /2 connected apps/)
         assert.match(done.text, /1 API key/)
-        assert.deepEqual(await works(fixture, left), [])
+        assert.deepEqual(await workingCredentials(fixture, left), [])
         const { pathname } = (await open(left.attacker, '/account')).url
         assert.equal(pathname, '/account/sign-in')
 
         const victim = await signedIn(fixture, { email: fixture.ann.email, password: fresh })
         for (const { app } of left.made) {
-          const asked = page(await victim.open(requestOf(fixture, app)))
-          assert.ok(consentOf(asked), `no consent was asked for: ${asked.url.href}`)
+          const consentPage = page(await victim.open(requestOf(fixture, app)))
+          assert.ok(consentOf(consentPage), `no consent page: ${consentPage.url.href}`)
         }
         await link(received, /The password of your account at Portico was set anew/g)
       },
@@ -107,17 +107,17 @@ for (const setup of setups) {
   })
 }
 
-test('a password change ends the other sessions, the tokens and what apps were allowed, and says what is left', async () => {
+test('a password change ends the other sessions, the tokens and the consents, and lists what is left', async () => {
   await withMail(async (fixture, received) => {
     const { ann } = fixture
-    const left = await planted(fixture)
+    const left = await intruderApps(fixture)
     const owner = await signedIn(fixture, ann)
     const change = form(await open(owner, '/account/security'), 'new_password')
     const done = page(
       await owner.submit(change, { current_password: ann.password, new_password: fresh, keys: 'yes' }),
     )
     assert.match(done.text, /2 connected apps/)
-    assert.deepEqual(await works(fixture, left), [])
+    assert.deepEqual(await workingCredentials(fixture, left), [])
     assert.equal((await open(left.attacker, '/account')).url.pathname, '/account/sign-in')
     assert.equal((await open(owner, '/account')).url.pathname, '/account')
     for (const { app } of left.made) {
@@ -127,13 +127,13 @@ test('a password change ends the other sessions, the tokens and what apps were a
   })
 })
 
-test('who changes the password is asked about the API keys, and may keep them', async () => {
+test('a password change offers to revoke the API keys, and can keep them', async () => {
   await withMail(async fixture => {
     const { ann } = fixture
     const owner = await signedIn(fixture, ann)
     const change = form(await open(owner, '/account/security'), 'new_password')
-    const asked = change.fields.find(({ name }) => name === 'keys')
-    assert.ok(asked?.type === 'checkbox' && asked.checked)
+    const keysBox = change.fields.find(({ name }) => name === 'keys')
+    assert.ok(keysBox?.type === 'checkbox' && keysBox.checked)
     const unticked = { ...change, fields: change.fields.filter(({ name }) => name !== 'keys') }
     const done = page(await owner.submit(unticked, { current_password: ann.password, new_password: fresh }))
     assert.match(done.text, /1 API key/)
@@ -141,13 +141,13 @@ test('who changes the password is asked about the API keys, and may keep them', 
   })
 })
 
-test('a consent that is answered while the account is taken back is not remembered', async () => {
+test('a consent given while the account is taken back is not remembered', async () => {
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const app = await fixture.app({ redirect_uris })
     const attacker = await signedIn(fixture, ann)
-    const asked = page(await attacker.open(requestOf(fixture, app)))
-    const answer = consentOf(asked)
+    const consentPage = page(await attacker.open(requestOf(fixture, app)))
+    const answer = consentOf(consentPage)
     assert.ok(answer)
     await reset(fixture, received)
     const late = await attacker.submit(answer.form, {}, answer.button)
@@ -158,7 +158,7 @@ test('a consent that is answered while the account is taken back is not remember
   })
 })
 
-test('to confirm the address ends what others have made in the account before, and nothing of the session that confirms', async () => {
+test('confirming the address ends what other sessions have created, and keeps what the confirming session has created', async () => {
   await withMail(
     async (fixture, received) => {
       const { call } = fixture
@@ -178,10 +178,10 @@ test('to confirm the address ends what others have made in the account before, a
       const status = async (key = '') => (await call('/api/v1/me', { key })).status
       assert.deepEqual([await status(kept.access_token), await status(lost.access_token)], [200, 401])
       assert.equal((await open(stranger, '/account')).url.pathname, '/account/sign-in')
-      const asked = (app: App) => owner.open(requestOf(fixture, app, 'read:user'))
-      const again = await asked(ownApp)
+      const request = (app: App) => owner.open(requestOf(fixture, app, 'read:user'))
+      const again = await request(ownApp)
       assert.ok('left' in again, 'text' in again ? again.url.href + again.text : '')
-      assert.ok(consentOf(page(await asked(foreignApp))))
+      assert.ok(consentOf(page(await request(foreignApp))))
     },
     { 'accounts.signUp': 'open' },
   )

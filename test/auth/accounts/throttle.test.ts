@@ -1,4 +1,4 @@
-/** How many attempts there are, by whom and from where. */
+/** Limits on attempts by account, by address, and by the pair of both. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ const allowances = {
   address: { attempts: 6, window: 60 },
 }
 
-/** In milliseconds: windows of a minute, two and an hour begin here. */
+/** The time in milliseconds: windows of a minute, of two and of an hour begin here. */
 const start = 1_800_000_000_000
 
 function clock() {
@@ -37,7 +37,7 @@ async function inTurn<T>(values: readonly T[], take: (value: T) => Promise<numbe
   return waits
 }
 
-test('a pair, an account and an address have their own bounds; the longest wait is told', async () => {
+test('a pair, an account and an address have their own limits; the longest wait is returned', async () => {
   const { now, pass } = clock()
   const { take } = throttleAt(now)
   assert.deepEqual(await inTurn([1, 2, 3, 4], () => take('ada', 'a')), fourthWaits)
@@ -52,7 +52,7 @@ test('a pair, an account and an address have their own bounds; the longest wait 
   assert.equal(await take('ada', 'c'), undefined)
 })
 
-test('success forgives the pair, and gives back only itself elsewhere', async () => {
+test('success refunds one attempt of the account and the address, and all attempts of the pair', async () => {
   const { take, succeed } = throttleAt(clock().now)
   for (let count = 0; count < 20; count++) {
     assert.equal(await take('ada', 'a'), undefined)
@@ -60,19 +60,19 @@ test('success forgives the pair, and gives back only itself elsewhere', async ()
   }
   for (let count = 0; count < 3; count++) await take('ada', 'a')
   succeed('ada', 'a')
-  // Two of those three still count for the account: one attacker cannot clean up behind another's success.
+  // Two of the three still count for the account: a success in between does not clear another client’s attempts.
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, undefined])
   assert.equal(await take('ada', 'c'), 120)
 })
 
-test('success forgives all attempts of its pair', async () => {
+test('success clears the attempts of its pair', async () => {
   const { take, succeed } = throttleAt(clock().now)
   for (let count = 0; count < 3; count++) await take('ada', 'a')
   succeed('ada', 'a')
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'a')), [undefined, undefined, undefined])
 })
 
-test('what is refused for one reason takes nothing for another', async () => {
+test('an attempt that one limit refuses does not count towards the others', async () => {
   const { take } = throttleAt(clock().now)
   for (let count = 0; count < 50; count++) await take('ada', 'a')
   // Three counted for the account, and three for the address.
@@ -80,7 +80,7 @@ test('what is refused for one reason takes nothing for another', async () => {
   assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), fourthWaits)
 })
 
-test('of a thousand at once no more come through than may, on counters that answer later too', async () => {
+test('a thousand concurrent attempts get no more than the limit, on asynchronous counters', async () => {
   const memory = memoryCounters(clock())
   const later: RateCounters = {
     ...memory,
@@ -93,13 +93,13 @@ test('of a thousand at once no more come through than may, on counters that answ
   assert.equal(waits.filter(wait => wait === undefined).length, 3)
 })
 
-test('of a thousand at once as many come through as may, on counters that answer at once', async () => {
+test('a thousand concurrent attempts get exactly the limit, on synchronous counters', async () => {
   const { take } = throttleAt(clock().now)
   const waits = await Promise.all(Array.from({ length: 1000 }, () => take('ada', 'a')))
   assert.equal(waits.filter(wait => wait === undefined).length, 3)
 })
 
-test('throttles of two kinds do not share their counters', async () => {
+test('throttles with different names do not share counters', async () => {
   const { now } = clock()
   const counters = memoryCounters({ now })
   const [one, other] = ['attempt', 'mail'].map(name => throttleAt(now, counters, name))
@@ -107,7 +107,7 @@ test('throttles of two kinds do not share their counters', async () => {
   assert.equal(await other?.take('ada', 'a'), undefined)
 })
 
-test('whatever the order, no pair has more failures in a window than it may', async () => {
+test('in any order, no pair gets more attempts in a window than its limit', async () => {
   const attempt = fc.record({
     account: fc.constantFrom('a', 'b', 'c'),
     address: fc.constantFrom('x', 'y'),

@@ -1,4 +1,4 @@
-/** `/account/webhooks`: from the first delivery to the last, without a program of one's own but the receiver. */
+/** `/account/webhooks`: from the first delivery to the last, using the pages only. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -78,18 +78,18 @@ test('a webhook is added, tested, given a new secret, turned off and on, and del
     )
     const [row] = await webhooksOf(fixture, fixture.ben)
     assert.deepEqual([row?.enabled, row?.scopes, row?.description], [true, null, 'For <me>'])
-    // Nobody else gets at it.
+    // Other users cannot open it.
     const stranger = await signedIn(fixture, fixture.ann, path)
     for (const below of ['', '/edit', '/delete'])
       assert.equal((await open(stranger.visitor, at + below)).status, 404)
-    const asked = await open(visitor, `${at}/delete`)
-    const gone = await submitted(visitor, formTo(asked, `${at}/delete`))
+    const confirmation = await open(visitor, `${at}/delete`)
+    const gone = await submitted(visitor, formTo(confirmation, `${at}/delete`))
     assert.match(gone.text, /The webhook is deleted/)
     assert.match(gone.text, /You have no webhooks/)
   })
 })
 
-test('an event is delivered, and sent again with the same id; foreign deliveries are not', async () => {
+test('an event is delivered, and redelivered with the same id, but only by the owner of its webhook', async () => {
   await withFixture(async fixture => {
     const { ben, ann, call } = fixture
     const { visitor, added } = await add(fixture, ben)
@@ -118,7 +118,7 @@ test('an event is delivered, and sent again with the same id; foreign deliveries
   })
 })
 
-test('faults stand at their fields with what was entered, and the limit is told', async () => {
+test('faults are shown at their fields with the input, and the limit is explained', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, added } = await add(fixture, ben, { url: 'https://user:x@example.com/', events: 'some' })
@@ -142,7 +142,7 @@ test('faults stand at their fields with what was entered, and the limit is told'
   })
 })
 
-test('a webhook that was made in a session is paused when its owner recovers the account, and goes on when they say so', async () => {
+test('a webhook made in a session pauses when its owner recovers the account, and resumes when they enable it', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, added } = await add(fixture, ben)

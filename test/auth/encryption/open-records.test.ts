@@ -1,4 +1,4 @@
-/** Where keys come from, what happens without them, and how they change. */
+/** Where encryption keys come from, what happens without them, and how they are rotated. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -113,7 +113,7 @@ test('concurrent first starts use the same key', async () => {
   })
 })
 
-test('without the key, with another or a damaged one, the start stops and says what to do', async () => {
+test('without the key, or with a wrong or damaged one, the start fails and says what to do', async () => {
   await withBase(async ({ keyFile, stored, open }) => {
     await (await open()).put(totp)
     copyFileSync(keyFile, `${keyFile}.kept`)
@@ -133,7 +133,7 @@ test('without the key, with another or a damaged one, the start stops and says w
   })
 })
 
-test('a database that is no file needs the setting, and says so', async () => {
+test('a PostgreSQL database needs the key in a setting, and the error says so', async () => {
   await withBase(async ({ stored }) => {
     const rewrite = async () => {}
     const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined, rewrite }
@@ -145,7 +145,7 @@ test('a database that is no file needs the setting, and says so', async () => {
   })
 })
 
-test('what was stored as plain text is encrypted at the start, and still works', async () => {
+test('plain-text records are encrypted at the start, and still work', async () => {
   await withBase(async ({ stored, open }) => {
     const keys = await loadKeys(stored)
     await stored.put(totp)
@@ -171,7 +171,7 @@ test('what was stored as plain text is encrypted at the start, and still works',
   })
 })
 
-test('once everything is encrypted, plain payloads and those of other records are refused', async () => {
+test('once everything is encrypted, plain payloads and payloads of other records are refused', async () => {
   await withBase(async ({ stored, open }) => {
     const records = await open()
     await stored.put(totp)
@@ -183,7 +183,7 @@ test('once everything is encrypted, plain payloads and those of other records ar
   })
 })
 
-test('a device code is found by the code that the device displays, which is not readable', async () => {
+test('a device code is found by its user code, which is not stored in plain text', async () => {
   await withBase(async ({ stored, open }) => {
     const records = await open()
     await records.put({ kind: 'DeviceCode', id: 'd', alias: 'WXYZ-ABCD', payload: '{}', expiresAt: null })
@@ -206,7 +206,7 @@ test('a swap replaces the payload unless it has changed', async () => {
   })
 })
 
-test('rotation beside a running service encrypts everything again, and then the old key can be forgotten', async () => {
+test('rotation beside a running service re-encrypts everything, and then the old key can be removed', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     const running = await open()
     await running.put(totp)
@@ -227,7 +227,7 @@ test('rotation beside a running service encrypts everything again, and then the 
   })
 })
 
-test('what was encrypted with an older key after the rotation is encrypted again before that key is forgotten', async () => {
+test('a record that is written with the old key after a rotation is re-encrypted before that key is removed', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     await open()
     const slow = await open(readKeyFile(keyFile))
@@ -260,7 +260,7 @@ test('of two concurrent changes of the key file one is refused, so that no key i
   })
 })
 
-test('without a key file, rotating and forgetting keys create none', async () => {
+test('without a key file, rotating and forgetting keys creates none', async () => {
   await withBase(async ({ database, keyFile, stored }) => {
     const parts = { records: stored, keys: undefined, database, wait: async () => undefined }
     await assert.rejects(forgetSecrets(parts), /no key file/)

@@ -1,4 +1,4 @@
-/** The records of a service that runs there, as another process of it would open them. */
+/** The records of a running service, as another process of it would open them. */
 import { openRecords } from '../../../src/auth/encryption/open-records.ts'
 import type { Records } from '../../../src/records.ts'
 import type { Store } from '../../../src/store/store.ts'

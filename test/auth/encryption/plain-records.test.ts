@@ -1,4 +1,4 @@
-/** A database from before there was encryption: what lies in it readable is encrypted by its next start, once. */
+/** A database from before encryption existed: the next start encrypts its secrets, once. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, createUsers, withFile } from '../../store/blog.ts'
 import { databases } from '../../store/databases.ts'
-import { dyingRecords, whileAlive } from '../dying.ts'
+import { crashingRecords, whileAlive } from '../crashing-records.ts'
 
 const keys = [newKeyText()]
 const MANY = 1200
@@ -28,7 +28,7 @@ function codeOf(user: number): string {
     .replaceAll(/\d/g, digit => 'kmnpqrstuv'[Number(digit)] ?? '')}`
 }
 
-/** What an older version has stored; the first of them longer than a page of the database. */
+/** The records of an older version; the first is longer than a page of the database. */
 function old(): readonly NewRecord[] {
   const fixed = { expiresAt: null }
   const sessions = Array.from({ length: MANY }, (_, at) => {
@@ -72,9 +72,9 @@ function openAll(store: Store, records = store.records, notes: string[] = []) {
   })
 }
 
-/** Dies at its nth write. */
-function dyingAt(records: Records, count: number): Records {
-  return dyingRecords(
+/** Its process dies before the nth write. */
+function crashingAt(records: Records, count: number): Records {
+  return crashingRecords(
     records,
     whileAlive(write => write < count),
   )
@@ -99,7 +99,7 @@ async function requireEncrypted(store: Store, opened: Records): Promise<void> {
 }
 
 for (const database of databases) {
-  test(`of several starts at once each secret is encrypted once, and the log says so (${database.name})`, async () => {
+  test(`concurrent starts encrypt each secret once, and the log says so (${database.name})`, async () => {
     await database.within(async place => {
       const stores = await Promise.all([place.open(blog), place.open(blog), place.open(blog)])
       try {
@@ -127,13 +127,13 @@ for (const database of databases) {
     })
   })
 
-  test(`a start that died while it encrypted is finished by the next (${database.name})`, async () => {
+  test(`a start completes the encryption that an earlier one began before it died (${database.name})`, async () => {
     await database.within(async place => {
       const store = await place.open(blog)
       try {
         await fill(store)
         for (const count of [1, 2, 22, 23, 41, 42, 43, 44, 300, 200]) {
-          await assert.rejects(openAll(store, dyingAt(store.records, count)), /died/)
+          await assert.rejects(openAll(store, crashingAt(store.records, count)), /died/)
         }
         await requireEncrypted(store, await openAll(store))
       } finally {
@@ -143,29 +143,29 @@ for (const database of databases) {
   })
 }
 
-test('no more is in memory at a time than a part of all', async () => {
+test('encryption reads the records in batches', async () => {
   await withFile(async file => {
     const store = openSqlite(blog, { file })
     try {
       await fill(store)
-      const most = { asked: 0 }
+      const largest = { batch: 0 }
       const watched: Records = {
-        ...dyingAt(store.records, Number.POSITIVE_INFINITY),
+        ...crashingAt(store.records, Number.POSITIVE_INFINITY),
         all: () => assert.fail('all at once'),
         after(kind, id, limit) {
-          most.asked = Math.max(most.asked, limit)
+          largest.batch = Math.max(largest.batch, limit)
           return store.records.after(kind, id, limit)
         },
       }
       await openAll(store, watched)
-      assert.ok(most.asked > 0 && most.asked <= 500)
+      assert.ok(largest.batch > 0 && largest.batch <= 500)
     } finally {
       await store.close()
     }
   })
 })
 
-test('the bytes of the file hold nothing of it any more', async () => {
+test('the bytes of the file contain no plain-text secret afterwards', async () => {
   await withFile(async file => {
     const bytes = (name: string) => readFileSync(name).toString('latin1')
     const before = openSqlite(blog, { file })

@@ -1,4 +1,4 @@
-/** Encryption itself: only the right key opens, only under the right name, only what was not touched. */
+/** The cipher: a text is decrypted only with the right key, under the right name, and unchanged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ function cipherOf(...texts: readonly string[]): RecordCipher {
   return new RecordCipher({ keys: () => keys })
 }
 
-test('whatever is encrypted opens again, and never looks the same twice', () => {
+test('every text can be decrypted, and its ciphertexts differ', () => {
   const recordCipher = cipherOf(newKeyText())
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (name, text) => {
@@ -28,7 +28,7 @@ test('whatever is encrypted opens again, and never looks the same twice', () => 
   )
 })
 
-test('not under another name, nor with another key', () => {
+test('a text is not decrypted under another name or with another key', () => {
   const text = newKeyText()
   const encrypted = cipherOf(text).encrypt('Totp/1', 'a secret')
   assert.throws(() => cipherOf(text).decrypt('Totp/2', encrypted), EncryptionError)
@@ -39,13 +39,13 @@ test('not under another name, nor with another key', () => {
   assert.throws(() => cipherOf(text).decrypt('Totp/1', '{"secret":"plain"}'), /is not encrypted/)
 })
 
-test('one character changed anywhere, or the end cut off, and it does not open', () => {
+test('a text with a changed character or a missing end is not decrypted', () => {
   const recordCipher = cipherOf(newKeyText())
   const encrypted = recordCipher.encrypt('name', 'a secret of some length')
   for (let at = 0; at < encrypted.length; at++) {
     const other = encrypted[at] === 'A' ? 'B' : 'A'
     const changed = encrypted.slice(0, at) + other + encrypted.slice(at + 1)
-    // base64url leaves bits unused at the end: another spelling of the same bytes is the same.
+    // base64url leaves bits unused at the end: another spelling of the same bytes is valid.
     if (
       Buffer.from(changed.slice(13, -1), 'base64url').equals(
         Buffer.from(encrypted.slice(13, -1), 'base64url'),
@@ -58,7 +58,7 @@ test('one character changed anywhere, or the end cut off, and it does not open',
   assert.throws(() => recordCipher.decrypt('name', `${encrypted.slice(0, -5)}"`), EncryptionError)
 })
 
-test('of several keys the first encrypts and all open', () => {
+test('the first of several keys encrypts, and all of them decrypt', () => {
   const [old, young] = [newKeyText(), newKeyText()]
   const before = cipherOf(old).encrypt('n', 'x')
   const both = cipherOf(young, old)
@@ -75,7 +75,7 @@ test('of several keys the first encrypts and all open', () => {
   assert.notEqual(first, second)
 })
 
-test('without a key nothing is encrypted', () => {
+test('encryption without a key fails', () => {
   assert.throws(() => cipherOf().encrypt('n', 'x'), EncryptionError)
   assert.throws(() => cipherOf().pseudonyms('x'), EncryptionError)
 })

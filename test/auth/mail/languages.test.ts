@@ -1,4 +1,4 @@
-/** In which language somebody gets a mail: RFC 9110, 12.5.4; RFC 4647, 3.4. */
+/** The language of a mail: RFC 9110, 12.5.4; RFC 4647, 3.4. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { acceptedLanguage } from '../../../src/auth/mail/languages.ts'
@@ -22,7 +22,7 @@ const headers: readonly (readonly [header: string | undefined, language: string 
   ['*', undefined],
   ['*, de;q=0.5', 'de'],
   ['pt-br', 'pt-BR'],
-  // Lookup makes a range shorter, never longer.
+  // Lookup shortens a range, and never extends it.
   ['pt', undefined],
   ['zh-Hant-TW', 'zh-Hant'],
   ['zh-x-hant', undefined],
@@ -35,12 +35,12 @@ const headers: readonly (readonly [header: string | undefined, language: string 
 ]
 
 for (const [header, language] of headers) {
-  test(`Accept-Language: ${header?.slice(0, 40)} is ${language ?? 'none of them'}`, () => {
+  test(`Accept-Language: ${header?.slice(0, 40)} selects ${language ?? 'no language'}`, () => {
     assert.equal(acceptedLanguage(header, available), language)
   })
 }
 
-test('the account’s language counts before that of whoever asks, and that before the setting', () =>
+test('the account’s language takes precedence over the request’s, and that over the setting', () =>
   withFixture({}, async ({ base: { mail }, sent, user }) => {
     const userId = await user('ada@example.com', 'correct horse battery')
     const languageFor = async (languages: string | undefined) => {
@@ -51,9 +51,9 @@ test('the account’s language counts before that of whoever asks, and that befo
     assert.equal(await languageFor(undefined), 'en')
     assert.equal(await languageFor('de'), 'de')
     await mail.rememberLanguage(userId, 'fr')
-    assert.equal(await languageFor('de'), 'de', 'what there is not is not stored')
+    assert.equal(await languageFor('de'), 'de', 'an unsupported language is not stored')
     await mail.rememberLanguage(userId, 'de-CH, en;q=0.8')
-    assert.equal(await languageFor('en'), 'de', 'a stranger does not choose it')
+    assert.equal(await languageFor('en'), 'de', 'another client’s request does not choose it')
     assert.match(sent.at(-1)?.subject ?? '', /^Neues Passwort/)
     await mail.rememberLanguage(userId, undefined)
     assert.equal(await languageFor('en'), 'de')

@@ -1,4 +1,4 @@
-/** A project's own templates: what they replace, what is wrong with them, and what happens where one fails. */
+/** A project’s own mail templates: what they replace, which mistakes are reported, and what happens when one fails. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ function reset(declared: DeclaredMailTemplates, language: string) {
   return compose('resetPassword', values, { texts, language, theme })
 }
 
-test('a text is replaced by itself, a region takes the rest from its language, and a language is added whole', () => {
+test('a template replaces one mail; a region inherits from its language; a new language needs every mail', () => {
   const declared = defineMailTemplates({
     de: {
       resetPassword: written => ({ ...en.resetPassword(written), subject: `Neu bei ${written.service}` }),
@@ -46,12 +46,12 @@ test('a text is replaced by itself, a region takes the rest from its language, a
   assert.equal(reset(declared, 'en').subject, 'Set a new password at Example')
 })
 
-test('what is missing or misspelt does not compile', () => {
-  // @ts-expect-error: a language that Portico does not have needs every text.
+test('a missing or misspelt declaration does not compile', () => {
+  // @ts-expect-error: a language that Portico does not support needs every mail.
   defineMailTemplates({ fr: { resetPassword: en.resetPassword } })
-  // @ts-expect-error: there is no such mail.
+  // @ts-expect-error: unknown mail.
   defineMailTemplates({ de: { resetPasword: en.resetPassword } })
-  // @ts-expect-error: it has no such value.
+  // @ts-expect-error: unknown value.
   defineMailTemplates({ de: { addressTaken: ({ link }) => ({ subject: link, text: link, html: link }) } })
   // @ts-expect-error: a mail has a subject.
   defineMailTemplates({ de: { resetPassword: ({ link }) => ({ text: link, html: link }) } })
@@ -69,43 +69,47 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
     '{ de: { resetPasword: () => ({}) } }',
     /de\.resetPasword: is no mail\. The mails are .*resetPassword/,
   ],
-  ['no language', "{ 'x_y': {} }", /x_y: is no language tag such as `fr`/],
-  ['a language with gaps', '{ fr: {} }', /fr: leaves out `layout`, `finishSignUp`/],
-  ['no function', "{ de: { resetPassword: 'Hallo' } }", /de\.resetPassword: must be a function/],
+  ['an invalid language tag', "{ 'x_y': {} }", /x_y: is no language tag such as `fr`/],
+  ['an incomplete language', '{ fr: {} }', /fr: leaves out `layout`, `finishSignUp`/],
   [
-    'no mail',
+    'a text in place of a function',
+    "{ de: { resetPassword: 'Hallo' } }",
+    /de\.resetPassword: must be a function/,
+  ],
+  [
+    'a text in place of a mail',
     "{ de: { resetPassword: () => 'Hallo' } }",
     /de\.resetPassword: must return an object with `subject`/,
   ],
   [
-    'no link',
+    'a missing link in the plain part',
     `{ de: { resetPassword: ({ link }) => ({ ${good.replace(/, action.*/, '')} }) } }`,
     /does not say `link` in its plain part/,
   ],
   [
-    'no link in HTML',
+    'a missing link in the HTML part',
     "{ de: { resetPassword: ({ link }) => ({ subject: 'x', text: link, html: '<p>x</p>' }) } }",
     /does not say `link` in its HTML part/,
   ],
   [
-    'no subject',
+    'an empty subject',
     `{ de: { resetPassword: ({ link }) => ({ ${good.replace("'x'", "' '")} }) } }`,
     /has no subject of 1 to 200/,
   ],
   [
-    'an error',
+    'a template that throws',
     '{ de: { resetPassword: values => values.links.first } }',
     /fails with sample values: TypeError: Cannot read/,
   ],
   [
-    'a wrong layout',
+    'an invalid layout',
     "{ de: { layout: { footer: 'Bye' } } }",
     /de\.layout\.footer: must be a function that returns a text/,
   ],
 ]
 
 for (const [at, [what, languages, fault]] of faults.entries()) {
-  test(`at the start, ${what} is a fault with its place`, async () => {
+  test(`at the start, ${what} is reported with its place`, async () => {
     const file = join(folder, `${at}.ts`)
     writeFileSync(
       file,
@@ -123,7 +127,7 @@ for (const [at, [what, languages, fault]] of faults.entries()) {
   })
 }
 
-test('a file that is not there, or declares nothing, and a language without mails are faults', async () => {
+test('a missing file, a file without a declaration, and a language without mails are reported', async () => {
   const load = (given: GivenSettings) => loadMailTemplates(readSettings({ given }))
   const file = join(folder, 'nothing.ts')
   await assert.rejects(load({ 'mail.templates': file }), /there is no such file of mail templates/)
@@ -136,7 +140,7 @@ test('a file that is not there, or declares nothing, and a language without mail
   assert.deepEqual((await load({ 'mail.language': 'de-CH' })).languages, ['en', 'de'])
 })
 
-test('where a template fails for some values, Portico’s own is sent, and the operator hears of it', async () => {
+test('if a template throws, Portico’s own is sent and the error is reported', async () => {
   const declared = defineMailTemplates({
     de: {
       resetPassword({ link, service }) {
@@ -149,7 +153,7 @@ test('where a template fails for some values, Portico’s own is sent, and the o
   const errors: object[] = []
   const mailer = createMailer({
     mail: { delivers: true, send: async message => void sent.push(message) },
-    // Nobody's language is asked for.
+    // No language is requested.
     records: {} as never,
     ...{ theme, catalogue: createCatalogue(declared), language: 'de' },
     log: { error: fields => void errors.push(fields) },

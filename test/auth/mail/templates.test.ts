@@ -1,4 +1,4 @@
-/** Every mail in every language: what it says, that both parts say the same, and what hostile values do to it. */
+/** Every mail in every language: its content, its two parts, and hostile values. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createCatalogue } from '../../../src/auth/mail/catalogue.ts'
@@ -27,7 +27,7 @@ function unescaped(html: string): string {
     .replaceAll('&amp;', '&')
 }
 
-/** What a person reads, with the markup gone. */
+/** The text that a person reads, without markup. */
 function shownText(html: string): string {
   const body = html.slice(html.indexOf('<h1'))
   return unescaped(body.replaceAll(/<br>|<\/(?:p|td|h1|a)>/g, '\n').replaceAll(/<[^>]*>/g, '')).replaceAll(
@@ -49,14 +49,14 @@ for (const language of catalogue.languages) {
         const composed = mail(name, language)
         const { subject, text, html } = composed
         assert.match(subject, /^\S.{5,120}\S$/u)
-        assert.ok(subject.includes(theme.name), 'a subject names the service')
+        assert.ok(subject.includes(theme.name), 'the subject names the service')
         assert.match(html, new RegExp(`^<!doctype html>\\n<html lang="${language}" dir="ltr">`))
         assert.deepEqual(linksOf(composed), textLinks(text))
         const values: Readonly<Record<string, unknown>> = { ...sampleValues[name] }
         const links = Object.values(values).filter(
           value => typeof value === 'string' && value.startsWith('https:'),
         )
-        assert.deepEqual(linksOf(composed), new Set(links), 'no link is forgotten, and there is no other')
+        assert.deepEqual(linksOf(composed), new Set(links), 'the HTML part has every link, and no other')
         const shown = shownText(html)
         const [content = ''] = text.split('-- \n')
         for (const line of content.split('\n').filter(Boolean)) {
@@ -72,7 +72,7 @@ for (const language of catalogue.languages) {
   })
 }
 
-it('the languages differ in every text, and English knows one from many', () => {
+it('the languages differ in every text, and counts have singular and plural', () => {
   for (const name of mailNames) {
     const [english, german] = [mail(name, 'en'), mail(name, 'de')]
     assert.notEqual(english.subject, german.subject)
@@ -87,7 +87,7 @@ it('the languages differ in every text, and English knows one from many', () => 
   assert.match(mail('resetPassword', 'de').text, / 1 Stunde lang gültig/)
 })
 
-it('every kind of a change has its words, in both languages', () => {
+it('every kind of change has its own text in both languages', () => {
   const texts = ['en', 'de'].flatMap(language => [
     ...(['changed', 'reset', 'administrator'] as const).map(
       how => mail('passwordChanged', language, { ...sampleValues.passwordChanged, how }).text,
@@ -120,9 +120,9 @@ it('every kind of a change has its words, in both languages', () => {
   assert.equal(new Set(texts).size, 36)
 })
 
-it('where it was asked for is told to the owner of an account, and not to an address that may be a stranger’s', () => {
-  const told = mailNames.filter(name => mail(name, 'en').text.includes('203.0.113.7'))
-  assert.deepEqual(told, [
+it('the origin of a request is shown to the owner of an account, but not at an address that may be a stranger’s', () => {
+  const withOrigin = mailNames.filter(name => mail(name, 'en').text.includes('203.0.113.7'))
+  assert.deepEqual(withOrigin, [
     'knownAddress',
     'resetPassword',
     'passwordChanged',
@@ -135,8 +135,8 @@ it('where it was asked for is told to the owner of an account, and not to an add
   )
 })
 
-it('nobody chooses a text of a mail to an address that is not proven', () => {
-  // The name of a sign-up, above all: "visit evil.example" would send advertising from us.
+it('a mail to an unproven address contains no text that a user chose', () => {
+  // Above all the name of a sign-up: "visit evil.example" would turn the mail into an advertisement.
   for (const name of [
     'finishSignUp',
     'knownAddress',
@@ -154,25 +154,25 @@ it('nobody chooses a text of a mail to an address that is not proven', () => {
 
 const hostile: readonly (readonly [what: string, text: string, shown: RegExp])[] = [
   ['a header', 'x\r\nBcc: eve@example.com', /^x Bcc: eve@/],
-  ['a new paragraph', 'x\n\nYour account is locked.\u2028Call us.', /^x Your account is locked\. Call us\.$/],
+  ['a paragraph', 'x\n\nYour account is locked.\u2028Call us.', /^x Your account is locked\. Call us\.$/],
   ['markup', '<a href="https://evil.example">Sign in</a>', /^<a href="https:/],
   ['a direction', '\u202egnp.live\u2066', /^gnp\.\u2060live$/],
-  ['right to left', 'שלום.com', /^\u2068.*\u2069$/],
+  ['right-to-left text', 'שלום.com', /^\u2068.*\u2069$/],
   ['length', 'a'.repeat(10_000), /^a{99}…$/],
-  ['what is not seen', 'a\u200b\u00ad\ufeff\u{e0041}b\0', /^ab$/],
-  ['halves of characters', '\ud83d\ude00\ud83d', /^\u{1f600}$/u],
+  ['invisible characters', 'a\u200b\u00ad\ufeff\u{e0041}b\0', /^ab$/],
+  ['lone surrogates', '\ud83d\ude00\ud83d', /^\u{1f600}$/u],
 ]
 
-/** What mail programs make links of by themselves: schemes, hosts with a known ending, addresses. */
-const automatic = /https?:\/\/\S|www\.\w|[\w-]+[.。．｡](?:example|com|org|io)\b|\w@\w/i
+/** Texts that mail programs turn into links: schemes, hosts with a known ending, addresses. */
+const autoLinked = /https?:\/\/\S|www\.\w|[\w-]+[.。．｡](?:example|com|org|io)\b|\w@\w/i
 
 describe('text that a user chose', () => {
   for (const [what, text, shown] of hostile) {
-    it(`cannot bring in ${what}`, () => {
+    it(`cannot add ${what}`, () => {
       assert.match(quoted(text).replaceAll('\u2060', what === 'a direction' ? '\u2060' : ''), shown)
     })
   }
-  it('becomes no link by itself', () => {
+  it('is not turned into a link by mail programs', () => {
     for (const text of [
       'visit evil.example now',
       'https://evil.example/x?y',
@@ -182,11 +182,11 @@ describe('text that a user chose', () => {
       'evil。com',
       'mailto:eve@evil.com',
     ])
-      assert.doesNotMatch(quoted(text), automatic, text)
-    assert.match('visit evil.example', automatic)
+      assert.doesNotMatch(quoted(text), autoLinked, text)
+    assert.match('visit evil.example', autoLinked)
     assert.equal(quoted('Ada Lovelace, Inc. (London)'), 'Ada Lovelace, Inc. (London)')
   })
-  it('is quoted under every name but that of a link', () => {
+  it('is quoted in every value but links', () => {
     const values = {
       address: 'a@b.com',
       ownApps: ['x.com', '\n'],
@@ -203,7 +203,7 @@ describe('text that a user chose', () => {
   })
 })
 
-it('hostile values stay text in both parts, and bring no link and no header', () => {
+it('hostile values stay text in both parts, and add no link and no header', () => {
   const evil = '"><img src=x onerror=alert(1)>\r\nBcc: eve@evil.com\r\nhttps://evil.com/<script>'
   for (const language of catalogue.languages) {
     const mails = [
@@ -222,7 +222,7 @@ it('hostile values stay text in both parts, and bring no link and no header', ()
   }
 })
 
-it('the brand is a logo or its first letter, in colours that can be read', () => {
+it('the brand is a logo or its initial, in colours with enough contrast', () => {
   const themed = (given: object) => {
     const { html } = compose('resetPassword', sampleValues.resetPassword, {
       ...{ texts: catalogue.texts('en'), language: 'en', theme: { ...theme, ...given } },
@@ -235,6 +235,6 @@ it('the brand is a logo or its first letter, in colours that can be read', () =>
     themed({ logo }),
     /<img src="https:\/\/cdn\.example\.com\/logo\.png\?a=1&amp;b=&quot;2&quot;" alt=""/,
   )
-  // Yellow on white cannot be read.
+  // Yellow on white is illegible.
   assert.doesNotMatch(themed({ colour: '#ffff00' }), /style="[^"]*color:#ffff00/)
 })

@@ -1,4 +1,4 @@
-/** What users read before they allow an app something: whose data it reaches, what is new, what it may delete. */
+/** What the consent page tells users: whose data a scope reaches, which scopes are new, and what an app may delete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { layout } from '../../../src/auth/pages/frame/layout.ts'
@@ -27,14 +27,14 @@ const checked = checkModel(
 )
 const sentences = new Map([['openid', 'Know who you are'], ...checked.scopes])
 
-function groupsOf(asked: readonly string[], before: readonly string[] = [], userRole = 'user') {
-  const scopes = asked.map(scope => ({ scope, sentence: sentences.get(scope) ?? scope }))
+function groupsOf(requested: readonly string[], before: readonly string[] = [], userRole = 'user') {
+  const scopes = requested.map(scope => ({ scope, sentence: sentences.get(scope) ?? scope }))
   return scopeGroups(checked, { scopes, allowedBefore: new Set(before) }, { id: 1, role: userRole })
 }
 
-function pageOf(asked: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
+function pageOf(requested: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
   const interaction = { app, destination: 'https://app.example.com', allowedBefore: new Set(before) }
-  const groups = groupsOf(asked, before, userRole)
+  const groups = groupsOf(requested, before, userRole)
   return layout(
     theme,
     consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: 'a@example.com' }),
@@ -45,7 +45,7 @@ function sentencesOn(page: string): readonly string[] {
   return [...page.matchAll(/<label for="[^"]*">([^<]+?)\s*</g)].map(([, sentence]) => sentence ?? '')
 }
 
-test('reading is folded into writing, and is left where writing is unticked', () => {
+test('read is folded into write, and remains as a choice of its own for when write is unticked', () => {
   const page = pageOf(['openid', 'read:post', 'write:post', 'read:user'])
   assert.deepEqual(sentencesOn(page), [
     'See, create, change and delete posts',
@@ -55,12 +55,12 @@ test('reading is folded into writing, and is left where writing is unticked', ()
   for (const scope of ['read:post', 'write:post', 'read:user']) {
     assert.match(page, new RegExp(`type="checkbox" id="[^"]*" name="scope" value="${scope}" checked`))
   }
-  // Without a sign-in there is nothing to allow.
+  // `openid` is required, so it is no choice.
   assert.match(page, /<input type="hidden" name="scope" value="openid">/)
   assert.doesNotMatch(page, /type="checkbox"[^>]*value="openid"/)
 })
 
-test('a scope says whose data it reaches for who allows it: an administrator gives more', () => {
+test('a scope says whose data it reaches with the role of its user', () => {
   const hint = (userRole: string) =>
     [...pageOf(['write:post'], [], userRole).matchAll(/class="hint">([^<]*)/g)].map(([, said]) => said)
   assert.deepEqual(hint('user'), ['Sees everyone’s; changes and deletes none.'])
@@ -70,7 +70,7 @@ test('a scope says whose data it reaches for who allows it: an administrator giv
   assert.match(pageOf(['write:api_key']), /Sees, changes and deletes only your own\./)
 })
 
-test('the words of a reach', () => {
+test('a reach is described in words', () => {
   const reach = { read: 'all', create: 'own', update: 'some', delete: 'own' } as const
   assert.equal(reachInWords(reach, false), 'Sees everyone’s.')
   assert.equal(
@@ -79,17 +79,17 @@ test('the words of a reach', () => {
   )
 })
 
-test('scopes stand in groups; what is new is first in its group, and marked', () => {
-  const asked = ['openid', 'read:user', 'write:api_key', 'read:post']
+test('scopes are grouped; a new scope comes first in its group, and is marked', () => {
+  const requested = ['openid', 'read:user', 'write:api_key', 'read:post']
   assert.deepEqual(
-    groupsOf(asked).map(({ kind, choices }) => [kind, choices.map(({ scope }) => scope)]),
+    groupsOf(requested).map(({ kind, choices }) => [kind, choices.map(({ scope }) => scope)]),
     [
       ['person', ['openid']],
       ['data', ['read:post']],
       ['account', ['read:user', 'write:api_key']],
     ],
   )
-  const later = groupsOf(asked, ['openid', 'read:user', 'read:post'])
+  const later = groupsOf(requested, ['openid', 'read:user', 'read:post'])
   assert.deepEqual(
     later.at(-1)?.choices.map(({ scope, isNew }) => [scope, isNew]),
     [
@@ -97,11 +97,11 @@ test('scopes stand in groups; what is new is first in its group, and marked', ()
       ['read:user', false],
     ],
   )
-  assert.equal(pageOf(asked, ['openid', 'read:user', 'read:post']).match(/class="new"/g)?.length, 1)
-  assert.doesNotMatch(pageOf(asked), /class="new"/)
+  assert.equal(pageOf(requested, ['openid', 'read:user', 'read:post']).match(/class="new"/g)?.length, 1)
+  assert.doesNotMatch(pageOf(requested), /class="new"/)
 })
 
-test('where the app sends the browser is read before the button', () => {
+test('the app’s redirect address comes before the button', () => {
   const page = pageOf(['read:post'])
   assert.ok(page.indexOf('https://app.example.com') < page.indexOf('value="allow"'))
 })

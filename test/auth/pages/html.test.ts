@@ -1,4 +1,4 @@
-/** Nothing that comes from outside gets into a page as anything but text. */
+/** Nothing from outside gets into a page as anything but text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -15,14 +15,14 @@ import { signInPage } from '../../../src/auth/pages/sign-in/sign-in.ts'
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;`
 
-/** The text that a page shows for `text` must be `text`: no tag of it is one of the page's. */
+/** Fails unless the page contains the hostile text, and only as text. */
 function assertHarmless(page: string): void {
-  assert.ok(page.includes('&lt;script&gt;'), 'the text is not there at all')
+  assert.ok(page.includes('&lt;script&gt;'), 'the text is missing')
   assert.doesNotMatch(page, /<script>|<img src=x|onerror=[^&]*>(?!&)/)
   assert.ok(!page.includes(evil))
 }
 
-test('texts are escaped, pieces are not, nothing is nothing', () => {
+test('texts are escaped, fragments are not, and null, undefined and false are omitted', () => {
   assert.equal(html`<p>${'<b>&"\''}</p>`.text, '<p>&lt;b&gt;&amp;&quot;&#39;</p>')
   assert.equal(
     html`<ul>${['a', '<b>'].map(text => html`<li>${text}</li>`)}</ul>`.text,
@@ -31,12 +31,12 @@ test('texts are escaped, pieces are not, nothing is nothing', () => {
   assert.equal(html`${null}${undefined}${false}${0}${''}`.text, '0')
 })
 
-test('what only looks like a piece is text', () => {
+test('an object that only looks like a fragment is text', () => {
   const forged = JSON.parse('{"text":"<script>"}')
   assert.ok(!html`${forged}`.text.includes('<script>'))
 })
 
-test('any text comes back from a page as it was', () => {
+test('unescaping a page gives back any text', () => {
   const plain = (text: string) =>
     text.replace(
       /&(lt|gt|amp|quot|#39);/g,
@@ -52,11 +52,11 @@ test('any text comes back from a page as it was', () => {
   )
 })
 
-test('attributes: true stands alone, false and undefined are left out', () => {
+test('an attribute that is true has no value, and one that is false, null or undefined is omitted', () => {
   assert.equal(attributes({ a: true, b: false, c: undefined, d: null, e: 0, f: '' }).text, ' a e="0" f=""')
 })
 
-test('a drawing is taken, anything more is not', () => {
+test('`drawing` accepts an SVG of shapes, and nothing else', () => {
   assert.equal(
     drawing('<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>').text,
     '<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>',
@@ -66,7 +66,7 @@ test('a drawing is taken, anything more is not', () => {
   }
 })
 
-test('a hostile app, address, name and fault stay text on every page', () => {
+test('a hostile name, address, e-mail or fault of an app stays text on every page', () => {
   const app = {
     clientId: 'x',
     name: evil,
@@ -85,8 +85,10 @@ test('a hostile app, address, name and fault stay text on every page', () => {
     ['email', evil],
     ['form', evil],
   ])
-  const desk = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
-  assertHarmless(layout({ ...theme, name: evil }, signInPage({ ...desk, faults, email: evil, app: evil })))
+  const signInForm = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
+  assertHarmless(
+    layout({ ...theme, name: evil }, signInPage({ ...signInForm, faults, email: evil, app: evil })),
+  )
   const pages = createProtocolPages({ ...theme, logo: evil })
   for (const kind of ['unknown-app', 'wrong-address', 'over', 'sign-out', 'service', 'request'] as const)
     assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }))
@@ -111,7 +113,7 @@ test('a hostile app, address, name and fault stay text on every page', () => {
   assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined, now: 0 })))
 })
 
-test('a field is named by its label, and its hint and fault are read with it', () => {
+test('a field is named by its label and described by its hint and fault', () => {
   const made = field(
     { name: 'email', label: 'E-mail', hint: 'Yours', autocomplete: 'email' },
     new Map([['email', 'Wrong']]),
@@ -124,7 +126,7 @@ test('a field is named by its label, and its hint and fault are read with it', (
   assert.doesNotMatch(field({ name: 'a', label: 'A', autocomplete: 'off' }).text, /aria-/)
 })
 
-test('every fault above a form leads to its field; without faults there is no list', () => {
+test('each fault above a form links to its field; without faults there is no list', () => {
   const made = html`${summary(
     new Map([
       ['name', 'No name'],
@@ -136,7 +138,7 @@ test('every fault above a form leads to its field; without faults there is no li
   assert.equal(html`${summary(new Map())}`.text, '')
 })
 
-test('a page’s policy lets in our own things and the images that are named', () => {
+test('the policy of a page allows the service’s own resources and the given images', () => {
   const page = { title: 'A page', content: 'text' }
   const of = (options: object) => {
     const { headers } = pageReply({ ...theme, logo: 'https://logo.example.com/a.png' }, page, options)
@@ -160,7 +162,7 @@ test('a page’s policy lets in our own things and the images that are named', (
   }
 })
 
-test('a browser is called what it is known by', () => {
+test('a browser is named from its User-Agent', () => {
   const known = [
     [
       'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36',

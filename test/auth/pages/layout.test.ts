@@ -1,4 +1,4 @@
-/** What every page has around its content, and the parts that several pages share. */
+/** The frame of every page, and the parts that several pages share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../../../src/auth/pages/components/html.ts'
@@ -13,7 +13,7 @@ const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 const menu = { here: '/account/keys/new', csrf: 'token', name: 'Ada <b>', email: 'ada@example.com' }
 const content = html`<h1>Keys</h1>`
 
-test('a page of an account: a brand, a navigation whose current entry is marked, and signing out last', () => {
+test('an account page has a brand, a navigation with the current entry marked, and sign-out last', () => {
   const made = layout(theme, { title: 'Keys', content, menu })
   assert.match(made, /<a class="brand" href="\/"><span class="tile small" aria-hidden="true">E<\/span>/)
   assert.deepEqual(
@@ -23,12 +23,12 @@ test('a page of an account: a brand, a navigation whose current entry is marked,
   assert.match(made, /Ada &lt;b&gt;/)
   assert.equal(made.indexOf('<main') > made.indexOf('Sign out'), true)
   assert.match(made, /href="\/docs"/)
-  // The button of narrow windows opens the navigation without a script.
+  // In narrow windows a button opens the navigation without a script.
   const [, target] = /popovertarget="(\w+)"/.exec(made) ?? []
   assert.match(made, new RegExp(`<nav[^>]* id="${target}"[^>]* popover>`))
 })
 
-test('other pages are a card in the middle, without a navigation', () => {
+test('other pages are a centred card without navigation', () => {
   const made = layout(theme, { title: 'Sign in', content })
   assert.match(made, /<body class="centred">/)
   assert.doesNotMatch(made, /<nav/)
@@ -41,7 +41,7 @@ test('a page with images of many origins names at most forty of them in its poli
   assert.equal(policy.match(/https:\/\/images-\d+\.example\.com/g)?.length, 40)
 })
 
-test('an initial is the first letter or digit of a name, whatever is around it', () => {
+test('the initial is the first letter or digit of a name, whatever surrounds it', () => {
   for (const [name, initial] of [
     ['reading list', 'r'],
     ['  “Notes”', 'N'],
@@ -58,7 +58,7 @@ test('an initial is the first letter or digit of a name, whatever is around it',
   }
 })
 
-test('a tile has the initial where there is no logo; white can be read on each of its colours', () => {
+test('a tile shows the initial if there is no logo, and white is legible on each of its colours', () => {
   const app = { clientId: 'c1', name: '<i>App', logoUri: undefined }
   assert.match(appTile(app).text, new RegExp(`class="tile c${tileColour('c1')}" aria-hidden="true">i<`))
   assert.match(appTile({ ...app, logoUri: 'https://example.com/a.png' }).text, /<img src="[^"]+" alt=""/)
@@ -69,7 +69,7 @@ test('a tile has the initial where there is no logo; white can be read on each o
   }
 })
 
-test('each provider has a form of its own, with POST and the token', () => {
+test('each provider has its own form, with POST and the CSRF token', () => {
   assert.equal(providerButtons({ providers: [], csrf: 't', hidden: {} }), null)
   const providers = [
     { kind: 'google', id: 'google', name: 'Google' },
@@ -80,7 +80,7 @@ test('each provider has a form of its own, with POST and the token', () => {
   assert.equal(made.match(/name="csrf" value="t"/g)?.length, 2)
   assert.match(made, /name="next" value="\/account"/)
   assert.match(made, /Continue with &lt;Own&gt;/)
-  // A mark says nothing that the name does not, and is part of the page.
+  // The icon is decorative, and is inlined in the page.
   assert.equal(made.match(/class="glyph[^>]* aria-hidden="true"/g)?.length, 2)
   assert.doesNotMatch(made, /<img|url\(|https?:| style=/)
 })

@@ -1,4 +1,4 @@
-/** Whatever colour somebody chooses, what stands on it and what is written in it can be read. */
+/** Any theme colour stays legible, as text and as a background. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -8,15 +8,15 @@ import { contrast, grounds, palettes } from '../../../src/auth/pages/frame/theme
 const colour = fc.integer({ min: 0, max: 0xffffff }).map(value => `#${value.toString(16).padStart(6, '0')}`)
 const themed = (value: string) => ({ name: 'Example', logo: undefined, colour: value })
 
-test('the contrast of two colours is WCAG’s', () => {
+test('contrast is computed as WCAG defines it', () => {
   assert.equal(contrast('#000000', '#ffffff'), 21)
   assert.equal(contrast('#ffffff', '#ffffff'), 1)
-  // The figure that WCAG's own understanding documents give for #777777 on white.
+  // The figure for #777777 on white in WCAG’s understanding documents.
   assert.equal(contrast('#777777', '#ffffff').toFixed(2), '4.48')
   assert.equal(contrast('#ff0000', '#ffffff').toFixed(2), '4.00')
 })
 
-test('any colour: links on the page and text on buttons have 4.5 or more', () => {
+test('for any colour, links on the page and text on buttons have a contrast of 4.5 or more', () => {
   fc.assert(
     fc.property(colour, value => {
       const made = palettes(themed(value))
@@ -29,13 +29,13 @@ test('any colour: links on the page and text on buttons have 4.5 or more', () =>
   )
 })
 
-test('a colour that can be read is taken as it is', () => {
+test('a legible colour is used unchanged', () => {
   assert.equal(palettes(themed('#1f5fbf')).light.accent, '#1f5fbf')
   assert.equal(palettes(themed('#ffcc00')).dark.accent, '#ffcc00')
   assert.notEqual(palettes(themed('#ffcc00')).light.accent, '#ffcc00')
 })
 
-test('the stylesheet has both schemes, and its own greys and reds can be read on both', () => {
+test('the stylesheet has both colour schemes, and its greys and reds are legible in both', () => {
   const css = stylesheet(themed('#1f5fbf'))
   const [light = '', dark = ''] = [...css.matchAll(/:root \{([^}]*)\}/g)].map(([, body]) => body ?? '')
   for (const scheme of [light, dark]) {
@@ -43,7 +43,7 @@ test('the stylesheet has both schemes, and its own greys and reds can be read on
     for (const name of ['text', 'faint', 'fault']) {
       assert.ok(contrast(value(name), value('ground')) >= 4.5, `${name} in ${scheme}`)
     }
-    // WCAG 2.2, 1.4.11: what shows where a field is.
+    // WCAG 2.2, 1.4.11: the boundary of a field.
     assert.ok(contrast(value('edge'), value('ground')) >= 3)
   }
   assert.match(css, /prefers-reduced-motion/)

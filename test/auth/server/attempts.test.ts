@@ -1,4 +1,4 @@
-/** What programs ask the authorization server: refused requests are few, good ones are as many as the app may have. */
+/** Rate limits of the authorization server: a tight one for failed requests, and the app’s own for authenticated ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { earlyInMinute } from '../../cluster/window.ts'
@@ -31,7 +31,7 @@ function countOf(answers: readonly TokenAnswer[]): Readonly<Record<string, numbe
 const times = <T>(count: number, make: (at: number) => T) =>
   Array.from({ length: count }, (_, at) => make(at))
 
-test('a busy app is not stopped by the tight budget, however many ask at once', async () => {
+test('a busy app is not limited by the budget for failed requests, however many requests are concurrent', async () => {
   await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 8 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
@@ -41,14 +41,18 @@ test('a busy app is not stopped by the tight budget, however many ask at once', 
   })
 })
 
-test('of many guesses at once exactly so many are looked at as may be', async () => {
+test('of many concurrent guesses, exactly as many are checked as the budget allows', async () => {
   await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 20 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
     await Promise.all(times(30, () => ownToken(fixture, app)))
     const answers = await Promise.all(times(300, () => ownToken(fixture, app, wrong)))
     assert.deepEqual(countOf(answers), { 401: 20, 429: 280 })
-    assert.equal((await ownToken(fixture, app)).status, 429, 'a right guess after them is not told')
+    assert.equal(
+      (await ownToken(fixture, app)).status,
+      429,
+      'the right secret is not distinguished after them',
+    )
   })
 })
 
@@ -65,7 +69,7 @@ test('guesses in the name of an app do not use up its budget', async () => {
   })
 })
 
-test('the secret may stand in the header or in the form: the budget is the app’s', async () => {
+test('an app draws from its own budget whether its secret is in the header or in the form', async () => {
   await withFixture({ rateLimit: 50, addressRateLimit: 2 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
@@ -79,15 +83,15 @@ test('the secret may stand in the header or in the form: the budget is the app�
   })
 })
 
-test('who shows no secret draws from the address, and nobody draws for an app by its name alone', async () => {
+test('a request without a secret draws from its address’s budget, and a client id alone from no app’s', async () => {
   await withFixture({ rateLimit: 50, addressRateLimit: 3 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app({ type: 'public' })
     const form = { client_id: app.client_id, scope: 'read:post' }
     const pretended = await post(`${fixture.url}/oauth/device`, { ...form, client_secret: 'ps_none' })
-    assert.equal(pretended.status, 401, 'a public app has no secret to show')
-    const ask = () => post(`${fixture.url}/oauth/device`, form)
-    const answers = [await ask(), await ask(), await ask(), await ask()]
+    assert.equal(pretended.status, 401, 'a public app has no secret')
+    const send = () => post(`${fixture.url}/oauth/device`, form)
+    const answers = [await send(), await send(), await send(), await send()]
     assert.deepEqual(
       answers.map(({ status }) => status),
       [200, 200, 200, 429],
@@ -96,7 +100,7 @@ test('who shows no secret draws from the address, and nobody draws for an app by
   })
 })
 
-test('a device that waits for its user is no guess', async () => {
+test('polling with a pending device code does not count as a guess', async () => {
   await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 4 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app({ type: 'public' })
@@ -119,7 +123,7 @@ test('a device that waits for its user is no guess', async () => {
   })
 })
 
-test('what is not even read draws from the tight budget', async () => {
+test('a request that is too large to read draws from the tight budget', async () => {
   await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 2 }, async fixture => {
     await earlyInMinute()
     const huge = () => post(`${fixture.url}/oauth/token`, { code: 'x'.repeat(70_000) })
@@ -128,7 +132,7 @@ test('what is not even read draws from the tight budget', async () => {
   })
 })
 
-test('an app that was stopped is good again to its address: only its own budget is used up', async () => {
+test('a rate-limited app does not use up the budget of its address', async () => {
   await withFixture({ rateLimit: 3, addressRateLimit: 1000, 'oauth.tokenRateLimit': 2 }, async fixture => {
     await earlyInMinute()
     const [one, other] = [await fixture.app(), await fixture.app()]

@@ -1,4 +1,4 @@
-/** The actions of webhooks over HTTP, and their end with the credentials that made them. */
+/** The actions of webhooks over HTTP, and how webhooks pause when their credential ends. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,11 +8,18 @@ import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/auth/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
-import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import {
+  type Fixture,
+  inOtherProcess,
+  newTokens,
+  post,
+  secretOf,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { act, beside, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { act, create, created, delivery, narrowKey, path } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -27,7 +34,7 @@ interface Received {
   readonly body: string
 }
 
-/** Runs `use` with the address of an endpoint, and what it has received. */
+/** Runs `use` with the URL of an endpoint and the requests it has received. */
 async function withReceiver(use: (url: string, received: readonly Received[]) => Promise<void>) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -55,7 +62,7 @@ const ended = /The credential that made it has ended/
 
 const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][] = [
   [
-    'a rotation tells the new secret, once, and a repeated one with its key tells the same',
+    'a rotation shows the new secret once, and a retry with its Idempotency-Key shows the same secret',
     async fixture => {
       const { ann } = fixture
       const made = await create(fixture, ann.key)
@@ -78,7 +85,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'of several rotations at once each is either refused, or its secret is in use',
+    'each of several concurrent rotations is refused, or returns a valid secret',
     async fixture => {
       const { ann } = fixture
       const id = await created(fixture, ann.key)
@@ -94,7 +101,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an action takes POST, no body and no parameters that it does not know',
+    'an action takes POST, an empty body and known parameters only',
     async fixture => {
       const { call, ann } = fixture
       const id = await created(fixture, ann.key)
@@ -103,11 +110,11 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         const refused = await call(url, { method, key: ann.key })
         assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'POST, OPTIONS'], method)
       }
-      const asked = { method: 'POST', key: ann.key }
-      assert.equal((await call(url, { ...asked, body: { x: 1 } })).code, 'BAD_REQUEST')
-      assert.equal((await call(`${url}?x=1`, asked)).code, 'BAD_REQUEST')
-      assert.equal((await call(url, { ...asked, body: {} })).status, 200)
-      const some = await call(`${url}?fields=id,enabled`, asked)
+      const request = { method: 'POST', key: ann.key }
+      assert.equal((await call(url, { ...request, body: { x: 1 } })).code, 'BAD_REQUEST')
+      assert.equal((await call(`${url}?x=1`, request)).code, 'BAD_REQUEST')
+      assert.equal((await call(url, { ...request, body: {} })).status, 200)
+      const some = await call(`${url}?fields=id,enabled`, request)
       assert.deepEqual(some.json, { id, enabled: true })
       for (const wrong of [
         `${url}/`,
@@ -115,16 +122,16 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         `${path}/0/enable`,
         `${path}/${id}/deliveries/enable`,
       ]) {
-        assert.equal((await call(wrong, asked)).status, 404, wrong)
+        assert.equal((await call(wrong, request)).status, 404, wrong)
       }
-      const missing = await call(`${path}/999999/enable`, asked)
+      const missing = await call(`${path}/999999/enable`, request)
       assert.deepEqual([missing.status, missing.code], [404, 'NOT_FOUND'])
       const options = await call(url, { method: 'OPTIONS', key: ann.key })
       assert.deepEqual([options.status, options.headers.get('allow')], [204, 'POST, OPTIONS'])
     },
   ],
   [
-    'actions need the scope to change webhooks, and to read what they answer with',
+    'an action needs the scopes to change webhooks and to read its response',
     async fixture => {
       const { ann } = fixture
       const id = await created(fixture, ann.key)
@@ -145,10 +152,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'deliveries are a list of their webhook, read one by one, and sent again',
+    'deliveries are listed by webhook, read by id, and redelivered',
     async fixture => {
       const { call, ann } = fixture
-      // Nothing listens there.
+      // Nothing listens at this URL.
       const id = await created(fixture, ann.key, {
         url: 'http://127.0.0.1:9/',
         types: ['user.deleted'],
@@ -178,7 +185,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'a test, an event and its redelivery come signed, by both secrets after a rotation',
+    'a test, an event and its redelivery are signed, with both secrets after a rotation',
     fixture =>
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
@@ -217,7 +224,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       }),
   ],
   [
-    'webhooks are paused with the API key that made them, and go on with another one that has their scopes',
+    'a webhook pauses when its API key is deleted, and resumes with another key that has its scopes',
     async fixture => {
       const { call, ann } = fixture
       const scopes = ['read:post', 'write:webhook']
@@ -243,14 +250,14 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'a credential that a command has ended is noticed at the next delivery',
+    'a credential that the command line has ended is noticed at the next delivery',
     fixture =>
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
         const maker = await narrowKey(fixture, ann.key, ['read:post', 'write:webhook'])
         const id = await created(fixture, maker.key, { url, types: ['post.created'] })
         const own = await created(fixture, ann.key, { url, types: ['post.created'] })
-        await beside(fixture, run => removeKey(run, maker.id))
+        await inOtherProcess(fixture, run => removeKey(run, maker.id))
         assert.deepEqual(await stateOf(fixture, id), sending)
         const body = { title: 'Unseen', author_id: ann.id }
         assert.equal((await call('/api/v1/posts', { method: 'POST', key: ann.key, body })).status, 201)
@@ -262,7 +269,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       }),
   ],
   [
-    'webhooks are paused with the grant of the token that made them',
+    'a webhook pauses when the grant of its token is revoked',
     async fixture => {
       const { url, ann } = fixture
       for (const access_token_format of ['opaque', 'jwt']) {
@@ -299,7 +306,7 @@ for (const setup of new Set([...setups, locked])) {
   })
 }
 
-test('replaced secrets sign until their overlap is over, and no more than four of them', async () => {
+test('at most four replaced secrets sign, until their overlap ends', async () => {
   let payload = ''
   let now = 1000
   const records = {

@@ -1,4 +1,4 @@
-/** Webhooks that are paused because their credential has ended. */
+/** Pausing webhooks whose credential has ended. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { endedReason, pauseEnded } from '../../../src/auth/webhooks/grants.ts'
@@ -8,7 +8,7 @@ import { databases } from '../../store/databases.ts'
 for (const database of databases.slice(0, 2)) {
   describe(`pausing a webhook on ${database.name}`, () => {
     it(
-      'logs one event, however many attempts find at the same time that the credential has ended',
+      'logs one event for concurrent attempts',
       within(database, async ({ run, store, webhook, webhookRow }) => {
         const id = await webhook()
         const from = await store.changes.last()

@@ -1,12 +1,19 @@
-/** Webhooks as a collection, over HTTP: what they may ask for, and who may make, see and change which. */
+/** Webhooks as a collection, over HTTP: what they may subscribe to, and who may create, see and change which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import {
+  type Fixture,
+  inOtherProcess,
+  newTokens,
+  post,
+  secretOf,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Answer } from '../../serve/service.ts'
 import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { beside, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { create, created, delivery, narrowKey, path } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 
@@ -21,7 +28,7 @@ function faultsOf({ json, text, code }: Answer): readonly { field: string; messa
 
 const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][] = [
   [
-    'the answer to a create has the secret, once; nothing else ever does',
+    'only the response that creates a webhook has its secret',
     async fixture => {
       const { call, ann } = fixture
       const made = await create(fixture, ann.key, { types: ['post.*'], collections: ['posts'] })
@@ -46,18 +53,22 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'GraphQL reveals the secret too, and has no subscription to deliveries',
+    'GraphQL shows the secret too, and has no subscription to deliveries',
     async ({ call, ann }) => {
       const query = `mutation { createWebhook(url: "https://example.com", types: ["post.created"]) { id secret enabled } }`
       const made = await call('/graphql', { method: 'POST', key: ann.key, body: { query } })
       assert.match(made.text, /"secret":"whsec_/)
-      const asked = '{ __schema { subscriptionType { fields { name } } } }'
-      const { text } = await call('/graphql', { method: 'POST', key: ann.key, body: { query: asked } })
+      const introspection = '{ __schema { subscriptionType { fields { name } } } }'
+      const { text } = await call('/graphql', {
+        method: 'POST',
+        key: ann.key,
+        body: { query: introspection },
+      })
       assert.ok(text.includes('"newWebhook"') && !/Delivery/.test(text), text)
     },
   ],
   [
-    'what is wrong is named, all of it at once, with what was probably meant',
+    'all faults are reported at once, with suggestions',
     async fixture => {
       const { ann } = fixture
       const wrong = await create(fixture, ann.key, {
@@ -91,7 +102,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'webhooks of others do not exist, nor do their deliveries',
+    'webhooks and deliveries of other users are not found',
     async fixture => {
       const { call, ann, ben, admin } = fixture
       const id = await created(fixture, ann.key)
@@ -122,11 +133,11 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'nobody writes deliveries, and their changes are no events',
+    'no user can write deliveries, and their changes are not events',
     async fixture => {
       const { call, ann, admin } = fixture
       const id = await created(fixture, ann.key)
-      const before = await beside(fixture, async (_, store) => store.changes.last())
+      const before = await inOtherProcess(fixture, async (_, store) => store.changes.last())
       const n = await delivery(fixture, id)
       const item = `/api/v1/webhook_deliveries/${n}`
       for (const { key } of [ann, admin]) {
@@ -143,10 +154,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         assert.match(refused.text, /FORBIDDEN/)
       }
       assert.equal((await call(item, { key: ann.key })).status, 200)
-      assert.equal(await beside(fixture, async (_, store) => store.changes.last()), before)
+      assert.equal(await inOtherProcess(fixture, async (_, store) => store.changes.last()), before)
       assert.equal((await call(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)
       assert.equal((await call(item, { key: ann.key })).status, 404)
-      const after = await beside(fixture, async (_, store) => store.changes.after(before, 10))
+      const after = await inOtherProcess(fixture, async (_, store) => store.changes.after(before, 10))
       assert.deepEqual(
         after.map(({ collection, kind }) => [collection, kind]),
         [['webhooks', 'deleted']],
@@ -154,11 +165,11 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'with a webhook goes its secret; so it does with the owner',
+    'deleting a webhook or its owner deletes its secret',
     async fixture => {
       const { call, ann, ben, admin } = fixture
       const count = (): Promise<number> =>
-        beside(fixture, async (_, store) => (await store.records.all('WebhookSecret')).length)
+        inOtherProcess(fixture, async (_, store) => (await store.records.all('WebhookSecret')).length)
       const before = await count()
       const first = await created(fixture, ann.key)
       await created(fixture, ben.key)
@@ -171,7 +182,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an app’s webhook is its owner’s to make; an app by itself makes none; it goes with the app',
+    'only an app’s owner can create its webhook, its own token cannot, and deleting the app deletes it',
     async fixture => {
       const { call, url, ann, cleo } = fixture
       const app = await fixture.app({ scopes: ['read:post', 'write:webhook'] })
@@ -196,7 +207,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'a credential that is limited to scopes makes webhooks within them',
+    'a credential that is limited to scopes creates webhooks within them',
     async fixture => {
       const { call, ann } = fixture
       const { key } = await narrowKey(fixture, ann.key, ['write:webhook', 'read:post'])
@@ -219,7 +230,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'only a credential with all scopes of a webhook changes what it sends, and where; the webhook keeps its own',
+    'only a credential with all scopes of a webhook can change its URL and events; the webhook keeps its scopes',
     async fixture => {
       const { call, ann } = fixture
       const change = (id: unknown, key: string, body: object) =>
@@ -256,7 +267,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an app’s access token makes webhooks of its user, within its scopes',
+    'an app’s access token creates webhooks of its user, within its scopes',
     async fixture => {
       const { call, ann } = fixture
       const app = await fixture.app({ scopes: ['read:post', 'write:webhook'], default_scopes: ['read:post'] })
@@ -285,7 +296,7 @@ for (const setup of new Set([...setups, locked])) {
   })
 }
 
-test('a user may have so many webhooks', async () => {
+test('a user may have as many webhooks as the setting allows', async () => {
   await withFixture({ webhooks: { maxPerUser: 3 } }, async fixture => {
     const { call, ann, ben } = fixture
     const made = await Promise.all(Array.from({ length: 10 }, () => create(fixture, ann.key)))
@@ -299,7 +310,7 @@ test('a user may have so many webhooks', async () => {
   })
 })
 
-test('private addresses and http are accepted where the operator has opened them', async () => {
+test('with allowPrivate set, private addresses and http are accepted', async () => {
   await withFixture({ webhooks: { allowPrivate: true } }, async fixture => {
     await created(fixture, fixture.ann.key, { url: 'http://127.0.0.1:9/hook' })
     const named = await create(fixture, fixture.ann.key, { url: 'http://user:word@127.0.0.1:9/' })

@@ -1,4 +1,4 @@
-/** Whatever a credential may do, its webhooks may be told no more: compared with a rule of three lines. */
+/** A webhook gets no event that its credential may not read: compared with a reference of three lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -37,8 +37,8 @@ type Events = typeof someEvents extends fc.Arbitrary<infer E> ? E : never
 const covers = (scopes: Scopes, singular: string) =>
   scopes === 'all' || scopes.has(`read:${singular}`) || scopes.has(`write:${singular}`)
 
-/** The reference. */
-function mayAsk(scopes: Scopes, { types: wanted, collections }: Events): boolean {
+/** The reference: whether the scopes cover the events. */
+function areCovered(scopes: Scopes, { types: wanted, collections }: Events): boolean {
   const named = wanted.filter(type => type !== '*').map(type => type.split('.')[0] ?? '')
   const listed = (collections ?? []).map(name => singulars.get(name) ?? '')
   return [...named, ...listed].every(singular => covers(scopes, singular))
@@ -46,10 +46,10 @@ function mayAsk(scopes: Scopes, { types: wanted, collections }: Events): boolean
 
 function hasAll(scopes: Scopes, others: Scopes): boolean {
   if (scopes === 'all') return true
-  return others !== 'all' && [...others].every(scope => scopes.has(scope) || covers2(scopes, scope))
+  return others !== 'all' && [...others].every(scope => scopes.has(scope) || isImplied(scopes, scope))
 }
 
-const covers2 = (scopes: ReadonlySet<string>, scope: string) =>
+const isImplied = (scopes: ReadonlySet<string>, scope: string) =>
   scope.startsWith('read:') && scopes.has(scope.replace('read:', 'write:'))
 
 const caller = (scopes: Scopes): Principal =>
@@ -76,7 +76,7 @@ const asValues = ({ types: list, collections }: Events) => ({
   ...(collections && { collections }),
 })
 
-test('a webhook is made only where the scopes cover what it asks for, and keeps them', async () => {
+test('a webhook is created only if the scopes cover its events, and stores these scopes', async () => {
   await fc.assert(
     fc.asyncProperty(someScopes, someEvents, async (scopes, events) => {
       const hook = newWebhookHook(partsWith(null))
@@ -86,13 +86,13 @@ test('a webhook is made only where the scopes cover what it asks for, and keeps 
         assert.deepEqual(computed.scopes, scopes === 'all' ? null : [...scopes].sort())
         assert.deepEqual([computed.grant, computed.position], ['key:1', 7])
       }
-      assert.equal(await isAllowed(make), mayAsk(scopes, events))
+      assert.equal(await isAllowed(make), areCovered(scopes, events))
     }),
     { numRuns: 300 },
   )
 })
 
-test('a change is made only by who has all scopes of the webhook, and within them', async () => {
+test('a webhook is changed only by a credential with all its scopes, and within them', async () => {
   const shape = updateShape('webhooks', ['types', 'collections'])
   await fc.assert(
     fc.asyncProperty(someScopes, someScopes, someEvents, async (own, callers, events) => {
@@ -102,7 +102,7 @@ test('a change is made only by who has all scopes of the webhook, and within the
       )
       const plan = { shape, args: [5, events.types, events.collections] }
       const change = () => rule(plan, caller(callers))
-      assert.equal(await isAllowed(async () => change()), hasAll(callers, own) && mayAsk(own, events))
+      assert.equal(await isAllowed(async () => change()), hasAll(callers, own) && areCovered(own, events))
     }),
     { numRuns: 300 },
   )

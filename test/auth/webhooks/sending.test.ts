@@ -1,4 +1,4 @@
-/** Webhooks of a service: what owners and the users of apps are sent, and what ends it. */
+/** What the webhooks of owners and of apps send, and what ends it. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,12 +20,12 @@ interface Message {
 }
 
 interface Place extends Fixture {
-  /** Where messages are taken; `hook/gone` answers 410 until `state.isGone` is false. */
+  /** The URL that receives messages; `gone` responds with 410 until `state.isGone` is false. */
   readonly hooks: string
   readonly state: { isGone: boolean }
-  /** What came to a path. */
+  /** The messages that a path has received. */
   at(name: string): readonly Message[]
-  /** A post of Ann's. */
+  /** Creates a post of Ann’s. */
   write(title: string): Promise<number>
 }
 
@@ -77,14 +77,14 @@ async function within(use: (place: Place) => Promise<void>, more: object = {}): 
 const titles = (messages: readonly Message[]) =>
   messages.map(({ event }) => (event['data'] as { title?: string }).title)
 
-test('an owner is sent events and tests, signed by the secrets that were told', () =>
+test('an owner gets events and tests, signed with the secrets that were shown', () =>
   within(async place => {
     const { ann, call, hooks, at, write } = place
     const made = await create(place, ann.key, { url: `${hooks}/own`, types: ['post.created'] })
     assert.equal(made.status, 201, made.text)
     const id = Number(made.json.id)
     const item = await write('first')
-    await until(() => at('own').length === 1, 'it is sent')
+    await until(() => at('own').length === 1, 'the event is sent')
     const [first] = at('own')
     assert.ok(first)
     new Webhook(String(made.json.secret)).verify(first.text, first.headers)
@@ -101,10 +101,10 @@ test('an owner is sent events and tests, signed by the secrets that were told', 
     await until(async () => {
       const { json } = await call(`${path}/${id}/deliveries?status=succeeded`, { key: ann.key })
       return (json.data as unknown[]).length === 2
-    }, 'both are recorded')
+    }, 'both deliveries are recorded')
   }))
 
-test('the users of an app are sent what they granted, until they revoke it', () =>
+test('an app gets events of each user whose grant covers them, until the user revokes it', () =>
   within(async place => {
     const { ann, ben, cleo, url, hooks, at, write } = place
     const app = await place.app({ scopes: ['read:post', 'read:user', 'offline_access', 'openid'] })
@@ -112,13 +112,13 @@ test('the users of an app are sent what they granted, until they revoke it', () 
     const grantOf = (person: Fixture['ben'], scope: string) =>
       newTokens(place, app, { browser: place.browser(), person, scope, parameters: { prompt: 'consent' } })
     const tokens = await grantOf(ben, 'openid offline_access read:post')
-    // Posts are open to anybody, but not to a token without the scope.
+    // Anyone may read posts, but a token needs the scope.
     await grantOf(cleo, 'openid offline_access read:user')
     await until(async () => {
       await write('probe')
       await sleep(300)
       return at('app').length > 0
-    }, 'the grant is found')
+    }, 'an event is sent for the grant')
     assert.deepEqual(new Set(at('app').map(({ event }) => event['user_id'])), new Set([ben.id]))
     const revoked = await post(`${url}/oauth/revoke`, {
       ...secretOf(app),
@@ -127,45 +127,45 @@ test('the users of an app are sent what they granted, until they revoke it', () 
     assert.equal(revoked.status, 200)
     await created(place, ann.key, { url: `${hooks}/after`, types: ['post.created'] })
     await write('after')
-    await until(() => titles(at('after')).includes('after'), 'another webhook has it')
+    await until(() => titles(at('after')).includes('after'), 'another webhook gets it')
     assert.ok(!titles(at('app')).includes('after'))
   }))
 
-test('a webhook sends nothing more when the key that made it is deleted', () =>
+test('a webhook stops sending when the key that created it is deleted', () =>
   within(async place => {
     const { ann, call, hooks, at, write } = place
     const narrow = await narrowKey(place, ann.key, ['read:post', 'write:webhook'])
     await created(place, narrow.key, { url: `${hooks}/narrow`, types: ['post.*'] })
     await created(place, ann.key, { url: `${hooks}/all`, types: ['post.created'] })
     await write('before')
-    await until(() => at('narrow').length === 1, 'it is sent')
+    await until(() => at('narrow').length === 1, 'the event is sent')
     assert.equal(
       (await call(`/api/v1/api_keys/${narrow.id}`, { method: 'DELETE', key: ann.key })).status,
       204,
     )
     await write('after')
-    await until(() => titles(at('all')).includes('after'), 'another webhook has it')
+    await until(() => titles(at('all')).includes('after'), 'another webhook gets it')
     assert.deepEqual(titles(at('narrow')), ['before'])
   }))
 
-test('a webhook that is gone is paused, and goes on where it stopped when it is enabled', () =>
+test('an endpoint that responds with 410 pauses its webhook, which continues where it stopped once it is enabled', () =>
   within(async place => {
     const { ann, call, hooks, at, write, state } = place
     const id = await created(place, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
     await write('one')
     await until(
       async () => (await call(`${path}/${id}`, { key: ann.key })).json.paused_at !== null,
-      'it is paused',
+      'the webhook is paused',
     )
     await write('two')
     state.isGone = false
     assert.equal((await act(place, ann.key, `${id}/enable`)).status, 200)
     await write('three')
-    await until(() => at('gone').length === 3, 'the rest is sent')
+    await until(() => at('gone').length === 3, 'the remaining events are sent')
     assert.deepEqual(titles(at('gone')).sort(), ['one', 'three', 'two'])
   }))
 
-test('the owner of a webhook that is paused gets one mail, which says why and how to go on', () =>
+test('the owner of a paused webhook gets one mail, with the reason and how to resume it', () =>
   withSmtp((smtp, received) =>
     within(
       async place => {

@@ -1,10 +1,10 @@
-/** Addresses that no webhook may have, in at least 60 spellings. */
+/** URLs that no webhook may have, with private addresses in at least 60 spellings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { urlFault } from '../../../src/auth/webhooks/url-faults.ts'
 import { isUrl } from '../../../src/model/fields/url.ts'
 
-/** Refused by the field, or by its rule. */
+/** Whether the field or its rule refuses the URL. */
 function isRefused(url: string, allowPrivate = false): boolean {
   return !isUrl(url) || urlFault(url, allowPrivate) !== undefined
 }
@@ -60,7 +60,7 @@ const privateHosts = [
   ],
 ]
 
-test('addresses that are not public are refused, however they are written', () => {
+test('private addresses are refused in every spelling', () => {
   assert.ok(privateHosts.length >= 60, `${privateHosts.length} spellings`)
   for (const host of privateHosts) {
     for (const url of [`https://${host}/hook`, `https://${host}:8443/hook`, `https://${host}`]) {
@@ -69,7 +69,7 @@ test('addresses that are not public are refused, however they are written', () =
   }
 })
 
-test('what is no https URL of a plain host is refused', () => {
+test('a URL is refused unless it is https with a plain host', () => {
   for (const url of [
     'http://example.com/',
     'ftp://example.com/',
@@ -107,7 +107,7 @@ test('public addresses and names are accepted', () => {
   }
 })
 
-test('where the operator opens private addresses, http and they are accepted, a user name is not', () => {
+test('with allowPrivate set, http and private addresses are accepted, but no user name', () => {
   for (const url of ['http://127.0.0.1:3000/', 'https://localhost/', 'http://[::1]/']) {
     assert.ok(!isRefused(url, true), url)
   }

@@ -1,14 +1,8 @@
-/** What the tests of webhooks share. */
+/** Helpers for the tests of webhooks. */
 import assert from 'node:assert/strict'
 import { createBySystem } from '../../../src/auth/bootstrap.ts'
-import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
-import type { Run } from '../../../src/plan/run.ts'
-import { createRun } from '../../../src/serve/store.ts'
-import type { Store } from '../../../src/store/store.ts'
-import type { Fixture } from '../../conformance/oauth/server.ts'
-import blog from '../../models/blog.ts'
+import { type Fixture, inOtherProcess } from '../../conformance/oauth/server.ts'
 import type { Answer } from '../../serve/service.ts'
 
 export const path = '/api/v1/webhooks'
@@ -20,14 +14,14 @@ export function create({ call }: Fixture, key: string, values: Values = {}): Pro
   return call(path, { method: 'POST', key, body })
 }
 
-/** The id of a new webhook. */
+/** Creates a webhook and returns its id. */
 export async function created(fixture: Fixture, key: string, values: Values = {}): Promise<number> {
   const made = await create(fixture, key, values)
   assert.equal(made.status, 201, made.text)
   return Number(made.json.id)
 }
 
-/** An API key of the same user that is limited to scopes. */
+/** Creates an API key of the same user that is limited to scopes. */
 export async function narrowKey(
   { call }: Fixture,
   key: string,
@@ -44,19 +38,8 @@ export function act({ call }: Fixture, key: string, action: string, headers?: Re
   return call(`${path}/${action}`, { method: 'POST', key, headers })
 }
 
-/** Runs `use` on the fixture's database, as another process would. */
-export async function beside<T>({ place }: Fixture, use: (run: Run, store: Store) => Promise<T>): Promise<T> {
-  const model = checkModel(blog)
-  const store = await place.openStore(model)
-  try {
-    return await use(createRun(createGuard(model), store), store)
-  } finally {
-    await store.close()
-  }
-}
-
-/** A delivery as the sender stores it; its id. */
+/** Stores a delivery as the sender does, and returns its id. */
 export function delivery(fixture: Fixture, webhookId: number, values: Values = {}): Promise<number> {
   const all = { webhook_id: webhookId, type: 'post.created', message_id: 'msg_1', event_id: '1', ...values }
-  return beside(fixture, run => createBySystem(run, 'webhook_deliveries', {}, all))
+  return inOtherProcess(fixture, run => createBySystem(run, 'webhook_deliveries', {}, all))
 }

@@ -1,4 +1,4 @@
-/** An app of the service's own origin: signed in by the session's cookie, or by OAuth as a public app. */
+/** An app on the service’s own origin: signed in by the session cookie, or by OAuth as a public app. */
 import { createAccountClient, createClient, createSignIn } from 'portico/client'
 
 const at = id => document.getElementById(id)
@@ -6,7 +6,7 @@ const signIn = createSignIn({
   clientId: import.meta.env.VITE_CLIENT_ID,
   scopes: ['openid', 'offline_access', 'read:user', 'write:post'],
 })
-// Without a token the browser sends the session's cookie.
+// Without a token the browser sends the session cookie.
 const api = createClient({ token: refused => signIn.token(refused) })
 
 const account = createAccountClient()

@@ -1,4 +1,4 @@
-/** What has been done to servers like this one. */
+/** Known attacks on authorization servers. */
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
@@ -44,8 +44,8 @@ async function consentPage(fixture: Fixture, app: App, browser: Browser, person:
   return page
 }
 
-/** What an app of Ann's asks her for, and how she answers. */
-async function asked(fixture: Fixture, answer: 'allow' | 'deny' = 'allow') {
+/** A consent page for an app of Ann’s, and the button with which she answers. */
+async function askConsent(fixture: Fixture, answer: 'allow' | 'deny' = 'allow') {
   const [app, browser] = [await fixture.app(), fixture.browser()]
   const page = await consentPage(fixture, app, browser, fixture.ann)
   const consent = consentOf(page, answer)
@@ -59,7 +59,7 @@ interface Got {
   readonly text: string
 }
 
-/** As fetch would not send it: with any Host, the path as it is spelt. */
+/** A GET that fetch would not send: with any Host, and without normalizing the path. */
 function rawGet(url: string, headers: Readonly<Record<string, string>>): Promise<Got> {
   const [, origin = '', path = '/'] = /^(https?:\/\/[^/]+)(.*)$/.exec(url) ?? []
   return new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ const forgeries: readonly Readonly<Record<string, string>>[] = [
   { 'X-Forwarded-Ssl': 'on', 'Front-End-Https': 'on' },
 ]
 
-test('headers that anyone can send change neither the issuer nor an address', async () => {
+test('forged headers change neither the issuer nor an endpoint URL', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const paths = [
@@ -117,7 +117,7 @@ test('headers that anyone can send change neither the issuer nor an address', as
   })
 })
 
-test('with a base address set, not even Host changes anything', async () => {
+test('with a base URL set, not even Host changes an endpoint URL', async () => {
   await withFixture({ baseUrl: 'https://api.example.com' }, async ({ url }) => {
     for (const Host of ['evil.example', 'api.example.com.evil.example', '127.0.0.1:1']) {
       const { text, status } = await rawGet(`${url}/.well-known/openid-configuration`, { Host })
@@ -129,7 +129,7 @@ test('with a base address set, not even Host changes anything', async () => {
   })
 })
 
-test('a token in the address or in the body is none', async () => {
+test('an access token in the query or in X-API-Key is refused', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const options = { browser: fixture.browser(), person: fixture.ann, scope: 'openid read:user' }
@@ -141,7 +141,7 @@ test('a token in the address or in the body is none', async () => {
     ]) {
       const { status, text } = await fixture.call(`/api/v1/me?${query}`)
       assert.ok(status === 400 || status === 401, `${query}: ${status}`)
-      assert.ok(!text.includes(access_token), 'an answer repeats a token')
+      assert.ok(!text.includes(access_token), 'a response repeats the token')
     }
     for (const path of ['/oauth/userinfo', '/api/v1/me'])
       assert.notEqual((await fetch(`${fixture.url}${path}?access_token=${access_token}`)).status, 200, path)
@@ -154,9 +154,9 @@ test('a token in the address or in the body is none', async () => {
   })
 })
 
-test('consent takes its own form, from its own page, in its own browser', async () => {
+test('consent is accepted only from its own form, page and browser', async () => {
   await withFixture({}, async fixture => {
-    const { browser, page, form, button } = await asked(fixture)
+    const { browser, page, form, button } = await askConsent(fixture)
     const body = (fields: Form['fields']) => {
       const pairs = new URLSearchParams(fields.map(({ name, value }) => [name, value]))
       if (button.name !== undefined) pairs.append(button.name, button.value)
@@ -174,17 +174,12 @@ test('consent takes its own form, from its own page, in its own browser', async 
         whole,
       ],
       [
-        'from a sibling',
+        'from another origin of the same site',
         browser,
         { ...type, Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-site' },
         whole,
       ],
-      [
-        'from a page without an origin',
-        browser,
-        { ...type, Origin: 'null', 'Sec-Fetch-Site': 'cross-site' },
-        whole,
-      ],
+      ['from an opaque origin', browser, { ...type, Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }, whole],
       ['without its token', browser, own, body(form.fields.filter(field => !hidden.includes(field)))],
       [
         'with a wrong token',
@@ -194,7 +189,7 @@ test('consent takes its own form, from its own page, in its own browser', async 
           form.fields.map(field => (hidden.includes(field) ? { ...field, value: `${field.value}x` } : field)),
         ),
       ],
-      ['in a browser that knows nothing of it', fixture.browser(), own, whole],
+      ['in another browser', fixture.browser(), own, whole],
       [
         'as JSON',
         browser,
@@ -205,8 +200,8 @@ test('consent takes its own form, from its own page, in its own browser', async 
     ]
     for (const [what, by, headers, sent] of attacks) {
       const answer = await by.send(form.action, { method: 'POST', headers, body: sent })
-      const told = `${what}: ${answer.status} ${answer.headers.location}`
-      assert.ok(answer.status >= 400 && answer.status < 500, told)
+      const details = `${what}: ${answer.status} ${answer.headers.location}`
+      assert.ok(answer.status >= 400 && answer.status < 500, details)
     }
     const byGet = await browser.send(new URL(`${form.action.href}?${whole}`))
     assert.doesNotMatch(String(byGet.headers.location), /code=/)
@@ -215,7 +210,7 @@ test('consent takes its own form, from its own page, in its own browser', async 
   })
 })
 
-test('another person cannot answer for the one who was asked', async () => {
+test('another user cannot answer a consent request', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const [annsBrowser, bensBrowser] = [fixture.browser(), fixture.browser()]
@@ -227,9 +222,9 @@ test('another person cannot answer for the one who was asked', async () => {
   })
 })
 
-test('consent can only be given to what was asked for', async () => {
+test('a consent cannot grant scopes that were not requested', async () => {
   await withFixture({}, async fixture => {
-    const { app, browser, form, button } = await asked(fixture)
+    const { app, browser, form, button } = await askConsent(fixture)
     const wider = {
       ...form,
       fields: [
@@ -254,9 +249,9 @@ test('consent can only be given to what was asked for', async () => {
   })
 })
 
-test('who refuses gives nothing, and the app is told so', async () => {
+test('a denied consent redirects to the app with access_denied', async () => {
   await withFixture({}, async fixture => {
-    const { browser, form, button } = await asked(fixture, 'deny')
+    const { browser, form, button } = await askConsent(fixture, 'deny')
     const landing = await browser.submit(form, {}, button)
     assert.ok('left' in landing)
     assert.equal(landing.left.searchParams.get('error'), 'access_denied')
@@ -265,7 +260,7 @@ test('who refuses gives nothing, and the app is told so', async () => {
   })
 })
 
-test('no page can be framed, and none is kept by a cache', async () => {
+test('no page can be framed or cached', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -285,7 +280,7 @@ test('no page can be framed, and none is kept by a cache', async () => {
   })
 })
 
-test('what an app or a request says is text on a page, never markup', async () => {
+test('text from an app or a request is escaped on every page', async () => {
   await withFixture({}, async fixture => {
     const name = `<script>alert(1)</script>"'&<img src=x onerror=alert(1)>`
     const app = await fixture.app({ name })
@@ -327,11 +322,11 @@ function poll({ url }: Fixture, app: App, { device_code }: Device) {
   })
 }
 
-/** Answers the pages of the device flow up to its confirmation, as the person. */
+/** Submits the pages of the device flow up to its confirmation, as the person. */
 async function upToConfirmation(browser: Browser, { verification_uri_complete }: Device): Promise<Page> {
   const first = pageOf(await browser.open(verification_uri_complete))
   const [form] = first.forms.filter(({ fields }) => fields.some(({ name }) => name === 'user_code'))
-  // Some servers confirm on the first page, with the code filled in.
+  // The first page may confirm already, with the code filled in.
   return form && !consentOf(first) ? pageOf(await browser.submit(form)) : first
 }
 
@@ -350,7 +345,7 @@ async function approveDevice(browser: Browser, device: Device, person: Person): 
   }
 }
 
-test('the device flow: pending until the user approves, then a token, once', async () => {
+test('device flow: polling is pending until the user approves, and the device code then works once', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const device = await newDevice(fixture, app)
@@ -368,7 +363,7 @@ test('the device flow: pending until the user approves, then a token, once', asy
   })
 })
 
-test('a device cannot be approved by the form of another session', async () => {
+test('a device cannot be approved with the form of another session', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const device = await newDevice(fixture, app)
@@ -387,8 +382,9 @@ test('a device cannot be approved by the form of another session', async () => {
   })
 })
 
-test('a code that somebody guesses says nothing', async () => {
+test('a guessed user code reveals no app', async () => {
   await withFixture({}, async fixture => {
+    await newDevice(fixture, await fixture.app())
     const browser = fixture.browser()
     const page = pageOf(await browser.open(`${fixture.url}/oauth/device?user_code=AAAA-AAAA`))
     assert.doesNotMatch(page.text, /Reader/)
@@ -396,7 +392,7 @@ test('a code that somebody guesses says nothing', async () => {
   })
 })
 
-test('no path spelling gets round the authorization server', async () => {
+test('no spelling of a path bypasses the authorization server', async () => {
   await withFixture({}, async ({ url }) => {
     for (const path of [
       '/OAUTH/token',
@@ -427,7 +423,7 @@ test('no secret is stored in plain text', async () => {
       parameters: { prompt: 'consent' },
     })
     const stored = await fixture.place.dump()
-    assert.ok(stored.includes(fixture.ann.email), 'this is what is stored')
+    assert.ok(stored.includes(fixture.ann.email), 'the dump contains the users')
     for (const [name, secret] of Object.entries({
       client_secret: app.client_secret,
       access_token: tokens.access_token ?? '',

@@ -29,7 +29,7 @@ export interface Page {
   readonly forms: readonly Form[]
 }
 
-/** Where a redirect led out of the service: to the app. */
+/** The URL to which a redirect left the service. */
 export interface Departure {
   readonly left: URL
 }
@@ -121,7 +121,7 @@ interface Cookie {
   readonly path: string
 }
 
-/** Cookies of one origin: RFC 6265, 5.3 and 5.4, without domains. */
+/** The cookies of one origin: RFC 6265, 5.3 and 5.4, without domains. */
 class CookieJar {
   readonly #cookies = new Map<string, Cookie>()
 
@@ -163,7 +163,7 @@ export class Browser {
     this.origin = new URL(origin).origin
   }
 
-  /** One request, with the cookies that belong to it; redirects are not followed. */
+  /** Sends one request with the cookies that belong to it; redirects are not followed. */
   async send(url: URL, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Answer> {
     const cookie = this.#jar.for(url)
     const all = {
@@ -198,12 +198,12 @@ export class Browser {
     return answer
   }
 
-  /** Opens an address and follows redirects, as long as they stay at the service. */
+  /** Opens a URL and follows redirects within the service. */
   open(url: URL | string): Promise<Page | Departure> {
     return this.#follow(new URL(url, this.origin), { headers: { 'Sec-Fetch-Site': 'cross-site' } })
   }
 
-  /** Sends a form as it stands, with `values` filled in; an array or a boolean ticks checkboxes. */
+  /** Submits a form with `values` filled in; an array or a boolean ticks checkboxes. */
   submit(
     form: Form,
     values: Readonly<Record<string, string | boolean | readonly string[]>> = {},

@@ -1,4 +1,4 @@
-/** Single claims (OpenID Connect Core 1.0, 5.5), and the choice of an account (3.1.2.1). */
+/** The claims parameter (OpenID Connect Core 1.0, 5.5), and the choice of an account (3.1.2.1). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Departure, Page } from './browser.ts'
@@ -15,7 +15,7 @@ import {
   withFixture,
 } from './server.ts'
 
-/** Of an app that is no native one, which would be asked for consent every time (RFC 8252, 8.6). */
+/** Not a native app: those are asked for consent every time (RFC 8252, 8.6). */
 const home = 'https://app.example.com/callback'
 
 function addressOf({ url }: Fixture, app: App, more: Readonly<Record<string, string>>): URL {
@@ -42,7 +42,7 @@ async function userinfo({ call }: Fixture, token: string): Promise<Readonly<Reco
   return (await call('/oauth/userinfo', { key: token })).json
 }
 
-async function told(fixture: Fixture, app: App, left: URL): Promise<Told> {
+async function claimsFor(fixture: Fixture, app: App, left: URL): Promise<Told> {
   const code = left.searchParams.get('code')
   assert.ok(code, left.href)
   const { json, text } = await redeem(fixture.url, app, code)
@@ -56,7 +56,7 @@ async function told(fixture: Fixture, app: App, left: URL): Promise<Told> {
   }
 }
 
-/** Signs in; the page that comes then. */
+/** Signs in, and returns the next page. */
 async function signedIn(fixture: Fixture, address: URL, person: Person) {
   const browser = fixture.browser()
   const form = formWith(pageOf(await browser.open(address)), 'password')
@@ -66,11 +66,11 @@ async function signedIn(fixture: Fixture, address: URL, person: Person) {
 }
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`an essential claim is asked for, told where it was asked for, and remembered (${format})`, async () => {
+  test(`a requested claim is consented to, returned where it was requested, and remembered (${format})`, async () => {
     await withFixture({}, async fixture => {
       const app = await fixture.app({ redirect_uris: [home], access_token_format: format })
-      const asked = claims({ userinfo: { name: { essential: true } }, id_token: { email: null } })
-      const address = addressOf(fixture, app, asked)
+      const parameters = claims({ userinfo: { name: { essential: true } }, id_token: { email: null } })
+      const address = addressOf(fixture, app, parameters)
       const { browser, page } = await signedIn(fixture, address, fixture.ann)
       assert.match(page.text, /See your name/)
       assert.match(page.text, /See your e-mail address/)
@@ -81,47 +81,50 @@ for (const format of ['opaque', 'jwt'] as const) {
         await browser.submit(consent.form, {}, consent.button),
         fixture.ann,
       )
-      const { idToken, userinfo: info } = await told(fixture, app, left)
+      const { idToken, userinfo: info } = await claimsFor(fixture, app, left)
       assert.deepEqual(info, { sub: String(fixture.ann.id), name: 'Ann' })
       assert.deepEqual([idToken.email, 'name' in idToken], [fixture.ann.email, false])
-      // The same, or less, needs no page; what is new does.
+      // The same claims or fewer need no page; new ones do.
       const again = await browser.open(
         addressOf(fixture, app, claims({ userinfo: { email_verified: null } })),
       )
       assert.ok('left' in again)
-      const { userinfo: less } = await told(fixture, app, again.left)
+      const { userinfo: less } = await claimsFor(fixture, app, again.left)
       assert.deepEqual(less, { sub: String(fixture.ann.id), email_verified: false })
       const plain = await browser.open(addressOf(fixture, app, {}))
       assert.ok('left' in plain)
-      assert.deepEqual((await told(fixture, app, plain.left)).userinfo, { sub: String(fixture.ann.id) })
+      assert.deepEqual((await claimsFor(fixture, app, plain.left)).userinfo, { sub: String(fixture.ann.id) })
     })
   })
 }
 
-test('what the user unticks is not told, and what the app may not ask for is not asked', async () => {
+test('a claim that the user unticks is not returned, and one that the app may not request is not asked for', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({
       redirect_uris: [home],
       scopes: ['openid', 'profile'],
       default_scopes: null,
     })
-    const asked = claims({ userinfo: { name: null, email: { essential: true } }, id_token: { name: null } })
-    const { browser, page } = await signedIn(fixture, addressOf(fixture, app, asked), fixture.ann)
+    const parameters = claims({
+      userinfo: { name: null, email: { essential: true } },
+      id_token: { name: null },
+    })
+    const { browser, page } = await signedIn(fixture, addressOf(fixture, app, parameters), fixture.ann)
     assert.doesNotMatch(page.text, /e-mail address<\/label>/)
     const consent = consentOf(page)
     assert.ok(consent)
     const none = await browser.submit(consent.form, { scope: [] }, consent.button)
     assert.ok('left' in none)
-    const { idToken, userinfo: info } = await told(fixture, app, none.left)
+    const { idToken, userinfo: info } = await claimsFor(fixture, app, none.left)
     assert.deepEqual(info, { sub: String(fixture.ann.id) })
     assert.ok(!('name' in idToken))
-    // Now with it, until the app loses the scope that tells it.
+    // Now consent to it, until the app loses the scope of the claim.
     const left = await authorize(
       browser,
-      addressOf(fixture, app, { ...asked, prompt: 'consent' }),
+      addressOf(fixture, app, { ...parameters, prompt: 'consent' }),
       fixture.ann,
     )
-    const { userinfo: all, accessToken } = await told(fixture, app, left)
+    const { userinfo: all, accessToken } = await claimsFor(fixture, app, left)
     assert.deepEqual(all, { sub: String(fixture.ann.id), name: 'Ann' })
     await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
       method: 'PATCH',
@@ -132,18 +135,18 @@ test('what the user unticks is not told, and what the app may not ask for is not
   })
 })
 
-test('who is asked for by `sub` gets in, and nobody else', async () => {
+test('with `sub` requested, only that user gets a code', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [home] })
-    const asked = claims({ id_token: { sub: { value: String(fixture.ann.id) } } })
-    const ben = await authorize(fixture.browser(), addressOf(fixture, app, asked), fixture.ben)
+    const parameters = claims({ id_token: { sub: { value: String(fixture.ann.id) } } })
+    const ben = await authorize(fixture.browser(), addressOf(fixture, app, parameters), fixture.ben)
     assert.equal(ben.searchParams.get('error'), 'login_required')
-    const ann = await authorize(fixture.browser(), addressOf(fixture, app, asked), fixture.ann)
-    assert.equal((await told(fixture, app, ann)).idToken.sub, String(fixture.ann.id))
+    const ann = await authorize(fixture.browser(), addressOf(fixture, app, parameters), fixture.ann)
+    assert.equal((await claimsFor(fixture, app, ann)).idToken.sub, String(fixture.ann.id))
   })
 })
 
-test('with `select_account` the user goes on, takes another account, or stops', async () => {
+test('with `select_account` the user continues, takes another account, or cancels', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [home] })
     const browser = fixture.browser()
@@ -160,22 +163,22 @@ test('with `select_account` the user goes on, takes another account, or stops', 
     }
     const same = await answered('continue')
     assert.ok('left' in same)
-    assert.equal((await told(fixture, app, same.left)).idToken.sub, String(fixture.ann.id))
+    assert.equal((await claimsFor(fixture, app, same.left)).idToken.sub, String(fixture.ann.id))
     const stopped = await answered('deny')
     assert.ok('left' in stopped)
     assert.equal(stopped.left.searchParams.get('error'), 'access_denied')
     const other = await untilDeparture(browser, await answered('other-account'), fixture.ben)
-    assert.equal((await told(fixture, app, other)).idToken.sub, String(fixture.ben.id))
+    assert.equal((await claimsFor(fixture, app, other)).idToken.sub, String(fixture.ben.id))
   })
 })
 
-test('metadata say what is supported', async () => {
+test('the metadata lists claims and prompts', async () => {
   await withFixture({}, async ({ call }) => {
     for (const name of ['openid-configuration', 'oauth-authorization-server']) {
       const { json } = await call(`/.well-known/${name}`)
       assert.equal(json.claims_parameter_supported, true)
-      const told = new Set(json.claims_supported as string[])
-      for (const claim of ['sub', 'name', 'email', 'email_verified']) assert.ok(told.has(claim), claim)
+      const supported = new Set(json.claims_supported as string[])
+      for (const claim of ['sub', 'name', 'email', 'email_verified']) assert.ok(supported.has(claim), claim)
       assert.deepEqual(json.prompt_values_supported, ['none', 'login', 'consent', 'select_account'])
       assert.ok(!('acr_values_supported' in json))
     }

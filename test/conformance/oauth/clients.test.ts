@@ -1,4 +1,4 @@
-/** Client libraries that know nothing of Portico run the whole flow, as they come from their makers. `web-apps.test.ts`: frameworks. */
+/** Published client libraries, unmodified, run the whole flow. `web-apps.test.ts`: frameworks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'oauth4webapi'
@@ -13,7 +13,7 @@ function configurationOf({ url }: Fixture, app: App, authentication?: openid.Cli
   })
 }
 
-test('openid-client: discovery, PKCE, nonce, ID token, userinfo, refresh, introspection, revocation', async () => {
+test('openid-client: discovery, PKCE, nonce, ID token, userinfo, refresh, introspection and revocation work', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     for (const authentication of [openid.ClientSecretPost, openid.ClientSecretBasic]) {
@@ -59,7 +59,7 @@ test('openid-client: discovery, PKCE, nonce, ID token, userinfo, refresh, intros
   })
 })
 
-test('openid-client: client credentials, and a pushed request', async () => {
+test('openid-client: client credentials and a pushed request work', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const configuration = await configurationOf(fixture, app)
@@ -85,7 +85,7 @@ test('openid-client: client credentials, and a pushed request', async () => {
   })
 })
 
-test('oauth4webapi: the flow by the letter of the specifications', async () => {
+test('oauth4webapi: the flow works with its strict checks of the specifications', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ type: 'public' })
     const insecure = { [oauth.allowInsecureRequests]: true }
@@ -147,7 +147,7 @@ test('oauth4webapi finds the authorization server from the resource', async () =
   })
 })
 
-test('simple-oauth2: code, refresh, revocation, client credentials', async () => {
+test('simple-oauth2: code exchange, refresh, revocation and client credentials work', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const config = {

@@ -1,4 +1,4 @@
-/** A user who is deleted leaves nothing behind that still works, or that tells of them. */
+/** Deleting a user ends all their credentials and deletes everything stored for them; disabling one suspends them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
@@ -6,15 +6,13 @@ import { createTokens } from '../../../src/auth/accounts/link-tokens.ts'
 import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { createPasskeys } from '../../../src/auth/accounts/sign-in/passkeys.ts'
 import { accountEndRecord } from '../../../src/auth/server/sessions/session-ends.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import type { Records } from '../../../src/records.ts'
-import blog from '../../models/blog.ts'
 import type { Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
   consentOf,
   type Fixture,
+  inOtherProcess,
   newCode,
   newTokens,
   type Person,
@@ -25,7 +23,7 @@ import {
   withFixture,
 } from './server.ts'
 
-/** Every kind of record that is somebody's. */
+/** Every kind of record that belongs to a user. */
 const kinds = [
   'AccessToken',
   'AccountAddress',
@@ -53,27 +51,18 @@ const kinds = [
   'TotpUsed',
 ]
 
-async function withRecords<T>({ place }: Fixture, use: (records: Records) => Promise<T>): Promise<T> {
-  const store = await place.openStore(checkModel(blog))
-  try {
-    return await use(store.records)
-  } finally {
-    await store.close()
-  }
-}
-
-/** The kinds of which somebody has records. */
+/** The kinds of the records that the user has. */
 function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
-  return withRecords(fixture, async records => {
+  return inOtherProcess(fixture, async (_run, { records }) => {
     const found = await Promise.all(kinds.map(kind => records.byOwner(kind, String(id))))
     return kinds.filter((_, at) => found[at]?.length !== 0)
   })
 }
 
-/** What the service keeps of passkeys, one-time codes and links; the devices and the mail are left out. */
+/** Stores what authenticators and mails would cause: passkeys, one-time codes and links. */
 async function remember(fixture: Fixture, { id, email, name }: Person): Promise<void> {
   const owner = String(id)
-  await withRecords(fixture, async records => {
+  await inOtherProcess(fixture, async (_run, { records }) => {
     for (const kind of ['MailLanguage', 'Passkey', 'TotpUsed']) {
       await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
     }
@@ -91,12 +80,12 @@ async function remember(fixture: Fixture, { id, email, name }: Person): Promise<
   })
 }
 
-/** A device that waits for its user to allow it, and is allowed. */
+/** A device code that the user has approved. */
 async function allowDevice({ url, browser: open }: Fixture, app: App, person: Person) {
-  const asked = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
-  assert.equal(asked.status, 200, asked.text)
+  const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+  assert.equal(device.status, 200, device.text)
   const browser = open()
-  let page = (await browser.open(String(asked.json.verification_uri_complete))) as Page
+  let page = (await browser.open(String(device.json.verification_uri_complete))) as Page
   for (let count = 0; count < 6 && page.forms.length > 0; count++) {
     const consent = consentOf(page)
     const form = consent?.form ?? page.forms[0]
@@ -104,11 +93,11 @@ async function allowDevice({ url, browser: open }: Fixture, app: App, person: Pe
     const { email, password } = person
     page = (await browser.submit(form, { email, password }, consent?.button ?? form.buttons[0])) as Page
   }
-  return String(asked.json.device_code)
+  return String(device.json.device_code)
 }
 
-/** What Ben can do until he is deleted, and then cannot. */
-async function lives(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
+/** What Ben’s credentials return: `kept` can be called repeatedly, `last` once. */
+async function credentialsOf(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
   const { url, call } = fixture
   const browser = fixture.browser()
   const scope = 'openid offline_access read:post'
@@ -116,7 +105,7 @@ async function lives(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
   const jwt = await newTokens(fixture, jwtApp, { browser, person: ben })
   const code = await newCode(fixture, app, { browser, person: ben, scope: 'read:post' })
   const device = await allowDevice(fixture, app, ben)
-  // Asked for more than before, he stays at the page.
+  // A further scope keeps his browser at the consent page.
   const asking = authorizationUrl(url, {
     response_type: 'code',
     client_id: app.client_id,
@@ -166,8 +155,8 @@ const transports = {
     }),
 }
 
-for (const [face, remove] of Object.entries(transports)) {
-  test(`a user deleted by ${face} is gone, with everything that was theirs`, async () => {
+for (const [transport, remove] of Object.entries(transports)) {
+  test(`a user deleted by ${transport} is gone, with every credential and record of theirs`, async () => {
     await withFixture({}, async fixture => {
       const { ann, ben, url, call } = fixture
       const app = await fixture.app()
@@ -180,10 +169,10 @@ for (const [face, remove] of Object.entries(transports)) {
       const ofBen = made.json as unknown as App
       const ofAnn = await newTokens(fixture, ofBen, { browser: fixture.browser(), person: ann })
       const other = await newTokens(fixture, app, { browser: fixture.browser(), person: ann })
-      const life = await lives(fixture, app, jwtApp, ben)
+      const credentials = await credentialsOf(fixture, app, jwtApp, ben)
       await remember(fixture, ben)
       assert.deepEqual(await kindsOf(fixture, ben), kinds)
-      assert.deepEqual(await life.kept(), {
+      assert.deepEqual(await credentials.kept(), {
         opaque: 200,
         jwt: 200,
         key: 200,
@@ -198,7 +187,7 @@ for (const [face, remove] of Object.entries(transports)) {
 
       assert.deepEqual(await kindsOf(fixture, ben), [])
       assert.deepEqual(await kindsOf(fixture, ann), before)
-      assert.deepEqual(await life.kept(), {
+      assert.deepEqual(await credentials.kept(), {
         opaque: 401,
         jwt: 401,
         key: 401,
@@ -206,12 +195,12 @@ for (const [face, remove] of Object.entries(transports)) {
         introspected: false,
         page: '/account/sign-in',
       })
-      const { refresh, code, device, consent } = await life.last()
+      const { refresh, code, device, consent } = await credentials.last()
       for (const { status, json } of [refresh, code, device]) {
         assert.deepEqual([status, json.error], [400, 'invalid_grant'])
       }
       assert.ok(!('left' in consent) && consent.status === 404, JSON.stringify(consent))
-      // His app is gone too; what Ann has allowed another one is not.
+      // His app is gone too; Ann’s grant to another app is not.
       assert.equal((await call('/api/v1/posts', { key: String(ofAnn.access_token) })).status, 401)
       assert.equal((await call('/api/v1/posts', { key: String(other.access_token) })).status, 200)
       const signIn = await post(`${url}/oauth/token`, {
@@ -223,13 +212,13 @@ for (const [face, remove] of Object.entries(transports)) {
   })
 }
 
-test('a disabled user is out with every credential, and back with all of them once enabled', async () => {
+test('a disabled user is refused with every credential, and accepted again once enabled', async () => {
   await withFixture({}, async fixture => {
     const { admin, ben, url, call } = fixture
     const app = await fixture.app()
     const jwtApp = await fixture.app({ access_token_format: 'jwt' })
-    const life = await lives(fixture, app, jwtApp, ben)
-    const accepted = await life.kept()
+    const credentials = await credentialsOf(fixture, app, jwtApp, ben)
+    const accepted = await credentials.kept()
     const stream = await fetch(`${url}/api/v1/events`, {
       headers: { Authorization: `Bearer ${ben.key}`, Accept: 'text/event-stream' },
     })
@@ -238,9 +227,9 @@ test('a disabled user is out with every credential, and back with all of them on
       call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
 
     assert.equal((await change(true)).status, 200)
-    // The stream ends.
+    // Resolves when the service ends the stream.
     await stream.text()
-    assert.deepEqual(await life.kept(), {
+    assert.deepEqual(await credentials.kept(), {
       opaque: 401,
       jwt: 401,
       key: 401,
@@ -248,7 +237,7 @@ test('a disabled user is out with every credential, and back with all of them on
       introspected: false,
       page: '/account/sign-in',
     })
-    const { refresh, code, device, consent } = await life.last()
+    const { refresh, code, device, consent } = await credentials.last()
     for (const { status, json } of [refresh, code, device]) {
       assert.deepEqual([status, json.error], [400, 'invalid_grant'])
     }
@@ -264,7 +253,7 @@ test('a disabled user is out with every credential, and back with all of them on
     assert.match((await signIn(ben.password)).text, /This account is disabled/)
 
     assert.equal((await change(false)).status, 200)
-    assert.deepEqual(await life.kept(), accepted)
-    assert.equal((await life.last()).refresh.status, 200)
+    assert.deepEqual(await credentials.kept(), accepted)
+    assert.equal((await credentials.last()).refresh.status, 200)
   })
 })

@@ -1,4 +1,4 @@
-/** DPoP (RFC 9449) by clients that know nothing of Portico, and by whoever wants to get past it. */
+/** DPoP (RFC 9449) with unmodified clients, and with forged or replayed proofs. */
 import assert from 'node:assert/strict'
 import { hash, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ interface Bound {
   readonly tokens: openid.TokenEndpointResponse
 }
 
-/** Tokens of Ann's that are bound to a fresh key. */
+/** Ann’s tokens, bound to a new key. */
 async function boundTokens(fixture: Fixture, values = {}): Promise<Bound> {
   const app = await fixture.app(values)
   const configuration = await openid.discovery(
@@ -55,7 +55,7 @@ interface ProofParts {
 
 type Keys = { readonly privateKey: oauth.CryptoKey; readonly publicKey: oauth.CryptoKey }
 
-/** A right proof of `GET /api/v1/me`, but for what `parts` say. */
+/** A valid proof of `GET /api/v1/me`, except for `parts`. */
 async function proof(url: string, token: string, keys: Keys, { header = {}, claims = {} }: ProofParts = {}) {
   const jwk = await exportJWK(keys.publicKey)
   const right = {
@@ -84,14 +84,14 @@ async function refused(response: Response, error: string): Promise<string> {
 }
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`openid-client and oauth4webapi call REST and GraphQL with a bound token, ${format}`, async () => {
+  test(`openid-client and oauth4webapi call REST and GraphQL with a bound token (${format})`, async () => {
     await withFixture({}, async fixture => {
       const { configuration, handle, keys, tokens } = await boundTokens(fixture, {
         access_token_format: format,
       })
       assert.equal(tokens.token_type, 'dpop')
       const { access_token: token } = tokens
-      const ask = (path: string, method = 'GET', body?: string, headers = {}) =>
+      const send = (path: string, method = 'GET', body?: string, headers = {}) =>
         openid.fetchProtectedResource(
           configuration,
           token,
@@ -102,18 +102,18 @@ for (const format of ['opaque', 'jwt'] as const) {
           { DPoP: handle },
         )
       for (let round = 0; round < 3; round++) {
-        const read = await ask('/api/v1/me?fields=email')
+        const read = await send('/api/v1/me?fields=email')
         assert.equal((await read.json()).email, fixture.ann.email)
       }
       const json = { 'Content-Type': 'application/json' }
-      const posted = await ask('/graphql', 'POST', '{"query":"{ me { email } }"}', json)
+      const posted = await send('/graphql', 'POST', '{"query":"{ me { email } }"}', json)
       assert.equal((await posted.json()).data.me.email, fixture.ann.email)
-      const got = await ask('/graphql?query=%7Bme%7Bemail%7D%7D', 'GET', undefined, {
+      const got = await send('/graphql?query=%7Bme%7Bemail%7D%7D', 'GET', undefined, {
         Accept: 'application/json',
       })
       assert.equal((await got.json()).data.me.email, fixture.ann.email)
 
-      const forbidden = await ask('/api/v1/posts', 'POST', '{"title":"t","body":"b"}', json).then(
+      const forbidden = await send('/api/v1/posts', 'POST', '{"title":"t","body":"b"}', json).then(
         response => response,
         (error: oauth.WWWAuthenticateChallengeError) => error.response,
       )
@@ -140,7 +140,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 }
 
-test('a bound token refreshes with its key only, works no more once revoked, and says whose it is', async () => {
+test('a bound token is refreshed with its key only, is introspected with it, and is refused once revoked', async () => {
   await withFixture({}, async fixture => {
     const { app, configuration, handle, keys, tokens } = await boundTokens(fixture)
     const shown = await openid.tokenIntrospection(configuration, tokens.access_token)
@@ -161,7 +161,7 @@ test('a bound token refreshes with its key only, works no more once revoked, and
   })
 })
 
-test('a bound token is no bearer token, an unbound one needs no proof, and an API key has no key', async () => {
+test('a bound token is refused as a bearer token, and an unbound token or an API key with the DPoP scheme', async () => {
   await withFixture({}, async fixture => {
     const { url, ann } = fixture
     const { app, keys, tokens } = await boundTokens(fixture)
@@ -183,7 +183,7 @@ test('a bound token is no bearer token, an unbound one needs no proof, and an AP
   })
 })
 
-test('what is wrong with a proof is refused, and told', async () => {
+test('an invalid proof is refused with invalid_dpop_proof, and does not use up a valid one', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
     const { keys, tokens } = await boundTokens(fixture)
@@ -197,9 +197,9 @@ test('what is wrong with a proof is refused, and told', async () => {
       ['another host', { claims: { htu: 'https://other.example/api/v1/me' } }],
       ['not an address', { claims: { htu: '/api/v1/me' } }],
       ['an old proof', { claims: { iat: now - 301 } }],
-      ['a proof of the future', { claims: { iat: now + 330 } }],
+      ['a future proof', { claims: { iat: now + 330 } }],
       ['no time', { claims: { iat: undefined } }],
-      ['a time that is none', { claims: { iat: 'now' } }],
+      ['a malformed time', { claims: { iat: 'now' } }],
       ['no id', { claims: { jti: undefined } }],
       ['an empty id', { claims: { jti: '' } }],
       ['no hash', { claims: { ath: undefined } }],
@@ -208,7 +208,7 @@ test('what is wrong with a proof is refused, and told', async () => {
       ['expired', { claims: { exp: now - 100 } }],
       ['a private key', { header: { jwk: await exportJWK(stranger.privateKey) } }],
       ['no key', { header: { jwk: undefined } }],
-      ['a key that is none', { header: { jwk: 'key' } }],
+      ['a malformed key', { header: { jwk: 'key' } }],
       ['an unknown critical header', { header: { crit: ['x'], x: 1 } }],
     ]
     for (const [what, parts] of rows) {
@@ -243,11 +243,11 @@ test('what is wrong with a proof is refused, and told', async () => {
     )
     assert.ok(text.includes(`${url}/api/v1/me`), text)
     const last = await me(url, { Authorization: `DPoP ${token}`, DPoP: right })
-    assert.equal(last.status, 200, 'the right proof was used up by the wrong ones')
+    assert.equal(last.status, 200, 'the wrong proofs have used up the right one')
   })
 })
 
-test('a proof works once, on whichever node, after a restart, and of many at once', async () => {
+test('a proof works once, on all nodes together, across restarts, and for concurrent requests', async () => {
   const baseUrl = 'http://api.example.com'
   await withFixture({ baseUrl }, async fixture => {
     const other = await serve(blog, {
@@ -270,23 +270,23 @@ test('a proof works once, on whichever node, after a restart, and of many at onc
       )
       assert.equal(issued.json.token_type, 'DPoP', issued.text)
       const token = String(issued.json.access_token)
-      const ask = (url: string, sent: string, headers = {}) =>
+      const send = (url: string, sent: string, headers = {}) =>
         fetch(`${url}/api/v1/posts`, { headers: { Authorization: `DPoP ${token}`, DPoP: sent, ...headers } })
       const make = () => proof(baseUrl, token, keys, { claims: { htu: `${baseUrl}/api/v1/posts` } })
 
       const sent = await make()
       const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }
-      assert.equal((await ask(fixture.url, sent, forged)).status, 200)
-      await refused(await ask(other.url, sent), 'invalid_dpop_proof')
-      await refused(await ask(fixture.url, sent), 'invalid_dpop_proof')
+      assert.equal((await send(fixture.url, sent, forged)).status, 200)
+      await refused(await send(other.url, sent), 'invalid_dpop_proof')
+      await refused(await send(fixture.url, sent), 'invalid_dpop_proof')
       const evil = await proof(baseUrl, token, keys, { claims: { htu: 'https://evil.example/api/v1/posts' } })
-      await refused(await ask(fixture.url, evil, forged), 'invalid_dpop_proof')
+      await refused(await send(fixture.url, evil, forged), 'invalid_dpop_proof')
       await fixture.restart()
-      await refused(await ask(fixture.url, sent), 'invalid_dpop_proof')
+      await refused(await send(fixture.url, sent), 'invalid_dpop_proof')
 
       const racing = await make()
       const urls = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? fixture.url : other.url))
-      const statuses = await Promise.all(urls.map(async url => (await ask(url, racing)).status))
+      const statuses = await Promise.all(urls.map(async url => (await send(url, racing)).status))
       assert.equal(statuses.filter(status => status === 200).length, 1, statuses.join())
     } finally {
       await other.close()
@@ -294,7 +294,7 @@ test('a proof works once, on whichever node, after a restart, and of many at onc
   })
 })
 
-test('of one proof used many times at once, the token endpoint takes one', async () => {
+test('of concurrent uses of one proof, the token endpoint accepts one', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const keys = await generateKeyPair('ES256', { extractable: true })
@@ -311,7 +311,7 @@ test('of one proof used many times at once, the token endpoint takes one', async
   })
 })
 
-/** What the server says first, or how it hangs up. */
+/** The first message of the server, or how it closes the connection. */
 function first(socket: WebSocket, init: object | undefined): Promise<string> {
   return new Promise(resolve => {
     socket.on('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: init })))
@@ -322,7 +322,7 @@ function first(socket: WebSocket, init: object | undefined): Promise<string> {
   })
 }
 
-test('subscriptions: the proof comes with the upgrade, or with the request for server-sent events', async () => {
+test('subscriptions take the proof with the upgrade request, or with the request for server-sent events', async () => {
   await withFixture({}, async fixture => {
     const { url, ann } = fixture
     const { app, keys, tokens } = await boundTokens(fixture)
@@ -351,7 +351,7 @@ test('subscriptions: the proof comes with the upgrade, or with the request for s
     assert.equal(stream.status, 200)
     const subscribe = { id: '1', type: 'subscribe', payload: { query: 'subscription { newPost { title } }' } }
     socket.send(JSON.stringify(subscribe))
-    // Longer than it takes until credentials are asked for again.
+    // Longer than the interval at which credentials are checked again.
     await new Promise(resolve => setTimeout(resolve, 1200))
     const got = new Promise<string>(resolve => socket.on('message', data => resolve(String(data))))
     const made = { title: 'seen', body: 'b', author_id: ann.id }

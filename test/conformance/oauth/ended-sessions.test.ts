@@ -1,10 +1,10 @@
-/** What was begun before a session or a password ended leads nowhere afterwards. */
+/** Requests begun before a session or a password ended cannot be completed afterwards. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser, Form, Page } from './browser.ts'
 import { authorizationUrl, type Fixture, formWith, type Person, redirectUri, withFixture } from './server.ts'
 
-/** Sends a form as the browser would, without following where its answer leads. */
+/** Sends a form as a browser would, without following the redirect. */
 function sendOnly(
   browser: Browser,
   { action, fields, buttons }: Form,
@@ -51,7 +51,7 @@ async function changePassword({ browser: open }: Fixture, person: Person): Promi
   assert.ok('text' in page && page.text.includes('Your password is changed'))
 }
 
-test('who has proved a password that was changed since is not signed in by the rest of the request', async () => {
+test('a sign-in with a password that was changed in the meantime is not completed', async () => {
   await withFixture({}, async fixture => {
     const { ann, url } = fixture
     const app = await fixture.app()
@@ -71,7 +71,7 @@ test('who has proved a password that was changed since is not signed in by the r
   })
 })
 
-test('who is asked by an app whether to sign out stays, or goes', async () => {
+test('a user whom an app wants to sign out can stay signed in or sign out', async () => {
   await withFixture({}, async fixture => {
     const { ann } = fixture
     const app = await fixture.app()

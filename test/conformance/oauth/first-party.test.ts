@@ -1,4 +1,4 @@
-/** First-party apps: no consent page, and nobody but an administrator makes one. */
+/** First-party apps: no consent page, and only administrators can create them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBySystem } from '../../../src/auth/bootstrap.ts'
@@ -59,7 +59,7 @@ function addressOf({ url }: Fixture, app: App, more: Parameters = {}): URL {
   })
 }
 
-test('after the sign-in the browser is back at the app, with everything that was asked for', async () => {
+test('a first-party app gets every requested scope after the sign-in, without a consent page', async () => {
   await withFixture(async fixture => {
     const { ann, call, place, url } = fixture
     const app = await ownApp(fixture)
@@ -73,12 +73,12 @@ test('after the sign-in the browser is back at the app, with everything that was
     const key = String(tokens.json.access_token)
     const body = { title: 'By an own app', body: 'text', author_id: ann.id }
     assert.equal((await call('/api/v1/posts', { method: 'POST', key, body })).status, 201)
-    // Signed in, the browser comes back at once; `prompt=none` works too.
+    // With a session the browser returns at once; `prompt=none` works too.
     for (const prompt of [{}, { prompt: 'none' }]) {
       const again = await browser.open(addressOf(fixture, app, prompt))
       assert.ok('left' in again && again.left.searchParams.get('code'), JSON.stringify(prompt))
     }
-    // Each sign-in leaves a grant, of which too many end.
+    // Each sign-in leaves a grant; when there are too many, old ones end.
     const store = await place.openStore(checkModel(blog))
     const owner = String(ann.id)
     const payload = JSON.stringify({ clientId: app.client_id, iat: 1, openid: { scope: 'read:post' } })
@@ -95,7 +95,7 @@ test('after the sign-in the browser is back at the app, with everything that was
     await store.close()
     assert.equal(grants.length, 80)
     assert.equal((await call('/api/v1/posts', { key })).status, 200)
-    // It is among the connected apps, as the service's own, and can be disconnected.
+    // The app is listed as part of the service, and can be disconnected.
     const apps = await browser.open('/account/apps')
     assert.ok('text' in apps)
     assert.match(apps.text, /Console[\s\S]*Part of this service/)
@@ -106,7 +106,7 @@ test('after the sign-in the browser is back at the app, with everything that was
   })
 })
 
-test('`prompt=consent` shows the page, however the request is made', async () => {
+test('`prompt=consent` shows the consent page, however the request is made', async () => {
   await withFixture(async fixture => {
     const app = await ownApp(fixture)
     const browser = fixture.browser()
@@ -129,7 +129,7 @@ test('`prompt=consent` shows the page, however the request is made', async () =>
   })
 })
 
-test('an app that loses the mark asks for consent, as all others do', async () => {
+test('an app that is no longer first-party asks for consent', async () => {
   await withFixture(async fixture => {
     const { admin, ann, call } = fixture
     const app = await ownApp(fixture)
@@ -146,12 +146,12 @@ test('an app that loses the mark asks for consent, as all others do', async () =
   })
 })
 
-test('a device is confirmed, and then needs no consent', async () => {
+test('a device of a first-party app is confirmed without consent', async () => {
   await withFixture(async fixture => {
     const { ann, url } = fixture
     const app = await ownApp(fixture)
-    const asked = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
-    const { verification_uri_complete: at, device_code } = asked.json as Readonly<Record<string, string>>
+    const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+    const { verification_uri_complete: at, device_code } = device.json as Readonly<Record<string, string>>
     const browser = fixture.browser()
     const typed = await browser.open(at ?? '')
     assert.ok('text' in typed && typed.forms[0])
@@ -172,7 +172,7 @@ test('a device is confirmed, and then needs no consent', async () => {
   })
 })
 
-test('nobody but an administrator makes an app first-party: not by REST, a batch, GraphQL or registration', async () => {
+test('only an administrator can make an app first-party, whether by REST, a batch, GraphQL or registration', async () => {
   await withOwnFixture({ 'oauth.registrationToken': registrationToken }, async fixture => {
     const { ann, call } = fixture
     const app = await fixture.app()
@@ -215,7 +215,7 @@ test('nobody but an administrator makes an app first-party: not by REST, a batch
   })
 })
 
-test('an administrator marks the app of somebody else, and changes nothing else of it', async () => {
+test('an administrator can make another user’s app first-party, and change nothing else of it', async () => {
   await withFixture(async fixture => {
     const { admin, ann, ben, call } = fixture
     const app = await fixture.app({ scopes: scope.split(' ') })
@@ -230,8 +230,8 @@ test('an administrator marks the app of somebody else, and changes nothing else 
       [true, false],
     )
     const browser = fixture.browser()
-    const asked = await afterSignIn(browser, addressOf(fixture, app), fixture.cleo)
-    assert.ok('text' in asked && consentOf(asked))
+    const consentPage = await afterSignIn(browser, addressOf(fixture, app), fixture.cleo)
+    assert.ok('text' in consentPage && consentOf(consentPage))
     const marked = await patch(admin.key, { first_party: true })
     assert.deepEqual([marked.status, marked.json.first_party], [200, true], marked.text)
     const unasked = await browser.open(addressOf(fixture, app))
@@ -256,7 +256,7 @@ test('an administrator marks the app of somebody else, and changes nothing else 
     assert.equal((await call(own, { method: 'DELETE', key: admin.key })).status, 403)
     const secret = { method: 'POST', key: admin.key, body: { app_id: app.id } }
     assert.ok((await call('/api/v1/oauth_app_secrets', secret)).status >= 400)
-    // A webhook of an app is told of what its users have allowed it.
+    // A webhook of an app receives data of the app’s users.
     const hook = { url: 'https://hooks.example.com/', types: ['post.created'], app_id: app.id }
     const webhook = await call('/api/v1/webhooks', { method: 'POST', key: admin.key, body: hook })
     assert.match(webhook.text, /"field":"app_id","code":"not_found"/)
@@ -279,7 +279,7 @@ test('an administrator marks the app of somebody else, and changes nothing else 
   })
 })
 
-test('no token of a third-party app marks one, or changes where a first-party app’s codes go', async () => {
+test('a third-party app’s token cannot make an app first-party or change a first-party app’s redirect URIs', async () => {
   await withFixture(async fixture => {
     const { admin, call } = fixture
     const other = await fixture.app()
@@ -312,7 +312,7 @@ test('no token of a third-party app marks one, or changes where a first-party ap
   })
 })
 
-test('an owner who is no administrator changes neither the addresses nor the scopes', async () => {
+test('an owner who is not an administrator can change neither the redirect URIs nor the scopes of a first-party app', async () => {
   await withFixture(async fixture => {
     const { ann, call, place } = fixture
     const model = checkModel(blog)
@@ -367,7 +367,7 @@ test('an owner who is no administrator changes neither the addresses nor the sco
   })
 })
 
-test('a public app on the user’s own machine asks for consent, unless the service runs there too', async () => {
+test('a public native app asks for consent, unless the service runs on the user’s machine too', async () => {
   const pkce = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' }
   const uris = [redirectUri, 'com.example.app:/cb', 'https://app.example.com/cb']
   const shown = async (fixture: Fixture) => {
@@ -388,15 +388,15 @@ test('a public app on the user’s own machine asks for consent, unless the serv
   })
 })
 
-test('a device that names a public app asks for consent: anybody can name it', async () => {
+test('a device flow of a public app asks for consent, because anyone can name the app', async () => {
   const shown = async (fixture: Fixture) => {
     const { ann, url } = fixture
     const app = await ownApp(fixture, { type: 'public', redirect_uris: ['https://app.example.com/cb'] })
     const { client_id } = app
-    const asked = await post(`${url}/oauth/device`, { scope: 'openid read:post write:post', client_id })
+    const device = await post(`${url}/oauth/device`, { scope: 'openid read:post write:post', client_id })
     const browser = fixture.browser()
     await afterSignIn(browser, '/account/sign-in', ann)
-    const typed = await browser.open(`/oauth/device?user_code=${asked.json.user_code}`)
+    const typed = await browser.open(`/oauth/device?user_code=${device.json.user_code}`)
     assert.ok('text' in typed && typed.forms[0])
     const [code] = typed.forms
     const confirm = await browser.submit({ ...code, action: new URL(code.action.pathname, url) })

@@ -1,4 +1,4 @@
-/** Why a code or a token is refused: told to who has shown a secret, and to the log; to others not (RFC 6749, 5.2). */
+/** The reason for refusing a code or a token: in the log, and for authenticated clients in the response (RFC 6749, 5.2). */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -6,10 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../../../src/auth/key.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import type { Records, StoredRecord } from '../../../src/records.ts'
+import type { StoredRecord } from '../../../src/records.ts'
 import { recordsBeside } from '../../auth/encryption/other-process.ts'
-import blog from '../../models/blog.ts'
 import { startProcess } from '../../processes/portico.ts'
 import { call } from '../../serve/service.ts'
 import {
@@ -17,6 +15,7 @@ import {
   authorizationUrl,
   authorize,
   type Fixture,
+  inOtherProcess,
   newCode,
   newTokens,
   post,
@@ -30,27 +29,19 @@ import {
 const verifier = 'v'.repeat(43)
 const challenge = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
 
-function refused({ status, json, text }: TokenAnswer, error: string, words: RegExp): void {
+function refused({ status, json, text }: TokenAnswer, error: string, reason: RegExp): void {
   assert.deepEqual([status, json.error], [400, error], text)
-  assert.match(String(json.error_description), words)
+  assert.match(String(json.error_description), reason)
 }
 
-async function withRecords(fixture: Fixture, use: (records: Records) => Promise<void>): Promise<void> {
-  const store = await fixture.place.openStore(checkModel(blog))
-  try {
-    await use(await recordsBeside(store, fixture.place))
-  } finally {
-    await store.close()
-  }
-}
-
-/** As if the time of everything of a kind had come a second ago. */
+/** Makes every record of a kind expire a second ago. */
 function expire(fixture: Fixture, kind: string): Promise<void> {
-  return withRecords(fixture, async records => {
+  return inOtherProcess(fixture, async (_run, store) => {
+    const records = await recordsBeside(store, fixture.place)
     for (const found of await records.all(kind)) {
       const payload = { ...JSON.parse(found.payload), exp: Math.floor(Date.now() / 1000) - 1 }
       const { grant, alias, owner, ...rest }: StoredRecord = found
-      // What a device shows is stored under another name.
+      // The stored alias is a pseudonym of the user code.
       const shown = payload.userCode ?? alias ?? undefined
       const names = { grant: grant ?? undefined, alias: shown, owner: owner ?? undefined }
       await records.put({ ...rest, ...names, payload: JSON.stringify(payload) })
@@ -63,11 +54,11 @@ function refresh({ url }: Fixture, app: App, token: string, more = {}): Promise<
   return post(`${url}/oauth/token`, form)
 }
 
-// What is sent in another order of things is dealt with by the library alone.
+// An unknown parameter makes oidc-provider handle the request instead of the fast path.
 for (const more of [{}, { unknown: 'x' }]) {
-  const way = 'unknown' in more ? 'by the library' : 'by the short way'
+  const way = 'unknown' in more ? 'by oidc-provider' : 'by the fast path'
 
-  test(`an app with a secret hears why its code is refused (${way})`, async () => {
+  test(`a confidential app is told why its code is refused (${way})`, async () => {
     await withFixture({}, async fixture => {
       const { url, ann: person } = fixture
       const app = await fixture.app()
@@ -88,7 +79,7 @@ for (const more of [{}, { unknown: 'x' }]) {
       const late = await code()
       await expire(fixture, 'AuthorizationCode')
       refused(await redeem(url, app, late, more), 'invalid_grant', /code has expired/)
-      // Of many at once one gets tokens, and the others hear why they do not.
+      // Of concurrent requests one gets tokens, and the others are told why not.
       const wanted = await code()
       const answers = await Promise.all(Array.from({ length: 5 }, () => redeem(url, app, wanted, more)))
       const losers = answers.filter(({ status }) => status !== 200)
@@ -97,7 +88,7 @@ for (const more of [{}, { unknown: 'x' }]) {
     })
   })
 
-  test(`an app with a secret hears why its refresh token is refused (${way})`, async () => {
+  test(`a confidential app is told why its refresh token is refused (${way})`, async () => {
     await withFixture({}, async fixture => {
       const { url, ann: person } = fixture
       const app = await fixture.app()
@@ -117,13 +108,13 @@ for (const more of [{}, { unknown: 'x' }]) {
       const late = await token()
       await expire(fixture, 'RefreshToken')
       refused(await refresh(fixture, app, late, more), 'invalid_grant', /has expired/)
-      const told = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
-      assert.deepEqual(told.json, { active: false })
+      const introspected = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
+      assert.deepEqual(introspected.json, { active: false })
     })
   })
 }
 
-test('a public app hears the same whatever the reason', async () => {
+test('a public app gets the same error whatever the reason', async () => {
   await withFixture({}, async fixture => {
     const { url, ann } = fixture
     const app = await fixture.app({ type: 'public' })
@@ -146,7 +137,7 @@ test('a public app hears the same whatever the reason', async () => {
   })
 })
 
-test('a device whose code has expired is told so (RFC 8628, 3.5), and nobody can approve it', async () => {
+test('an expired device code gets expired_token (RFC 8628, 3.5), and cannot be approved', async () => {
   await withFixture({}, async fixture => {
     const { url, ann } = fixture
     const app = await fixture.app()
@@ -172,7 +163,7 @@ test('a device whose code has expired is told so (RFC 8628, 3.5), and nobody can
   })
 })
 
-test('the log says why, and for which app', async () => {
+test('the log has the reason and the app', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
   const key = generateKey()
   const service = await startProcess({

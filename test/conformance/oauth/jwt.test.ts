@@ -1,4 +1,4 @@
-/** What looks like an access token and is none: nothing of it is taken on any path. */
+/** Forged and altered JWTs are refused as access tokens on every path. */
 import assert from 'node:assert/strict'
 import {
   createHmac,
@@ -37,7 +37,7 @@ function signedWith(key: KeyObject, algorithm: string, text: string): string {
   return sign(digest, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363', ...padding }).toString('base64url')
 }
 
-/** Signed with a key that the service has never seen. */
+/** Signs with a key that the service has never seen. */
 function forged({ header, payload }: Jwt, key: KeyObject = elliptic.privateKey): string {
   const text = `${encode(header)}.${encode(payload)}`
   return `${text}.${signedWith(key, String(header.alg), text)}`
@@ -52,7 +52,7 @@ interface Jwks {
   readonly keys: readonly Record<string, unknown>[]
 }
 
-/** Every way in which a public key may be mistaken for a shared secret. */
+/** Every way in which a public key could be mistaken for a shared secret. */
 function secretsFrom({ keys }: Jwks): (string | Buffer)[] {
   return keys.flatMap(jwk => {
     const key = createPublicKey({ key: jwk as webcrypto.JsonWebKey, format: 'jwk' })
@@ -99,20 +99,20 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     jku: { jku: keysUrl },
     x5u: { x5u: keysUrl },
     x5c: { x5c: ['MIIB'] },
-    'kid of no key': { kid: 'nothing' },
+    'unknown kid': { kid: 'nothing' },
     'kid as a path': { kid: '../../../../dev/null' },
     'kid as SQL': { kid: "' UNION SELECT 'secret' --" },
-    'kid as an address': { kid: keysUrl },
+    'kid as a URL': { kid: keysUrl },
     'kid as an object': { kid: { $ne: null } },
     'kid __proto__': { kid: '__proto__' },
     'no kid': { kid: undefined },
     crit: { crit: ['exp'] },
-    'crit of nothing known': { crit: ['made-up'], 'made-up': true },
+    'crit with an unknown header': { crit: ['made-up'], 'made-up': true },
     'crit, empty': { crit: [] },
     b64: { b64: false, crit: ['b64'] },
     'typ JWT': { typ: 'JWT' },
     'no typ': { typ: undefined },
-    'typ of an ID token': { typ: 'id_token+jwt' },
+    'typ with another suffix': { typ: 'id_token+jwt' },
   }
   for (const [name, changed] of Object.entries(headers)) {
     made.set(`header ${name}, forged`, forged({ header: { ...header, alg: 'ES256', ...changed }, payload }))
@@ -124,11 +124,11 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     'another audience': { aud: 'https://evil.example' },
     'another user': { sub: '1' },
     'more scopes': { scope: 'read:user write:user write:post' },
-    'a later end': { exp: now + 1e7 },
-    'already over': { exp: now - 3600 },
+    'a later expiry': { exp: now + 1e7 },
+    expired: { exp: now - 3600 },
     'not yet': { nbf: now + 3600 },
-    'no end': { exp: undefined },
-    'an end that is text': { exp: '9999999999' },
+    'no expiry': { exp: undefined },
+    'an expiry as a string': { exp: '9999999999' },
   }
   for (const [name, changed] of Object.entries(claims)) {
     made.set(
@@ -141,7 +141,7 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     made.set(`cut at ${length}`, good.slice(0, length))
   const last = good.at(-3) === 'A' ? 'B' : 'A'
   made.set('cut by one', good.slice(0, -1))
-  made.set('one sign changed', `${good.slice(0, -3)}${last}${good.slice(-2)}`)
+  made.set('one character changed', `${good.slice(0, -3)}${last}${good.slice(-2)}`)
   made.set('no signature', `${head}.${body}.`)
   made.set('no payload', `${head}..${signature}`)
   made.set('no header', `.${body}.${signature}`)
@@ -149,10 +149,13 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
   made.set('five parts', `${head}.${body}.${signature}.${body}.${signature}`)
   made.set('padded', `${good}==`)
   made.set('zeros for a signature', `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`)
-  made.set('a signature of nothing', `${head}.${body}.AA`)
-  made.set('a header that is no object', `${encode('x')}.${body}.${signature}`)
+  made.set('a short signature', `${head}.${body}.AA`)
+  made.set('a header that is not an object', `${encode('x')}.${body}.${signature}`)
   made.set('a header that is null', `${encode(null)}.${body}.${signature}`)
-  made.set('a payload that is a list', forged({ header: { ...header, alg: 'ES256' }, payload: [] as never }))
+  made.set(
+    'a payload that is an array',
+    forged({ header: { ...header, alg: 'ES256' }, payload: [] as never }),
+  )
   made.set('no JSON', `${Buffer.from('{').toString('base64url')}.${body}.${signature}`)
   made.set('very long', `${head}.${'A'.repeat(9000)}.${signature}`)
   made.set('only dots', '...')
@@ -178,8 +181,8 @@ async function isRefused({ url }: Fixture, name: string, token: string): Promise
   assert.ok([400, 401].includes(info.status), `${name} at userinfo: ${info.status}`)
 }
 
-/** Counts who asks for it. */
-async function withBait(use: (url: string, asked: () => number) => Promise<void>): Promise<void> {
+/** A server that counts requests for its keys. */
+async function withKeyServer(use: (url: string, requestCount: () => number) => Promise<void>): Promise<void> {
   let count = 0
   const body = JSON.stringify({ keys: [elliptic.publicKey.export({ format: 'jwk' })] })
   const server = createServer((_request, response) => {
@@ -196,8 +199,8 @@ async function withBait(use: (url: string, asked: () => number) => Promise<void>
   }
 }
 
-test('a JWT that is not exactly ours is refused, and nobody is asked for its keys', async () => {
-  await withBait(async (bait, asked) => {
+test('a JWT that is not exactly ours is refused, without fetching any key', async () => {
+  await withKeyServer(async (keysUrl, requestCount) => {
     await withFixture(jwtSettings, async fixture => {
       const app = await fixture.app()
       const options = { browser: fixture.browser(), person: fixture.ann, scope: 'openid read:user read:post' }
@@ -208,19 +211,19 @@ test('a JWT that is not exactly ours is refused, and nobody is asked for its key
       assert.ok(jwks.keys.length > 0)
       for (const key of jwks.keys) for (const secret of ['d', 'p', 'q', 'k']) assert.ok(!(secret in key))
 
-      const wrong = corpus(good, jwks, bait)
+      const wrong = corpus(good, jwks, keysUrl)
       assert.ok(wrong.size > 90, `${wrong.size}`)
       // An ID token is for the app, not for the API.
       for (const [name, token] of [...wrong, ['an ID token', tokens.id_token ?? ''] as const])
         await isRefused(fixture, name, token)
-      assert.equal(asked(), 0)
+      assert.equal(requestCount(), 0)
       const me = await fetch(`${fixture.url}/api/v1/me`, { headers: { Authorization: `Bearer ${good}` } })
       assert.equal(me.status, 200)
     })
   })
 })
 
-test('a JWT access token is one of RFC 9068', async () => {
+test('a JWT access token has the form of RFC 9068', async () => {
   await withFixture(jwtSettings, async fixture => {
     const app = await fixture.app()
     const options = { browser: fixture.browser(), person: fixture.ann, scope: 'read:user,read:post' }
@@ -239,7 +242,7 @@ test('a JWT access token is one of RFC 9068', async () => {
   })
 })
 
-test('a wrong token is refused without telling it apart', async () => {
+test('a wrong opaque token is refused without details', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const options = { browser: fixture.browser(), person: fixture.ann }

@@ -1,6 +1,6 @@
 /**
- * Three nodes, and the database locks the rows: tokens and accounts that end, which nodes tell each other and for which
- * the server writes most of what it keeps. What only the nodes or only the locks break fails here too.
+ * Three nodes with row locks: tokens and accounts that end. Nodes notify each other of these, and they cause most
+ * writes, so these tests also fail for faults of several nodes or of row locks alone.
  */
 import { describe } from 'node:test'
 import { lockedNodes } from '../../setups/postgres.ts'

@@ -1,6 +1,6 @@
 /**
- * Where the database locks the rows, on one node: consent and scopes. `locked-nodes.test.ts` has what ends.
- * `PORTICO_MATRIX=whole` runs every test of the authorization server there, as before a release.
+ * One node with row locks: consent and scopes. `locked-nodes.test.ts` has tokens and accounts that end.
+ * `PORTICO_MATRIX=whole` runs every test of the authorization server here, as before a release.
  */
 import { describe } from 'node:test'
 import { isWhole } from '../../matrix/service.ts'
@@ -18,12 +18,12 @@ describe(locked.name, async () => {
   await import('./attacks.test.ts')
   await import('./deleted-user.test.ts')
   await import('./dpop.test.ts')
-  await import('./device-pace.test.ts')
+  await import('./device-polling.test.ts')
   await import('./ended-sessions.test.ts')
-  await import('./endings.test.ts')
+  await import('./request-outcomes.test.ts')
   await import('./grant-refusals.test.ts')
   await import('./jwt.test.ts')
-  await import('./outside.test.ts')
+  await import('./client-endpoints.test.ts')
   await import('./parameters.test.ts')
   await import('./redirect-uri.test.ts')
   await import('./registration.test.ts')

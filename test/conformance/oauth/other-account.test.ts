@@ -1,4 +1,4 @@
-/** Who is asked for consent sees by which account, and can answer the same request by another one. */
+/** A consent page shows the signed-in account, and the user can continue the request with another one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser, Departure, Page } from './browser.ts'
@@ -39,13 +39,13 @@ async function allow(browser: Browser, { forms, text }: Page) {
   return browser.submit(form, {}, button)
 }
 
-/** Ann comes to consent and leaves the page to Ben. */
+/** Ann signs in, and lets Ben continue with his account. */
 async function handedOver(fixture: Fixture, browser: Browser, address: URL | string): Promise<Page> {
   const { ann, ben, url } = fixture
-  const asked = await signIn(browser, shown(await browser.open(address)), ann)
-  assert.match(asked.text, new RegExp(`You are signed in as ${ann.email}`))
-  const login = shown(await browser.submit(otherAccount(asked)))
-  assert.equal(login.url.pathname, asked.url.pathname, 'the same request')
+  const consentPage = await signIn(browser, shown(await browser.open(address)), ann)
+  assert.match(consentPage.text, new RegExp(`You are signed in as ${ann.email}`))
+  const login = shown(await browser.submit(otherAccount(consentPage)))
+  assert.equal(login.url.pathname, consentPage.url.pathname, 'the same request')
   assert.ok(!login.text.includes(ann.email))
   // The browser is signed out, not only the page.
   assert.equal(shown(await browser.open(`${url}/account`)).url.pathname, '/account/sign-in')
@@ -75,7 +75,7 @@ const request = {
   state: 'kept & whole',
 }
 
-test('the request goes on as it was, for the account that signs in instead', async () => {
+test('a request continues unchanged with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -85,14 +85,14 @@ test('the request goes on as it was, for the account that signs in instead', asy
       authorizationUrl(fixture.url, { ...request, client_id: app.client_id }),
     )
     await finish(fixture, app, consent, browser)
-    // Ann has allowed nothing.
+    // Ann has granted nothing.
     const hers = fixture.browser()
     const page = await signIn(hers, shown(await hers.open('/account/apps')), fixture.ann)
     assert.match(page.text, /No app can get at your account/)
   })
 })
 
-test('a pushed request too', async () => {
+test('a pushed request continues with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const pushed = await post(`${fixture.url}/oauth/par`, { ...request, ...secretOf(app) })
@@ -105,7 +105,7 @@ test('a pushed request too', async () => {
   })
 })
 
-test('a device too', async () => {
+test('a device code can be approved with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const device = await post(`${fixture.url}/oauth/device`, { ...secretOf(app), scope: 'read:user' })
@@ -130,13 +130,13 @@ test('a device too', async () => {
   })
 })
 
-test('no foreign page can press the button, and no other browser can', async () => {
+test('neither another page nor another browser can switch the account', async () => {
   await withFixture({}, async fixture => {
     const { client_id } = await fixture.app()
     const browser = fixture.browser()
     const address = authorizationUrl(fixture.url, { ...request, client_id })
-    const asked = await signIn(browser, shown(await browser.open(address)), fixture.ann)
-    const form = otherAccount(asked)
+    const consentPage = await signIn(browser, shown(await browser.open(address)), fixture.ann)
+    const form = otherAccount(consentPage)
     const forged = {
       ...form,
       fields: form.fields.map(field => (field.name === 'csrf' ? { ...field, value: 'x' } : field)),
@@ -144,6 +144,6 @@ test('no foreign page can press the button, and no other browser can', async () 
     assert.equal(shown(await browser.submit(forged)).status, 403)
     assert.equal(shown(await fixture.browser().submit(form)).status, 404)
     assert.equal(shown(await browser.open(`${fixture.url}/account`)).url.pathname, '/account')
-    assert.equal(shown(await browser.open(asked.url)).status, 200)
+    assert.equal(shown(await browser.open(consentPage.url)).status, 200)
   })
 })

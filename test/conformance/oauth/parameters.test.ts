@@ -1,4 +1,4 @@
-/** RFC 6749, 3.1 and 3.2: no parameter may come twice. */
+/** RFC 6749, 3.1 and 3.2: no parameter may be repeated. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import {
 
 const verifier = 'v'.repeat(43)
 
-test('an authorization request with a parameter twice is an error, whichever it is', async () => {
+test('repeating any parameter of an authorization request is an error', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -48,20 +48,21 @@ test('an authorization request with a parameter twice is an error, whichever it 
         if (!address.searchParams.has(name)) address.searchParams.append(name, value)
         address.searchParams.append(name, second)
         const { status, headers, text } = await browser.send(address)
-        const told = `${name}: ${status} ${headers.location} ${text.slice(0, 200)}`
-        assert.doesNotMatch(String(headers.location), /[?&]code=/, told)
-        assert.doesNotMatch(String(headers.location), /interaction/, told)
+        const details = `${name}: ${status} ${headers.location} ${text.slice(0, 200)}`
+        assert.doesNotMatch(String(headers.location), /[?&]code=/, details)
+        assert.doesNotMatch(String(headers.location), /interaction/, details)
         if (status >= 300 && status < 400)
-          assert.match(String(headers.location), /error=invalid_request/, told)
-        else assert.equal(status, 400, told)
-        // Who it is for, or where it goes, is in doubt: nowhere then.
-        if (name === 'client_id' || name === 'redirect_uri') assert.equal(headers.location, undefined, told)
+          assert.match(String(headers.location), /error=invalid_request/, details)
+        else assert.equal(status, 400, details)
+        // If the client or the redirect URI is in doubt, there is no redirect.
+        if (name === 'client_id' || name === 'redirect_uri')
+          assert.equal(headers.location, undefined, details)
       }
     }
   })
 })
 
-test('the short dialect takes no parameter twice either', async () => {
+test('a short authorization or token request must not repeat a parameter either', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -83,7 +84,7 @@ test('the short dialect takes no parameter twice either', async () => {
   })
 })
 
-test('no endpoint takes a parameter twice', async () => {
+test('no endpoint accepts a repeated parameter', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { access_token = '', refresh_token = '' } = await newTokens(fixture, app, {
@@ -115,14 +116,14 @@ test('no endpoint takes a parameter twice', async () => {
         }
       }
     }
-    // None of it has used up anything.
+    // The refusals have used up neither token.
     assert.equal((await fixture.call('/api/v1/posts', { key: access_token })).status, 200)
     const { status, text } = await post(`${fixture.url}/oauth/token`, forms.token ?? {})
     assert.equal(status, 200, text)
   })
 })
 
-test('a form that is none, or too long, is refused', async () => {
+test('a request that is not a form, or too long, is refused', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
@@ -145,11 +146,11 @@ test('a form that is none, or too long, is refused', async () => {
     assert.ok(asJson.status >= 400 && asJson.status < 500)
     const long = await post(`${fixture.url}/oauth/token`, `${body}&x=${'x'.repeat(300_000)}`)
     assert.ok(long.status === 400 || long.status === 413, `${long.status}`)
-    // In the address a secret would be logged: RFC 6749, 2.3.1.
+    // The query would put the secret into logs: RFC 6749, 2.3.1.
     const inAddress = await post(`${fixture.url}/oauth/token?${body}`, '')
     assert.ok(inAddress.status === 400 || inAddress.status === 401, `${inAddress.status}`)
     assert.equal(inAddress.json.access_token, undefined)
-    for (const strange of [
+    for (const malformed of [
       '__proto__=x',
       'constructor=x',
       'grant_type[]=x',
@@ -158,13 +159,13 @@ test('a form that is none, or too long, is refused', async () => {
       '=',
       '&&&',
     ]) {
-      const answer = await post(`${fixture.url}/oauth/token`, strange)
-      assert.ok(answer.status === 400 || answer.status === 401, `${strange}: ${answer.status}`)
+      const answer = await post(`${fixture.url}/oauth/token`, malformed)
+      assert.ok(answer.status === 400 || answer.status === 401, `${malformed}: ${answer.status}`)
     }
   })
 })
 
-test('a client, or an address, with U+0000 in it is one that is not there', async () => {
+test('a client id or an address with U+0000 is treated as unknown', async () => {
   await withFixture({}, async ({ url, ann, browser: open }) => {
     const browser = open()
     const page = await browser.open(authorizationUrl(url, { client_id: 'app_\0', redirect_uri: redirectUri }))

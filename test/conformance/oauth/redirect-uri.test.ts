@@ -1,4 +1,4 @@
-/** Only the registered address is ever redirected to, whatever the request says. */
+/** The authorization server redirects to registered URIs only, whatever the request says. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser } from './browser.ts'
@@ -6,14 +6,14 @@ import { authorizationUrl, authorize, type Fixture, post, secretOf, withFixture 
 
 const registered = 'https://app.example.com/callback?from=portico'
 
-/** Changed at one place each: what parsers and prefix checks have been fooled by. */
+/** Variants with one change each that have deceived parsers and prefix checks. */
 function mutations(): string[] {
   const [origin, path, query] = ['https://app.example.com', '/callback', '?from=portico']
   const made = new Set<string>()
   const add = (...values: string[]) => {
     for (const value of values) made.add(value)
   }
-  const strange = [
+  const insertions = [
     '/',
     '//',
     '\\',
@@ -79,8 +79,8 @@ function mutations(): string[] {
     '-',
     '_',
   ]
-  // At each seam of the address.
-  for (const text of strange) {
+  // At each boundary of the URL.
+  for (const text of insertions) {
     add(`${registered}${text}`, `${text}${registered}`)
     add(`${origin}${text}${path}${query}`, `${origin}${path}${text}${query}`)
     add(`https://${text}app.example.com${path}${query}`, `${origin}/${text}callback${query}`)
@@ -173,15 +173,15 @@ async function refuses({ url }: Fixture, browser: Browser, clientId: string, red
   assert.equal(answer.headers.location, undefined, redirect_uri)
   assert.equal(answer.headers.refresh, undefined, redirect_uri)
   assert.doesNotMatch(answer.text, /http-equiv="?refresh/i)
-  // The page does not lead there either.
+  // The page must not link there either.
   assert.doesNotMatch(answer.text, /<(a|form)\b[^>]*(href|action)=["'][^"']*(evil|callback)/i, redirect_uri)
 }
 
-test(`${all.length} changed redirect addresses: none is accepted, none is redirected to`, async () => {
+test(`none of ${all.length} variants of a redirect URI is accepted`, async () => {
   assert.ok(all.length >= 500, `${all.length}`)
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [registered] })
-    // Signed in and consented, so that nothing else stands in the way.
+    // Signed in and with consent, so that only the URI is refused.
     const browser = fixture.browser()
     const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
     const address = authorizationUrl(fixture.url, { ...parameters, redirect_uri: registered })
@@ -193,7 +193,7 @@ test(`${all.length} changed redirect addresses: none is accepted, none is redire
   })
 })
 
-test('a pushed request is held to the registered address as well', async () => {
+test('a pushed request is limited to the registered redirect URI too', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [registered] })
     const push = (redirect_uri: string) =>
@@ -213,16 +213,16 @@ test('a pushed request is held to the registered address as well', async () => {
   })
 })
 
-test('loopback addresses may differ in the port, and in nothing else', async () => {
+test('loopback redirect URIs may differ in the port only', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ type: 'public', redirect_uris: ['http://127.0.0.1/callback'] })
     const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }
     const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
     const browser = fixture.browser()
-    const ask = (redirect_uri: string) =>
+    const addressFor = (redirect_uri: string) =>
       authorizationUrl(fixture.url, { ...parameters, ...challenge, redirect_uri })
     for (const port of [1024, 51_234]) {
-      const left = await authorize(browser, ask(`http://127.0.0.1:${port}/callback`), fixture.ann)
+      const left = await authorize(browser, addressFor(`http://127.0.0.1:${port}/callback`), fixture.ann)
       assert.equal(left.port, String(port))
       assert.ok(left.searchParams.has('code'))
     }
@@ -243,29 +243,30 @@ test('loopback addresses may differ in the port, and in nothing else', async () 
       'http://2130706433:8000/callback',
       'http://0x7f.1:8000/callback',
     ]) {
-      const answer = await browser.send(ask(other))
+      const answer = await browser.send(addressFor(other))
       assert.equal(answer.status, 400, other)
       assert.equal(answer.headers.location, undefined, other)
     }
   })
 })
 
-test('`localhost` is a name, and its port is compared (RFC 8252, 8.3)', async () => {
+test('the port of `localhost` must match, because it is a name (RFC 8252, 8.3)', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: ['http://localhost:5555/callback'] })
     const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
     const browser = fixture.browser()
-    const ask = (redirect_uri: string) => authorizationUrl(fixture.url, { ...parameters, redirect_uri })
-    const left = await authorize(browser, ask('http://localhost:5555/callback'), fixture.ann)
+    const addressFor = (redirect_uri: string) =>
+      authorizationUrl(fixture.url, { ...parameters, redirect_uri })
+    const left = await authorize(browser, addressFor('http://localhost:5555/callback'), fixture.ann)
     assert.equal(left.port, '5555')
     for (const other of ['http://localhost:5556/callback', 'http://localhost/callback']) {
-      const answer = await browser.send(ask(other))
+      const answer = await browser.send(addressFor(other))
       assert.deepEqual([answer.status, answer.headers.location], [400, undefined], other)
     }
   })
 })
 
-test('a code is taken with the `redirect_uri` that its request had, and without one only where it had none', async () => {
+test('a code is exchanged with the `redirect_uri` of its request, which may be missing only if the request had none', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
     const app = await fixture.app({ redirect_uris: [registered] })
@@ -281,9 +282,9 @@ test('a code is taken with the `redirect_uri` that its request had, and without 
     }
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
     const named = { redirect_uri: registered }
-    // The last are dealt with by the library alone: the form that it takes is a slightly different one.
+    // An unknown parameter makes oidc-provider handle the request instead of the fast path.
     const forms = [secretOf(app), { grant_type: 'authorization_code', ...secretOf(app) }]
-    const ways: ((form: Readonly<Record<string, string>>) => ReturnType<typeof post>)[] = [
+    const exchanges: ((form: Readonly<Record<string, string>>) => ReturnType<typeof post>)[] = [
       ...forms.map(form => (more: object) => post(`${url}/oauth/token`, { ...form, ...more })),
       more =>
         post(
@@ -293,7 +294,7 @@ test('a code is taken with the `redirect_uri` that its request had, and without 
         ),
       more => post(`${url}/oauth/token`, { ...secretOf(app), ...more, unknown: 'x' }),
     ]
-    for (const redeem of ways) {
+    for (const redeem of exchanges) {
       for (const code of [await codeOf(named), await pushed(named)]) {
         for (const wrong of [{}, { redirect_uri: '' }]) {
           const { status, json, text } = await redeem({ code, ...wrong })
@@ -304,18 +305,18 @@ test('a code is taken with the `redirect_uri` that its request had, and without 
         assert.deepEqual([other.status, other.json.error], [400, 'invalid_grant'], other.text)
         assert.equal((await redeem({ code, ...named })).status, 200)
       }
-      // What a client calls itself counts for nothing.
+      // A client cannot set the internal parameter.
       const forged = await codeOf({ ...named, portico_without_redirect_uri: 'yes' })
       assert.equal((await redeem({ code: forged })).status, 400)
       for (const code of [await codeOf({}), await pushed({})]) {
-        assert.equal((await redeem({ code })).status, 200, 'a request without an address')
+        assert.equal((await redeem({ code })).status, 200, 'a request without a redirect_uri')
       }
       assert.equal((await redeem({ code: await codeOf({}), ...named })).status, 200)
     }
   })
 })
 
-test('an app cannot be registered with an address that is none', async () => {
+test('an app cannot be registered with an invalid redirect URI', async () => {
   await withFixture({}, async fixture => {
     for (const wrong of [
       'javascript:alert(1)',

@@ -1,4 +1,4 @@
-/** Apps that register themselves: an unmodified client, and what nobody should get registered. */
+/** Dynamic registration (RFC 7591 and 7592): with an unmodified client, and with metadata that must be refused. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,7 +30,7 @@ async function registered(fixture: Fixture, body: object = {}): Promise<Register
   return made.json as unknown as Registered
 }
 
-/** Every redirect URI that an app of a user may not have either, and some more. */
+/** Redirect URIs that are refused for users’ apps too, and some more. */
 const wrongUris = [
   'http://app.example.com/cb',
   'http://127.0.0.1.example.com/cb',
@@ -65,7 +65,7 @@ const wrongUris = [
   `https://app.example.com/${'x'.repeat(3000)}`,
 ]
 
-test('openid-client registers itself, and signs a user in with what it got', async () => {
+test('openid-client registers itself, and signs a user in with its registration', async () => {
   await withFixture(on, async fixture => {
     const redirect = 'http://127.0.0.1:9/callback'
     for (const token_endpoint_auth_method of ['client_secret_post', 'client_secret_basic', 'none']) {
@@ -113,7 +113,7 @@ test('openid-client registers itself, and signs a user in with what it got', asy
   })
 })
 
-test('without the initial token nothing can be learned or registered', async () => {
+test('without the initial access token nothing is registered, and the errors reveal nothing', async () => {
   await withFixture(on, async fixture => {
     for (const body of [{ redirect_uris: [callback] }, { redirect_uris: ['http://evil'] }, {}]) {
       for (const key of ['', 'x'.repeat(36), token.slice(1), `${token}x`, fixture.admin.key]) {
@@ -139,7 +139,7 @@ test('without the initial token nothing can be learned or registered', async () 
   })
 })
 
-test('a redirect URI that no app may have is refused, for apps that register themselves too', async () => {
+test('an invalid redirect URI is refused for self-registered apps too', async () => {
   await withFixture(on, async fixture => {
     for (const uri of wrongUris) {
       const body = { name: 'x', type: 'public', redirect_uris: [callback, uri] }
@@ -213,15 +213,15 @@ const wrongMetadata: readonly object[] = [
   ].map(logo_uri => ({ logo_uri })),
 ]
 
-test('metadata beyond what apps may have are refused, and the words name them', async () => {
+test('invalid metadata is refused, and the error names it', async () => {
   await withFixture(on, async fixture => {
     for (const more of wrongMetadata) {
       const answer = await register(fixture, { redirect_uris: [callback], ...more })
-      const told = `${JSON.stringify(more).slice(0, 200)}: ${answer.text}`
-      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_client_metadata'], told)
+      const details = `${JSON.stringify(more).slice(0, 200)}: ${answer.text}`
+      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_client_metadata'], details)
       assert.ok(
         Object.keys(more).some(name => String(answer.json.error_description).includes(name)),
-        told,
+        details,
       )
       assert.match(String(answer.json.error_description), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
     }
@@ -248,7 +248,7 @@ test('metadata beyond what apps may have are refused, and the words name them', 
   })
 })
 
-test('nothing that a client says makes the server call another, or sets what is ours', async () => {
+test('client metadata cannot cause outgoing requests or set internal fields', async () => {
   let calls = 0
   const listener = createServer((_req, res) => {
     calls++
@@ -318,7 +318,7 @@ test('nothing that a client says makes the server call another, or sets what is 
   }
 })
 
-test('whatever metadata come: an answer of RFC 7591, never a fault, never an address that apps may not have', async () => {
+test('any metadata gets a response of RFC 7591, and no invalid redirect URI is registered', async () => {
   await withFixture(on, async fixture => {
     const value = fc.oneof(
       fc.jsonValue(),
@@ -361,7 +361,7 @@ test('whatever metadata come: an answer of RFC 7591, never a fault, never an add
   })
 })
 
-test('a registration is read, changed and removed by its own token only', async () => {
+test('a registration is read, changed and deleted with its own token only', async () => {
   await withFixture(on, async fixture => {
     const { call, url } = fixture
     const one = await registered(fixture, {
@@ -378,7 +378,7 @@ test('a registration is read, changed and removed by its own token only', async 
     const read = await call(path, { key })
     assert.equal(read.status, 200, read.text)
     assert.equal(read.json.client_name, 'One')
-    // Only a hash of it is known.
+    // The service stores only a hash of the secret.
     assert.ok(!('client_secret' in read.json) && !read.text.includes('hash'), read.text)
     const own = await fixture.app()
     for (const [wrong, at] of [
@@ -396,7 +396,7 @@ test('a registration is read, changed and removed by its own token only', async 
           `${method} ${at}: ${answer.status} ${answer.text}`,
         )
         assert.ok(!('client_id' in answer.json))
-        // A token that was shown for another client is no good any more.
+        // Using a token for another client revokes it.
         if (wrong === key) assert.equal((await call(path, { key })).status, 401)
       }
     }
@@ -444,7 +444,7 @@ test('a registration is read, changed and removed by its own token only', async 
 })
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`what an app that registered itself has got ends when it is removed: ${format}`, async () => {
+  test(`deleting a registration revokes the app’s tokens: ${format}`, async () => {
     await withFixture({ ...on, 'oauth.accessTokenFormat': format }, async fixture => {
       const made = await registered(fixture, {
         redirect_uris: ['http://127.0.0.1:9/callback'],
@@ -478,7 +478,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 }
 
-test('of many changes at once by one token one gets the next token, so nobody keeps one beside it', async () => {
+test('of concurrent updates with one registration token, only one gets the next token', async () => {
   await withFixture(on, async fixture => {
     const made = await registered(fixture)
     const { client_id = '', registration_access_token: key = '' } = made
@@ -487,9 +487,11 @@ test('of many changes at once by one token one gets the next token, so nobody ke
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => fixture.call(path, { method: 'PUT', key, body })),
     )
-    const told = answers.map(({ json }) => json.registration_access_token).filter(one => one !== undefined)
-    assert.equal(told.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
+    const nextTokens = answers
+      .map(({ json }) => json.registration_access_token)
+      .filter(one => one !== undefined)
+    assert.equal(nextTokens.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
     assert.equal((await fixture.call(path, { key })).status, 401)
-    assert.equal((await fixture.call(path, { key: String(told[0]) })).status, 200)
+    assert.equal((await fixture.call(path, { key: String(nextTokens[0]) })).status, 200)
   })
 })

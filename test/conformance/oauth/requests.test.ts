@@ -1,4 +1,4 @@
-/** The requests of the short dialect, letter by letter, and RFC 6749's beside them. */
+/** The short forms of OAuth requests, exactly as documented, and those of RFC 6749. */
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ import {
   withFixture,
 } from './server.ts'
 
-test('the short dialect: no response_type, no grant_type, a code, a token, the API', async () => {
+test('a short authorization request and a short token request get a token that the API accepts', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const state = 'xyz %&+ "\'<é>'
@@ -62,7 +62,7 @@ test('the short dialect: no response_type, no grant_type, a code, a token, the A
   })
 })
 
-test('the token endpoint answers JSON unless it is asked for the form', async () => {
+test('a token response is JSON unless only form encoding is accepted', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -98,7 +98,7 @@ test('the token endpoint answers JSON unless it is asked for the form', async ()
   })
 })
 
-test('the scope separator of an app is its own', async () => {
+test('a token response has the app’s scope separator', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ scope_separator: ' ' })
     const tokens = await newTokens(fixture, app, {
@@ -110,7 +110,7 @@ test('the scope separator of an app is its own', async () => {
   })
 })
 
-test('without a scope the app gets its default scopes', async () => {
+test('a request without scope gets the app’s default scopes', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ default_scopes: ['read:post'] })
     const address = authorizationUrl(fixture.url, {
@@ -124,7 +124,7 @@ test('without a scope the app gets its default scopes', async () => {
   })
 })
 
-test('with openid a missing response_type stays an error', async () => {
+test('with the openid scope, a missing response_type is an error', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const address = authorizationUrl(fixture.url, {
@@ -140,7 +140,7 @@ test('with openid a missing response_type stays an error', async () => {
   })
 })
 
-test('a state comes back unchanged, whatever is in it', async () => {
+test('a state is returned unchanged, whatever it contains', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
@@ -160,7 +160,7 @@ test('a state comes back unchanged, whatever is in it', async () => {
   })
 })
 
-test('a public client must bring a challenge, S256, and its verifier', async () => {
+test('a public client must send an S256 challenge, and its verifier', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ type: 'public' })
     assert.equal(app.client_secret, undefined)
@@ -210,7 +210,7 @@ test('a public client must bring a challenge, S256, and its verifier', async () 
   })
 })
 
-test('neither the implicit flow nor the password grant is there', async () => {
+test('neither the implicit flow nor the password grant is supported', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     for (const response_type of ['token', 'id_token', 'code id_token', 'code token', 'none']) {
@@ -239,7 +239,7 @@ test('neither the implicit flow nor the password grant is there', async () => {
   })
 })
 
-test('the metadata say what is there, in three documents', async () => {
+test('three metadata documents list the endpoints and what they support', async () => {
   await withFixture({}, async ({ url }) => {
     const documents = new Map<string, Record<string, unknown>>()
     for (const name of ['openid-configuration', 'oauth-authorization-server', 'oauth-protected-resource']) {
@@ -272,7 +272,7 @@ test('the metadata say what is there, in three documents', async () => {
   })
 })
 
-test('a challenge leads to the metadata of the resource that was asked (RFC 9728, 3.3 and 5.1)', async () => {
+test('a challenge refers to the metadata of the requested resource (RFC 9728, 3.3 and 5.1)', async () => {
   await withFixture({}, async ({ url, call, ann }) => {
     const wrong = `pk_${'x'.repeat(43)}`
     const query = { query: '{ me { id } }' }
@@ -282,7 +282,7 @@ test('a challenge leads to the metadata of the resource that was asked (RFC 9728
       [await call('/api/v1/posts', { key: wrong }), 401, '/api/v1'],
       [await graphql({ key: wrong }), 401, '/graphql'],
       [await graphql({ key: wrong, headers: { Accept: 'application/json' } }), 401, '/graphql'],
-      // GraphQL over HTTP, 6.4: executed, so 200.
+      // GraphQL over HTTP, 6.4: the operation was executed, so the status is 200.
       [await graphql({}), 200, '/graphql'],
       [await graphql({ headers: { Accept: 'application/graphql-response+json' } }), 200, '/graphql'],
       [await graphql({}), 200, '/graphql'],
@@ -296,7 +296,7 @@ test('a challenge leads to the metadata of the resource that was asked (RFC 9728
       const document = (await (await fetch(metadata ?? '')).json()) as Record<string, unknown>
       assert.deepEqual([document.resource, document.authorization_servers], [url + path, [url]])
     }
-    // Who has a credential needs no other, and what is refused to nobody asks for none.
+    // No challenge for an authorized request, nor for one that no credential would permit.
     for (const answer of [
       await graphql({ key: ann.key }),
       await call('/graphql', { method: 'POST', body: { query: '{ posts { nodes { id } } }' } }),
@@ -307,7 +307,7 @@ test('a challenge leads to the metadata of the resource that was asked (RFC 9728
   })
 })
 
-test('every answer of the authorization server carries the id, the version and the limit', async () => {
+test('every response of the authorization server has the request id, the version and the rate limit', async () => {
   await withFixture({ rateLimit: 1000 }, async fixture => {
     const answers = [
       await fetch(`${fixture.url}/.well-known/openid-configuration`),
@@ -327,10 +327,10 @@ test('every answer of the authorization server carries the id, the version and t
   })
 })
 
-/** What Java's own client sends, and a browser. */
+/** The Accept headers of Java’s own client and of a browser. */
 const accepts = ['text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2', 'text/html', '*/*', '']
 
-test('what programs ask is answered in JSON, errors too, whatever they say that they accept', async () => {
+test('endpoints for programs respond with JSON, errors included, whatever they accept', async () => {
   await withFixture({}, async ({ url }) => {
     for (const path of ['token', 'par', 'device', 'revoke', 'introspect', 'userinfo']) {
       for (const accept of accepts) {
@@ -345,7 +345,7 @@ test('what programs ask is answered in JSON, errors too, whatever they say that 
   })
 })
 
-test('whatever is for one alone is stored by nobody, and what is for all is', async () => {
+test('private responses have no-store, and public documents are cacheable', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
     const app = await fixture.app()
@@ -361,7 +361,7 @@ test('whatever is for one alone is stored by nobody, and what is for all is', as
     for (const path of ['device', 'device/verify', 'authorize', 'userinfo', 'logout', 'logout/success']) {
       assert.equal(await caching(`/oauth/${path}`), 'no-store', path)
     }
-    // New keys sign at once: whoever does not know one must get it.
+    // New keys sign at once, so clients must revalidate.
     assert.equal(await caching('/oauth/jwks'), 'public, no-cache')
     for (const name of ['openid-configuration', 'oauth-authorization-server', 'oauth-protected-resource']) {
       assert.equal(await caching(`/.well-known/${name}`), 'public, max-age=3600', name)
@@ -369,11 +369,11 @@ test('whatever is for one alone is stored by nobody, and what is for all is', as
   })
 })
 
-test('an authorization request may be posted: it goes on as the same by GET', async () => {
+test('a posted authorization request is redirected to the same request by GET', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const endpoint = `${fixture.url}/oauth/authorize`
-    const asked = {
+    const parameters = {
       client_id: app.client_id,
       redirect_uri: redirectUri,
       response_type: 'code',
@@ -382,34 +382,34 @@ test('an authorization request may be posted: it goes on as the same by GET', as
     }
     const send = (body: URLSearchParams | string, headers = {}) =>
       fetch(endpoint, { method: 'POST', body, redirect: 'manual', headers })
-    const posted = await send(new URLSearchParams(asked))
+    const posted = await send(new URLSearchParams(parameters))
     assert.equal(posted.status, 303)
     assert.deepEqual(posted.headers.getSetCookie(), [])
     const to = new URL(posted.headers.get('location') ?? '', fixture.url)
     assert.equal(to.origin + to.pathname, endpoint)
-    assert.deepEqual([...to.searchParams], Object.entries(asked))
+    assert.deepEqual([...to.searchParams], Object.entries(parameters))
     const left = await authorize(fixture.browser(), to, fixture.ann)
-    assert.equal(left.searchParams.get('state'), asked.state)
+    assert.equal(left.searchParams.get('state'), parameters.state)
     assert.ok(left.searchParams.get('code'))
 
-    const twice = await send(new URLSearchParams([...Object.entries(asked), ['state', 'other']]))
+    const twice = await send(new URLSearchParams([...Object.entries(parameters), ['state', 'other']]))
     const refused = await fixture.browser().open(new URL(twice.headers.get('location') ?? '', fixture.url))
     assert.ok(!('left' in refused) || refused.left.searchParams.get('error') === 'invalid_request')
     assert.equal((await send('{}', { 'Content-Type': 'application/json' })).status, 415)
-    const long = await send(new URLSearchParams({ ...asked, state: 'x'.repeat(9000) }))
+    const long = await send(new URLSearchParams({ ...parameters, state: 'x'.repeat(9000) }))
     assert.equal(long.status, 413)
     assert.match(await long.text(), /\/oauth\/par/)
   })
 })
 
-test('who is sent to the authorization server is told of errors by a page, a program in JSON', async () => {
+test('errors of the pages are HTML in a browser and JSON for a program', async () => {
   await withFixture({ rateLimit: 20 }, async ({ url }) => {
     await earlyInMinute()
     const typeOf = async (path: string, accept: string) => {
       const { status, headers } = await fetch(url + path, { headers: { Accept: accept }, redirect: 'manual' })
       return [status, String(headers.get('content-type')).split(';')[0]]
     }
-    // Every node has had to make a page.
+    // Every node has to serve a page first.
     for (let node = 0; node < 3; node++) await fetch(`${url}/account/sign-in`)
     for (let count = 0; count < 20; count++) await fetch(`${url}/.well-known/openid-configuration`)
     for (const path of ['/oauth/authorize', '/oauth/device', '/oauth/logout']) {
@@ -420,7 +420,7 @@ test('who is sent to the authorization server is told of errors by a page, a pro
   })
 })
 
-test('who asks for claims with a good token draws from its budget, not from that of the address', async () => {
+test('userinfo with a valid token draws from the token’s budget, not from the address’s', async () => {
   await withFixture({ rateLimit: 1000 }, async fixture => {
     const { url } = fixture
     await earlyInMinute()

@@ -1,4 +1,4 @@
-/** The user takes it back: on every process, for every kind of token, on open connections too. */
+/** Revocation by the user takes effect on every process, for every token format, and on open connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -18,7 +18,7 @@ import {
   withFixture,
 } from './server.ts'
 
-/** Two processes behind one address. */
+/** Two processes on one database. */
 const baseUrl = 'http://api.example.com'
 const scope = 'openid offline_access read:user read:post'
 
@@ -43,19 +43,19 @@ async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void
 const statusAt = async (url: string, token: string) =>
   (await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).status
 
-/** Within a second, as promised to users. */
-async function becomes(expected: number, ask: () => Promise<number>): Promise<void> {
+/** Waits up to a second, the promised bound. */
+async function becomes(expected: number, current: () => Promise<number>): Promise<void> {
   const until = Date.now() + 1000
-  let status = await ask()
+  let status = await current()
   while (status !== expected && Date.now() < until) {
     await wait(20)
-    status = await ask()
+    status = await current()
   }
   assert.equal(status, expected)
 }
 
 interface Subscribed {
-  /** The code and reason with which it was closed. */
+  /** The code and reason of the close. */
   readonly closed: Promise<string>
   readonly socket: WebSocket
 }
@@ -95,7 +95,11 @@ async function revokeOnPage(browser: Browser, { url }: Fixture, person: Person):
   assert.ok(!('left' in after) && after.status === 200, 'text' in after ? after.text : '')
 }
 
-async function isOver({ url }: Fixture, app: App, tokens: Readonly<Record<string, string>>): Promise<void> {
+async function assertRevoked(
+  { url }: Fixture,
+  app: App,
+  tokens: Readonly<Record<string, string>>,
+): Promise<void> {
   const refreshed = await post(`${url}/oauth/token`, {
     grant_type: 'refresh_token',
     refresh_token: tokens.refresh_token ?? '',
@@ -105,7 +109,7 @@ async function isOver({ url }: Fixture, app: App, tokens: Readonly<Record<string
 }
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`what a user revokes on the page is over everywhere, ${format}`, async () => {
+  test(`revoking an app on the page ends its tokens and connections on every process (${format})`, async () => {
     await withTwo(async (fixture, otherUrl) => {
       const app = await fixture.app({ access_token_format: format })
       const browser = fixture.browser()
@@ -127,12 +131,12 @@ for (const format of ['opaque', 'jwt'] as const) {
         assert.notEqual(ending, 'still open')
         socket.terminate()
       }
-      await isOver(fixture, app, tokens)
+      await assertRevoked(fixture, app, tokens)
     })
   })
 }
 
-test('what one user revokes leaves the others alone', async () => {
+test('a revocation by one user does not affect others', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const [anns, bens] = [fixture.browser(), fixture.browser()]
@@ -144,7 +148,7 @@ test('what one user revokes leaves the others alone', async () => {
   })
 })
 
-test('an app that is deleted, and a user who is gone, take their tokens with them', async () => {
+test('deleting an app or a user revokes their tokens', async () => {
   await withFixture({}, async fixture => {
     const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
     const browser = fixture.browser()
@@ -166,7 +170,7 @@ test('an app that is deleted, and a user who is gone, take their tokens with the
   })
 })
 
-test('a user’s new role counts at once, whatever the token was issued under', async () => {
+test('a changed role applies at once to existing tokens', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({
       scopes: ['read:user', 'write:post'],
@@ -208,7 +212,7 @@ interface Jwks {
   readonly keys: readonly { readonly kid: string }[]
 }
 
-test('new signing keys break no token', async () => {
+test('new signing keys keep existing tokens valid', async () => {
   await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()

@@ -1,4 +1,4 @@
-/** Scopes as apps ask for them: what is unknown, what is not theirs, and what covers what. */
+/** Requested scopes: unknown ones, ones that the app lacks, and ones that others cover. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -33,8 +33,8 @@ interface Answered {
   readonly error_description: unknown
 }
 
-/** What every way of beginning with a scope answers. */
-async function askToBegin(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
+/** The errors of a scope at every endpoint that begins a grant. */
+async function grantErrors(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
   const { url, browser } = fixture
   const parameters = { client_id: app.client_id, redirect_uri: redirectUri, scope, state: 'a state' }
   const long = { ...parameters, response_type: 'code' }
@@ -57,8 +57,8 @@ async function askToBegin(fixture: Fixture, app: App, scope: string): Promise<Re
   }
 }
 
-/** What every way of asking for a scope answers. */
-async function askEverywhere(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
+/** The errors of a scope at every endpoint that takes one. */
+async function scopeErrors(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
   const { refresh_token = '' } = await newTokens(fixture, app, {
     browser: fixture.browser(),
     person: fixture.ann,
@@ -66,12 +66,12 @@ async function askEverywhere(fixture: Fixture, app: App, scope: string): Promise
   })
   const refresh = { grant_type: 'refresh_token', refresh_token, scope }
   return {
-    ...(await askToBegin(fixture, app, scope)),
+    ...(await grantErrors(fixture, app, scope)),
     refresh: await posted(fixture, app, 'token', refresh),
   }
 }
 
-test('a scope that is unknown, or not the app’s to ask for, is an invalid_scope on every way', async () => {
+test('a scope that is unknown or not the app’s is refused with invalid_scope at every endpoint', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ scopes: ['openid', 'offline_access', 'read:post'] })
     const scopes = [
@@ -83,21 +83,21 @@ test('a scope that is unknown, or not the app’s to ask for, is an invalid_scop
       'email',
     ]
     for (const scope of scopes) {
-      for (const [way, { error, error_description: told }] of Object.entries(
-        await askEverywhere(fixture, app, scope),
+      for (const [way, { error, error_description: description }] of Object.entries(
+        await scopeErrors(fixture, app, scope),
       )) {
         assert.equal(error, 'invalid_scope', `${way}: ${scope}`)
-        assert.equal(typeof told, 'string', `${way}: ${scope}`)
+        assert.equal(typeof description, 'string', `${way}: ${scope}`)
       }
     }
     const free = await fixture.app({ scopes: null, default_scopes: null })
-    for (const [way, { error }] of Object.entries(await askEverywhere(fixture, free, 'read:post nothing'))) {
+    for (const [way, { error }] of Object.entries(await scopeErrors(fixture, free, 'read:post nothing'))) {
       assert.equal(error, 'invalid_scope', way)
     }
   })
 })
 
-test('without a scope an app asks for its default ones, and where it has none that is an invalid_scope', async () => {
+test('a request without scope gets the app’s default scopes, or invalid_scope if it has none', async () => {
   await withFixture({}, async fixture => {
     const own = (app: App, more = {}) =>
       post(`${fixture.url}/oauth/token`, { grant_type: 'client_credentials', ...secretOf(app), ...more })
@@ -105,16 +105,16 @@ test('without a scope an app asks for its default ones, and where it has none th
     assert.equal(scopeOf(await own(app)), 'read:post read:user')
     assert.equal(scopeOf(await own(app, { scope: '' })), 'read:post read:user')
     const none = await fixture.app({ scopes: null, default_scopes: null })
-    for (const [way, { error, error_description: told }] of Object.entries(
-      await askToBegin(fixture, none, ''),
+    for (const [way, { error, error_description: description }] of Object.entries(
+      await grantErrors(fixture, none, ''),
     )) {
       assert.equal(error, 'invalid_scope', way)
-      assert.match(String(told), /default_scopes/, way)
+      assert.match(String(description), /default_scopes/, way)
     }
   })
 })
 
-test('a wrong secret is an invalid_client before anything is said of scopes', async () => {
+test('a wrong secret gets invalid_client before scopes are checked', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     for (const [path, form] of [
@@ -132,7 +132,7 @@ test('a wrong secret is an invalid_client before anything is said of scopes', as
 const scopeOf = ({ json }: { json: Readonly<Record<string, unknown>> }) =>
   String(json.scope).split(/[ ,]/).sort().join(' ')
 
-test('an app that may write may ask to read, and a token that may write can be narrowed to read', async () => {
+test('a write scope covers read: an app may request it, and a refresh may narrow to it', async () => {
   for (const format of ['opaque', 'jwt']) {
     await withFixture({}, async fixture => {
       const { url, call, ann } = fixture
@@ -168,7 +168,7 @@ test('an app that may write may ask to read, and a token that may write can be n
       assert.equal((await call('/api/v1/posts', { key })).status, 200)
       const body = { title: 'No', body: 'no', author_id: ann.id }
       assert.equal((await call('/api/v1/posts', { method: 'POST', key, body })).status, 403)
-      // RFC 6749, 6: the refresh token itself keeps what was granted.
+      // RFC 6749, 6: the refresh token keeps the granted scope.
       const wide = await refresh(narrow.json.refresh_token)
       assert.equal(scopeOf(wide), scope)
       const beyond = await refresh(wide.json.refresh_token, { scope: 'read:user' })
@@ -177,9 +177,9 @@ test('an app that may write may ask to read, and a token that may write can be n
   }
 })
 
-test('who has allowed an app to write is not asked again when it wants to read; the page says so', async () => {
+test('a user who has granted write is not asked again for read, and the consent page says that write includes it', async () => {
   await withFixture({}, async fixture => {
-    // An app on the user's own machine always asks (RFC 8252, 8.6).
+    // A native app asks every time (RFC 8252, 8.6).
     const uri = 'https://app.example.com/callback'
     const app = await fixture.app({ redirect_uris: [uri] })
     const browser = fixture.browser()
@@ -212,7 +212,7 @@ test('who has allowed an app to write is not asked again when it wants to read; 
   })
 })
 
-test('the device flow narrows to what was allowed, and an app without write cannot poll for it', async () => {
+test('a device gets the read scope that its app’s write scope covers', async () => {
   await withFixture({}, async ({ url, ...fixture }) => {
     const app = await fixture.app({ scopes: ['write:post'], default_scopes: ['read:post'] })
     const begun = await post(`${url}/oauth/device`, secretOf(app))
@@ -236,7 +236,7 @@ test('the device flow narrows to what was allowed, and an app without write cann
   })
 })
 
-test('a scope that is taken from an app is gone from its living tokens at once, and from what it refreshes', async () => {
+test('a scope that an app loses is removed at once from its live tokens and from refreshed ones', async () => {
   for (const format of ['opaque', 'jwt']) {
     await withFixture({}, async fixture => {
       const { url, call, ann } = fixture
@@ -276,7 +276,7 @@ test('a scope that is taken from an app is gone from its living tokens at once, 
   }
 })
 
-test('a user who allowed one app nothing of it is asked by another', async () => {
+test('a consent to one app does not apply to another', async () => {
   await withFixture({}, async fixture => {
     const [one, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
     const browser = fixture.browser()

@@ -1,4 +1,4 @@
-/** A service with people, apps and a browser: what the tests of the authorization server start from. */
+/** A service with four users, an app and browsers: the fixture of the tests of the authorization server. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -7,7 +7,9 @@ import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
+import type { Run } from '../../../src/plan/run.ts'
 import { createRun } from '../../../src/serve/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { cheapHash } from '../../auth/cheap-hash.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../serve/service.ts'
@@ -34,23 +36,23 @@ export interface App {
 
 export interface Fixture {
   readonly url: string
-  /** Of each node. */
+  /** One for each node. */
   readonly urls: readonly string[]
   readonly place: Place
   readonly admin: Person
   readonly ann: Person
   readonly ben: Person
-  /** An accountant. */
+  /** Has the role of an accountant. */
   readonly cleo: Person
   call(path: string, options?: CallOptions): Promise<Answer>
-  /** Registers an app of Ann's; what is not given is that of a confidential one. */
+  /** Creates an app of Ann’s, by default a confidential one. */
   app(values?: Readonly<Record<string, unknown>>): Promise<App>
   browser(): Browser
-  /** Stops the service, every node of it, and starts it again on the same database and port. */
+  /** Stops every node of the service, and starts it again on the same database and port. */
   restart(): Promise<void>
 }
 
-/** Nothing listens there: a redirect to it is looked at, not followed. */
+/** Nothing listens here: redirects to it are not followed. */
 export const redirectUri = 'http://127.0.0.1:9/callback'
 
 const people = [
@@ -60,7 +62,7 @@ const people = [
   ['Cleo', 'accountant'],
 ] as const
 
-/** The addresses of the first people have no number; those of `set` people more have theirs. */
+/** Creates four users; from the second set on, their addresses have the number of the set. */
 async function seed(declaration: Declaration, place: Place, set = 0): Promise<readonly Person[]> {
   const model = checkModel(declaration)
   const store = await place.openStore(model)
@@ -102,10 +104,10 @@ async function createApp({ url, ann }: { url: string; ann: Person }, values: obj
 type WithFixture = (use: (fixture: Fixture) => Promise<void>) => Promise<void>
 
 let usual: Setup = sqlite
-/** Undefined where each test has a service of its own. */
+/** Undefined if each test has its own service. */
 let shared: SharedServices | undefined
 
-/** Where the tests of this process run, unless they name a setup. Those with the same settings share a service. */
+/** Runs the tests of this process on the setup unless they name one. Tests with the same settings share a service. */
 export function shareSetup(setup: Setup): void {
   const services = new SharedServices(setup)
   usual = setup
@@ -114,8 +116,8 @@ export function shareSetup(setup: Setup): void {
 }
 
 /**
- * Fixtures of one service, which is closed at the end of the suite: each test has people, apps and keys of its own.
- * Where a service is three processes, its start costs ten times what a test does.
+ * Fixtures of one service that is closed at the end of the suite; each test has its own users, apps and keys.
+ * Starting a service of three processes takes ten times as long as a test.
  */
 export function sharedFixtures(
   setup: Setup,
@@ -127,7 +129,7 @@ export function sharedFixtures(
   return use => service.withFixture(use)
 }
 
-/** Runs `use` with a service, four people and their keys; everything is closed and removed afterwards. */
+/** Runs `use` with a service, four users and their keys; closes and removes everything afterwards. */
 export async function withFixture(
   given: GivenSettings,
   use: (fixture: Fixture) => Promise<void>,
@@ -149,14 +151,14 @@ export async function withFixture(
   }
 }
 
-/** A service that several tests use, one after the other. */
+/** A service that tests use one after the other. */
 class SharedService {
   readonly #setup: Setup
   readonly #given: GivenSettings
   readonly #declaration: Declaration
   #place: Place | undefined
   #served: Served | undefined
-  /** How many tests have begun. */
+  /** The number of tests so far. */
   #tests = 0
 
   constructor(setup: Setup, given: GivenSettings, declaration: Declaration = blog) {
@@ -172,7 +174,7 @@ class SharedService {
     try {
       await withPeople(this.#place, this.#served, people, use)
     } catch (error) {
-      // Nobody knows what a failed test has left behind.
+      // A failed test may leave any state behind.
       await this.close()
       throw error
     }
@@ -188,7 +190,7 @@ class SharedService {
   }
 }
 
-/** The service with default settings, and the last one with others: most settings are those of one test. */
+/** The service with default settings, and the latest one with others, since most settings are used by one test only. */
 class SharedServices {
   readonly #setup: Setup
   readonly #default: SharedService
@@ -247,17 +249,31 @@ async function withPeople(
   }
 }
 
-/** The page's form with such a field. */
+/** Runs `use` on the fixture's database, as another process would. */
+export async function inOtherProcess<T>(
+  { place }: Pick<Fixture, 'place'>,
+  use: (run: Run, store: Store) => Promise<T>,
+): Promise<T> {
+  const model = checkModel(blog)
+  const store = await place.openStore(model)
+  try {
+    return await use(createRun(createGuard(model), store), store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The page’s form with a field of this type. */
 export function formWith({ forms }: Page, type: string): Form | undefined {
   return forms.find(({ fields }) => fields.some(field => field.type === type))
 }
 
-const allowing = /\b(allow|approve|authori[sz]e|accept|yes)\b/i
-const refusing = /\b(deny|refuse|cancel|decline|no)\b/i
+const allowLabel = /\b(allow|approve|authori[sz]e|accept|yes)\b/i
+const denyLabel = /\b(deny|refuse|cancel|decline|no)\b/i
 
-/** The form by which a consent page is answered, with the button for it. */
+/** The form that answers a consent page, with its button. */
 export function consentOf(page: Page, answer: 'allow' | 'deny' = 'allow') {
-  const wanted = answer === 'allow' ? allowing : refusing
+  const wanted = answer === 'allow' ? allowLabel : denyLabel
   for (const form of page.forms) {
     const button = form.buttons.find(
       ({ label, value }) => (wanted.test(value) || wanted.test(label)) && !/^sign/i.test(label),
@@ -269,7 +285,7 @@ export function consentOf(page: Page, answer: 'allow' | 'deny' = 'allow') {
 
 const MAX_PAGES = 6
 
-/** Answers pages as `person` would who allows everything, until the browser leaves for the app. */
+/** Submits the pages as a person who allows everything, until the browser leaves for the app. */
 export async function untilDeparture(
   browser: Browser,
   first: Page | Departure,
@@ -287,10 +303,10 @@ export async function untilDeparture(
     assert.ok(consent, `${page.url.pathname} has nothing to answer: ${page.status} ${page.text}`)
     page = await browser.submit(consent.form, {}, consent.button)
   }
-  throw new Error('the pages go on without end')
+  throw new Error('the pages do not end')
 }
 
-/** Signs in on the page that the address leads to, and answers nothing else; where that leads. */
+/** Signs in on the page at the address, and returns what follows. */
 export async function afterSignIn(
   browser: Browser,
   address: URL | string,
@@ -302,7 +318,7 @@ export async function afterSignIn(
   return browser.submit(form, { email, password })
 }
 
-/** Sends the person to the app's authorization address; where the browser ends up. */
+/** Opens the authorization address as the person; returns the URL at the app. */
 export async function authorize(
   browser: Browser,
   address: URL | string,
@@ -311,7 +327,7 @@ export async function authorize(
   return untilDeparture(browser, await browser.open(address), person)
 }
 
-/** The address of an authorization request. */
+/** The URL of an authorization request. */
 export function authorizationUrl(url: string, parameters: Readonly<Record<string, string>>): URL {
   return new URL(`${url}/oauth/authorize?${new URLSearchParams(parameters)}`)
 }
@@ -323,7 +339,7 @@ export interface TokenAnswer {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** A form posted to one of the endpoints. */
+/** Posts a form to one of the endpoints. */
 export async function post(
   url: string,
   form: Readonly<Record<string, string>> | URLSearchParams | string,
@@ -340,12 +356,12 @@ export async function post(
   try {
     json = JSON.parse(text)
   } catch {
-    // Not every answer is JSON.
+    // Not every response is JSON.
   }
   return { status: response.status, headers: response.headers, text, json }
 }
 
-/** A code for the app, from a person who allows everything. */
+/** Gets a code for the app, as a person who allows everything. */
 export async function newCode(
   fixture: Fixture,
   app: App,
@@ -372,12 +388,12 @@ export interface CodeOptions {
   readonly parameters?: Readonly<Record<string, string>>
 }
 
-/** The app's own credentials, as parameters of a form. */
+/** The app’s client credentials, as parameters of a form. */
 export function secretOf({ client_id, client_secret }: App) {
   return { client_id, client_secret }
 }
 
-/** Redeems a code by RFC 6749's request. */
+/** Exchanges a code with the request of RFC 6749. */
 export function redeem(url: string, app: App, code: string, more: Readonly<Record<string, string>> = {}) {
   return post(`${url}/oauth/token`, {
     grant_type: 'authorization_code',
@@ -388,7 +404,7 @@ export function redeem(url: string, app: App, code: string, more: Readonly<Recor
   })
 }
 
-/** Every token that the app gets from one code. */
+/** Gets a code, and returns all the tokens of its exchange. */
 export async function newTokens(
   fixture: Fixture,
   app: App,

@@ -1,4 +1,4 @@
-/** Whether a token of Ann's opens the API. */
+/** Checks whether the API accepts a token of Ann’s. */
 import assert from 'node:assert/strict'
 import type { Fixture } from './server.ts'
 

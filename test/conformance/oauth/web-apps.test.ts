@@ -1,4 +1,4 @@
-/** Web apps sign their users in by frameworks that know nothing of Portico, as they come from their makers. */
+/** Web apps sign their users in with published frameworks, unmodified. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
@@ -54,7 +54,7 @@ async function throughPassport(fixture: Fixture, strategy: object): Promise<NonN
   return user
 }
 
-test('passport-oauth2, with state and PKCE', async () => {
+test('passport-oauth2 signs in with state and PKCE', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const strategy = new OAuth2Strategy(
@@ -75,7 +75,7 @@ test('passport-oauth2, with state and PKCE', async () => {
   })
 })
 
-test('passport-github2: commas between scopes, the profile from the API', async () => {
+test('passport-github2 signs in with commas between scopes, and reads the profile from the API', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const strategy = new GitHubStrategy(
@@ -99,7 +99,7 @@ test('passport-github2: commas between scopes, the profile from the API', async 
   })
 })
 
-/** An app behind a port of its own. */
+/** A web app on its own port. */
 async function withWebApp(
   answerOf: (request: Request, origin: string) => Promise<Response>,
   use: (origin: string) => Promise<void>,
@@ -143,7 +143,7 @@ async function withAuthJs(
   assert.deepEqual(faults, [])
 }
 
-/** The whole way through the service's pages: for a first-party app, the sign-in alone. */
+/** Completes the pages of the service: consent too, except for a first-party app. */
 async function throughPages(fixture: Fixture, address: string, isFirstParty: boolean): Promise<URL> {
   const { searchParams } = new URL(address)
   for (const name of ['state', 'code_challenge', 'nonce']) assert.ok(searchParams.get(name), name)
@@ -153,7 +153,7 @@ async function throughPages(fixture: Fixture, address: string, isFirstParty: boo
   return end.left
 }
 
-/** A confidential app that takes browsers back at the address. */
+/** A confidential app with this redirect URI. */
 async function appAt(fixture: Fixture, uri: string, isFirstParty: boolean): Promise<App> {
   if (!isFirstParty) return fixture.app({ redirect_uris: [uri] })
   const body = { name: 'Console', redirect_uris: [uri], first_party: true }
@@ -170,7 +170,7 @@ async function requestOf(message: IncomingMessage): Promise<RequestInit> {
   return { method, headers, ...(method === 'POST' && { body: Buffer.concat(chunks) }) }
 }
 
-/** Keeps the cookies of the app between its requests. */
+/** A fetch that keeps the app’s cookies. */
 function cookieKeeper() {
   const cookies = new Map<string, string>()
   return async (url: string, init: RequestInit = {}): Promise<Response> => {
@@ -187,9 +187,9 @@ function cookieKeeper() {
 }
 
 for (const isFirstParty of [false, true]) {
-  const asWhat = isFirstParty ? 'as a first-party app, without a consent page' : 'as an app of others'
+  const asWhat = isFirstParty ? 'as a first-party app, without a consent page' : 'as a third-party app'
 
-  test(`Auth.js: sign in with Portico by OpenID Connect, ${asWhat}`, async () => {
+  test(`Auth.js signs in by OpenID Connect, ${asWhat}`, async () => {
     await withFixture({}, async fixture => {
       let app: App | undefined
       const provider = () => {
@@ -223,7 +223,7 @@ for (const isFirstParty of [false, true]) {
     })
   })
 
-  test(`better-auth: sign in with Portico by its plugin for OAuth, ${asWhat}`, async () => {
+  test(`better-auth signs in with its OAuth plugin, ${asWhat}`, async () => {
     await withFixture({}, async fixture => {
       let made: { readonly handler: (request: Request) => Promise<Response> } | undefined
       const answerOf = (request: Request) => made?.handler(request) ?? assert.fail('no app yet')

@@ -1,4 +1,4 @@
-/** A service whose providers answer in memory, and browsers that sign in with them. */
+/** A service whose providers respond in memory, and browsers that sign in with them. */
 import assert from 'node:assert/strict'
 import { createAddresses } from '../../../../src/auth/accounts/addresses.ts'
 import { findByEmail, type UserRow } from '../../../../src/auth/accounts/users.ts'
@@ -24,10 +24,10 @@ export const password = 'correct horse battery'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Each has an address of its own: attempts are counted by it. */
+/** Each visitor has its own IP address, because attempts are counted by address. */
 export class Visitor extends Browser {
   readonly #address: string
-  /** `Accept-Language` */
+  /** The value of `Accept-Language`. */
   languages = 'en'
 
   constructor(origin: string, address: string) {
@@ -52,23 +52,23 @@ export interface Scene {
   readonly url: string
   readonly providers: Providers
   readonly mails: Message[]
-  /** By which stored sign-ins expire. */
+  /** The clock by which stored sign-ins expire. */
   readonly clock: SteppedClock
   browser(): Visitor
-  /** An address that nobody has. */
+  /** An unused address. */
   email(): string
   user(email: string, options?: UserOptions): Promise<number>
   key(userId: number): Promise<string>
-  /** As an administrator does. */
+  /** Disables the account, as an administrator does. */
   disable(email: string): Promise<void>
-  /** The account that has the address. */
+  /** The account with this address. */
   find(email: string): Promise<UserRow | undefined>
   close(): Promise<void>
 }
 
 let hashed: Promise<string> | undefined
 
-/** `sends`: real requests leave the process. */
+/** `sends`: requests to providers leave the process. */
 export async function openScene(
   given: GivenSettings = {},
   declaration: Declaration = blog,
@@ -143,7 +143,7 @@ export function left(answer: Page | Departure): URL {
   return answer.left
 }
 
-/** What somebody reads. */
+/** The text that a person reads. */
 export function textOf({ text }: Pick<Page, 'text'>): string {
   const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(text)?.[1] ?? text
   return main
@@ -166,13 +166,13 @@ export function formWithField({ forms, text }: Page, name: string, value?: strin
   return found
 }
 
-/** Where the service sends a browser that chooses the provider. */
+/** The URL to which the service sends a browser that chooses the provider. */
 export async function start(browser: Browser, provider: string, from = '/account/sign-in'): Promise<URL> {
   const shown = page(await browser.open(from))
   return left(await browser.submit(formTo(shown, `/account/sign-in/${provider}`)))
 }
 
-/** A whole sign-in: what the browser shows afterwards. */
+/** Completes a sign-in, and returns the page that the browser shows afterwards. */
 export async function signIn(
   { providers: stub }: Scene,
   browser: Browser,
@@ -188,7 +188,18 @@ export async function signInByPassword(browser: Browser, email: string): Promise
   return page(await browser.submit(form, { email, password }))
 }
 
-/** The address of who is signed in; undefined: nobody is. */
+/** The newest match in a mail to the address; mails are sent after the response. */
+export async function mailedLink({ mails }: Scene, email: string, pattern: RegExp): Promise<string> {
+  for (let count = 0; count < 200; count++) {
+    const links = mails.filter(({ to }) => to === email).map(({ text }) => pattern.exec(text)?.[0])
+    const newest = links.findLast(link => link !== undefined)
+    if (newest !== undefined) return newest
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.fail(`no mail to ${email} has ${pattern}`)
+}
+
+/** The address of the signed-in user; undefined if there is none. */
 export async function whoIs(browser: Browser): Promise<string | undefined> {
   const headers = { Accept: 'application/json', 'Sec-Fetch-Site': 'same-origin' }
   const { text } = await browser.send(new URL('/account', browser.origin), { headers })

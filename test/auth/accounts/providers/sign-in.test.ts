@@ -1,14 +1,17 @@
 /** Sign-in with each kind of provider, from its button to the account. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import { model, string, users } from '../../../../src/index.ts'
 import blog from '../../../models/blog.ts'
 import { call } from '../../../serve/service.ts'
-import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-answers.ts'
+import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-responses.ts'
 import {
   formTo,
   formWithField,
   left,
+  mailedLink,
   openScene,
   page,
   type Scene,
@@ -26,7 +29,7 @@ before(async () => {
 })
 after(() => scene.close())
 
-test('Google: the first sign-in creates an account with a confirmed address, the second finds it by its subject', async () => {
+test('Google: the first sign-in creates an account with a confirmed address; the second finds it by its subject', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const first = await signIn(scene, browser, 'google', {
@@ -38,7 +41,7 @@ test('Google: the first sign-in creates an account with a confirmed address, the
   assert.match(textOf(first), new RegExp(`Your account .*${email}`))
   assert.match(textOf(first), /Confirmed/)
   const second = scene.browser()
-  // Another address and name there change nothing here.
+  // A changed address and name at the provider change nothing here.
   await signIn(scene, second, 'google', {
     sub: 'g1',
     email: scene.email(),
@@ -48,7 +51,7 @@ test('Google: the first sign-in creates an account with a confirmed address, the
   assert.equal(await whoIs(second), email)
 })
 
-test('GitHub: its form-encoded answer, /user and the verified primary address', async () => {
+test('GitHub: the form-encoded token response, /user and the verified primary address sign a user in', async () => {
   for (const [id, address] of [
     [7, ''],
     [9, null],
@@ -61,7 +64,7 @@ test('GitHub: its form-encoded answer, /user and the verified primary address', 
   }
 })
 
-test('GitHub: what it refuses signs nobody in, and addresses as texts are not taken for verified ones', async () => {
+test('GitHub: an error response signs nobody in, and an address without a `verified` flag is not trusted', async () => {
   for (const [what, answer] of Object.entries(tokenRefusals)) {
     const browser = scene.browser()
     const email = scene.email()
@@ -72,22 +75,24 @@ test('GitHub: what it refuses signs nobody in, and addresses as texts are not ta
     assert.equal(await whoIs(browser), undefined, what)
   }
   const email = scene.email()
-  const asked = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), { emails: [email] })
-  assert.match(textOf(asked), /Create an account/)
+  const addressPage = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), {
+    emails: [email],
+  })
+  assert.match(textOf(addressPage), /Create an account/)
   assert.equal(await scene.find(email), undefined)
 })
 
-test('GitHub: an unverified primary address is asked for, and proven by a link and the same identity', async () => {
+test('GitHub: an unverified primary address is confirmed with a mailed link and the same identity', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const emails = [{ email, primary: true, verified: false }]
   const user = { id: 8, login: 'grace', name: 'Grace' }
-  const asked = await signIn(scene, browser, 'github', user, { emails })
-  assert.match(textOf(asked), /Create an account/)
-  const sent = page(await browser.submit(formWithField(asked, 'email'), { email }))
+  const addressPage = await signIn(scene, browser, 'github', user, { emails })
+  assert.match(textOf(addressPage), /Create an account/)
+  const sent = page(await browser.submit(formWithField(addressPage, 'email'), { email }))
   assert.match(textOf(sent), /Look into your mail/)
   assert.equal(await scene.find(email), undefined)
-  const link = await linkTo(email)
+  const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
   const opened = page(await browser.open(link))
   const left = await browser.submit(formWithField(opened, 'account'))
   assert.ok('left' in left)
@@ -100,34 +105,30 @@ test('the mail with the link is in the language of the browser', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const emails = [{ email, primary: true, verified: false }]
-  const asked = await signIn(scene, browser, 'github', { id: 12, login: 'emmy', name: 'Emmy' }, { emails })
+  const addressPage = await signIn(
+    scene,
+    browser,
+    'github',
+    { id: 12, login: 'emmy', name: 'Emmy' },
+    { emails },
+  )
   browser.languages = 'de'
-  page(await browser.submit(formWithField(asked, 'email'), { email }))
-  await linkTo(email)
+  page(await browser.submit(formWithField(addressPage, 'email'), { email }))
+  await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
   assert.match(scene.mails.findLast(({ to }) => to === email)?.subject ?? '', /^Schließen Sie/)
 })
 
-async function linkTo(email: string): Promise<string> {
-  for (let count = 0; count < 100; count++) {
-    const text = scene.mails.findLast(({ to }) => to === email)?.text
-    const link = /\/account\/verify\?account=[\w-]+/.exec(text ?? '')?.[0]
-    if (link !== undefined) return link
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  assert.fail(`no mail to ${email}`)
-}
-
-test('Microsoft: any tenant signs in by the shared issuer, and its address counts only with xms_edov', async () => {
+test('Microsoft: any tenant signs in through the shared issuer; its address is trusted only with xms_edov', async () => {
   const email = scene.email()
   const claims = { sub: 'm1', tid: tenant, email, name: 'Ada' }
-  const asked = await signIn(scene, scene.browser(), 'microsoft', claims)
-  assert.match(textOf(asked), /Create an account/)
+  const addressPage = await signIn(scene, scene.browser(), 'microsoft', claims)
+  assert.match(textOf(addressPage), /Create an account/)
   const browser = scene.browser()
   await signIn(scene, browser, 'microsoft', { ...claims, tid: consumerTenant, xms_edov: true })
   assert.equal(await whoIs(browser), email)
 })
 
-test('Apple: its posted answer becomes a link, its name a suggestion, and the client signs its own secret', async () => {
+test('Apple: the posted callback becomes a redirect that signs the user in, and the name is taken from it', async () => {
   const email = scene.email()
   const browser = scene.browser()
   const left = await start(browser, 'apple')
@@ -145,7 +146,7 @@ test('Apple: its posted answer becomes a link, its name a suggestion, and the cl
   assert.equal((await scene.find(email))?.name, 'Ada Lovelace')
 })
 
-test('a provider that does not answer is said so, with another way to sign in', async () => {
+test('a provider that does not respond gets an error page that names it', async () => {
   scene.providers.down.add('corp.example.com')
   const browser = scene.browser()
   const form = formWithField(page(await browser.open('/account/sign-in')), 'csrf')
@@ -155,14 +156,14 @@ test('a provider that does not answer is said so, with another way to sign in', 
   assert.match(textOf(shown), /Corp SSO does not answer/)
 })
 
-test('whoever goes back at the provider is told that nothing was changed', async () => {
+test('a user who cancels at the provider is told that they are not signed in', async () => {
   const parameters = { code: undefined, error: 'access_denied', error_description: '<b>no</b>' }
   const shown = await signIn(scene, scene.browser(), 'google', {}, { parameters })
   assert.match(textOf(shown), /You are not signed in/)
   assert.doesNotMatch(shown.text, /<b>no/)
 })
 
-test('what the model asks for at sign-up is asked before the account is made, and its `check` is heard', async () => {
+test('fields that the model requires at sign-up are asked for before the account is created, and `check` applies', async () => {
   const strict = await openScene(
     {},
     model({
@@ -178,21 +179,21 @@ test('what the model asks for at sign-up is asked before the account is made, an
   try {
     const email = strict.email()
     const browser = strict.browser()
-    const asked = await signIn(strict, browser, 'google', {
+    const fieldsPage = await signIn(strict, browser, 'google', {
       sub: 'f1',
       email,
       email_verified: true,
       name: 'Ada',
     })
     assert.equal(await strict.find(email), undefined)
-    const form = formWithField(asked, 'field_company')
+    const form = formWithField(fieldsPage, 'field_company')
     assert.match(textOf(page(await browser.submit(form))), /Company: an answer is needed/)
     assert.match(
       textOf(page(await browser.submit(form, { field_company: 'Evil' }))),
       /Company: is not welcome/,
     )
     assert.equal(await strict.find(email), undefined)
-    // The address is the provider's, whatever the form says.
+    // The address is the provider’s, whatever the form says.
     const fields = [...form.fields, { name: 'email', type: 'email', value: 'x@example.com', checked: false }]
     await browser.submit({ ...form, fields }, { field_company: 'Analytical Engines' })
     assert.equal(await whoIs(browser), email)
@@ -202,7 +203,7 @@ test('what the model asks for at sign-up is asked before the account is made, an
   }
 })
 
-test('a sign-in with a provider is over after ten minutes', async () => {
+test('a sign-in with a provider expires after ten minutes', async () => {
   const late = await openScene()
   try {
     const browser = late.browser()
@@ -215,7 +216,7 @@ test('a sign-in with a provider is over after ten minutes', async () => {
   }
 })
 
-/** Somebody who is signed in by a password. */
+/** A user who is signed in by password. */
 async function signedIn() {
   const email = scene.email()
   await scene.user(email)
@@ -226,7 +227,7 @@ async function signedIn() {
 
 const confirming = '/account/sign-in?confirm=yes&next=/account/security'
 
-test('somebody who is signed in is asked again by the provider, whatever their form says', async () => {
+test('the provider reauthenticates a user who is already signed in, whatever the form says', async () => {
   const { browser, email } = await signedIn()
   const shown = page(await browser.open(confirming))
   assert.equal((await start(browser, 'corp', confirming)).searchParams.get('prompt'), 'login')
@@ -234,7 +235,7 @@ test('somebody who is signed in is asked again by the provider, whatever their f
   assert.ok(fields.some(({ name }) => name === 'confirm'))
   const withoutIt = { ...form, fields: fields.filter(({ name }) => name !== 'confirm') }
   assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
-  // The page with a fault.
+  // The page with the fault keeps asking for it.
   const refused = page(await browser.submit(formWithField(shown, 'password'), { email, password: 'wrong' }))
   assert.match(textOf(refused), /Confirm that it is you/)
   const again = left(await browser.submit(formTo(refused, '/account/sign-in/corp')))
@@ -243,12 +244,12 @@ test('somebody who is signed in is asked again by the provider, whatever their f
   assert.equal((await start(scene.browser(), 'corp')).searchParams.get('prompt'), null)
 })
 
-test('a confirmation is refused if the issuer says that it has authenticated nobody since', async () => {
+test('a confirmation is refused if `auth_time` is older than its request', async () => {
   const email = scene.email()
   const known = { sub: 'c-again', email, email_verified: true, name: 'Ada' }
   const browser = scene.browser()
   const nowSeconds = () => Math.floor(scene.clock.now() / 1000)
-  // No matter for a first sign-in.
+  // A first sign-in accepts an older one.
   await signIn(scene, browser, 'corp', { ...known, auth_time: nowSeconds() - 86_400 })
   assert.equal(await whoIs(browser), email)
   const confirm = async (claims: object) => {
@@ -257,11 +258,11 @@ test('a confirmation is refused if the issuer says that it has authenticated nob
   }
   assert.match(await confirm({ auth_time: nowSeconds() - 120 }), /could not sign you in/)
   assert.match(await confirm({ auth_time: nowSeconds() }), /Security/)
-  // Not every issuer says when.
+  // Issuers may omit `auth_time`.
   assert.match(await confirm({}), /Security/)
 })
 
-test('an app that requires authentication gets it from the provider too', async () => {
+test('an app’s request for reauthentication is passed on to the provider', async () => {
   const redirect_uri = 'https://app.example.com/callback'
   const made = await call(`${scene.url}/api/v1/oauth_apps`, {
     method: 'POST',
@@ -270,7 +271,7 @@ test('an app that requires authentication gets it from the provider too', async 
   })
   const { client_id } = made.json as { client_id: string }
   const request = { response_type: 'code', client_id, redirect_uri, scope: 'openid', state: 's' }
-  for (const [asked, expected] of [
+  for (const [parameters, expected] of [
     [{}, null],
     [{ prompt: 'login' }, 'login'],
     [{ prompt: 'login consent' }, 'login'],
@@ -278,11 +279,11 @@ test('an app that requires authentication gets it from the provider too', async 
     [{ max_age: '3600' }, 'login'],
     [{ prompt: 'consent' }, null],
   ] as const) {
-    const path = `/oauth/authorize?${new URLSearchParams({ ...request, ...asked })}`
+    const path = `/oauth/authorize?${new URLSearchParams({ ...request, ...parameters })}`
     const at = await start(scene.browser(), 'corp', path)
-    assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(asked))
+    assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(parameters))
   }
-  // Not in the form alone, where there is a session.
+  // With a session, the form alone does not decide.
   const { browser } = await signedIn()
   const shown = page(
     await browser.open(`/oauth/authorize?${new URLSearchParams({ ...request, max_age: '0' })}`),
@@ -292,19 +293,33 @@ test('an app that requires authentication gets it from the provider too', async 
   assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
 })
 
-test('an issuer with a private address is reached only where its settings allow that', async () => {
+test('an issuer with a private address is contacted only if its settings allow that', async () => {
+  let connections = 0
+  const server = createServer(socket => {
+    connections++
+    socket.destroy()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
   const corp = {
     ...{ kind: 'oidc' as const, id: 'corp', name: 'Corp', clientId: 'x' },
-    issuer: 'https://127.0.0.1:9',
+    issuer: `https://127.0.0.1:${port}`,
   }
-  const closed = await openScene({ 'accounts.providers': [corp] }, blog, true)
   try {
-    const browser = closed.browser()
-    const form = formTo(page(await browser.open('/account/sign-in')), '/account/sign-in/corp')
-    const shown = page(await browser.submit(form))
-    assert.equal(shown.status, 503)
-    assert.match(textOf(shown), /Corp does not answer/)
+    for (const allowPrivate of [false, true]) {
+      const own = await openScene({ 'accounts.providers': [{ ...corp, allowPrivate }] }, blog, true)
+      try {
+        const browser = own.browser()
+        const form = formTo(page(await browser.open('/account/sign-in')), '/account/sign-in/corp')
+        const shown = page(await browser.submit(form))
+        assert.equal(shown.status, 503)
+        assert.match(textOf(shown), /Corp does not answer/)
+        assert.equal(connections > 0, allowPrivate)
+      } finally {
+        await own.close()
+      }
+    }
   } finally {
-    await closed.close()
+    server.close()
   }
 })

@@ -1,4 +1,4 @@
-/** Providers of sign-in that answer in memory: five issuers of OpenID Connect, and GitHub's OAuth. */
+/** In-memory sign-in providers: five OpenID Connect issuers, and GitHub’s OAuth. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, randomUUID } from 'node:crypto'
 import { decodeProtectedHeader, exportJWK, type JWTPayload, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
@@ -10,26 +10,26 @@ import type { OutgoingRequest, OutgoingResponse } from '../../../../src/outgoing
 type Values = Readonly<Record<string, unknown>>
 
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
-/** Of somebody else. */
-const strange = generateKeyPairSync('rsa', { modulusLength: 2048 })
+/** Keys that do not belong to the provider. */
+const foreignKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const appleKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 export const consumerTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
 export const tenant = '11111111-2222-3333-4444-555555555555'
 
-/** What a provider does otherwise than it should. */
+/** How a provider’s responses differ from correct ones. */
 export interface Tweaks {
-  /** Of the callback. */
+  /** Parameters of the callback. */
   readonly parameters?: Readonly<Record<string, string | undefined>>
-  /** Of the ID token, after `claims`. */
+  /** Claims of the ID token, which override `claims`. */
   readonly token?: Values
-  readonly signature?: 'none' | 'hs256' | 'strange'
-  /** The whole answer of the token endpoint. */
+  readonly signature?: 'none' | 'hs256' | 'foreign'
+  /** The whole response of the token endpoint. */
   readonly answer?: Partial<Answer>
-  /** Beside the token. */
+  /** Members of the token response beside the token. */
   readonly grant?: Readonly<Record<string, string>>
   readonly userinfo?: Partial<Answer>
-  /** Of GitHub. */
+  /** GitHub’s `/user/emails`. */
   readonly emails?: unknown
 }
 
@@ -53,7 +53,7 @@ const issuers: Readonly<Record<string, string>> = {
   microsoft: 'https://login.microsoftonline.com/{tenantid}/v2.0',
   corp: 'https://corp.example.com',
   other: 'https://other.example.com',
-  // Its metadata name another issuer.
+  // Its metadata names another issuer.
   liar: 'https://corp.example.com',
 }
 
@@ -91,17 +91,17 @@ function json(value: unknown, status = 200): Answer {
   return { status, type: 'application/json', body: JSON.stringify(value), headers: {} }
 }
 
-/** One for a file: it is the `sendToProviders` of a service. */
+/** The providers of one test file: `send` is the `sendToProviders` of a service. */
 export class Providers {
   readonly #codes = new Map<string, Issued>()
   readonly #tokens = new Map<string, Issued>()
-  /** Requests that were sent, e.g. `GET https://api.github.com/user`. */
-  readonly asked: string[] = []
-  /** Whose hosts do not answer. */
+  /** The requests that were sent, e.g. `GET https://api.github.com/user`. */
+  readonly requests: string[] = []
+  /** The hosts that do not respond. */
   readonly down = new Set<string>()
 
   readonly send: SendRequest = async request => {
-    this.asked.push(`${request.method ?? 'GET'} ${request.url}`)
+    this.requests.push(`${request.method ?? 'GET'} ${request.url}`)
     if (this.down.has(new URL(request.url).hostname)) throw new OutgoingError('timed_out', 'It is late.')
     const { status, type, body, headers } = await this.#answer(request)
     const bytes = Buffer.from(body)
@@ -110,7 +110,7 @@ export class Providers {
     return answer
   }
 
-  /** The provider signs somebody in: where it sends the browser back to. `left`: where the service has sent it. */
+  /** Signs a user in at the provider, to which the service sent the browser at `left`; returns the callback URL. */
   authorize(left: URL, claims: Values, tweaks: Tweaks = {}): URL {
     const provider = left.searchParams.get('client_id')?.replace('client-', '') ?? ''
     assert.equal(left.searchParams.get('code_challenge_method'), 'S256')
@@ -168,7 +168,7 @@ function authorizationOf({ headers }: OutgoingRequest): string {
   return headers?.authorization ?? headers?.Authorization ?? ''
 }
 
-/** GitHub's errors come with status 200. */
+/** GitHub’s errors have status 200. */
 function refusal(form: URLSearchParams, error: string): Answer {
   return json({ error, error_description: 'No.' }, form.get('client_id') === 'client-github' ? 200 : 400)
 }
@@ -197,7 +197,7 @@ function metadataOf(provider: string): Values {
     userinfo_endpoint: `${base}/userinfo`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
-    // One that says too much: what it says decides nothing.
+    // `other` announces algorithms that the service must not accept.
     id_token_signing_alg_values_supported: provider === 'other' ? ['RS256', 'HS256', 'none'] : ['RS256'],
     ...(provider === 'corp' && { authorization_response_iss_parameter_supported: true }),
   }
@@ -224,6 +224,6 @@ async function idToken(
     const secret = keys.publicKey.export({ type: 'spki', format: 'pem' }) as string
     return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret))
   }
-  const key: KeyObject = signature === 'strange' ? strange.privateKey : keys.privateKey
+  const key: KeyObject = signature === 'foreign' ? foreignKeys.privateKey : keys.privateKey
   return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'k' }).sign(key)
 }

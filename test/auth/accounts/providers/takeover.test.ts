@@ -1,6 +1,6 @@
 /**
- * Attempts to take over an account by sign-in with others, and what becomes of each. docs/sign-in-with-others.md lists what
- * readers want to know of them.
+ * Attempts to take over an account by sign-in with a provider, and the result of each. docs/sign-in-with-others.md lists
+ * those that operators ask about.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -16,6 +16,7 @@ import {
   formTo,
   formWithField,
   left,
+  mailedLink,
   openScene,
   page,
   password,
@@ -39,7 +40,7 @@ type Values = Readonly<Record<string, unknown>>
 
 interface Result {
   readonly shown: Page | Answer
-  /** In which nobody may be signed in, unless `as` says who. */
+  /** Where nobody may be signed in afterwards, except the user with the address `as`. */
   readonly browser: Visitor
   readonly as?: string | undefined
 }
@@ -52,7 +53,7 @@ interface Attempt {
 
 let subjects = 0
 const newSubject = () => `sub-${++subjects}`
-const said = (email: string, more: Values = {}) => ({
+const verifiedClaims = (email: string, more: Values = {}) => ({
   sub: newSubject(),
   email,
   email_verified: true,
@@ -60,7 +61,7 @@ const said = (email: string, more: Values = {}) => ({
   ...more,
 })
 
-/** A sign-in in a new browser. */
+/** Signs in with the provider in a new browser. */
 async function by(provider: string, claims: Values, tweaks: Tweaks = {}): Promise<Result> {
   const browser = scene.browser()
   return { browser, shown: await signIn(scene, browser, provider, claims, tweaks) }
@@ -71,18 +72,18 @@ async function account(options?: Parameters<Scene['user']>[1]) {
   return { email, id: await scene.user(email, options) }
 }
 
-/** The victim has an account, and the provider says these claims beside its address. */
+/** The victim has an account, and the attacker’s provider asserts these claims beside the victim’s address. */
 async function asVictim(claims: Values, provider = 'google', options?: Parameters<Scene['user']>[1]) {
   const { email } = await account(options)
-  return by(provider, { ...said(email), ...claims })
+  return by(provider, { ...verifiedClaims(email), ...claims })
 }
 
 async function withToken(token: Values, tweaks: Tweaks = {}, provider = 'corp') {
   const email = scene.email()
-  return by(provider, said(email), { token, ...tweaks })
+  return by(provider, verifiedClaims(email), { token, ...tweaks })
 }
 
-/** Somebody who has signed in by password. */
+/** A user who has signed in by password. */
 async function signedIn(options?: Parameters<Scene['user']>[1]) {
   const made = await account(options)
   const browser = scene.browser()
@@ -96,15 +97,15 @@ async function securityForm(browser: Visitor, change: string, has?: readonly [st
   return formWithField(shown, 'change', change)
 }
 
-/** Where the browser is sent to link the provider. */
+/** The URL to which linking the provider sends the browser. */
 async function startLink(browser: Visitor, provider: string): Promise<URL> {
   return left(await browser.submit(await securityForm(browser, '', ['provider', provider])))
 }
 
-/** A user who signs in with the provider alone. */
+/** A user who signs in with the provider only. */
 async function providerUser(provider = 'corp') {
   const email = scene.email()
-  const claims = said(email)
+  const claims = verifiedClaims(email)
   const { browser } = await by(provider, claims)
   const id = (await scene.find(email))?.id ?? 0
   return { email, claims, browser, id }
@@ -125,7 +126,7 @@ async function signInByPasskey(browser: Visitor, passkey: SoftPasskey, counter: 
   return send('/account/sign-in', `{"passkey":${passkey.assertion(challenge, counter)}}`)
 }
 
-/** Somebody with one-time codes, who has entered the password. */
+/** A user with one-time codes who has entered the password. */
 async function beforeCode() {
   const { email, id } = await account()
   const codes = createOneTimeCodes(scene.opened.records)
@@ -138,16 +139,7 @@ async function beforeCode() {
   return { browser, form, recovery, id, code: () => totp.generate() }
 }
 
-async function mailedLink(to: string, pattern: RegExp): Promise<string> {
-  for (let count = 0; count < 200; count++) {
-    const found = pattern.exec(scene.mails.findLast(mail => mail.to === to)?.text ?? '')
-    if (found) return found[0]
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  assert.fail(`no mail to ${to}`)
-}
-
-/** Somebody who has connected an app that keeps its access. */
+/** A user who has connected an app that asks for a refresh token. */
 async function connectedApp() {
   const { id, browser } = await signedIn()
   const key = await scene.key(await scene.user(scene.email()))
@@ -202,22 +194,22 @@ const set = (shape: typeof setEmail, id: number, value: string | boolean) =>
 
 const over = /This sign-in is over/
 const refused = /could not sign you in/
-const asks = /Create an account .*We send a link there/
+const asksForAddress = /Create an account .*We send a link there/
 const offered = /There is an account with the address that you have/
 
-/** An identity of its own for the browser, which is then in the middle of a sign-in. */
-async function half(provider = 'corp') {
+/** A browser in the middle of a sign-in with the provider. */
+async function unfinishedSignIn(provider = 'corp') {
   const browser = scene.browser()
   return { browser, left: await start(browser, provider) }
 }
 
-async function offeredTo(email: string, claims: Values = said(email)) {
+async function offeredTo(email: string, claims: Values = verifiedClaims(email)) {
   const browser = scene.browser()
   await signIn(scene, browser, 'google', claims)
   return { browser, claims }
 }
 
-/** Signs in by password where the browser is, and goes on to the link that it was offered. */
+/** Signs in by password, and continues to the link that was offered. */
 async function acceptOffer(browser: Visitor, email: string): Promise<Page> {
   const form = formWithField(await open(browser, '/account/sign-in?next=/account/link'), 'password')
   return page(await browser.submit(form, { email, password }))
@@ -229,12 +221,12 @@ async function githubBy(user: Values, tweaks: Tweaks = {}) {
 
 const attempts: readonly Attempt[] = [
   {
-    name: 'the verified address of a confirmed account does not open it: its owner signs in first',
+    name: 'the verified address of a confirmed account does not sign in to it: its owner must sign in first',
     attempt: () => asVictim({}),
     expected: offered,
   },
   {
-    name: 'an offered link is not for another account',
+    name: 'an offered link cannot be accepted by another account',
     attempt: async () => {
       const { email } = await account()
       const mallory = await account()
@@ -244,32 +236,32 @@ const attempts: readonly Attempt[] = [
     expected: /You are signed in to another account/,
   },
   {
-    name: 'the owner of both links them, and signs in with the provider from then on',
+    name: 'the owner of both accounts links them, and then signs in with the provider',
     attempt: async () => {
       const { email } = await account()
       const { browser, claims } = await offeredTo(email)
-      const asked = await acceptOffer(browser, email)
-      await browser.submit(formTo(asked, '/account/link'))
+      const linkPage = await acceptOffer(browser, email)
+      await browser.submit(formTo(linkPage, '/account/link'))
       return { ...(await by('google', claims)), as: email }
     },
     expected: /Your account/,
   },
   {
-    name: 'an account that somebody prepared with the address is linked to nothing',
+    name: 'an account prepared with somebody else’s address is not linked before its address is confirmed',
     attempt: () => asVictim({}, 'google', { confirmed: false }),
     expected: /never confirmed/,
   },
   {
-    name: 'nor is one that an administrator made, before its address is confirmed',
+    name: 'an account created by an administrator is not linked before its address is confirmed',
     attempt: () => asVictim({}, 'corp', { confirmed: false, signedUp: false }),
     expected: /never confirmed/,
   },
   {
-    name: 'an unconfirmed address at the provider is asked for, and the mail to its owner has no link to an account',
+    name: 'an unverified address from the provider gets a mail whose link does not sign in to an existing account',
     attempt: async () => {
       const { email } = await account()
-      const { browser, shown } = await by('google', said(email, { email_verified: false }))
-      assert.match(textOf(shown), asks)
+      const { browser, shown } = await by('google', verifiedClaims(email, { email_verified: false }))
+      assert.match(textOf(shown), asksForAddress)
       const done = page(await browser.submit(formWithField(shown as Page, 'email'), { email }))
       for (let count = 0; count < 100 && !scene.mails.some(({ to }) => to === email); count++)
         await new Promise(resolve => setImmediate(resolve))
@@ -279,48 +271,48 @@ const attempts: readonly Attempt[] = [
     expected: /Look into your mail/,
   },
   ...(['true', 'false', 1, null, undefined, {}] as const).map(email_verified => ({
-    name: `\`email_verified\`: ${JSON.stringify(email_verified)} verifies nothing`,
+    name: `\`email_verified\`: ${JSON.stringify(email_verified)} does not verify the address`,
     attempt: () => asVictim({ email_verified }),
-    expected: asks,
+    expected: asksForAddress,
   })),
   {
-    name: 'an address that anybody writes into a tenant of Microsoft verifies nothing',
+    name: 'an address in a Microsoft token is not verified without `xms_edov`',
     attempt: () => asVictim({ tid: tenant }, 'microsoft'),
-    expected: asks,
+    expected: asksForAddress,
   },
   {
-    name: '`xms_edov` as a text verifies nothing',
+    name: '`xms_edov` as a string does not verify the address',
     attempt: () => asVictim({ tid: tenant, xms_edov: '1' }, 'microsoft'),
-    expected: asks,
+    expected: asksForAddress,
   },
   {
-    name: 'an address in capitals is the same address: no second account',
+    name: 'an address in upper case is the same address, and creates no second account',
     attempt: async () => {
       const { email } = await account()
-      return by('google', said(email.toUpperCase()))
+      return by('google', verifiedClaims(email.toUpperCase()))
     },
     expected: offered,
   },
   {
-    name: 'a Kelvin sign is no k: such an address is not taken for verified',
+    name: 'the Kelvin sign is not a k: an address with it is not treated as verified',
     attempt: async () => {
       const email = `mark${scene.email()}`
       await scene.user(email)
-      return by('google', said(email.replace('mark', 'mar\u212A')))
+      return by('google', verifiedClaims(email.replace('mark', 'mar\u212A')))
     },
-    expected: asks,
+    expected: asksForAddress,
   },
   {
-    name: 'a plus-address is another address, with an account of its own',
+    name: 'a plus-address is another address with its own account',
     attempt: async () => {
       const { email } = await account()
       const other = email.replace('@', '+x@')
-      return { ...(await by('google', said(other))), as: other }
+      return { ...(await by('google', verifiedClaims(other))), as: other }
     },
     expected: /Your account/,
   },
   {
-    name: 'an address that changes at the provider, into the victim’s, signs in to no other account',
+    name: 'changing the address at the provider to the victim’s still signs in to the attacker’s own account',
     attempt: async () => {
       const mine = await providerUser()
       const { email } = await account()
@@ -329,7 +321,7 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'an address that changes here leaves the identity where it is',
+    name: 'changing the address of an account does not unlink its identity',
     attempt: async () => {
       const { id, claims } = await providerUser()
       const email = scene.email()
@@ -339,19 +331,19 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'an offer is worth nothing once the account has another address',
+    name: 'an offer is void once the account has another address',
     attempt: async () => {
       const { email, id } = await account()
       const { browser } = await offeredTo(email)
-      const asked = await acceptOffer(browser, email)
+      const linkPage = await acceptOffer(browser, email)
       const next = scene.email()
       await set(setEmail, id, next)
-      return { browser, shown: page(await browser.submit(formTo(asked, '/account/link'))), as: next }
+      return { browser, shown: page(await browser.submit(formTo(linkPage, '/account/link'))), as: next }
     },
     expected: over,
   },
   {
-    name: 'another subject with the same address is somebody else',
+    name: 'another subject with the same address is not signed in',
     attempt: async () => {
       const { claims } = await providerUser()
       return by('corp', { ...claims, sub: newSubject() })
@@ -359,7 +351,7 @@ const attempts: readonly Attempt[] = [
     expected: offered,
   },
   {
-    name: 'the same subject of another issuer is somebody else',
+    name: 'the same subject of another issuer is another identity',
     attempt: async () => {
       const { claims } = await providerUser()
       const email = scene.email()
@@ -368,52 +360,80 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'a token for another audience',
+    name: 'a token for another audience is refused',
     attempt: () => withToken({ aud: 'client-other' }),
     expected: refused,
   },
   {
-    name: 'a token for two audiences, given to the other (`azp`)',
+    name: 'a token for two audiences with the other one in `azp` is refused',
     attempt: () => withToken({ aud: ['client-corp', 'client-other'], azp: 'client-other' }),
     expected: refused,
   },
-  { name: '`alg: none`', attempt: () => withToken({}, { signature: 'none' }, 'other'), expected: refused },
   {
-    name: 'HS256 with the public key as the secret',
+    name: '`alg: none` is refused',
+    attempt: () => withToken({}, { signature: 'none' }, 'other'),
+    expected: refused,
+  },
+  {
+    name: 'HS256 with the public key as the secret is refused',
     attempt: () => withToken({}, { signature: 'hs256' }, 'other'),
     expected: refused,
   },
   {
-    name: 'a signature by another key',
-    attempt: () => withToken({}, { signature: 'strange' }),
+    name: 'a signature by another key is refused',
+    attempt: () => withToken({}, { signature: 'foreign' }),
     expected: refused,
   },
-  { name: 'an expired token', attempt: () => withToken({ exp: 1_700_000_000 }), expected: refused },
-  { name: 'a token of the future', attempt: () => withToken({ nbf: 4_000_000_000 }), expected: refused },
-  { name: 'a token without `nonce`', attempt: () => withToken({ nonce: undefined }), expected: refused },
   {
-    name: 'the `nonce` of another browser',
+    name: 'an expired token is refused',
+    attempt: () => withToken({ exp: 1_700_000_000 }),
+    expected: refused,
+  },
+  {
+    name: 'a token from the future is refused',
+    attempt: () => withToken({ nbf: 4_000_000_000 }),
+    expected: refused,
+  },
+  {
+    name: 'a token without `nonce` is refused',
+    attempt: () => withToken({ nonce: undefined }),
+    expected: refused,
+  },
+  {
+    name: 'the `nonce` of another browser is refused',
     attempt: async () => {
-      const other = await half()
+      const other = await unfinishedSignIn()
       return withToken({ nonce: other.left.searchParams.get('nonce') })
     },
     expected: refused,
   },
   {
-    name: 'a token of another issuer',
+    name: 'a token of another issuer is refused',
     attempt: () => withToken({ iss: 'https://other.example.com' }),
     expected: refused,
   },
-  { name: 'a token without `sub`', attempt: () => withToken({ sub: undefined }), expected: refused },
-  { name: 'a `sub` that is no text', attempt: () => withToken({ sub: 7 }), expected: refused },
-  { name: 'a `sub` without end', attempt: () => withToken({ sub: 'x'.repeat(256) }), expected: refused },
   {
-    name: 'an answer without an ID token',
+    name: 'a token without `sub` is refused',
+    attempt: () => withToken({ sub: undefined }),
+    expected: refused,
+  },
+  {
+    name: 'a `sub` that is not a string is refused',
+    attempt: () => withToken({ sub: 7 }),
+    expected: refused,
+  },
+  {
+    name: 'a `sub` that is too long is refused',
+    attempt: () => withToken({ sub: 'x'.repeat(256) }),
+    expected: refused,
+  },
+  {
+    name: 'a token response without an ID token is refused',
     attempt: () => withToken({}, { answer: { body: '{"access_token":"x","token_type":"bearer"}' } }),
     expected: refused,
   },
   {
-    name: 'a tenant of Microsoft that speaks for another',
+    name: 'a Microsoft tenant cannot issue tokens for another tenant',
     attempt: () =>
       withToken(
         { tid: tenant, iss: `https://login.microsoftonline.com/${consumerTenant}/v2.0` },
@@ -423,13 +443,13 @@ const attempts: readonly Attempt[] = [
     expected: refused,
   },
   {
-    name: 'a tenant of Microsoft that is none',
+    name: 'a Microsoft tenant that is not a UUID is refused',
     attempt: () =>
       withToken({ tid: 'x/../y', iss: 'https://login.microsoftonline.com/x/../y/v2.0' }, {}, 'microsoft'),
     expected: refused,
   },
   {
-    name: 'metadata that name another issuer',
+    name: 'metadata that names another issuer is refused',
     attempt: async () => {
       const browser = scene.browser()
       const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/liar')
@@ -438,43 +458,46 @@ const attempts: readonly Attempt[] = [
     expected: refused,
   },
   {
-    name: 'a callback in another browser',
+    name: 'a callback in another browser is refused',
     attempt: async () => {
-      const { left } = await half()
+      const { left } = await unfinishedSignIn()
       const browser = scene.browser()
-      return { browser, shown: await open(browser, scene.providers.authorize(left, said(scene.email()))) }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+      }
     },
     expected: over,
   },
   {
-    name: 'a callback a second time',
+    name: 'a callback works once',
     attempt: async () => {
-      const { browser, left } = await half()
+      const { browser, left } = await unfinishedSignIn()
       const email = scene.email()
-      const callback = scene.providers.authorize(left, said(email))
+      const callback = scene.providers.authorize(left, verifiedClaims(email))
       await open(browser, callback)
       return { browser, shown: await open(browser, callback), as: email }
     },
     expected: over,
   },
   {
-    name: 'a code a second time, in a sign-in of its own',
+    name: 'a used code is refused in a later sign-in',
     attempt: async () => {
-      const { browser, left } = await half()
-      const used = scene.providers.authorize(left, said(scene.email()))
+      const { browser, left } = await unfinishedSignIn()
+      const used = scene.providers.authorize(left, verifiedClaims(scene.email()))
       await open(browser, used)
-      const second = await half()
-      const callback = scene.providers.authorize(second.left, said(scene.email()))
+      const second = await unfinishedSignIn()
+      const callback = scene.providers.authorize(second.left, verifiedClaims(scene.email()))
       callback.searchParams.set('code', used.searchParams.get('code') ?? '')
       return { browser: second.browser, shown: await open(second.browser, callback) }
     },
     expected: refused,
   },
   {
-    name: 'no `state`',
+    name: 'a callback without `state` is refused',
     attempt: async () => {
-      const { browser, left } = await half()
-      const callback = scene.providers.authorize(left, said(scene.email()), {
+      const { browser, left } = await unfinishedSignIn()
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()), {
         parameters: { state: undefined },
       })
       return { browser, shown: await open(browser, callback) }
@@ -482,10 +505,10 @@ const attempts: readonly Attempt[] = [
     expected: over,
   },
   {
-    name: 'a `state` of as many characters, which are more bytes',
+    name: 'a `state` with as many characters but more bytes is refused',
     attempt: async () => {
-      const { browser, left } = await half()
-      const callback = scene.providers.authorize(left, said(scene.email()))
+      const { browser, left } = await unfinishedSignIn()
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
       const { length } = callback.searchParams.get('state') ?? assert.fail(String(callback))
       callback.searchParams.set('state', 'é'.repeat(length))
       return { browser, shown: await open(browser, callback) }
@@ -493,66 +516,70 @@ const attempts: readonly Attempt[] = [
     expected: over,
   },
   {
-    name: 'the `state` of another browser',
+    name: 'the `state` of another browser is refused',
     attempt: async () => {
-      const [victim, attacker] = [await half(), await half()]
-      const callback = scene.providers.authorize(attacker.left, said(scene.email()))
+      const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
+      const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
       return { browser: victim.browser, shown: await open(victim.browser, callback) }
     },
     expected: over,
   },
   {
-    name: 'the code of another browser, with the right `state`',
+    name: 'another browser’s code is refused, even with the right `state`',
     attempt: async () => {
-      const [victim, attacker] = [await half(), await half()]
-      const callback = scene.providers.authorize(attacker.left, said(scene.email()))
+      const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
+      const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
       callback.searchParams.set('state', victim.left.searchParams.get('state') ?? '')
       return { browser: victim.browser, shown: await open(victim.browser, callback) }
     },
     expected: refused,
   },
   {
-    name: 'the answer of one provider at the callback of another',
+    name: 'a callback cannot be used for another provider',
     attempt: async () => {
-      const { browser, left } = await half('corp')
-      const callback = scene.providers.authorize(left, said(scene.email()))
+      const { browser, left } = await unfinishedSignIn('corp')
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
       callback.pathname = '/account/sign-in/other/callback'
       return { browser, shown: await open(browser, callback) }
     },
     expected: over,
   },
   {
-    name: 'an `iss` of another issuer',
+    name: 'another issuer in the `iss` of a callback is refused',
     attempt: () => withToken({}, { parameters: { iss: 'https://other.example.com' } }),
     expected: refused,
   },
   {
-    name: 'no `iss` from an issuer that sends it',
+    name: 'a callback without `iss` is refused if its issuer announces it',
     attempt: () => withToken({}, { parameters: { iss: undefined } }),
     expected: refused,
   },
   {
-    name: 'a forged refusal does not end the sign-in that is under way',
+    name: 'a forged error does not end the sign-in in progress',
     attempt: async () => {
-      const { browser, left } = await half()
+      const { browser, left } = await unfinishedSignIn()
       await open(browser, '/account/sign-in/corp/callback?error=access_denied&state=x')
       const email = scene.email()
-      return { browser, shown: await open(browser, scene.providers.authorize(left, said(email))), as: email }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(email))),
+        as: email,
+      }
     },
     expected: /Your account/,
   },
   {
-    name: 'a HEAD request does not use the callback up',
+    name: 'a HEAD request does not consume the callback',
     attempt: async () => {
-      const { browser, left } = await half()
-      const callback = scene.providers.authorize(left, said(scene.email()))
+      const { browser, left } = await unfinishedSignIn()
+      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
       const { status, ...rest } = await browser.send(callback, { method: 'HEAD' })
       return { browser, shown: { ...rest, status, text: `status ${status}` } }
     },
     expected: /status 405/,
   },
   {
-    name: 'a sign-in that another site begins, without the token of our form',
+    name: 'another site cannot start a sign-in without a form token',
     attempt: async () => {
       const browser = scene.browser()
       return { browser, shown: await post(browser, '/account/sign-in/google', { csrf: 'x' }) }
@@ -560,7 +587,7 @@ const attempts: readonly Attempt[] = [
     expected: /no longer valid/,
   },
   {
-    name: 'a sign-in that another site begins, with a token',
+    name: 'another site cannot start a sign-in even with a form token',
     attempt: async () => {
       const browser = scene.browser()
       const csrf = await csrfOf(browser)
@@ -572,7 +599,7 @@ const attempts: readonly Attempt[] = [
     expected: /no longer valid/,
   },
   {
-    name: 'a sign-in that a link begins',
+    name: 'a GET request cannot start a sign-in',
     attempt: async () => {
       const browser = scene.browser()
       return { browser, shown: await open(browser, '/account/sign-in/google') }
@@ -580,7 +607,7 @@ const attempts: readonly Attempt[] = [
     expected: /method/i,
   },
   {
-    name: 'a link that another site begins',
+    name: 'another site cannot start linking a provider',
     attempt: async () => {
       const { browser, email } = await signedIn()
       const values = { change: 'link-provider', provider: 'google', csrf: 'x' }
@@ -589,7 +616,7 @@ const attempts: readonly Attempt[] = [
     expected: /no longer valid/,
   },
   {
-    name: 'an unlink that another site sends',
+    name: 'another site cannot unlink a provider',
     attempt: async () => {
       const { browser, email } = await providerUser()
       const { fields } = await securityForm(browser, 'unlink-provider')
@@ -604,7 +631,7 @@ const attempts: readonly Attempt[] = [
     expected: /no longer valid/,
   },
   {
-    name: 'an offer that another site accepts',
+    name: 'another site cannot accept an offered link',
     attempt: async () => {
       const { email } = await account()
       const { browser } = await offeredTo(email)
@@ -620,7 +647,10 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       const form = formTo(await open(browser, '/account/sign-in?next=/account/apps'), '/account/sign-in/corp')
       const fields = form.fields.map(one => (one.name === 'next' ? { ...one, value: next } : one))
-      const callback = scene.providers.authorize(left(await browser.submit({ ...form, fields })), said(email))
+      const callback = scene.providers.authorize(
+        left(await browser.submit({ ...form, fields })),
+        verifiedClaims(email),
+      )
       const shown = await open(browser, callback)
       assert.equal(shown.url.pathname, '/account')
       return { browser, shown, as: email }
@@ -628,21 +658,21 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   })),
   {
-    name: 'the request of an app that waits in another browser',
+    name: 'an app’s request that waits in another browser cannot be continued',
     attempt: async () => {
       const browser = scene.browser()
       const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/corp')
       const fields = [...form.fields, { name: 'interaction', type: 'hidden', value: 'abc', checked: false }]
       const callback = scene.providers.authorize(
         left(await browser.submit({ ...form, fields })),
-        said(scene.email()),
+        verifiedClaims(scene.email()),
       )
       return { browser, shown: await open(browser, callback) }
     },
     expected: /is over/,
   },
   {
-    name: 'a session that was fixed before the sign-in is not the one after it',
+    name: 'a sign-in replaces a session that existed before it',
     attempt: async () => {
       const browser = scene.browser()
       const { id, email: first } = await account()
@@ -653,7 +683,7 @@ const attempts: readonly Attempt[] = [
       const email = scene.email()
       const shown = await open(
         browser,
-        scene.providers.authorize(left(await browser.submit(form)), said(email)),
+        scene.providers.authorize(left(await browser.submit(form)), verifiedClaims(email)),
       )
       const after = (await records.all('Session')).map(one => one.id)
       assert.ok(before.length === 1 && !after.includes(before[0] ?? ''))
@@ -662,31 +692,31 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'a link that an attacker began, finished in the victim’s browser',
+    name: 'a link started by an attacker cannot be finished in the victim’s browser',
     attempt: async () => {
       const [attacker, victim] = [await signedIn(), await signedIn()]
       const callback = scene.providers.authorize(
         await startLink(attacker.browser, 'google'),
-        said(scene.email()),
+        verifiedClaims(scene.email()),
       )
       return { browser: victim.browser, shown: await open(victim.browser, callback), as: victim.email }
     },
     expected: over,
   },
   {
-    name: 'a link that is finished after somebody else has signed in to the browser',
+    name: 'a link cannot be finished after another user has signed in to the browser',
     attempt: async () => {
       const [first, second] = [await signedIn(), await account()]
       const left = await startLink(first.browser, 'google')
       await first.browser.submit(formTo(await open(first.browser, '/account'), '/account/sign-out'))
       await signInByPassword(first.browser, second.email)
-      const shown = await open(first.browser, scene.providers.authorize(left, said(scene.email())))
+      const shown = await open(first.browser, scene.providers.authorize(left, verifiedClaims(scene.email())))
       return { browser: first.browser, shown, as: second.email }
     },
     expected: over,
   },
   {
-    name: 'a link that is finished by another session of the same account',
+    name: 'a link cannot be finished in another session of the same account',
     attempt: async () => {
       const { browser, email } = await signedIn()
       const left = await startLink(browser, 'google')
@@ -694,27 +724,27 @@ const attempts: readonly Attempt[] = [
       await signInByPassword(browser, email)
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, said(scene.email()))),
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
         as: email,
       }
     },
     expected: over,
   },
   {
-    name: 'an offer that was used',
+    name: 'accepting an offered link again has no effect',
     attempt: async () => {
       const { email } = await account()
       const { browser } = await offeredTo(email)
-      const asked = formTo(await acceptOffer(browser, email), '/account/link')
-      await browser.submit(asked)
-      const shown = page(await browser.submit(asked))
+      const linkForm = formTo(await acceptOffer(browser, email), '/account/link')
+      await browser.submit(linkForm)
+      const shown = page(await browser.submit(linkForm))
       assert.equal(shown.url.pathname, '/account/security')
       return { browser, shown, as: email }
     },
     expected: /Security/,
   },
   {
-    name: 'an identity that signs in to another account is not linked a second time',
+    name: 'an identity that signs in to another account cannot be linked to a second one',
     attempt: async () => {
       const { claims } = await providerUser()
       const { browser, email } = await signedIn()
@@ -724,7 +754,7 @@ const attempts: readonly Attempt[] = [
     expected: /signs in to another account here/,
   },
   {
-    name: 'a session of last week links nothing before its user signs in again',
+    name: 'a session with an old sign-in must confirm it before it links a provider',
     attempt: async () => {
       const { browser, email, id } = await signedIn()
       const form = await securityForm(browser, '', ['provider', 'google'])
@@ -742,21 +772,21 @@ const attempts: readonly Attempt[] = [
     expected: /Confirm that it is you/,
   },
   {
-    name: 'whoever confirms that it is them gets no other account by it',
+    name: 'confirming the sign-in with an identity that is not linked signs in to no other account',
     attempt: async () => {
       const { browser, email } = await signedIn()
       const left = await start(browser, 'google', '/account/sign-in?confirm=yes&next=/account/security')
       assert.equal(left.searchParams.get('prompt'), 'select_account')
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, said(scene.email()))),
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
         as: email,
       }
     },
     expected: /is not linked/,
   },
   {
-    name: 'the last way to sign in is not unlinked',
+    name: 'the last way to sign in cannot be unlinked',
     attempt: async () => {
       const { browser, email } = await providerUser()
       const shown = page(await browser.submit(await securityForm(browser, 'unlink-provider')))
@@ -765,10 +795,13 @@ const attempts: readonly Attempt[] = [
     expected: /your only way to sign in/,
   },
   {
-    name: 'of two ways that are unlinked at once, one stays',
+    name: 'unlinking both providers concurrently leaves one',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
-      await open(browser, scene.providers.authorize(await startLink(browser, 'google'), said(scene.email())))
+      await open(
+        browser,
+        scene.providers.authorize(await startLink(browser, 'google'), verifiedClaims(scene.email())),
+      )
       const forms = (await open(browser, '/account/security')).forms.filter(({ fields }) =>
         fields.some(({ value }) => value === 'unlink-provider'),
       )
@@ -781,7 +814,7 @@ const attempts: readonly Attempt[] = [
     expected: /Security/,
   },
   {
-    name: 'of two passkeys that are removed at once beside no other way, one stays',
+    name: 'removing both passkeys concurrently leaves one, when there is no other way to sign in',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
       const { records } = scene.opened
@@ -800,7 +833,7 @@ const attempts: readonly Attempt[] = [
     expected: /Security/,
   },
   {
-    name: 'a password that is set is another way, and the identity can go',
+    name: 'with a password set, the identity can be unlinked',
     attempt: async () => {
       const { browser, email, claims } = await providerUser()
       await browser.submit(await securityForm(browser, 'first-password'), { new_password: password })
@@ -813,7 +846,7 @@ const attempts: readonly Attempt[] = [
     expected: offered,
   },
   {
-    name: 'an account with one-time codes asks for one after the provider too',
+    name: 'an account with one-time codes requires one after a sign-in with a provider too',
     attempt: async () => {
       const { id, claims, email } = await providerUser()
       const codes = createOneTimeCodes(scene.opened.records)
@@ -825,7 +858,7 @@ const attempts: readonly Attempt[] = [
     expected: /one-time code/,
   },
   {
-    name: 'a disabled user, by a provider',
+    name: 'a disabled user cannot sign in with a provider',
     attempt: async () => {
       const { id, claims } = await providerUser()
       await set(setDisabled, id, true)
@@ -834,7 +867,7 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a disabled user, by password',
+    name: 'a disabled user cannot sign in by password',
     attempt: async () => {
       const { id, email } = await account()
       await set(setDisabled, id, true)
@@ -844,7 +877,7 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a disabled user, by the session that a provider began',
+    name: 'a disabled user’s session from a provider ends',
     attempt: async () => {
       const { id, browser } = await providerUser()
       await set(setDisabled, id, true)
@@ -853,7 +886,7 @@ const attempts: readonly Attempt[] = [
     expected: /Sign in/,
   },
   {
-    name: 'a disabled user, by an API key',
+    name: 'a disabled user’s API key is refused',
     attempt: async () => {
       const { id } = await providerUser()
       const key = await scene.key(id)
@@ -864,14 +897,14 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a disabled user, by a passkey',
+    name: 'a disabled user cannot sign in by passkey',
     attempt: async () => {
       const { id } = await account()
       const passkey = softPasskey(scene.url, id, Date.now())
       await scene.opened.records.put(passkey.record)
       const browser = scene.browser()
       await signInByPasskey(browser, passkey, 2)
-      assert.ok(await whoIs(browser), 'it signs in while the account is enabled')
+      assert.ok(await whoIs(browser), 'signs in while the account is enabled')
       await set(setDisabled, id, true)
       const other = scene.browser()
       return { browser: other, shown: await signInByPasskey(other, passkey, 3) }
@@ -879,7 +912,7 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a user who is disabled between the password and the one-time code',
+    name: 'a user who is disabled between the password and the one-time code is not signed in',
     attempt: async () => {
       const { browser, form, code, id } = await beforeCode()
       await set(setDisabled, id, true)
@@ -888,7 +921,7 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a user who is disabled between the password and the recovery code',
+    name: 'a user who is disabled between the password and the recovery code is not signed in',
     attempt: async () => {
       const { browser, form, recovery, id } = await beforeCode()
       await set(setDisabled, id, true)
@@ -897,13 +930,13 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a disabled user, by a link for a new password that was sent before',
+    name: 'a disabled user cannot sign in after using a reset link that was sent before',
     attempt: async () => {
       const { id, email } = await account()
       const browser = scene.browser()
-      const asked = formWithField(await open(browser, '/account/reset'), 'email')
-      await browser.submit(asked, { email })
-      const link = await mailedLink(email, /\/account\/reset\?token=[\w-]+/)
+      const resetForm = formWithField(await open(browser, '/account/reset'), 'email')
+      await browser.submit(resetForm, { email })
+      const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
       await set(setDisabled, id, true)
       const shown = await open(browser, link)
       const form = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'password'))
@@ -914,7 +947,7 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a disabled user, by an app’s access token',
+    name: 'a disabled user’s access token is refused',
     attempt: async () => {
       const { id, tokens } = await connectedApp()
       await set(setDisabled, id, true)
@@ -924,7 +957,7 @@ const attempts: readonly Attempt[] = [
     expected: /disabled/,
   },
   {
-    name: 'a disabled user, by an app’s refresh token',
+    name: 'a disabled user’s refresh token is refused',
     attempt: async () => {
       const { id, tokens, refresh } = await connectedApp()
       await set(setDisabled, id, true)
@@ -933,17 +966,20 @@ const attempts: readonly Attempt[] = [
     expected: /invalid_grant/,
   },
   {
-    name: 'a disabled user links nothing',
+    name: 'a disabled user cannot link a provider',
     attempt: async () => {
       const { id, browser } = await signedIn()
       const left = await startLink(browser, 'google')
       await set(setDisabled, id, true)
-      return { browser, shown: await open(browser, scene.providers.authorize(left, said(scene.email()))) }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+      }
     },
     expected: over,
   },
   {
-    name: 'the identity of a deleted user opens nothing that was theirs',
+    name: 'the identity of a deleted user signs in to a new account',
     attempt: async () => {
       const { id, claims, email } = await providerUser()
       await scene.opened.run.write({ shape: deleteShape('users'), args: [id] }, system)
@@ -955,14 +991,14 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'an identity that an intruder linked ends with the reset by which the owner takes the account back',
+    name: 'a reset unlinks the identity that an intruder linked',
     attempt: async () => {
       const { browser, email } = await signedIn()
-      const claims = said(scene.email())
+      const claims = verifiedClaims(scene.email())
       await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = scene.browser()
       await owner.submit(formWithField(await open(owner, '/account/reset'), 'email'), { email })
-      const link = await mailed(email, /\/account\/reset\?token=[\w-]+/)
+      const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
       const done = page(
         await owner.submit(formWithField(await open(owner, link), 'password'), {
           password: 'a staple in the meadow',
@@ -975,25 +1011,25 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'an identity that was linked to a prepared account ends with the first proof of its address',
+    name: 'the first confirmation of an address unlinks what was linked to the prepared account',
     attempt: async () => {
       const { browser, email } = await signedIn({ confirmed: false })
-      const claims = said(scene.email())
+      const claims = verifiedClaims(scene.email())
       await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = scene.browser()
       const home = await signInByPassword(owner, email)
       await owner.submit(formWithField(home, 'send'))
-      const opened = await open(owner, await mailed(email, /\/account\/verify\?token=[\w-]+/))
+      const opened = await open(owner, await mailedLink(scene, email, /\/account\/verify\?token=[\w-]+/))
       await owner.submit(formTo(opened, '/account/verify'))
       return { ...(await by('corp', claims)), as: claims.email }
     },
     expected: /Your account/,
   },
   {
-    name: 'two first sign-ins at once make one account',
+    name: 'concurrent first sign-ins create one account',
     attempt: async () => {
       const email = scene.email()
-      const claims = said(email)
+      const claims = verifiedClaims(email)
       const results = await Promise.all([by('corp', claims), by('corp', claims), by('corp', claims)])
       for (const { browser } of results) assert.equal(await whoIs(browser), email)
       const [first] = results
@@ -1002,24 +1038,28 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'the link of a new account, opened by somebody with another identity',
+    name: 'the link that creates an account cannot be used by another identity',
     attempt: async () => {
       const email = scene.email()
       await sentTo(email)
-      const link = await mailed(email, /\/account\/verify\?account=[\w-]+/)
+      const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
       const browser = scene.browser()
       const to = left(await browser.submit(formWithField(await open(browser, link), 'account')))
-      return { browser, shown: await open(browser, scene.providers.authorize(to, said(scene.email()))) }
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(to, verifiedClaims(scene.email()))),
+      }
     },
     expected: /for somebody else/,
   },
   {
-    name: 'the link of a new account, finished by a password',
+    name: 'the link that creates an account cannot be finished with a password',
     attempt: async () => {
       const email = scene.email()
       await sentTo(email)
       const account =
-        /account=([\w-]+)/.exec(await mailed(email, /\/account\/verify\?account=[\w-]+/))?.[1] ?? ''
+        /account=([\w-]+)/.exec(await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/))?.[1] ??
+        ''
       const browser = scene.browser()
       const csrf = await csrfOf(browser)
       return { browser, shown: await post(browser, '/account/verify', { csrf, account, password }) }
@@ -1027,32 +1067,32 @@ const attempts: readonly Attempt[] = [
     expected: /does not work any more/,
   },
   {
-    name: 'a name with HTML is shown as it is',
+    name: 'HTML in a name is escaped',
     attempt: async () => {
       const name = '<img src=x onerror=alert(1)>'
-      const shown = await by('google', said(scene.email(), { name, email_verified: false }))
+      const shown = await by('google', verifiedClaims(scene.email(), { name, email_verified: false }))
       assert.ok(!shown.shown.text.includes(name))
       return shown
     },
-    expected: asks,
+    expected: asksForAddress,
   },
   {
-    name: 'a name without end, or of control characters, is asked for',
+    name: 'a name that is too long or has only control characters is asked for',
     attempt: async () => {
-      const shown = await by('google', said(scene.email(), { name: 'x'.repeat(100_000) }))
+      const shown = await by('google', verifiedClaims(scene.email(), { name: 'x'.repeat(100_000) }))
       assert.ok(!shown.shown.text.includes('x'.repeat(101)))
-      await by('google', said(scene.email(), { name: '\u0000\r\n\u202E' }))
+      await by('google', verifiedClaims(scene.email(), { name: '\u0000\r\n\u202E' }))
       return shown
     },
     expected: /Create an account/,
   },
   {
-    name: 'an address with a line break adds no line to a mail',
-    attempt: () => by('google', said('a@example.com\r\nBcc: b@example.com')),
-    expected: asks,
+    name: 'a line break in an address adds no header to a mail',
+    attempt: () => by('google', verifiedClaims('a@example.com\r\nBcc: b@example.com')),
+    expected: asksForAddress,
   },
   {
-    name: 'a user of 1 MB',
+    name: 'userinfo of 1 MB is refused',
     attempt: () =>
       by(
         'corp',
@@ -1062,49 +1102,58 @@ const attempts: readonly Attempt[] = [
     expected: /does not answer|could not/,
   },
   {
-    name: 'a user whose prototype says that the address is verified',
+    name: '`email_verified` on the prototype of userinfo verifies nothing',
     attempt: async () => {
       const { email } = await account()
       const sub = newSubject()
       const body = `{"sub":"${sub}","email":"${email}","__proto__":{"email_verified":true}}`
       return by('corp', { sub }, { userinfo: { body } })
     },
-    expected: asks,
+    expected: asksForAddress,
   },
   {
-    name: 'a user of another subject than the token’s',
+    name: 'userinfo of another subject than the token’s is refused',
     attempt: () =>
-      by('corp', { sub: newSubject() }, { userinfo: { body: JSON.stringify(said(scene.email())) } }),
+      by(
+        'corp',
+        { sub: newSubject() },
+        { userinfo: { body: JSON.stringify(verifiedClaims(scene.email())) } },
+      ),
     expected: refused,
   },
   {
-    name: 'a token endpoint that redirects',
+    name: 'a redirect of the token endpoint is not followed',
     attempt: async () => {
       const answer = { status: 302, headers: { location: 'http://169.254.169.254/' } }
-      const result = await by('corp', said(scene.email()), { answer })
-      assert.ok(!scene.providers.asked.some(url => url.includes('169.254')))
+      const result = await by('corp', verifiedClaims(scene.email()), { answer })
+      assert.ok(!scene.providers.requests.some(url => url.includes('169.254')))
       return result
     },
     expected: refused,
   },
   {
-    name: 'a token endpoint that answers with a page',
-    attempt: () => by('corp', said(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
+    name: 'an HTML response of the token endpoint is refused',
+    attempt: () =>
+      by('corp', verifiedClaims(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
     expected: refused,
   },
   {
-    name: 'an error of GitHub, with status 200',
+    name: 'an error response of GitHub with status 200 is refused',
     attempt: () => githubBy({ id: 99 }, { answer: { body: '{"error":"bad_verification_code"}' } }),
     expected: refused,
   },
-  { name: 'a user of GitHub without an id', attempt: () => githubBy({ login: 'ada' }), expected: refused },
   {
-    name: 'a user of GitHub whose id is a text',
+    name: 'a GitHub user without an id is refused',
+    attempt: () => githubBy({ login: 'ada' }),
+    expected: refused,
+  },
+  {
+    name: 'a GitHub user whose id is a string is refused',
     attempt: () => githubBy({ id: '1', login: 'ada' }),
     expected: refused,
   },
   {
-    name: 'a login of GitHub that somebody else has taken over',
+    name: 'a GitHub login that another user has taken over is another identity',
     attempt: async () => {
       const emails = (email: string) => [{ email, primary: true, verified: true }]
       const [mine, theirs] = [scene.email(), scene.email()]
@@ -1115,20 +1164,10 @@ const attempts: readonly Attempt[] = [
   },
 ]
 
-/** Somebody whose provider verifies nothing asks for an account. */
+/** Asks for an account with an address that the provider has not verified. */
 async function sentTo(email: string): Promise<void> {
-  const { browser, shown } = await by('google', said(email, { email_verified: false }))
+  const { browser, shown } = await by('google', verifiedClaims(email, { email_verified: false }))
   await browser.submit(formWithField(shown as Page, 'email'), { email })
-}
-
-async function mailed(email: string, pattern: RegExp): Promise<string> {
-  for (let count = 0; count < 200; count++) {
-    const texts = scene.mails.filter(({ to }) => to === email).map(({ text }) => pattern.exec(text)?.[0])
-    const found = texts.findLast(text => text !== undefined)
-    if (found !== undefined) return found
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  assert.fail(`no mail to ${email} has ${pattern}`)
 }
 
 for (const [index, { name, attempt, expected }] of attempts.entries()) {
@@ -1139,11 +1178,11 @@ for (const [index, { name, attempt, expected }] of attempts.entries()) {
   })
 }
 
-test('where nobody may sign up, a provider makes no account', async () => {
+test('with sign-up off, a provider creates no account', async () => {
   const closed = await openScene({ 'accounts.signUp': 'off' })
   try {
     const browser = closed.browser()
-    const shown = await signIn(closed, browser, 'google', said('new@example.com'))
+    const shown = await signIn(closed, browser, 'google', verifiedClaims('new@example.com'))
     assert.match(textOf(shown), /You have no account here/)
     assert.equal(await closed.find('new@example.com'), undefined)
     assert.equal(await whoIs(browser), undefined)

@@ -9,7 +9,7 @@ import { authorizationUrl, formWith, redirectUri, withFixture } from '../../../c
 import blog from '../../../models/blog.ts'
 import { portico } from '../../../processes/command.ts'
 
-/** What nobody sees, or what turns what follows. */
+/** Characters that are invisible, or that change the direction of the following text. */
 const unseen = [
   '\u202e',
   '\u2066',
@@ -26,7 +26,7 @@ const unseen = [
   '\u00ad',
 ]
 
-const own = [
+const imitations = [
   'Acme Cloud',
   'acme cloud',
   'ACME  CLOUD',
@@ -42,7 +42,7 @@ const own = [
   'Acme CIoud',
 ]
 
-test('no app takes the name of the service, or one that is not what it looks like', async () => {
+test('an app’s name can neither imitate the service’s nor contain invisible characters', async () => {
   const token = 'an-initial-access-token-that-is-long'
   await withFixture({ 'theme.name': 'Acme Cloud', 'oauth.registrationToken': token }, async fixture => {
     const {
@@ -51,8 +51,8 @@ test('no app takes the name of the service, or one that is not what it looks lik
     } = fixture
     const { id } = await fixture.app()
     const names = [
-      ...own,
-      ...unseen.map(sign => `Good${sign}Name`),
+      ...imitations,
+      ...unseen.map(character => `Good${character}Name`),
       `Ba${'\u0301'.repeat(5)}d`,
       'Good\u{e0041}',
       ' Reader',
@@ -98,10 +98,10 @@ test('no app takes the name of the service, or one that is not what it looks lik
   })
 })
 
-test('users and keys have names that are seen as well', async () => {
+test('names of users and keys cannot contain invisible characters either', async () => {
   await withFixture({}, async ({ call, ann: { key, id } }) => {
-    for (const sign of unseen) {
-      const name = `Ann${sign}nnA`
+    for (const character of unseen) {
+      const name = `Ann${character}nnA`
       const user = await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { name } })
       assert.deepEqual([user.status, user.code], [400, 'VALIDATION_FAILED'], JSON.stringify(name))
       const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name } })
@@ -114,7 +114,7 @@ test('users and keys have names that are seen as well', async () => {
   })
 })
 
-test('a command cannot create such an app either', async () => {
+test('the command line cannot create an app with such a name either', async () => {
   await withFixture({}, async ({ place: { database } }) => {
     const make = (name: string) =>
       portico(['apps', 'create', '--user', 'ann@example.com', '--name', name], {
@@ -128,7 +128,7 @@ test('a command cannot create such an app either', async () => {
   })
 })
 
-test('what is stored already is shown without what is not seen, and turns nothing around it', async () => {
+test('a stored name is shown without invisible characters, and isolated from the surrounding text', async () => {
   await withFixture({}, async ({ place, ann, url, browser: open }) => {
     const model = checkModel(blog)
     const store = await place.openStore(model)
@@ -153,7 +153,7 @@ test('what is stored already is shown without what is not seen, and turns nothin
   })
 })
 
-test('a service without letters in its name holds no app to it', () => {
+test('a service whose name has no letters accepts any app name', () => {
   assert.doesNotThrow(() => requireName('★', '★'))
   assert.throws(() => requireName('P.o.r.t.i.c.o', 'Portico'), /Portico/)
   assert.equal(shownName(' a\u202eb\n'), 'ab')

@@ -9,16 +9,13 @@ import {
 } from '../../../../src/auth/server/clients/app-secrets.ts'
 import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/apps.ts'
 import { newClientId, newClientSecret, secretHash } from '../../../../src/auth/server/secret.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
 import { type Run, writeWith } from '../../../../src/plan/run.ts'
 import { createPlan } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
-import type { Records } from '../../../../src/records.ts'
-import { createRun } from '../../../../src/serve/store.ts'
 import {
   type App,
   type Fixture,
+  inOtherProcess,
   post,
   redirectUri,
   secretOf,
@@ -27,12 +24,11 @@ import {
 } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'
 import { locked } from '../../../setups/postgres.ts'
-import type { Place } from '../../../setups/setup.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 
 const day = 24 * 60 * 60
 
-async function works({ url }: Pick<Fixture, 'url'>, app: Pick<App, 'client_id' | 'client_secret'>) {
+async function isAccepted({ url }: Pick<Fixture, 'url'>, app: Pick<App, 'client_id' | 'client_secret'>) {
   const form = { grant_type: 'client_credentials', scope: 'read:post', ...app }
   return (await post(`${url}/oauth/token`, form)).status === 200
 }
@@ -62,20 +58,9 @@ async function end({ call, ann }: Fixture, id: number): Promise<void> {
   assert.equal(gone.status, 204, gone.text)
 }
 
-/** The database as another process sees it. */
-async function beside<T>(place: Place, use: (run: Run, records: Records) => Promise<T>): Promise<T> {
-  const model = checkModel(blog)
-  const store = await place.openStore(model)
-  try {
-    return await use(createRun(createGuard(model), store), store.records)
-  } finally {
-    await store.close()
-  }
-}
-
-/** An app as versions before made one, the hash of its first secret in a column; `others`: secrets made later. */
+/** An app as older versions stored it, with the hash of its first secret in a column; `others`: later secrets. */
 function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promise<App> {
-  return beside(place, async run => {
+  return inOtherProcess({ place }, async run => {
     const app = { client_id: newClientId(), client_secret: newClientSecret(), redirect_uris: [redirectUri] }
     const values = { name: 'Old', redirect_uris: app.redirect_uris }
     const { client_id, client_secret } = app
@@ -94,7 +79,7 @@ for (const setup of [sqlite, locked]) {
   const on = (given: object, use: (fixture: Fixture) => Promise<void>) =>
     Object.keys(given).length === 0 ? withShared(use) : withFixture(given, use, blog, setup)
 
-  test(`${setup.name}: the first secret is listed, and ends at once when it is deleted`, () =>
+  test(`${setup.name}: the first secret is listed, and is invalid as soon as it is deleted`, () =>
     on({}, async fixture => {
       const app = await fixture.app()
       const [first, ...more] = await secretsOf(fixture, app)
@@ -102,71 +87,71 @@ for (const setup of [sqlite, locked]) {
       assert.equal(first.prefix, app.client_secret.slice(0, 10))
       assert.equal(first.expires_at, null)
       const renewed = await rotate(fixture, app)
-      assert.ok((await works(fixture, secretOf(app))) && (await works(fixture, secretOf(renewed))))
+      assert.ok((await isAccepted(fixture, secretOf(app))) && (await isAccepted(fixture, secretOf(renewed))))
       await end(fixture, first.id)
-      assert.ok(!(await works(fixture, secretOf(app))), 'a deleted first secret works')
-      assert.ok(await works(fixture, secretOf(renewed)))
-      // The last one may go too; then a new one is made.
+      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted first secret works')
+      assert.ok(await isAccepted(fixture, secretOf(renewed)))
+      // The last secret can be deleted too; a rotation then creates one.
       await end(fixture, renewed.secretId)
-      assert.ok(!(await works(fixture, secretOf(renewed))))
-      assert.ok(await works(fixture, secretOf(await rotate(fixture, app))))
+      assert.ok(!(await isAccepted(fixture, secretOf(renewed))))
+      assert.ok(await isAccepted(fixture, secretOf(await rotate(fixture, app))))
     }))
 
-  test(`${setup.name}: a rotation stores the end of those before it, which a deletion does not take back`, () =>
+  test(`${setup.name}: a rotation stores the expiry of earlier secrets, and deleting the new secret does not undo it`, () =>
     on({ 'oauth.secretOverlap': 0 }, async fixture => {
       const app = await fixture.app()
       const renewed = await rotate(fixture, app)
-      assert.ok(!(await works(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, secretOf(app))))
       await end(fixture, renewed.secretId)
-      assert.ok(!(await works(fixture, secretOf(app))), 'a deleted newer secret revives an older one')
+      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted newer secret revives an older one')
       const [first] = await secretsOf(fixture, app)
       assert.ok(first?.expires_at && Date.parse(first.expires_at) <= Date.now())
     }))
 
-  test(`${setup.name}: what an older version keeps in a column is a row after the start`, () =>
+  test(`${setup.name}: the start moves a secret from an older version’s column to a row`, () =>
     on({}, async fixture => {
       const app = await oldApp(fixture)
       await fixture.restart()
       const [first, ...more] = await secretsOf(fixture, app)
       assert.ok(first && more.length === 0)
       assert.deepEqual([first.prefix, first.expires_at], ['ps_', null])
-      assert.ok(await works(fixture, secretOf(app)))
+      assert.ok(await isAccepted(fixture, secretOf(app)))
       await end(fixture, first.id)
-      assert.ok(!(await works(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, secretOf(app))))
       await fixture.restart()
-      assert.ok(!(await works(fixture, secretOf(app))), 'a deleted secret comes back at a start')
+      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted secret works again after a restart')
       assert.deepEqual(await secretsOf(fixture, app), [])
     }))
 
-  test(`${setup.name}: an app that an older node has just made is moved when it is first looked at`, () =>
+  test(`${setup.name}: the secret of an app that an older node has created is moved at the first look-up`, () =>
     on({}, async fixture => {
       const app = await oldApp(fixture)
-      assert.ok(await works(fixture, secretOf(app)))
+      assert.ok(await isAccepted(fixture, secretOf(app)))
       const [first] = await secretsOf(fixture, app)
       assert.ok(first)
       await end(fixture, first.id)
-      assert.ok(!(await works(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, secretOf(app))))
     }))
 
-  test(`${setup.name}: a rotation by an older node counts, and keeps counting when its secret is deleted here`, () =>
+  test(`${setup.name}: a rotation by an older node is honoured, even after its secret is deleted here`, () =>
     on({ 'oauth.secretOverlap': 0 }, async fixture => {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
-      assert.ok(await works(fixture, renewed))
-      assert.ok(!(await works(fixture, secretOf(app))))
+      assert.ok(await isAccepted(fixture, renewed))
+      assert.ok(!(await isAccepted(fixture, secretOf(app))))
       const [row, ...more] = await secretsOf(fixture, app)
-      assert.ok(row && more.length === 0, 'a secret that has ended is moved')
+      assert.ok(row && more.length === 0, 'an expired secret is moved')
       await end(fixture, row.id)
-      assert.ok(!(await works(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, secretOf(app))))
     }))
 
-  test(`${setup.name}: a first secret that is on its way out keeps its end when it is moved`, () =>
+  test(`${setup.name}: a first secret with an expiry keeps it when it is moved`, () =>
     on({ 'oauth.secretOverlap': day }, async fixture => {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
-      assert.ok((await works(fixture, secretOf(app))) && (await works(fixture, renewed)))
+      assert.ok((await isAccepted(fixture, secretOf(app))) && (await isAccepted(fixture, renewed)))
       const rows = await secretsOf(fixture, app)
       const newer = rows.find(({ prefix }) => prefix !== 'ps_')
       const first = rows.find(({ prefix }) => prefix === 'ps_')
@@ -177,15 +162,15 @@ for (const setup of [sqlite, locked]) {
       )
     }))
 
-  test(`${setup.name}: two nodes that move the same secret make one row, and one that comes too late none`, () =>
+  test(`${setup.name}: two nodes that move the same secret create one row, and a late one creates none`, () =>
     on({}, async fixture => {
       const app = await oldApp(fixture)
-      await beside(fixture.place, async (run, records) => {
+      await inOtherProcess(fixture, async (run, { records }) => {
         const secrets = new AppSecrets({ run, records, overlapSeconds: day })
         await Promise.all(Array.from({ length: 5 }, () => secrets.settle(app.id)))
         const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
         assert.ok(first && more.length === 0)
-        // A node that has read the column before all this, and goes on after the row was deleted.
+        // A node that has read the column before, and continues after the row was deleted.
         const late = new AppSecrets({
           run: { ...run, list: async (plan, principal) => stale(await run.list(plan, principal)) },
           records,
@@ -202,22 +187,22 @@ for (const setup of [sqlite, locked]) {
           }
         }
       })
-      assert.ok(!(await works(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, secretOf(app))))
     }))
 }
 
-test('a stranger ends no secret; its owner does, by GraphQL too', async () => {
+test('only its owner can delete a secret, by GraphQL too', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const [first] = await secretsOf(fixture, app)
     const path = `/api/v1/oauth_app_secrets/${first?.id}`
     const refused = await fixture.call(path, { method: 'DELETE', key: fixture.ben.key })
     assert.equal(refused.status, 404)
-    assert.ok(await works(fixture, secretOf(app)))
+    assert.ok(await isAccepted(fixture, secretOf(app)))
     const query = `mutation { deleteOauthAppSecret(id: "${first?.id}") }`
     const ended = await fixture.call('/graphql', { method: 'POST', key: fixture.ann.key, body: { query } })
     assert.doesNotMatch(ended.text, /errors/)
-    assert.ok(!(await works(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, secretOf(app))))
   })
 })
 
@@ -226,11 +211,14 @@ test('a caller who may not delete a secret changes nothing', async () => {
     const { place, call, ann, ben } = fixture
     const app = await oldApp(fixture)
     const ends = () =>
-      beside(place, async run => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at))
-    const notes = () => beside(place, async (_run, records) => (await records.all('EndedSecret')).length)
-    const first = await beside(place, async (run, records) => {
+      inOtherProcess({ place }, async run =>
+        (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at),
+      )
+    const notes = () =>
+      inOtherProcess({ place }, async (_run, { records }) => (await records.all('EndedSecret')).length)
+    const first = await inOtherProcess({ place }, async (run, { records }) => {
       await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
-      // As another node leaves it that has made a secret, and has not stored yet when the older one expires.
+      // State left by another node that has created a secret but not yet stored the expiry of the older one.
       await createBySystem(run, 'oauth_app_secrets', {}, { ...newSecret().computed, app_id: app.id })
       return (await appById(run, app.id))?.secrets.find(({ prefix }) => prefix === 'ps_')
     })
@@ -257,11 +245,11 @@ test('a caller who may not delete a secret changes nothing', async () => {
   })
 })
 
-test('all secrets that an app may have work during their overlap, and a rotation beyond them is refused', async () => {
+test('all the secrets of an app work during their overlap, and one beyond the limit is refused', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const secrets = [app.client_secret]
-    await beside(fixture.place, async (run, records) => {
+    await inOtherProcess(fixture, async (run, { records }) => {
       const rotating = new AppSecrets({ run, records, overlapSeconds: day })
       while (secrets.length < 50) secrets.push(await rotating.rotate(app.id))
       await assert.rejects(rotating.rotate(app.id), { code: 'CONFLICT' })
@@ -272,14 +260,14 @@ test('all secrets that an app may have work during their overlap, and a rotation
       )
       for (const [age, { expiresAt }] of hashes.entries()) assert.equal(expiresAt === undefined, age === 0)
     })
-    assert.ok(await works(fixture, secretOf(app)), 'the oldest does not work')
+    assert.ok(await isAccepted(fixture, secretOf(app)), 'the oldest secret does not work')
   })
 })
 
-test('a rotation with a shorter overlap ends earlier what was to end later, and a longer one nothing later', async () => {
+test('a rotation with a shorter overlap brings expiries forward, and one with a longer overlap delays none', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    await beside(fixture.place, async (run, records) => {
+    await inOtherProcess(fixture, async (run, { records }) => {
       const ends = async () => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at)
       const rotate = (overlapSeconds: number) =>
         new AppSecrets({ run, records, overlapSeconds }).rotate(app.id)
@@ -294,14 +282,14 @@ test('a rotation with a shorter overlap ends earlier what was to end later, and 
       await rotate(day)
       assert.deepEqual((await ends())?.slice(2), older)
     })
-    assert.ok(!(await works(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, secretOf(app))))
   })
 })
 
-test('a secret that an older node has made is deleted only after the ends that it causes are stored', async () => {
+test('deleting a secret that an older node has created first stores the expiries it causes', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    await beside(fixture.place, async (run, records) => {
+    await inOtherProcess(fixture, async (run, { records }) => {
       const id = await createBySystem(
         run,
         'oauth_app_secrets',
@@ -313,13 +301,13 @@ test('a secret that an older node has made is deleted only after the ends that i
       assert.ok(first?.expires_at && more.length === 0)
       assert.ok(Date.parse(first.expires_at) <= Date.now())
     })
-    assert.ok(!(await works(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, secretOf(app))))
   })
 })
 
-test('an app whose first secret cannot be stored is taken back', async () => {
+test('creating an app is rolled back if its first secret cannot be stored', async () => {
   await withFixture({}, async ({ place, ann, call }) => {
-    await beside(place, async run => {
+    await inOtherProcess({ place }, async run => {
       const values = { name: 'Half', redirect_uris: [] }
       const plan = createPlan('oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
       const first = newSecret()
@@ -339,23 +327,23 @@ function row(id: number, hour: number, expires: string | null, prefix = `ps_${id
   return { id, hash: `hash ${id}`, prefix, created_at: at(hour), expires_at: expires }
 }
 
-test('each newer secret ends those before it, at the earliest time', () => {
+test('each newer secret sets the expiry of earlier ones, and the earliest expiry applies', () => {
   const hour = Date.UTC(2026, 0, 1)
   const cases: readonly (readonly [
     readonly AppSecretRow[],
     string | null,
     readonly (number | undefined)[],
   ])[] = [
-    // As an older node leaves them.
+    // State left by an older node.
     [[row(3, 9, null), row(2, 2, null)], 'first', [undefined, 10, 3]],
-    // A clock that was set back makes no newer secret an older one.
+    // A clock that was set back does not change which secret is newer.
     [[row(3, 1, null), row(2, 9, null)], null, [undefined, 2]],
-    // Once stored, an end is no later, whatever is deleted or set.
+    // A stored expiry is never delayed, whatever is deleted or set.
     [[row(2, 2, at(3))], null, [3]],
     [[row(4, 2, null), row(2, 0, at(9))], null, [undefined, 9]],
-    // One that has an end has ended those before it all the same.
+    // An expiring secret still sets the expiry of earlier ones.
     [[row(3, 4, at(7)), row(2, 0, null)], 'first', [7, 5, 1]],
-    // What was moved is the oldest, whatever its id, and has one end in both places.
+    // The moved secret is the oldest, whatever its id, and has one expiry in both places.
     [[row(9, 0, null, 'ps_'), row(2, 5, null)], 'hash 9', [6, undefined]],
     [[row(2, 5, null)], 'hash 2', [undefined]],
   ]

@@ -36,7 +36,7 @@ function tokensOf(fixture: Fixture, app: App, scope = 'offline_access read:post 
 const status = async (fixture: Fixture, token: string | undefined, path = '/api/v1/posts') =>
   (await fixture.call(path, { headers: { Authorization: `Bearer ${token}` } })).status
 
-test('an app is made with defaults; its secret is shown once, and its id is not the client’s to choose', async () => {
+test('an app is created with defaults, shows its secret once, and cannot choose its client id', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const made = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
     assert.equal(made.status, 201)
@@ -73,7 +73,7 @@ test('an app is made with defaults; its secret is shown once, and its id is not 
   })
 })
 
-test('a user has 500 apps, and an app 50 secrets, however many are asked for', async () => {
+test('a user may have 500 apps, and an app 50 secrets', async () => {
   await withFixture({}, async ({ call, ann, ben, place }) => {
     const app = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
     const model = checkModel(blog)
@@ -103,7 +103,7 @@ test('a user has 500 apps, and an app 50 secrets, however many are asked for', a
   })
 })
 
-test('an app is made by GraphQL too, with its secret', async () => {
+test('GraphQL creates an app with its secret too', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const query =
       'mutation ($uris: JSON!) { createOauthApp(name: "G", redirectUris: $uris) { clientId clientSecret } }'
@@ -118,7 +118,7 @@ test('an app is made by GraphQL too, with its secret', async () => {
   })
 })
 
-test('an app is its owner’s own', async () => {
+test('only its owner can see, delete or rotate an app', async () => {
   await withFixture({}, async fixture => {
     const { call, ben } = fixture
     const { id } = await fixture.app()
@@ -137,7 +137,7 @@ test('an app is its owner’s own', async () => {
   })
 })
 
-test('default scopes are among the scopes', async () => {
+test('default scopes must be among the scopes', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const body = { ...minimal, scopes: ['read:post'], default_scopes: ['write:post'] }
     const made = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body })
@@ -146,7 +146,7 @@ test('default scopes are among the scopes', async () => {
   })
 })
 
-test('default scopes stay among the scopes, whichever of both is changed, by whatever method', async () => {
+test('default scopes stay among the scopes, whichever of the two is changed, and by whichever method', async () => {
   await withFixture({}, async fixture => {
     const { call, ann, ben } = fixture
     const { id } = await fixture.app({
@@ -176,7 +176,7 @@ test('default scopes stay among the scopes, whichever of both is changed, by wha
     assert.equal((await call(path, { method: 'PUT', key: ann.key, body: put })).status, 400)
     assert.match((await graphql('scopes: ["openid"]')).text, /VALIDATION_FAILED/)
     assert.match((await graphql('defaultScopes: ["write:user"]')).text, /VALIDATION_FAILED/)
-    // A stranger learns nothing of the app by what is refused.
+    // The refusal reveals nothing of the app to another user.
     for (const body of refused) {
       assert.equal((await call(path, { method: 'PATCH', key: ben.key, body })).status, 404)
     }
@@ -194,7 +194,7 @@ test('default scopes stay among the scopes, whichever of both is changed, by wha
       assert.equal(patched.status, 200, `${JSON.stringify(body)} ${patched.text}`)
     }
     assert.doesNotMatch((await graphql('defaultScopes: ["read:post"]')).text, /errors/)
-    // Whatever is replaced is replaced as a whole.
+    // PUT replaces both.
     const replaced = await call(path, {
       method: 'PUT',
       key: ann.key,
@@ -204,7 +204,7 @@ test('default scopes stay among the scopes, whichever of both is changed, by wha
   })
 })
 
-test('what is no redirect URI is none to begin with, and none later', async () => {
+test('an invalid redirect URI is refused on creation and on update', async () => {
   await withFixture({}, async fixture => {
     const { call, ann } = fixture
     const { id } = await fixture.app()
@@ -243,7 +243,7 @@ test('what is no redirect URI is none to begin with, and none later', async () =
   })
 })
 
-test('a deleted app, a deleted user and a lost role end what a token can do, at once', async () => {
+test('a deleted app, a deleted user and a lost role restrict a token at once', async () => {
   await withFixture({}, async fixture => {
     const { call, admin, ann } = fixture
     const [one, two] = [await fixture.app(), await fixture.app()]
@@ -265,7 +265,7 @@ test('a deleted app, a deleted user and a lost role end what a token can do, at 
 })
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`${format} tokens: read, introspected, revoked, and dead after that`, async () => {
+  test(`${format} tokens can be read with and introspected until they are revoked`, async () => {
     await withFixture({}, async fixture => {
       const app = await fixture.app({ access_token_format: format })
       const { access_token = '', refresh_token = '' } = await tokensOf(fixture, app)
@@ -288,7 +288,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 }
 
-test('new signing keys break no live token, and sign from then on without a restart', async () => {
+test('new signing keys keep live tokens valid, and sign new ones without a restart', async () => {
   await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
@@ -305,7 +305,7 @@ test('new signing keys break no live token, and sign from then on without a rest
   })
 })
 
-test('an app by itself has its scopes and no user', async () => {
+test('a client-credentials token has its scopes and no user', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { json } = await ownToken(fixture.url, app, { scope: 'read:post read:user write:post' })
@@ -330,7 +330,7 @@ test('an app by itself has its scopes and no user', async () => {
   })
 })
 
-test('a refresh is answered again to the very same request, where the service is set so', async () => {
+test('with refreshReplay set, an identical refresh request gets the same response', async () => {
   await withFixture({ 'oauth.refreshReplay': 60 }, async fixture => {
     const app = await fixture.app()
     const { refresh_token = '' } = await tokensOf(fixture, app)
@@ -350,7 +350,7 @@ test('a refresh is answered again to the very same request, where the service is
   })
 })
 
-test('the token endpoint has a tighter budget of its own', async () => {
+test('failed requests at the token endpoint have a tighter budget', async () => {
   await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 3 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
@@ -366,7 +366,7 @@ test('the token endpoint has a tighter budget of its own', async () => {
   })
 })
 
-test('apps register themselves only with the initial token, and their secret is stored as a hash', async () => {
+test('apps register themselves only with the initial access token, and their secret is stored as a hash', async () => {
   const body = {
     redirect_uris: ['https://app.example/cb'],
     client_name: 'Self',

@@ -1,4 +1,4 @@
-/** What the library is told of an app, and which of its secrets are good. */
+/** The metadata of an app as oidc-provider gets it, and which of its secrets are valid. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from 'oidc-provider'
@@ -42,16 +42,21 @@ const grants: readonly (readonly [
   ['a confidential app', {}, ['code'], ['authorization_code', 'refresh_token', device, 'client_credentials']],
   ['a public app', { type: 'public' }, ['code'], ['authorization_code', 'refresh_token', device]],
   [
-    'an app that codes lead nowhere for',
+    'an app without redirect URIs',
     { redirect_uris: [] },
     [],
     ['refresh_token', device, 'client_credentials'],
   ],
-  ['a public one of that sort', { redirect_uris: [], type: 'public' }, [], ['refresh_token', device]],
+  [
+    'a public app without redirect URIs',
+    { redirect_uris: [], type: 'public' },
+    [],
+    ['refresh_token', device],
+  ],
 ]
 
 for (const [what, changes, responses, expected] of grants) {
-  test(`the grants of ${what}`, () => {
+  test(`${what} has the expected grants`, () => {
     const metadata = clientMetadata({ ...app, ...changes }, 0)
     assert.deepEqual([metadata.response_types, metadata.grant_types], [responses, expected])
     assert.equal(
@@ -76,7 +81,7 @@ test('each secret is valid until its own expiry', () => {
   assert.equal(isSecretOf([], 'lasting'), false)
 })
 
-test('an app on its user’s machine is sent back to that machine, or to a scheme of its own', () => {
+test('an app is native if a redirect URI has a private-use scheme, or if all are loopback addresses', () => {
   const native = (...uris: string[]) => isNative({ redirect_uris: uris })
   assert.equal(native('http://127.0.0.1/cb'), true)
   assert.equal(native('http://127.0.0.1:80/cb', 'http://[::1]/cb'), true)
@@ -86,7 +91,7 @@ test('an app on its user’s machine is sent back to that machine, or to a schem
   assert.equal(native(), false)
 })
 
-test('addresses whose user name looks like another host are not shown', () => {
+test('a link whose user name looks like another host is not shown', () => {
   const shown = (uri?: string) => {
     const metadata = { clientUri: uri, policyUri: uri, tosUri: uri }
     const app = appOf({ clientId: 'app_x', clientName: 'An app', ...metadata } as unknown as Client)

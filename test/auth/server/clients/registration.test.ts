@@ -1,4 +1,4 @@
-/** What of an app's own metadata is registered (RFC 7591, 2), without a server. */
+/** Which metadata is registered for an app (RFC 7591, 2), without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkedRegistration } from '../../../../src/auth/server/clients/registration.ts'
@@ -12,7 +12,7 @@ const none = 'none'
 
 const refused: readonly (readonly [what: string, metadata: object, error: string, message: RegExp])[] = [
   [
-    'an app without a secret that would act by itself',
+    'client credentials without a secret',
     {
       redirect_uris: uris,
       token_endpoint_auth_method: none,
@@ -21,45 +21,50 @@ const refused: readonly (readonly [what: string, metadata: object, error: string
     'invalid_client_metadata',
     /client_credentials needs a secret/,
   ],
-  ['codes that lead nowhere', {}, 'invalid_redirect_uri', /at least one of redirect_uris/],
   [
-    'grants and responses that do not fit together',
+    'an authorization code grant without redirect URIs',
+    {},
+    'invalid_redirect_uri',
+    /at least one of redirect_uris/,
+  ],
+  [
+    'grant types and response types that contradict each other',
     { redirect_uris: uris, response_types: [] },
     'invalid_client_metadata',
     /must fit together/,
   ],
   [
-    'responses without the grant',
+    'a response type without its grant type',
     { grant_types: ['client_credentials'], response_types: ['code'] },
     'invalid_client_metadata',
     /must fit together/,
   ],
   [
-    'an unknown grant',
+    'an unknown grant type',
     { redirect_uris: uris, grant_types: ['implicit'] },
     'invalid_client_metadata',
     /grant_types/,
   ],
   [
-    'a page of no scheme that may be',
+    'a redirect URI with a forbidden scheme',
     { redirect_uris: ['javascript:x'] },
     'invalid_redirect_uri',
     /redirect_uris/,
   ],
   [
-    'such a page to say goodbye',
+    'a post-logout redirect URI with a forbidden scheme',
     { redirect_uris: uris, post_logout_redirect_uris: ['javascript:x'] },
     'invalid_redirect_uri',
     /post_logout_redirect_uris/,
   ],
   [
-    'too many pages',
+    'too many redirect URIs',
     { redirect_uris: Array.from({ length: 51 }, (_, n) => `https://app.example/${n}`) },
     'invalid_redirect_uri',
     /at most 50/,
   ],
   [
-    'scopes in a list',
+    'scopes as an array',
     { redirect_uris: uris, scope: ['read:post'] },
     'invalid_client_metadata',
     /scope must be/,
@@ -68,7 +73,7 @@ const refused: readonly (readonly [what: string, metadata: object, error: string
 ]
 
 for (const [what, metadata, error, message] of refused) {
-  test(`${what}: refused as ${error}`, () => {
+  test(`${what} is refused as ${error}`, () => {
     const checked = checkedRegistration(rules, metadata)
     assert.ok(checked.kind === 'refused')
     assert.equal(checked.fault.error, error)
@@ -76,7 +81,7 @@ for (const [what, metadata, error, message] of refused) {
   })
 }
 
-test('only what is known is registered, with what RFC 7591 says where nothing is said', () => {
+test('only known metadata is registered, with RFC 7591’s defaults for the rest', () => {
   const checked = checkedRegistration(rules, {
     redirect_uris: uris,
     jwks_uri: 'https://app.example/keys',
@@ -94,7 +99,7 @@ test('only what is known is registered, with what RFC 7591 says where nothing is
   })
 })
 
-test('an app that acts by itself needs no page', () => {
+test('an app with client credentials alone needs no redirect URI', () => {
   const checked = checkedRegistration(rules, { client_name: 'A job', grant_types: ['client_credentials'] })
   assert.ok(checked.kind === 'fine')
   assert.deepEqual(checked.metadata.response_types, [])

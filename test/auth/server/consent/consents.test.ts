@@ -1,4 +1,4 @@
-/** What users have allowed apps: remembered by user and app, scope by scope, and taken back. */
+/** Consents of users to apps: stored by user, app and scope, and revocable. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type Provider from 'oidc-provider'
@@ -21,7 +21,7 @@ after(() => store.close())
 
 const app = { clientId: 'app', sessionUid: undefined }
 
-/** An id that no other test has. */
+/** An unused id. */
 let users = 0
 const newUser = () => ++users
 
@@ -29,20 +29,20 @@ async function allowed(userId: number, clientId = 'app'): Promise<readonly strin
   return [...((await consents.find(userId, clientId))?.scopes ?? [])].sort()
 }
 
-test('only what was ticked is remembered', async () => {
+test('only the ticked scopes are stored', async () => {
   const user = newUser()
   await consents.remember(user, app, ['read:post', 'write:post', 'read:user'], ['read:post'])
   assert.deepEqual(await allowed(user), ['read:post'])
 })
 
-test('what was unticked is allowed no more; what was not asked about stays', async () => {
+test('an unticked scope is removed, and scopes that were not asked for stay', async () => {
   const user = newUser()
   await consents.remember(user, app, ['read:post', 'read:user'], ['read:post', 'read:user'])
   await consents.remember(user, app, ['read:user', 'write:post'], ['write:post'])
   assert.deepEqual(await allowed(user), ['read:post', 'write:post'])
 })
 
-test('of concurrent consents of a user to an app none is lost', async () => {
+test('concurrent consents of a user to an app are all stored', async () => {
   for (const first of [[], ['read:user']]) {
     const user = newUser()
     if (first.length > 0) await consents.remember(user, app, first, first)
@@ -52,7 +52,7 @@ test('of concurrent consents of a user to an app none is lost', async () => {
   }
 })
 
-test('a consent does not bring back scopes that are revoked at the same time', async () => {
+test('a consent does not restore scopes that are revoked concurrently', async () => {
   const user = newUser()
   await consents.remember(user, app, ['read:post'], ['read:post'])
   const records = {
@@ -67,7 +67,7 @@ test('a consent does not bring back scopes that are revoked at the same time', a
   assert.deepEqual(await allowed(user), ['read:user'])
 })
 
-test('it is one user’s, for one app', async () => {
+test('a consent belongs to one user and one app', async () => {
   const [user, other] = [newUser(), newUser()]
   await consents.remember(user, app, ['read:post'], ['read:post'])
   assert.deepEqual([await allowed(other), await allowed(user, 'other')], [[], []])
@@ -99,7 +99,7 @@ async function kindsLeft(grant: string): Promise<readonly string[]> {
   return kinds.filter((_, at) => found[at] !== undefined)
 }
 
-test('to take it back ends everything of this app and nothing of another, or of another user', async () => {
+test('revoking a consent ends the grants and tokens of that user and app, and no others', async () => {
   const [user, other] = [newUser(), newUser()]
   await consents.remember(user, app, ['read:post'], ['read:post'])
   const [own, ofOther, ofAnother] = [
@@ -136,7 +136,7 @@ interface Asking {
   readonly userId?: number
 }
 
-/** The grant that a request gets without asking: its scopes; undefined: the user is asked. */
+/** The scopes of the grant that a request gets without asking; undefined if the user is asked. */
 async function granted({ scopes, prompts = [], userId }: Asking): Promise<unknown> {
   const oidc = {
     client: { clientId: 'app' },
@@ -152,7 +152,7 @@ async function granted({ scopes, prompts = [], userId }: Asking): Promise<unknow
   return (grant as Grant | undefined)?.scopes
 }
 
-test('nobody is asked again for what was allowed, and everybody for anything more', async () => {
+test('no consent is asked for scopes that were granted before, and it is asked for any other scope', async () => {
   const userId = newUser()
   await consents.remember(userId, app, ['write:post', 'read:user'], ['write:post', 'read:user'])
   assert.deepEqual(await granted({ userId, scopes: ['read:user'] }), ['read:user'])
@@ -171,7 +171,7 @@ interface Held {
   readonly id: string
   readonly ageDays: number
   readonly scope?: string
-  /** Whether a token of it lives. */
+  /** Whether the grant has a live token. */
   readonly isUsed?: boolean
 }
 
@@ -195,7 +195,7 @@ async function left(userId: number): Promise<readonly string[]> {
   return grants.map(({ id }) => id.split(' ')[1] ?? '')
 }
 
-test('silent sign-ins leave no more than a hundred grants, and end none that is in use while others are not', async () => {
+test('silent sign-ins leave at most a hundred grants, and end unused ones before used ones', async () => {
   const userId = newUser()
   const grants: readonly Held[] = [
     { id: 'used', ageDays: 300, isUsed: true },
@@ -218,7 +218,7 @@ test('silent sign-ins leave no more than a hundred grants, and end none that is 
   assert.ok(!kept.includes('idle96'))
 })
 
-test('the use of an app that is allowed again within the hour is stored again', async () => {
+test('the use of an app that is granted again within the hour is stored again', async () => {
   const userId = newUser()
   const uses = new LastUses(store.records)
   const connected = new Consents(store.records, undefined, uses)
@@ -231,7 +231,7 @@ test('the use of an app that is allowed again within the hour is stored again', 
   assert.deepEqual([...(await connected.clientIds(userId))], ['app'])
 })
 
-test('where all are in use, the oldest ends', async () => {
+test('if all grants are in use, the oldest ends', async () => {
   const userId = newUser()
   for (let age = 0; age < 101; age++) await hold(userId, { id: `g${age}`, ageDays: age, isUsed: true })
   await consents.boundGrants(userId, 'app')

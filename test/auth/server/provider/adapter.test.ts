@@ -46,13 +46,13 @@ function adapter(kind: string, isExposed = false, isSignOut = false) {
 
 const exp = Math.floor(Date.now() / 1000) + 600
 
-test('what is stored under a secret cannot be used by who reads the database', async () => {
+test('a record that is stored under a secret cannot be used by a reader of the database', async () => {
   const codes = adapter('AuthorizationCode')
   await codes.upsert('the-secret', { jti: 'the-secret', exp, grantId: 'g', accountId: '7' }, 600)
   const [stored] = store.records.all('AuthorizationCode')
   assert.equal(stored?.id, secretHash('the-secret'))
   assert.ok(!JSON.stringify(stored).includes('the-secret'))
-  // Kept for ten minutes more, so that who comes too late is told so.
+  // Kept for ten more minutes, so that a late client gets an error that says so.
   const end = (exp + 10 * 60) * 1000
   assert.deepEqual([stored?.grant, stored?.owner, stored?.expiresAt], ['g', '7', end])
   assert.equal((await codes.find('the-secret'))?.jti, 'the-secret')
@@ -60,7 +60,7 @@ test('what is stored under a secret cannot be used by who reads the database', a
   assert.equal(await codes.find(`#${stored?.id}`), undefined)
 })
 
-test('an app keeps what it may ask for, and loses the scopes that the model has no more', async () => {
+test('an app keeps its scopes, except those that the model no longer has', async () => {
   const clients = adapter('Client')
   const { scope } = (await clients.find('older')) ?? {}
   assert.deepEqual(String(scope).split(' ').sort(), ['read:post', 'write:post', 'write:vault'])
@@ -69,7 +69,7 @@ test('an app keeps what it may ask for, and loses the scopes that the model has 
   assert.equal('scope' in ((await clients.find('app')) ?? {}), false)
 })
 
-test('a device code that is found by its user code can be saved, but its mark is no code', async () => {
+test('a device code found by its user code can be saved, but its internal handle is not a code', async () => {
   const devices = adapter('DeviceCode')
   await devices.upsert('device-secret', { jti: 'device-secret', exp, userCode: 'ABCD' }, 600)
   const found = await devices.findByUserCode('ABCD')
@@ -80,7 +80,7 @@ test('a device code that is found by its user code can be saved, but its mark is
   assert.equal(await adapter('DeviceCode', true).find(String(found?.jti)), undefined)
 })
 
-test('of parallel uses one gets past, and the others end the grant and all that hangs on it', async () => {
+test('of concurrent uses of a code one succeeds, and the others end its grant with all its tokens', async () => {
   const codes = adapter('AuthorizationCode')
   await codes.upsert('c', { jti: 'c', exp, grantId: 'grant' }, 600)
   await adapter('Grant').upsert('grant', { jti: 'grant', exp, clientId: 'app' }, 600)
@@ -99,7 +99,7 @@ test('of parallel uses one gets past, and the others end the grant and all that 
   await assert.rejects(codes.consume('unknown'), UsedUp)
 })
 
-test('a used code says when it was used', async () => {
+test('a used code has the time of its use', async () => {
   const codes = adapter('AuthorizationCode')
   await codes.upsert('once', { jti: 'once', exp }, 600)
   assert.ok(!('consumed' in ((await codes.find('once')) ?? {})))
@@ -108,7 +108,7 @@ test('a used code says when it was used', async () => {
   assert.ok(Math.abs(consumed - Date.now() / 1000) < 60, `in seconds since 1970: ${consumed}`)
 })
 
-test('of parallel uses of what may be used once one is stored, and the others are refused', async () => {
+test('of concurrent uses of a one-time id, one is stored and the others are refused', async () => {
   const payload = { exp, iss: 'app' }
   const outcomes = await Promise.allSettled(
     [1, 2, 3].map(() => adapter('ReplayDetection').upsert('a-jti', payload, 600)),
@@ -119,7 +119,7 @@ test('of parallel uses of what may be used once one is stored, and the others ar
   await adapter('ReplayDetection').upsert('another', payload, 600)
 })
 
-test('a session is found by its uid, with what is known of the browser kept apart', async () => {
+test('a session is found by its uid, and the browser’s details are stored with it but not returned', async () => {
   const sessions = adapter('Session')
   await sessions.upsert('cookie', { jti: 'cookie', exp, uid: 'u1', accountId: '7' }, 600)
   const found = await sessions.findByUid('u1')
@@ -130,14 +130,14 @@ test('a session is found by its uid, with what is known of the browser kept apar
   assert.equal(await sessions.findByUid('u1'), undefined)
 })
 
-test('an interaction does not keep the session’s cookie', async () => {
+test('an interaction does not store the session’s cookie', async () => {
   const session = { accountId: '7', uid: 'u', cookie: 'session-cookie' }
   await adapter('Interaction').upsert('i', { jti: 'i', exp, session }, 600)
   assert.ok(!JSON.stringify(store.records.all('Interaction')).includes('session-cookie'))
   assert.deepEqual((await adapter('Interaction').find('i'))?.session, { accountId: '7', uid: 'u' })
 })
 
-test('apps come before those that registered themselves, whose secrets are kept as hashes', async () => {
+test('an app takes precedence over a self-registered client of the same id, whose secret is stored as a hash', async () => {
   const clients = adapter('Client')
   await clients.upsert('self', { client_id: 'self', client_secret: 'hush-hush' }, undefined)
   await clients.upsert('app', { client_id: 'evil' }, undefined)
@@ -148,12 +148,12 @@ test('apps come before those that registered themselves, whose secrets are kept 
   assert.equal(await clients.find('nobody'), undefined)
 })
 
-/** As a request stores it that has read the session before. */
+/** Stores the session as a request does that has read it earlier. */
 function saved(id: string, uid: string) {
   return adapter('Session').upsert(id, { jti: id, uid, exp, accountId: '7' }, 600)
 }
 
-test('a request that is under way does not bring back the session that was ended meanwhile', async () => {
+test('a request in progress does not restore a session that has ended in the meantime', async () => {
   const sessions = new Sessions(store.records, 600)
   await saved('cookie', 'ended')
   assert.equal(await sessions.revoke(7, 'ended'), true)
@@ -164,14 +164,14 @@ test('a request that is under way does not bring back the session that was ended
   assert.equal(await sessions.revoke(7, 'ended'), false)
 })
 
-test('nor the one that an app has signed out', async () => {
+test('a request in progress does not restore a session that an app has signed out', async () => {
   await saved('signed in', 'signed out')
   await adapter('Session', false, true).destroy('signed in')
   await saved('signed in', 'signed out')
   assert.equal(await adapter('Session').find('signed in'), undefined)
 })
 
-test('nor does it get a code, or allow a device anything', async () => {
+test('a request of an ended session gets no code and approves no device', async () => {
   const sessions = new Sessions(store.records, 600)
   await saved('mine', 'kept')
   await saved('another', 'over')
@@ -187,7 +187,7 @@ test('nor does it get a code, or allow a device anything', async () => {
   assert.equal((await adapter('Session').find('mine'))?.uid, 'kept')
 })
 
-test('a session that another request has given a new cookie keeps that one', async () => {
+test('a session that another request has given a new cookie keeps the new one', async () => {
   await saved('old', 'renamed')
   await adapter('Session').destroy('old')
   await saved('renewed', 'renamed')
@@ -196,7 +196,7 @@ test('a session that another request has given a new cookie keeps that one', asy
   assert.equal((await adapter('Session').find('renewed'))?.uid, 'renamed')
 })
 
-test('of an ended account’s requests, those go that would still sign it in', async () => {
+test('ending an account’s sessions removes the interactions that would still sign it in', async () => {
   const sessions = new Sessions(store.records, 600)
   const interactions = adapter('Interaction')
   const login = { login: { accountId: '8' } }
@@ -209,7 +209,7 @@ test('of an ended account’s requests, those go that would still sign it in', a
   assert.notEqual(await interactions.find('mine'), undefined)
 })
 
-test('a sign-in that goes on while its account is ended stores neither session nor code, within the same second too', async () => {
+test('a sign-in in progress while its account is ended stores neither session nor code, even within the same second', async () => {
   const { records } = store
   const nowMs = Date.now()
   const proven = await signInTime(records, 11, nowMs)
@@ -241,7 +241,7 @@ test('a sign-in that goes on while its account is ended stores neither session n
   assert.equal(await adapter('Session').find('again'), undefined)
 })
 
-test('what is allowed in a session that has ended meanwhile is not remembered', async () => {
+test('a consent in a session that has ended in the meantime is not stored', async () => {
   const consents = new Consents(store.records)
   const about = { clientId: 'app', sessionUid: 'gone' }
   await consents.remember(12, about, ['read:post'], ['read:post'])

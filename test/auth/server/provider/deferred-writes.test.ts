@@ -1,4 +1,4 @@
-/** What a token request writes: one commit, before its answer, and nothing where somebody was faster. */
+/** A token request commits its writes once, before its response; a concurrent use of the same code writes nothing. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ async function commitsOf({ url }: Fixture): Promise<number> {
   return Number(/^portico_commits_total (\d+)/m.exec(text)?.[1])
 }
 
-test('an exchange, a refresh and a grant of an app’s own are one commit each', async () => {
+test('an exchange, a refresh and a client-credentials grant take one commit each', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
     const app = await fixture.app()
@@ -43,7 +43,7 @@ test('an exchange, a refresh and a grant of an app’s own are one commit each',
   })
 })
 
-/** Another process looks: what it does not see was not committed. */
+/** The unconsumed records of a kind, as another process sees them: only what is committed. */
 function stored(file: string, kind: string): readonly string[] {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
@@ -56,7 +56,7 @@ function stored(file: string, kind: string): readonly string[] {
   }
 }
 
-test('whoever comes second gets no token, and nothing of the first one’s is left', async () => {
+test('the second use of a code or refresh token gets no token, and revokes those of the first', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
     const file = fixture.place.database
@@ -65,7 +65,7 @@ test('whoever comes second gets no token, and nothing of the first one’s is le
     for (let round = 0; round < 20; round++) {
       const person = fixture.ann
       const isCode = round % 2 === 0
-      const ask = isCode
+      const use = isCode
         ? await newCode(fixture, app, { browser, person, scope }).then(code => () => redeem(url, app, code))
         : await newTokens(fixture, app, { browser, person, scope }).then(
             ({ refresh_token: token = '' }) =>
@@ -76,14 +76,14 @@ test('whoever comes second gets no token, and nothing of the first one’s is le
                   ...secretOf(app),
                 }),
           )
-      const answers = await Promise.all([ask(), ask(), ask()])
+      const answers = await Promise.all([use(), use(), use()])
       const won = answers.filter(({ status }) => status === 200)
       assert.equal(won.length, 1)
       for (const { status, json } of answers.filter(one => one !== won[0])) {
         assert.deepEqual([status, Object.keys(json).sort()], [400, ['error', 'error_description']])
         assert.equal(json.error, 'invalid_grant')
       }
-      // A second use ends what the first one got (RFC 9700, 2.2.2 and 4.14.2).
+      // A second use ends the tokens of the first one (RFC 9700, 2.2.2 and 4.14.2).
       const key = String(won[0]?.json.access_token)
       assert.equal((await fixture.call('/api/v1/me', { key })).status, 401)
       for (const kind of ['AccessToken', 'RefreshToken', 'Grant'])
@@ -92,7 +92,7 @@ test('whoever comes second gets no token, and nothing of the first one’s is le
   })
 })
 
-test('a token is on disk before it is given out', async () => {
+test('a token is committed before it is sent', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { url } = fixture

@@ -1,4 +1,4 @@
-/** One sentence of a library is kept off standard error; nothing else is. */
+/** One warning of oidc-provider is kept off standard error, and no other is. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -9,37 +9,37 @@ import { promisify } from 'node:util'
 const library = resolve(import.meta.dirname, '../../../../src/auth/server/provider/load.ts')
 const sentence = 'Unsupported runtime. Use Node.js v22.x LTS, or a later LTS release.'
 
-async function said(script: string): Promise<string> {
+async function standardError(script: string): Promise<string> {
   const { stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: resolve(import.meta.dirname, '../../../..'),
   })
   return stderr
 }
 
-test('the library says what we think it says', () => {
+test('oidc-provider contains the expected warning', () => {
   const file = resolve(import.meta.dirname, '../../../../node_modules/oidc-provider/lib/index.js')
   assert.ok(readFileSync(file, 'utf8').includes(`attention.warn('${sentence}')`))
 })
 
-test('loading it says nothing, whatever the release of Node', async () => {
-  assert.equal(await said(`await import(${JSON.stringify(library)})`), '')
-  const told = `Object.defineProperty(process, 'release', { value: {} }); await import(${JSON.stringify(library)})`
-  assert.equal(await said(told), '')
+test('loading oidc-provider prints nothing on any release of Node', async () => {
+  assert.equal(await standardError(`await import(${JSON.stringify(library)})`), '')
+  const onOtherRelease = `Object.defineProperty(process, 'release', { value: {} }); await import(${JSON.stringify(library)})`
+  assert.equal(await standardError(onOtherRelease), '')
   const bare = `Object.defineProperty(process, 'release', { value: {} }); await import('oidc-provider')`
-  assert.match(await said(bare), /Unsupported runtime/)
+  assert.match(await standardError(bare), /Unsupported runtime/)
 })
 
-test('other warnings are heard, while it loads and afterwards', async () => {
+test('other warnings are printed, while oidc-provider loads and afterwards', async () => {
   const script = `
     const loading = import(${JSON.stringify(library)})
-    const beat = setInterval(() => console.warn('beat'), 1)
+    const interval = setInterval(() => console.warn('interval'), 1)
     console.warn('one', 'oidc-provider WARNING: ${sentence}')
     await loading
     await new Promise(resolve => setTimeout(resolve, 20))
-    clearInterval(beat)
+    clearInterval(interval)
     console.warn('oidc-provider WARNING: ${sentence}')`
-  const lines = (await said(script)).trim().split('\n')
+  const lines = (await standardError(script)).trim().split('\n')
   assert.equal(lines[0], `one oidc-provider WARNING: ${sentence}`)
   assert.equal(lines.at(-1), `oidc-provider WARNING: ${sentence}`)
-  assert.ok(lines.slice(1, -1).length > 0 && lines.slice(1, -1).every(line => line === 'beat'))
+  assert.ok(lines.slice(1, -1).length > 0 && lines.slice(1, -1).every(line => line === 'interval'))
 })

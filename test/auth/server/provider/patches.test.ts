@@ -1,7 +1,6 @@
 /**
- * What of oidc-provider is replaced or read although it is not documented. A failure means that the library has changed:
- * read what changed there, see whether the patch or the reader still does what its comment says, then take over the new
- * values.
+ * The undocumented parts of oidc-provider that are patched or read. A failure means that the library has changed: read the
+ * change, check that the patch or the reader still does what its comment says, then update the expected values.
  */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
@@ -15,17 +14,17 @@ const folder = resolve(import.meta.dirname, '../../../../node_modules/oidc-provi
 const fileOf = (path: string) => readFileSync(resolve(folder, path), 'utf8')
 const digestOf = (text: string) => hash('sha256', text.replaceAll(/\s+/g, ' '), 'base64url').slice(0, 12)
 
-test('the patches were checked against the version that is installed', () => {
+test('the installed version is the one that the patches were checked against', () => {
   assert.equal(JSON.parse(fileOf('package.json')).version, checkedVersion)
 })
 
-test('the request that is answered can be asked for', () => {
+test('the context of the current request is available', () => {
   assert.ok(Object.getOwnPropertyDescriptor(Provider, 'ctx')?.get)
 })
 
 type Methods = Readonly<Record<string, unknown>>
 
-/** A method or getter, wherever in the chain of prototypes it stands. */
+/** A method or getter, wherever in the prototype chain it is. */
 function textOf({ prototype }: { readonly prototype: object }, name: string): string {
   for (let holder = prototype; holder !== null; holder = Object.getPrototypeOf(holder)) {
     const found = Object.getOwnPropertyDescriptor(holder as Methods, name)
@@ -34,7 +33,7 @@ function textOf({ prototype }: { readonly prototype: object }, name: string): st
   throw new Error(`oidc-provider has no ${name}.`)
 }
 
-test('what patches replace is what they were written for', () => {
+test('the patched methods are those that the patches were written for', () => {
   const provider = new Provider('https://a.example', {
     features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true } },
     cookies: { keys: ['a'] },
@@ -63,21 +62,21 @@ test('what patches replace is what they were written for', () => {
   })
 })
 
-/** By path, with what of it is relied upon. */
+/** The files that are read, with what is relied upon. */
 const read = {
   // The value and the payload of a token: see `jwt-format.ts`.
   'lib/models/formats/opaque.js': '02aRO1Tdiv9e',
   'lib/models/base_model.js': 'ftI9n27uiZ0V',
-  // When `scopes`, and what of the client's scope, is looked at.
+  // When `scopes` and the client’s scope are checked.
   'lib/actions/grants/refresh_token.js': 'l5A0vAOrhoXH',
   'lib/actions/grants/client_credentials.js': 'BpLmLHfARHrs',
   // `adapter.find` throws for a code without its redirect URI, before the code is consumed.
   'lib/actions/grants/authorization_code.js': 'YrU1ZmuVEvvy',
-  // `session.state.secret` guards the forms of our pages: see `page-sources.ts`.
+  // `session.state.secret` protects the forms of our pages: see `page-sources.ts`.
   'lib/shared/xsrf.js': 'O7kt_E1OpS5p',
   // How a browser is signed in and out outside of an authorization request: see `sessions.ts`.
   'lib/models/session.js': 'jFIYy8AW8xIA',
-  // How a request starts again with another account: see `interactions.ts`.
+  // How a request restarts with another account: see `interactions.ts`.
   'lib/models/interaction.js': 'S4_g6bsNz5Ru',
   // Why JWTs are sent to it as handles: see `jwt-format.ts`.
   'lib/shared/reject_structured_tokens.js': '7yeSp9NqkmxD',
@@ -85,7 +84,7 @@ const read = {
   'lib/shared/selective_body.js': 'PAIububd8xsE',
 } as const
 
-test('what is read of the inside is what the readers were written for', () => {
+test('the files that are read are those that the readers were written for', () => {
   const digests = Object.keys(read).map(path => [path, digestOf(fileOf(path))])
   assert.deepEqual(Object.fromEntries(digests), read)
 })

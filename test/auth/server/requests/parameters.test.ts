@@ -17,7 +17,7 @@ const rules = {
 const authorize = async (query: string) => formText(await authorizationRequest(parseForm(query), rules))
 const redeem = (form: string) => formText(tokenRequest(parseForm(form), rules))
 
-test('a short authorization request asks for a code; scopes may have commas', async () => {
+test('a short authorization request asks for a code, and may separate scopes with commas', async () => {
   assert.equal(
     await authorize('client_id=a&scope=read:post,read:user&state=s'),
     'client_id=a&scope=read%3Apost+read%3Auser&state=s&response_type=code',
@@ -28,15 +28,15 @@ test('a short authorization request asks for a code; scopes may have commas', as
   )
 })
 
-test('with openid a missing response_type stays missing', async () => {
+test('with the openid scope, response_type is not added', async () => {
   assert.equal(await authorize('client_id=a&scope=openid,email'), 'client_id=a&scope=openid+email')
 })
 
-test('an empty response_type is not a missing one', async () => {
+test('an empty response_type is not treated as missing', async () => {
   assert.equal(await authorize('client_id=a&scope=x&response_type='), 'client_id=a&scope=x&response_type=')
 })
 
-test('without a scope, or with an empty one, the app’s own count', async () => {
+test('a missing or empty scope becomes the app’s default scopes', async () => {
   const expected = 'client_id=known&scope=read%3Apost+read%3Auser&response_type=code'
   assert.equal(await authorize('client_id=known'), expected)
   assert.equal(await authorize('client_id=known&scope='), expected)
@@ -47,7 +47,7 @@ test('without a scope, or with an empty one, the app’s own count', async () =>
   )
 })
 
-test('lasting access asks for consent, unless the app says something else', async () => {
+test('offline_access implies prompt=consent, unless the request has a prompt', async () => {
   assert.equal(
     await authorize('client_id=a&scope=offline_access&response_type=code'),
     'client_id=a&scope=offline_access&response_type=code&prompt=consent&portico_implied_consent=yes',
@@ -58,7 +58,7 @@ test('lasting access asks for consent, unless the app says something else', asyn
   )
 })
 
-test('our own resources are taken off, others and those named twice are not', async () => {
+test('the service’s own resource is removed; another or a repeated one stays', async () => {
   assert.equal(
     await authorize(
       'client_id=a&scope=x&response_type=code&resource=https://a.example/&resource=https://a.example/api/v1',
@@ -73,7 +73,7 @@ test('our own resources are taken off, others and those named twice are not', as
   )
 })
 
-test('what was pushed is left as it is', async () => {
+test('a pushed request is left unchanged', async () => {
   assert.equal(await authorize('client_id=known&request_uri=urn:x'), 'client_id=known&request_uri=urn%3Ax')
 })
 
@@ -87,7 +87,7 @@ test('a repeated redirect_uri is refused', async () => {
   )
 })
 
-test('a token request without grant_type is for a code, with everything that takes', () => {
+test('a token request without grant_type exchanges a code if it has the client’s credentials', () => {
   const short = 'client_id=a&client_secret=b&code=c'
   assert.equal(redeem(short), `${short}&grant_type=authorization_code`)
   for (const form of [
@@ -108,7 +108,7 @@ test('a token request without grant_type is for a code, with everything that tak
   )
 })
 
-test('what comes twice is found, whatever else is there', () => {
+test('a repeated parameter is found among any others', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1 }), fc.nat(), (names, at) => {
       const pairs = names.map(name => [name, 'x'] as const)
@@ -122,7 +122,7 @@ test('what comes twice is found, whatever else is there', () => {
   assert.equal(repeatedParameter(parseForm('__proto__=a&constructor=b')), undefined)
 })
 
-test('a request that is right already means the same afterwards', async () => {
+test('a complete request stays unchanged', async () => {
   const word = fc.stringMatching(/^[a-z:_]{1,12}$/).filter(one => one !== 'offline_access')
   await fc.assert(
     fc.asyncProperty(fc.array(word, { minLength: 1 }), fc.string(), async (scopes, state) => {

@@ -1,4 +1,4 @@
-/** What is refused before OAuth's own checks is told in OAuth's words too, so that its clients understand it. */
+/** Errors from before OAuth’s own checks have OAuth’s format too, so that its clients understand them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as client from 'openid-client'
@@ -6,13 +6,13 @@ import { post, withFixture } from '../../../conformance/oauth/server.ts'
 
 const large = { token: 'x'.repeat(70_000) }
 
-test('a rate-limited app gets the error through its library', () =>
+test('a client library understands the error of a rate-limited app', () =>
   withFixture({ 'oauth.tokenRateLimit': 1 }, async ({ url, app }) => {
     const { client_id } = await app()
     const config = await client.discovery(new URL(url), client_id, 'ps_guess', undefined, {
       execute: [client.allowInsecureRequests],
     })
-    const asked = async () => {
+    const grantError = async () => {
       const error = await client.clientCredentialsGrant(config).then(
         () => assert.fail('granted'),
         (cause: unknown) => cause,
@@ -20,7 +20,7 @@ test('a rate-limited app gets the error through its library', () =>
       assert.ok(error instanceof client.ResponseBodyError, String(error))
       return error
     }
-    const answers = [await asked(), await asked(), await asked()]
+    const answers = [await grantError(), await grantError(), await grantError()]
     const limited = answers.find(({ status }) => status === 429)
     assert.equal(limited?.error, 'temporarily_unavailable')
     assert.match(String(limited.error_description), /^The limit of 1 requests per minute is used up/)
@@ -28,7 +28,7 @@ test('a rate-limited app gets the error through its library', () =>
   }))
 
 for (const path of ['token', 'par', 'device', 'revoke', 'introspect']) {
-  test(`/oauth/${path}: a body that is too large is an invalid_request`, () =>
+  test(`/oauth/${path}: a body that is too large gets invalid_request`, () =>
     withFixture({}, async ({ url }) => {
       const answer = await post(`${url}/oauth/${path}`, large, { Accept: 'application/problem+json' })
       assert.equal(answer.status, 413)
@@ -40,7 +40,7 @@ for (const path of ['token', 'par', 'device', 'revoke', 'introspect']) {
     }))
 }
 
-test('another method is an invalid_request, and the header says which is right', () =>
+test('a wrong method gets invalid_request, and the right one in Allow', () =>
   withFixture({}, async ({ url }) => {
     const answer = await fetch(`${url}/oauth/token`)
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST'])
@@ -50,7 +50,7 @@ test('another method is an invalid_request, and the header says which is right',
     })
   }))
 
-test('elsewhere the errors are those of the API', () =>
+test('other paths have errors in the format of the API', () =>
   withFixture({}, async ({ url }) => {
     for (const path of ['/oauth/jwks', '/oauth/nothing', '/oauth/register']) {
       const { error } = await (await fetch(`${url}${path}`, { method: 'DELETE' })).json()

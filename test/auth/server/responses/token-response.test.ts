@@ -1,4 +1,4 @@
-/** Token responses: scopes by the separator of the app, and a form where only that is accepted. */
+/** Token responses: the app’s scope separator, and form encoding for clients that accept nothing else. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -7,7 +7,7 @@ import {
   tokenResponse,
 } from '../../../../src/auth/server/responses/token-response.ts'
 
-test('the token response has the separator, and its type in lower case', () => {
+test('a token response has the app’s separator, and the token type in lower case', () => {
   const body = { access_token: 't', token_type: 'Bearer', scope: 'a b c', expires_in: 3600 }
   assert.deepEqual(tokenResponse(body, ','), { ...body, token_type: 'bearer', scope: 'a,b,c' })
   assert.deepEqual(tokenResponse(body, ' '), { ...body, token_type: 'bearer' })
@@ -15,7 +15,7 @@ test('the token response has the separator, and its type in lower case', () => {
   assert.ok(!('scope' in tokenResponse({ access_token: 't' }, ',')))
 })
 
-test('the form is given only to who asks for it, and for no JSON', () => {
+test('a response is form-encoded only for a client that accepts that and not JSON', () => {
   assert.ok(acceptsOnlyForm('application/x-www-form-urlencoded'))
   assert.ok(acceptsOnlyForm('Application/X-WWW-Form-Urlencoded; q=1'))
   for (const accept of [

@@ -1,4 +1,4 @@
-/** Sessions as their user ends them: their own, all but the one that asks, and what signing in has begun. */
+/** Sessions as their user ends them: one, or all but the current one, with their interactions. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { LastUses } from '../../../../src/auth/last-use.ts'
@@ -43,7 +43,7 @@ const left = async (owner: string) =>
     found.map(({ id }) => id),
   )
 
-test('all of a user’s are told, the newest first, in milliseconds, and which one asks', async () => {
+test('a user’s sessions are listed newest first, with times in milliseconds and the current one marked', async () => {
   const all = await sessions.all(1, 'here')
   assert.deepEqual(
     all.map(({ id, userId, signedInAt, current }) => [id, userId, signedInAt, current]),
@@ -54,7 +54,7 @@ test('all of a user’s are told, the newest first, in milliseconds, and which o
   )
 })
 
-test('one’s own session can be ended, and nobody else’s', async () => {
+test('a user can end their own session, and no session of another user', async () => {
   assert.equal(await sessions.revoke(1, 'elsewhere'), false)
   assert.equal(await sessions.revoke(1, 'nowhere'), false)
   assert.deepEqual((await left('2'))[0], ['cookie of elsewhere'])
@@ -66,18 +66,18 @@ test('one’s own session can be ended, and nobody else’s', async () => {
   ])
 })
 
-test('to end all spares the one that asks, with what it has begun', async () => {
+test('ending all sessions keeps the current one and its interactions', async () => {
   await sessions.revokeAll(1, 'here')
   assert.deepEqual(await left('1'), [['cookie of here'], ['begun here']])
   assert.deepEqual(await left('2'), [['cookie of elsewhere'], ['begun elsewhere']])
 })
 
-test('to end all where none asks spares none', async () => {
+test('ending all sessions without a current one keeps none', async () => {
   await sessions.revokeAll(1, undefined)
   assert.deepEqual(await left('1'), [[], []])
 })
 
-test('somebody who signs in again and again keeps the newest hundred', async () => {
+test('a user who signs in repeatedly keeps the newest hundred sessions', async () => {
   for (let at = 0; at < 105; at++)
     await put(
       'Session',
@@ -86,7 +86,7 @@ test('somebody who signs in again and again keeps the newest hundred', async () 
       { uid: `uid ${at}`, accountId: '1', loginTs: 2000 + at },
       `uid ${at}`,
     )
-  // Clocks differ: the newest is the one that has just begun.
+  // Clocks differ, so the session that has just begun counts as the newest.
   await sessions.endOldest(1, 'here')
   const ids = (await sessions.all(1, undefined)).map(({ id }) => id)
   assert.equal(ids.length, 100)
@@ -95,7 +95,7 @@ test('somebody who signs in again and again keeps the newest hundred', async () 
   assert.deepEqual((await left('2'))[0], ['cookie of elsewhere'])
 })
 
-test('the last use is written once an hour, and tells the place; the end of a session forgets it', async t => {
+test('the last use of a session is stored once an hour with its place, and is deleted with the session', async t => {
   const start = expiresAt
   t.mock.timers.enable({ apis: ['Date'], now: start })
   const uses = () => store.records.byOwner('SessionUse', '1')
@@ -127,7 +127,7 @@ test('the last use is written once an hour, and tells the place; the end of a se
   await note('192.0.2.4')
   assert.deepEqual(await last(), [start, '192.0.2.2', 'DE'])
   t.mock.timers.tick(1)
-  // Another process knows of no use.
+  // Another process has not seen the use.
   const elsewhere = new LastUses(store.records)
   const used = { kind: 'SessionUse', id: 'here', owner: '1', expiresAt: start + 100 * 3_600_000 } as const
   await elsewhere.note(used)

@@ -1,4 +1,4 @@
-/** What ends JWT access tokens before their time: written down before what it is about is gone, and for as long as it counts. */
+/** The deny list of JWT access tokens: a denial is stored before the deletion that causes it, until the tokens expire. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import type { NewRecord, Records, StoredRecord } from '../../../../src/records.t
 
 const life = 3600
 
-/** Records that tell in which order they were asked for changes, and take a while to make them. */
+/** Records that log the order of slow changes. */
 function recording(owned: readonly string[] = []) {
   const done: string[] = []
   const denied: NewRecord[] = []
@@ -37,10 +37,14 @@ const deletions: readonly (readonly [
   expected: readonly string[],
 ])[] = [
   ['a grant', records => records.delete('Grant', 'first'), [`deny ${first}`, 'delete Grant first']],
-  ['all of a grant', records => records.deleteGrant('first'), [`deny ${first}`, 'delete all of first']],
+  [
+    'a grant with its tokens',
+    records => records.deleteGrant('first'),
+    [`deny ${first}`, 'delete all of first'],
+  ],
   ['a token', records => records.delete('AccessToken', 't'), ['deny t', 'delete AccessToken t']],
   [
-    'a token of an app alone',
+    'a client-credentials token',
     records => records.delete('ClientCredentials', 't'),
     ['deny t', 'delete ClientCredentials t'],
   ],
@@ -54,14 +58,14 @@ const deletions: readonly (readonly [
 ]
 
 for (const [name, remove, expected] of deletions) {
-  test(`${name}: what ends a token is on disk before the deletion begins`, async () => {
+  test(`${name}: the denial is stored before the deletion`, async () => {
     const { records, done } = recording(['first', 'second'])
     await remove(records)
     assert.deepEqual(done, expected)
   })
 }
 
-test('a denial lasts as long as a token that was issued just before it', async () => {
+test('a denial lasts as long as a token issued just before it', async () => {
   const { records, denied } = recording()
   const before = Date.now()
   await records.deleteGrant('first')
@@ -71,7 +75,7 @@ test('a denial lasts as long as a token that was issued just before it', async (
   assert.ok(expiresAt !== null && expiresAt >= before + life * 1000 && expiresAt <= after + life * 1000)
 })
 
-test('denials are read once, and again when anything was revoked', async () => {
+test('denials are read once, and again after any revocation', async () => {
   const versions = new Map<string, number>()
   const stored: string[] = []
   let reads = 0
@@ -94,7 +98,7 @@ test('denials are read once, and again when anything was revoked', async () => {
   assert.equal(reads, 5)
 })
 
-test('a denial that comes while they are read is not missed', async () => {
+test('a denial that is stored during a read is not missed', async () => {
   const read = Promise.withResolvers<readonly StoredRecord[]>()
   const answers = [read.promise, Promise.resolve([{ id: 'late' } as StoredRecord])]
   let version = 1

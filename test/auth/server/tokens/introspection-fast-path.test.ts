@@ -1,4 +1,4 @@
-/** Which requests the fast path of introspection answers: every other is left to oidc-provider. */
+/** Which introspection requests the fast path handles; oidc-provider handles all others. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AppRow, Apps } from '../../../../src/auth/server/clients/apps.ts'
@@ -28,40 +28,40 @@ interface Sent {
   readonly by?: AppRow
 }
 
-/** The token that is looked up; undefined: the request is left to oidc-provider. */
-async function askedFor({ body = inForm, headers = {}, by = app }: Sent): Promise<string | undefined> {
-  let asked: string | undefined
+/** The token that is looked up; undefined if the request is left to oidc-provider. */
+async function lookedUp({ body = inForm, headers = {}, by = app }: Sent): Promise<string | undefined> {
+  let found: string | undefined
   const fastPath = new IntrospectionFastPath({
     apps: { find: (clientId: string) => (clientId === id ? by : undefined), version: () => 1 } as Apps,
     secretOverlap: 0,
     introspection: {
       answer: async (_app, token) => {
-        asked = token
+        found = token
         return undefined
       },
     },
   })
   await fastPath.answer({ 'content-type': form, ...headers }, parseForm(body), {} as TokenSigner)
-  return asked
+  return found
 }
 
-test('a form with the secret in it, or in the header, is answered', async () => {
-  assert.equal(await askedFor({}), 't')
+test('a form with the secret in the body or in the header is handled', async () => {
+  assert.equal(await lookedUp({}), 't')
   const authorization = basic(id, secret)
-  assert.equal(await askedFor({ body: 'token=t', headers: { authorization } }), 't')
+  assert.equal(await lookedUp({ body: 'token=t', headers: { authorization } }), 't')
   const named = `token=t&client_id=${id}`
-  assert.equal(await askedFor({ body: named, headers: { authorization } }), 't')
-  assert.equal(await askedFor({ headers: { 'content-type': `${form}; charset=UTF-8` } }), 't')
+  assert.equal(await lookedUp({ body: named, headers: { authorization } }), 't')
+  assert.equal(await lookedUp({ headers: { 'content-type': `${form}; charset=UTF-8` } }), 't')
 })
 
 const left: readonly (readonly [what: string, sent: Sent])[] = [
-  ['a parameter twice', { body: `${inForm}&token=u` }],
+  ['a repeated parameter', { body: `${inForm}&token=u` }],
   ['an unknown parameter', { body: `${inForm}&resource=r` }],
   ['no token', { body: `client_id=${id}&client_secret=${secret}` }],
   ['an empty parameter', { body: `${inForm}&token=` }],
-  ['the secret in two ways', { headers: { authorization: basic(id, secret) } }],
+  ['the secret in both places', { headers: { authorization: basic(id, secret) } }],
   [
-    'another id in the form',
+    'another client_id in the form',
     { body: 'token=t&client_id=app_b', headers: { authorization: basic(id, secret) } },
   ],
   ['no secret', { body: `token=t&client_id=${id}` }],
@@ -69,15 +69,15 @@ const left: readonly (readonly [what: string, sent: Sent])[] = [
   ['an unknown app', { body: 'token=t', headers: { authorization: basic(`app_${'b'.repeat(20)}`, secret) } }],
   ['a public app', { by: { ...app, type: 'public' } }],
   ['another content type', { headers: { 'content-type': 'application/json' } }],
-  ['a form as the answer', { headers: { accept: form } }],
-  ['a proof of possession', { headers: { dpop: 'proof' } }],
+  ['a form-encoded response', { headers: { accept: form } }],
+  ['a DPoP proof', { headers: { dpop: 'proof' } }],
   ['a request of another origin', { headers: { origin: 'https://b.example' } }],
   [
-    'another spelling of the same header',
+    'another spelling of the content type',
     { body: 'token=t', headers: { authorization: `${basic(id, secret)}=` } },
   ],
 ]
 
 for (const [what, sent] of left) {
-  test(`${what}: left to oidc-provider`, async () => assert.equal(await askedFor(sent), undefined))
+  test(`${what} is left to oidc-provider`, async () => assert.equal(await lookedUp(sent), undefined))
 }

@@ -1,4 +1,4 @@
-/** The fast path of introspection answers exactly as oidc-provider does: the same status, headers and body. */
+/** The fast path of introspection returns exactly what oidc-provider does: the same status, headers and body. */
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { generateKeyPair } from 'jose'
@@ -16,7 +16,7 @@ import {
 
 const spy = mock.method(Introspection.prototype, 'answer')
 
-/** What differs from one answer to the next, or is of the connection. */
+/** Headers that differ between responses, or belong to the connection. */
 const changing = ['date', 'x-request-id', 'x-ratelimit-remaining', 'ratelimit', 'connection', 'keep-alive']
 
 function comparable({ status, headers, json, text }: TokenAnswer) {
@@ -49,7 +49,7 @@ async function dpopToken({ url }: Fixture, app: App): Promise<string> {
   return (await oauth.processClientCredentialsResponse(server, client, response)).access_token
 }
 
-/** A token of every sort and state. */
+/** A token of every kind and state. */
 async function tokensOf(fixture: Fixture, app: App): Promise<readonly Made[]> {
   const { url, ann } = fixture
   const browser = fixture.browser()
@@ -103,8 +103,8 @@ async function tokensOf(fixture: Fixture, app: App): Promise<readonly Made[]> {
 }
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`for every sort of token and whoever asks, before and after its app changes: ${format}`, async () => {
-    // Other files may have asked in this process.
+  test(`both paths agree for every kind of token and client, before and after the app changes: ${format}`, async () => {
+    // Other files may have introspected in this process.
     spy.mock.resetCalls()
     await withFixture({}, async fixture => {
       const { url, call, ann } = fixture
@@ -114,9 +114,9 @@ for (const format of ['opaque', 'jwt'] as const) {
       let active = 0
       const compare = async (state: string) => {
         for (const { name, token } of made) {
-          for (const asking of [app, ...others]) {
+          for (const client of [app, ...others]) {
             const secret =
-              asking.client_secret === undefined ? { client_id: asking.client_id } : secretOf(asking)
+              client.client_secret === undefined ? { client_id: client.client_id } : secretOf(client)
             for (const hint of [
               {},
               { token_type_hint: 'access_token' },
@@ -143,7 +143,7 @@ for (const format of ['opaque', 'jwt'] as const) {
       await compare('with any')
       const answers = await Promise.all(spy.mock.calls.map(({ result }) => result))
       const byFastPath = answers.filter(answer => answer?.body?.toString().includes('"active":true')).length
-      assert.equal(byFastPath, active, 'oidc-provider has answered what the fast path should have')
+      assert.equal(byFastPath, active, 'oidc-provider has handled a request of the fast path')
       spy.mock.resetCalls()
       assert.ok(active >= 4 * 3 * 7, `only ${active} were active`)
       assert.equal((await call(path, { method: 'DELETE', key: ann.key })).status, 204)
@@ -153,7 +153,7 @@ for (const format of ['opaque', 'jwt'] as const) {
 }
 
 for (const format of ['opaque', 'jwt'] as const) {
-  test(`what a user who is deleted had allowed is active no more, either way: ${format}`, async () => {
+  test(`on both paths, the tokens of a deleted user are inactive: ${format}`, async () => {
     await withFixture({}, async fixture => {
       const { url, call, admin, ann, ben } = fixture
       const app = await fixture.app({ access_token_format: format })
@@ -179,7 +179,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 }
 
-test('for wrong secrets, doubled parameters, other content types and other ways to show the secret', async () => {
+test('both paths agree on wrong secrets, repeated parameters, other content types and other client authentication', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
     const app = await fixture.app()
@@ -187,7 +187,7 @@ test('for wrong secrets, doubled parameters, other content types and other ways 
     const token = String((await post(`${url}/oauth/token`, own)).json.access_token)
     const secret = new URLSearchParams(secretOf(app)).toString()
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
-    const asked: readonly (readonly [body: string, headers?: Readonly<Record<string, string>>])[] = [
+    const requests: readonly (readonly [body: string, headers?: Readonly<Record<string, string>>])[] = [
       [`token=${token}&client_id=${app.client_id}`],
       [`token=${token}&client_id=${app.client_id}&client_secret=wrong`],
       [`token=${token}&client_id=${app.client_id}&client_secret=`],
@@ -206,7 +206,7 @@ test('for wrong secrets, doubled parameters, other content types and other ways 
       [`__proto__=x&token=${token}&${secret}`],
       [`token=%ff${token}&${secret}`],
     ]
-    for (const [body, headers = {}] of asked) {
+    for (const [body, headers = {}] of requests) {
       const fast = await post(`${url}/oauth/introspect`, body, headers)
       const slow = await post(
         `${url}/oauth/introspect`,

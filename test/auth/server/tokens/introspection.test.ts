@@ -1,4 +1,4 @@
-/** Which tokens are active, and for whom, without a server. */
+/** Which tokens are active, and for which clients, without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
@@ -9,7 +9,7 @@ import type { Records, StoredRecord } from '../../../../src/records.ts'
 
 const issuer = 'https://a.example'
 const token = 'x'.repeat(43)
-/** The year 2100. */
+/** A time in the year 2100. */
 const exp = 4_102_444_800
 const jwt = 'a.b.c'
 const app = { client_id: 'app', scopes: null } as AppRow
@@ -33,8 +33,8 @@ interface Case {
   readonly shown?: string
 }
 
-/** What an app hears of a token that is right, but for this. */
-async function told(changes: Case = {}): Promise<Record<string, unknown>> {
+/** The introspection response for a token that is valid, but for these changes. */
+async function introspected(changes: Case = {}): Promise<Record<string, unknown>> {
   const {
     kind = 'AccessToken',
     payload,
@@ -57,7 +57,7 @@ async function told(changes: Case = {}): Promise<Record<string, unknown>> {
   return JSON.parse(String(reply?.body))
 }
 
-test('a token is active for its app, with what it says', async () => {
+test('a token is active for its app, with its claims', async () => {
   const expected = {
     active: true,
     sub: '7',
@@ -69,9 +69,9 @@ test('a token is active for its app, with what it says', async () => {
     scope: 'read:post write:user',
     token_type: 'Bearer',
   }
-  assert.deepEqual(await told(), expected)
-  assert.deepEqual(await told({ shown: jwt }), { ...expected, jti: secretHash(token) })
-  assert.deepEqual(await told({ payload: { jkt: 'k' } }), {
+  assert.deepEqual(await introspected(), expected)
+  assert.deepEqual(await introspected({ shown: jwt }), { ...expected, jti: secretHash(token) })
+  assert.deepEqual(await introspected({ payload: { jkt: 'k' } }), {
     ...expected,
     cnf: { jkt: 'k' },
     token_type: 'DPoP',
@@ -79,29 +79,29 @@ test('a token is active for its app, with what it says', async () => {
 })
 
 const inactive: readonly (readonly [what: string, changes: Case])[] = [
-  ['one that was used up', { kind: 'RefreshToken', consumedAt: 1 }],
-  ['one past its end that is still stored', { kind: 'RefreshToken', payload: { exp: 2 } }],
-  ['another app’s', { payload: { clientId: 'other' }, grant: { ...grant, clientId: 'other' } }],
-  ['one whose grant is gone', { grant: undefined }],
-  ['one with the grant of another app', { grant: { ...grant, clientId: 'other' } }],
-  ['one with the grant of another user', { grant: { ...grant, accountId: '8' } }],
-  ['one of a user who is gone', { hasAccount: false }],
-  ['a refresh token that stands for a JWT', { kind: 'RefreshToken', shown: jwt }],
-  ['a JWT that we have not signed', { shown: 'a.b.d' }],
-  ['an unknown one', { shown: 'y'.repeat(43) }],
+  ['a used token', { kind: 'RefreshToken', consumedAt: 1 }],
+  ['an expired token that is still stored', { kind: 'RefreshToken', payload: { exp: 2 } }],
+  ['a token of another app', { payload: { clientId: 'other' }, grant: { ...grant, clientId: 'other' } }],
+  ['a token whose grant is deleted', { grant: undefined }],
+  ['a token with the grant of another app', { grant: { ...grant, clientId: 'other' } }],
+  ['a token with the grant of another user', { grant: { ...grant, accountId: '8' } }],
+  ['a token of a deleted user', { hasAccount: false }],
+  ['a refresh token sent as a JWT', { kind: 'RefreshToken', shown: jwt }],
+  ['a JWT with a foreign signature', { shown: 'a.b.d' }],
+  ['an unknown token', { shown: 'y'.repeat(43) }],
 ]
 
 for (const [what, changes] of inactive) {
-  test(`${what} is not active`, async () => assert.deepEqual(await told(changes), { active: false }))
+  test(`${what} is not active`, async () => assert.deepEqual(await introspected(changes), { active: false }))
 }
 
-test('what an app may not ask for any more is left out', async () => {
-  assert.equal((await told({ by: { ...app, scopes: ['read:post'] } })).scope, 'read:post')
+test('scopes that the app may no longer request are omitted', async () => {
+  assert.equal((await introspected({ by: { ...app, scopes: ['read:post'] } })).scope, 'read:post')
 })
 
-test('a token of an app alone needs neither grant nor user', async () => {
+test('a client-credentials token needs neither grant nor user', async () => {
   const alone = { accountId: undefined, grantId: undefined }
-  const { active, sub } = await told({
+  const { active, sub } = await introspected({
     kind: 'ClientCredentials',
     payload: alone,
     grant: undefined,

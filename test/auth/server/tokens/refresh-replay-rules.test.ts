@@ -1,4 +1,4 @@
-/** Which refresh gets the answer to another one, without a server. */
+/** Which refresh requests get a stored response, without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Context } from 'oidc-provider'
@@ -15,7 +15,7 @@ interface Sent {
 
 const form = 'grant_type=refresh_token&refresh_token=a-token'
 
-/** A token endpoint that gives another answer each time. */
+/** A token endpoint with a different response each time. */
 function open(status = 200) {
   const stored = new Map<string, NewRecord>()
   const faults: unknown[] = []
@@ -53,12 +53,12 @@ function open(status = 200) {
   return { send, stored }
 }
 
-test('the very same request gets the same answer', async () => {
+test('an identical request gets the same response', async () => {
   const { send } = open()
   assert.deepEqual([await send(), await send(), await send()], [1, 1, 1])
 })
 
-test('of several at once one is answered, and the others get the same', async () => {
+test('concurrent identical requests get the same response', async () => {
   const { send } = open()
   assert.deepEqual(await Promise.all([send(), send(), send()]), [1, 1, 1])
 })
@@ -66,25 +66,25 @@ test('of several at once one is answered, and the others get the same', async ()
 const others: readonly (readonly [what: string, sent: Sent])[] = [
   ['with another token', { form: 'grant_type=refresh_token&refresh_token=another' }],
   ['for another scope', { form: `${form}&scope=read:post` }],
-  ['of another app', { authorization: 'Basic eA==' }],
-  ['with another proof of possession', { dpop: 'proof' }],
-  ['for something else', { form: 'grant_type=authorization_code&refresh_token=a-token' }],
+  ['with another client’s credentials', { authorization: 'Basic eA==' }],
+  ['with another DPoP proof', { dpop: 'proof' }],
+  ['for another grant type', { form: 'grant_type=authorization_code&refresh_token=a-token' }],
 ]
 
 for (const [what, sent] of others) {
-  test(`a request ${what} gets an answer of its own`, async () => {
+  test(`a request ${what} gets its own response`, async () => {
     const { send } = open()
     assert.deepEqual([await send(), await send(sent), await send()], [1, 2, 1])
   })
 }
 
-test('what was refused is asked again', async () => {
+test('a refusal is not stored', async () => {
   const { send, stored } = open(400)
   assert.deepEqual([await send(), await send()], [1, 2])
   assert.equal(stored.size, 0)
 })
 
-test('an answer is kept for as long as is said, and can be read by who has the token only', async () => {
+test('a response is stored for the configured time, encrypted', async () => {
   const { send, stored } = open()
   const before = Date.now()
   await send()

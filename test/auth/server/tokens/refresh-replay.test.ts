@@ -1,4 +1,4 @@
-/** A refresh that comes twice gets the same answer, whichever node is asked, where the service is set so. */
+/** With refreshReplay set, a repeated refresh gets the same response on every node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Context } from 'oidc-provider'
@@ -29,8 +29,8 @@ async function refreshForm(fixture: Fixture, app: App): Promise<Record<string, s
   return { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
 }
 
-/** What is stored of answers. */
-async function kept({ place }: Fixture): Promise<readonly string[]> {
+/** The stored responses. */
+async function storedResponses({ place }: Fixture): Promise<readonly string[]> {
   const store = await place.openStore(checkModel(blog))
   const found = await store.records.all('RefreshReplay')
   await store.close()
@@ -44,10 +44,10 @@ const settings = { 'oauth.refreshReplay': 60 } as const
 
 for (const setup of [sqlite, locked, postgresNodes]) {
   const withShared = sharedFixtures(setup, settings)
-  const given = (title: string, use: (fixture: Fixture) => Promise<void>) =>
+  const testOn = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withShared(use))
 
-  given('twenty at once: one refresh, and everybody gets its tokens', async fixture => {
+  testOn('of twenty concurrent refreshes one is performed, and all get its tokens', async fixture => {
     const { urls } = fixture
     const form = await refreshForm(fixture, await fixture.app())
     const all = await Promise.all(
@@ -61,13 +61,13 @@ for (const setup of [sqlite, locked, postgresNodes]) {
     const statuses = () =>
       Promise.all(urls.map(async url => (await fetch(`${url}/api/v1/posts`, { headers })).status))
     assert.deepEqual(new Set(await statuses()), new Set([200]))
-    // Anything else with that token is a theft: it ends the grant.
+    // Any other request with that token is treated as theft, and ends the grant.
     const other = await refresh(fixture, { ...form, scope: 'read:post' })
     assert.deepEqual([other.status, other.json.error], [400, 'invalid_grant'])
     assert.deepEqual(new Set(await statuses()), new Set([401]))
   })
 
-  given('after a restart it is answered again, and only to who proves the same', async fixture => {
+  testOn('after a restart a refresh is replayed, but only with the same client secret', async fixture => {
     const form = await refreshForm(fixture, await fixture.app())
     const first = await refresh(fixture, form)
     assert.equal(first.status, 200)
@@ -79,23 +79,23 @@ for (const setup of [sqlite, locked, postgresNodes]) {
   })
 }
 
-/** What one node stores, several store. */
+/** These tests do not depend on the number of nodes. */
 for (const setup of [sqlite, locked]) {
-  const given = (title: string, use: (fixture: Fixture) => Promise<void>) =>
+  const testOn = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withFixture(settings, use, blog, setup))
 
-  given('what was refused is not kept, and is refused again', async fixture => {
+  testOn('a refusal is not stored, and is repeated', async fixture => {
     const form = { ...(await refreshForm(fixture, await fixture.app())), refresh_token: 'x'.repeat(43) }
     for (let count = 0; count < 2; count++) {
       const answer = await refresh(fixture, form)
       assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_grant'])
     }
-    assert.deepEqual(await kept(fixture), [])
+    assert.deepEqual(await storedResponses(fixture), [])
   })
 
-  given('the database does not tell the tokens of an answer', async fixture => {
+  testOn('the tokens of a stored response cannot be read from the database', async fixture => {
     const { json } = await refresh(fixture, await refreshForm(fixture, await fixture.app()))
-    const [payload = '', ...others] = await kept(fixture)
+    const [payload = '', ...others] = await storedResponses(fixture)
     assert.ok(payload.length > 100 && others.length === 0)
     const bytes = Buffer.from(payload, 'base64url').toString('latin1')
     for (const secret of [json.access_token, json.refresh_token, json.id_token].map(String)) {
@@ -107,7 +107,7 @@ for (const setup of [sqlite, locked]) {
 
 const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'r'.repeat(43) }).toString()
 
-/** What the middleware looks at. */
+/** As much of oidc-provider’s context as the middleware uses. */
 function contextOf() {
   const ctx = {
     path: '/oauth/token',
@@ -124,7 +124,7 @@ function contextOf() {
 }
 
 for (const failing of ['get', 'add', 'put'] as const) {
-  test(`where records cannot be used (${failing}), a refresh is answered all the same`, async () => {
+  test(`a refresh succeeds even if records fail (${failing})`, async () => {
     const place = await sqlite.open()
     const store = await place.openStore(checkModel(blog))
     const faults: unknown[] = []

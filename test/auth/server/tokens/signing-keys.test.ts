@@ -39,7 +39,7 @@ const claims = {
   scope: 'read:post',
 }
 
-test('keys are made once, whoever asks first', async () => {
+test('keys are created once by concurrent starts', async () => {
   const { file, store } = open()
   const other = open(file).store
   const [one, two] = await Promise.all([loadKeys(store.records), loadKeys(other.records)])
@@ -53,7 +53,7 @@ test('keys are made once, whoever asks first', async () => {
   await other.close()
 })
 
-test('a retired key stays trusted until its stored end, even if tokens have a shorter life now', async () => {
+test('a retired key stays trusted until its stored expiry, even if tokens have a shorter life now', async () => {
   const { store } = open()
   const { records } = store
   const [first] = await loadKeys(records, 0)
@@ -67,7 +67,7 @@ test('a retired key stays trusted until its stored end, even if tokens have a sh
   await store.close()
 })
 
-test('after a rotation new keys come first, and old ones stay until what they signed has expired', async () => {
+test('after a rotation new keys come first, and old ones stay until their tokens have expired', async () => {
   const { store } = open()
   const { records } = store
   const first = await loadKeys(records, 0)
@@ -83,7 +83,7 @@ test('after a rotation new keys come first, and old ones stay until what they si
     second.map(({ retiredAt }) => retiredAt),
     [null, null, 10 * HOUR, 10 * HOUR],
   )
-  // A token that was signed at the last moment lives for an hour, and what is published stays for one more.
+  // A token that was signed at the last moment lives for an hour, and the published key stays for one more.
   await rotateKeys(records, 3600, 12 * HOUR - 1)
   assert.equal((await loadKeys(records)).length, 6)
   await rotateKeys(records, 3600, 12 * HOUR)
@@ -95,7 +95,7 @@ test('after a rotation new keys come first, and old ones stay until what they si
 })
 
 for (const database of databases) {
-  test(`rotations at the same time are done one after the other: no new key is lost, on ${database.name}`, async () => {
+  test(`concurrent rotations run one after the other, and lose no key (${database.name})`, async () => {
     await database.within(async place => {
       const stores = await Promise.all([1, 2, 3].map(() => place.open(checkModel(blog))))
       const [first] = stores
@@ -117,7 +117,7 @@ for (const database of databases) {
   })
 }
 
-test('tokens of retired keys are still taken', async () => {
+test('tokens of retired keys are still accepted', async () => {
   const { store } = open()
   const old = new TokenSigner(await loadKeys(store.records, 0)).sign(claims)
   await rotateKeys(store.records, 3600, HOUR)
@@ -127,13 +127,13 @@ test('tokens of retired keys are still taken', async () => {
   await store.close()
 })
 
-test('a retired key ends when all that it signed has expired, or at once, whether or not another rotation comes', async () => {
+test('a retired key is dropped when its tokens have expired, or at once if the rotation says so', async () => {
   const { store } = open()
   const { records } = store
   const old = new TokenSigner(await loadKeys(records, 0)).sign({ ...claims, exp: 1e9 })
   await rotateKeys(records, 3600, HOUR)
   const signer = new TokenSigner(await loadKeys(records))
-  // An hour for what it signed, and one beyond it.
+  // An hour for its tokens, and one more.
   assert.ok(signer.verify(old, issuer, 3 * HOUR - 1))
   assert.equal(signer.verify(old, issuer, 3 * HOUR), undefined)
   const fresh = signer.sign({ ...claims, exp: 1e9 })
@@ -148,7 +148,7 @@ test('a retired key ends when all that it signed has expired, or at once, whethe
   await store.close()
 })
 
-test('a JWT is what jose takes for one, and only in its time, for us', async () => {
+test('a JWT is accepted exactly if jose accepts it: signed by our keys, valid now, and for this issuer', async () => {
   const { store } = open()
   const keys = await loadKeys(store.records)
   const signer = new TokenSigner(keys)
@@ -186,7 +186,7 @@ test('a JWT is what jose takes for one, and only in its time, for us', async () 
   await store.close()
 })
 
-test('no byte of a JWT can be changed, and its headers are exactly ours', async () => {
+test('changing any byte of a JWT invalidates it, and its header must be exactly ours', async () => {
   const { store } = open()
   const keys = await loadKeys(store.records)
   const signer = new TokenSigner(keys)
@@ -199,7 +199,7 @@ test('no byte of a JWT can be changed, and its headers are exactly ours', async 
       undefined,
     )
   }
-  // The last character has bits that are not used: sixteen of them stand for the same signature.
+  // The last character has unused bits: sixteen of them encode the same signature.
   for (const last of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
     const spelt = token.slice(0, -1) + last
     assert.equal(signer.verify(spelt, issuer, 1_500_000) !== undefined, spelt === token, last)

@@ -1,4 +1,4 @@
-/** Exchange (RFC 6749, 4.1.3) and refresh (6): what is answered and stored, and what is refused with which effect. */
+/** Code exchange (RFC 6749, 4.1.3) and refresh (6): the responses, the stored records, and the refusals with their effects. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -22,7 +22,7 @@ type Form = Record<string, string>
 
 const verifier = 'v'.repeat(50)
 const pkce = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
-const ask = ({ url }: Fixture, form: Form, headers?: Readonly<Record<string, string>>) =>
+const tokenRequest = ({ url }: Fixture, form: Form, headers?: Readonly<Record<string, string>>) =>
   post(`${url}/oauth/token`, form, headers)
 
 const opaque = /^[A-Za-z0-9_-]{43}$/
@@ -57,12 +57,12 @@ function newestGrant({ place }: Fixture): string {
   return String(found?.id)
 }
 
-/** The codes and tokens of one grant, the oldest first. */
+/** The codes and tokens of a grant, oldest first. */
 function recordsOf({ place }: Fixture, grant: string): readonly Stored[] {
   const sql = 'SELECT kind, payload, expires_at, consumed_at FROM _records WHERE grant_id = ? ORDER BY rowid'
   return rows(place.database, sql, grant).map(({ kind, payload, expires_at: end, consumed_at: consumed }) => {
     const stored = JSON.parse(String(payload))
-    // Codes and refresh tokens stay for a while, so that clients are told that they have expired.
+    // Codes and refresh tokens outlive their expiry for a while, so that clients get an error that says so.
     assert.equal(Number(end) - stored.exp * 1000, keptAfterExpiryMs[String(kind)])
     assert.equal(stored.grantId, grant)
     return { kind: String(kind), isConsumed: consumed !== null, payload: stored }
@@ -89,7 +89,7 @@ const cases = [
 ] as const
 
 for (const { scope, values, parameters, sent } of cases) {
-  test(`a code for ${scope} gives tokens, and each refresh gives the next (${sent})`, () =>
+  test(`a code for ${scope} returns tokens, and each refresh returns the next ones (${sent})`, () =>
     withFixture(async fixture => {
       const app = await fixture.app(values)
       const request = {
@@ -107,12 +107,12 @@ for (const { scope, values, parameters, sent } of cases) {
       if (sent !== 'short') exchange.grant_type = 'authorization_code'
       if ('code_challenge' in parameters) exchange.code_verifier = verifier
       const isLasting = scope.includes('offline_access')
-      let answer = await ask(fixture, exchange, headers)
+      let answer = await tokenRequest(fixture, exchange, headers)
       for (let turn = 0; turn <= (isLasting ? 3 : 0); turn++) {
         if (turn > 0) {
           const token = String(answer.json.refresh_token)
           const form = { grant_type: 'refresh_token', refresh_token: token, ...credentials }
-          answer = await ask(fixture, form, headers)
+          answer = await tokenRequest(fixture, form, headers)
         }
         requireTokens(answer, { scope, ...values })
         requireStored(recordsOf(fixture, grant), isLasting ? turn : undefined, scope)
@@ -139,7 +139,7 @@ function requireTokens({ status, json, headers, text }: TokenAnswer, expected: E
   assert.equal(headers.get('cache-control'), 'no-store')
 }
 
-/** `turn`: how often it was refreshed; undefined where there is no refresh token. */
+/** `turn`: the number of refreshes; undefined if there is no refresh token. */
 function requireStored(records: readonly Stored[], turn: number | undefined, scope: string): void {
   const of = (kind: string) => records.filter(one => one.kind === kind)
   assert.ok(of('AuthorizationCode').every(({ isConsumed }) => isConsumed))
@@ -150,7 +150,7 @@ function requireStored(records: readonly Stored[], turn: number | undefined, sco
     assert.equal(isConsumed, rotations !== turn)
     const gty = rotations === 0 ? 'authorization_code' : 'authorization_code refresh_token'
     assert.deepEqual([payload.rotations, payload.gty, payload.scope], [rotations, gty, scope])
-    // A rotation does not renew the start of the chain.
+    // A rotation does not extend the lifetime of the chain.
     assert.deepEqual([payload.iiat, payload.authTime], [first?.payload.iiat, first?.payload.authTime])
     assert.equal(Number(payload.exp) - Number(payload.iat), 30 * 24 * 3600)
   }
@@ -159,7 +159,7 @@ function requireStored(records: readonly Stored[], turn: number | undefined, sco
 
 type Spoil = (form: Form, other: App) => unknown
 
-/** What is sent, the error, and whether the code can be exchanged afterwards. */
+/** The change to the request, the error, and whether the code can be exchanged afterwards. */
 const wrongExchanges: Readonly<Record<string, readonly [Spoil, error: string | undefined, later: number]>> = {
   'another app’s': [(form, other) => Object.assign(form, secretOf(other)), 'invalid_grant', 200],
   'a wrong secret': [form => Object.assign(form, { client_secret: 'wrong' }), 'invalid_client', 200],
@@ -191,11 +191,11 @@ const wrongExchanges: Readonly<Record<string, readonly [Spoil, error: string | u
     'invalid_target',
     400,
   ],
-  'a scope, which an exchange ignores': [form => Object.assign(form, { scope: 'read:user' }), undefined, 400],
+  'a scope, which is ignored': [form => Object.assign(form, { scope: 'read:user' }), undefined, 400],
 }
 
 for (const [what, [spoil, error, later]] of Object.entries(wrongExchanges)) {
-  test(`an exchange with ${what}: ${error ?? 'tokens'}`, () =>
+  test(`an exchange with ${what} gets ${error ?? 'tokens'}`, () =>
     withFixture(async fixture => {
       const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
       const request = { browser: fixture.browser(), person: fixture.ann, parameters: pkce }
@@ -210,20 +210,20 @@ for (const [what, [spoil, error, later]] of Object.entries(wrongExchanges)) {
       }
       const form: Form = { ...right }
       spoil(form, other)
-      const answer = await ask(fixture, form)
+      const answer = await tokenRequest(fixture, form)
       assert.deepEqual([answer.json.error, answer.status === 200], [error, error === undefined], answer.text)
       const issued = recordsOf(fixture, grant).filter(({ kind }) => kind !== 'AuthorizationCode')
       assert.equal(issued.length, error === undefined ? 1 : 0)
-      assert.equal((await ask(fixture, right)).status, later)
+      assert.equal((await tokenRequest(fixture, right)).status, later)
     }))
 }
 
 type SpoilRefresh = (fixture: Fixture, app: App, form: Form) => Promise<unknown>
 
-/** What is done before, the error, and how many tokens of the grant are left. */
+/** What happens before the refresh, the error, and the number of tokens left in the grant. */
 const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string | undefined, left: number]>> =
   {
-    'used before': [(fixture, _app, form) => ask(fixture, form), 'invalid_grant', 0],
+    'used before': [(fixture, _app, form) => tokenRequest(fixture, form), 'invalid_grant', 0],
     revoked: [
       ({ url }, app, form) =>
         post(`${url}/oauth/revoke`, { token: form.refresh_token ?? '', ...secretOf(app) }),
@@ -240,17 +240,17 @@ const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string |
       'invalid_grant',
       2,
     ],
-    'for a covered scope': [
+    'used for a covered scope': [
       async (_fixture, _app, form) => Object.assign(form, { scope: 'read:post' }),
       undefined,
       4,
     ],
-    'for a scope beyond': [
+    'used for a further scope': [
       async (_fixture, _app, form) => Object.assign(form, { scope: 'read:user' }),
       'invalid_scope',
       2,
     ],
-    'of an app that lost a scope': [
+    'held by an app that lost a scope': [
       ({ call, ann }, app) =>
         call(`/api/v1/oauth_apps/${app.id}`, {
           method: 'PATCH',
@@ -260,7 +260,7 @@ const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string |
       undefined,
       4,
     ],
-    'of an app that is gone': [
+    'held by a deleted app': [
       ({ call, ann }, app) => call(`/api/v1/oauth_apps/${app.id}`, { method: 'DELETE', key: ann.key }),
       'invalid_client',
       2,
@@ -268,7 +268,7 @@ const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string |
   }
 
 for (const [what, [spoil, error, left]] of Object.entries(refreshes)) {
-  test(`a refresh token that is ${what}: ${error ?? 'the next tokens'}`, () =>
+  test(`a refresh token that is ${what} gets ${error ?? 'the next tokens'}`, () =>
     withFixture(async fixture => {
       const app = await fixture.app()
       const request = { browser: fixture.browser(), person: fixture.ann, scope: 'offline_access write:post' }
@@ -276,20 +276,20 @@ for (const [what, [spoil, error, left]] of Object.entries(refreshes)) {
       const grant = newestGrant(fixture)
       const form: Form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
       await spoil(fixture, app, form)
-      const { status, json, text } = await ask(fixture, form)
+      const { status, json, text } = await tokenRequest(fixture, form)
       assert.deepEqual([json.error, status === 200], [error, error === undefined], text)
       const tokens = recordsOf(fixture, grant).filter(({ kind }) => kind !== 'AuthorizationCode')
       assert.equal(tokens.length, left)
     }))
 }
 
-test('what an app has lost, a refresh does not give again', () =>
+test('a refresh does not return a scope that the app has lost', () =>
   withFixture(async fixture => {
     const app = await fixture.app()
     const request = { browser: fixture.browser(), person: fixture.ann, scope: 'offline_access write:post' }
     const { refresh_token = '' } = await newTokens(fixture, app, request)
-    await refreshes['of an app that lost a scope']?.[0](fixture, app, {})
+    await refreshes['held by an app that lost a scope']?.[0](fixture, app, {})
     const form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
-    const { json } = await ask(fixture, form)
+    const { json } = await tokenRequest(fixture, form)
     assert.equal(json.scope, 'offline_access,read:post')
   }))

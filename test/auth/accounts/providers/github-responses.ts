@@ -1,11 +1,11 @@
 /**
- * What GitHub's OAuth and its API answer, as public recordings and GitHub's documentation have it; tokens, names and
- * addresses are ours. A refused code comes with status 200, and in a form where no JSON was asked for.
+ * Responses of GitHub’s OAuth endpoints and API, from public recordings and GitHub’s documentation; tokens, names and
+ * addresses are invented. A refused code has status 200, form-encoded unless the request accepts JSON.
  *
  * - The token endpoint's errors: github/docs, `troubleshooting-oauth-app-access-token-request-errors.md`.
  * - Tokens, `/user` with an empty address, `/user/emails`: recordings of 2015, `vendor/socialnorm/github/tests/_fixtures` in
  *   hayjay01/sharp_sharp.
- * - `/user` with neither name nor address, and addresses as plain texts, as the API's version before `v3` had them:
+ * - `/user` with neither name nor address, and addresses as plain strings, as in the API before `v3`:
  *   recordings of 2013, `spec/cassettes/Octokit_Client_Users` in octokit/octokit.rb.
  */
 import type { Answer } from './stub.ts'
@@ -29,30 +29,30 @@ const badCode = {
   error_uri: `${errors}#bad-verification-code`,
 }
 
-/** By what they say. */
+/** Error responses of the token endpoint, by their meaning. */
 export const tokenRefusals: Readonly<Record<string, Partial<Answer>>> = {
-  'the code was used, or is too old': asJson(badCode),
-  'the same in a form': asForm(badCode),
+  'the code is used or expired': asJson(badCode),
+  'the code is used or expired, form-encoded': asForm(badCode),
   'the secret is wrong': asJson({
     error: 'incorrect_client_credentials',
     error_description: 'The client_id and/or client_secret passed are incorrect.',
     error_uri: `${errors}#incorrect-client-credentials`,
   }),
-  'the address is not that of the app': asJson({
+  'the redirect URI is not registered': asJson({
     error: 'redirect_uri_mismatch',
     error_description: 'The redirect_uri MUST match the registered callback URL for this application.',
     error_uri: `${errors}#redirect-uri-mismatch2`,
   }),
 }
 
-/** Beside the token, of a GitHub App whose tokens expire. */
+/** Added to the token response by a GitHub App whose tokens expire. */
 export const expiringToken: Values = {
   expires_in: '28800',
   refresh_token: 'ghr_recorded',
   refresh_token_expires_in: '15897600',
 }
 
-/** Whose address is private: it is told by `/user/emails` alone. */
+/** A user with a private address: only `/user/emails` returns it. */
 export function userOf(id: number, login: string, email: '' | null) {
   return {
     ...{ login, id, email, name: null, company: null, blog: '', location: null, bio: null, hireable: null },
@@ -67,7 +67,7 @@ export function userOf(id: number, login: string, email: '' | null) {
   }
 }
 
-/** The address that GitHub has made for commits is no person's; it is not the primary one. */
+/** GitHub’s no-reply address for commits is verified, but not primary. */
 export function emailsOf(email: string, login: string) {
   return [
     { email: `${login}@users.noreply.github.com`, primary: false, verified: true, visibility: null },

@@ -1,17 +1,17 @@
-/** Apps are remembered while nothing about any of them changes, and not a moment longer. */
+/** Apps are cached until any app changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApps } from '../../../../src/auth/server/clients/apps.ts'
 import type { Run } from '../../../../src/plan/run.ts'
 
-/** A database of one app, which answers when it is told to, and counts how often it is asked. */
+/** A database of one app, which responds on demand and counts its look-ups. */
 function open() {
   const versions: Record<string, number> = { oauth_apps: 1, oauth_app_secrets: 1 }
   const waiting: (() => void)[] = []
-  const state = { name: 'first' as string | undefined, asked: 0, later: false }
+  const state = { name: 'first' as string | undefined, lookUps: 0, later: false }
   const run = {
     list() {
-      state.asked++
+      state.lookUps++
       const rows = state.name === undefined ? [] : [{ id: 1, name: state.name, secret_hash: null }]
       const answer = { kind: 'list', text: JSON.stringify(rows), total: undefined, next: undefined }
       if (!state.later) return answer
@@ -34,12 +34,12 @@ for (const collection of ['oauth_apps', 'oauth_app_secrets']) {
   test(`an app is looked up once, and again after ${collection} have changed`, async () => {
     const { apps, state, change, nameOf } = open()
     for (let at = 0; at < 3; at++) assert.equal(await nameOf(), 'first')
-    assert.equal(state.asked, 1)
+    assert.equal(state.lookUps, 1)
     const before = apps.version()
     change(collection, 'second')
     assert.notEqual(apps.version(), before)
     assert.equal(await nameOf(), 'second')
-    assert.equal(state.asked, 2)
+    assert.equal(state.lookUps, 2)
   })
 }
 
@@ -55,7 +55,7 @@ test('an app that changes during its look-up is looked up again', async () => {
   assert.equal(await nameOf(), 'second')
 })
 
-test('the same where the early answer comes last', async () => {
+test('an app that changes during its look-up is not cached, even if that look-up ends last', async () => {
   const { state, change, nameOf, answer } = open()
   state.later = true
   const early = nameOf()
@@ -67,7 +67,7 @@ test('the same where the early answer comes last', async () => {
   assert.equal(await nameOf(), 'second')
 })
 
-test('that there is no such app is not remembered: it may come', async () => {
+test('a missing app is not cached, because it may be created', async () => {
   const { state, nameOf } = open()
   state.name = undefined
   assert.equal(await nameOf(), undefined)
@@ -75,8 +75,8 @@ test('that there is no such app is not remembered: it may come', async () => {
   assert.equal(await nameOf(), 'new')
 })
 
-test('what no client id can be is not asked for', async () => {
+test('an id that no client can have is not looked up', async () => {
   const { apps, state } = open()
   for (const id of ['', 'a\0b', 'ä', 'x'.repeat(101)]) assert.equal(await apps.find(id), undefined)
-  assert.equal(state.asked, 0)
+  assert.equal(state.lookUps, 0)
 })

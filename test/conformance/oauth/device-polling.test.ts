@@ -1,4 +1,4 @@
-/** How fast a device may ask (RFC 8628, 3.2 and 3.5), whichever node it asks. */
+/** The polling interval of a device (RFC 8628, 3.2 and 3.5), whichever node it polls. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isTooFast, pollIntervalSeconds } from '../../../src/auth/server/tokens/device-polling.ts'
@@ -13,44 +13,44 @@ async function started({ url }: Fixture, app: App) {
   return { interval: json.interval, device_code: String(json.device_code) }
 }
 
-async function asks({ url }: Fixture, app: App, device_code: string): Promise<unknown> {
+async function poll({ url }: Fixture, app: App, device_code: string): Promise<unknown> {
   const { status, json } = await post(`${url}/oauth/token`, { grant_type, device_code, ...secretOf(app) })
   assert.equal(status, 400)
   return json.error
 }
 
-/** Well below the interval: on a machine under load requests may take longer than that. */
-const soonMs = 3000
+/** Well below the interval, for machines on which requests take long. */
+const maxDurationMs = 3000
 const attempts = 8
 
-/** What `ask` gave, of a try that took no longer than that. */
-async function quickly<T>(ask: () => Promise<T>): Promise<T> {
+/** The result of `request`, repeated until it takes less than that. */
+async function quickly<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const begun = performance.now()
-    const answer = await ask()
-    if (performance.now() - begun < soonMs) return answer
+    const answer = await request()
+    if (performance.now() - begun < maxDurationMs) return answer
   }
-  throw new Error('the machine is too slow to ask twice within the interval')
+  throw new Error('the machine is too slow to poll twice within the interval')
 }
 
-test('a device is told the interval, and to slow down when it asks sooner', async () => {
+test('a device learns the interval, and gets slow_down when it polls too soon', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const twice = await quickly(async () => {
       const { interval, device_code } = await started(fixture, app)
       assert.equal(interval, pollIntervalSeconds)
-      return [await asks(fixture, app, device_code), await asks(fixture, app, device_code)]
+      return [await poll(fixture, app, device_code), await poll(fixture, app, device_code)]
     })
     assert.deepEqual(twice, ['authorization_pending', 'slow_down'])
-    // Of many at once, on whichever nodes, one is in time.
+    // Of concurrent polls, on any nodes, one is in time.
     const answers = await quickly(async () => {
       const { device_code } = await started(fixture, app)
-      return Promise.all(Array.from({ length: 9 }, () => asks(fixture, app, device_code)))
+      return Promise.all(Array.from({ length: 9 }, () => poll(fixture, app, device_code)))
     })
     assert.equal(answers.filter(error => error === 'authorization_pending').length, 1)
     assert.equal(answers.filter(error => error === 'slow_down').length, 8)
-    assert.equal(await asks(fixture, app, 'x'.repeat(43)), 'invalid_grant')
-    // Kept where every node, and the next start, finds it.
+    assert.equal(await poll(fixture, app, 'x'.repeat(43)), 'invalid_grant')
+    // The interval is stored, for other nodes and later starts.
     const store = await fixture.place.openStore(checkModel(blog))
     const kept = await store.records.all('DevicePoll')
     await store.close()
@@ -58,25 +58,25 @@ test('a device is told the interval, and to slow down when it asks sooner', asyn
   })
 })
 
-test('each time that it is too fast a device has to wait five seconds longer', async () => {
+test('each poll that comes too soon adds five seconds to the interval', async () => {
   await withFixture({}, async ({ place }) => {
     const store = await place.openStore(checkModel(blog))
     try {
       const begun = Date.now()
       const at = (seconds: number) => isTooFast(store.records, 'a code', 600_000, begun + seconds * 1000)
-      const asked: readonly (readonly [seconds: number, tooFast: boolean])[] = [
+      const polls: readonly (readonly [seconds: number, tooFast: boolean])[] = [
         [0, false],
         [5, false],
         [10.1, false],
         [12, true],
-        // Ten seconds after the last.
+        // Ten seconds are required after the last one.
         [21, true],
-        // Fifteen.
+        // Now fifteen.
         [36, false],
         [50, true],
         [70, false],
       ]
-      for (const [seconds, tooFast] of asked) assert.equal(await at(seconds), tooFast, `${seconds} s`)
+      for (const [seconds, tooFast] of polls) assert.equal(await at(seconds), tooFast, `${seconds} s`)
     } finally {
       await store.close()
     }

@@ -1,4 +1,4 @@
-/** The first pages of an account: how everything stands, sessions, connected apps; and what errors say. */
+/** The overview, sessions and connected apps of an account, and error pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -16,7 +16,7 @@ import { formTo, pass, signedIn, submitted } from './own-pages.ts'
 const withFixture = sharedFixtures(sqlite, { trustProxy: 1, countryHeader: 'CF-IPCountry' })
 const hourMs = 3_600_000
 
-/** The lines of a page without markup. */
+/** The text of a page, without markup. */
 function words(text: string): string {
   return text
     .slice(text.indexOf('<main'))
@@ -24,15 +24,15 @@ function words(text: string): string {
     .replace(/\s+/g, ' ')
 }
 
-test('the overview says how everything stands, and an unconfirmed address is on every page', async () => {
+test('the overview summarises the account, and every page asks to confirm an unconfirmed address', async () => {
   await withFixture(async fixture => {
     const { ann } = fixture
     await newTokens(fixture, await fixture.app(), { browser: fixture.browser(), person: ann })
     const { visitor, landed } = await signedIn(fixture, ann, '/account')
-    const said = words(landed.text)
-    assert.match(said, /Your account .*Ann .*Not confirmed/)
-    assert.match(said, /Security Password only, add a passkey .*Sessions 2 browsers .*Connected apps 1 app /)
-    assert.match(said, /API keys 1 key .*OAuth apps 1 app .*Webhooks None yet/)
+    const text = words(landed.text)
+    assert.match(text, /Your account .*Ann .*Not confirmed/)
+    assert.match(text, /Security Password only, add a passkey .*Sessions 2 browsers .*Connected apps 1 app /)
+    assert.match(text, /API keys 1 key .*OAuth apps 1 app .*Webhooks None yet/)
     for (const path of ['profile', 'security', 'sessions', 'apps', 'keys', 'developer', 'webhooks/new']) {
       const other = await open(visitor, `/account/${path}`)
       assert.match(words(other.text), /Confirm your e-mail address Open the link that we send to ann/, path)
@@ -41,7 +41,7 @@ test('the overview says how everything stands, and an unconfirmed address is on 
     const sent = await submitted(visitor, formTo(keys, '/account/verify'))
     assert.equal(sent.url.pathname, '/account/keys')
     assert.match(words(sent.text), /Look into your mail We have sent a link to ann/)
-    // The way back is one of our own pages.
+    // The form returns to account pages only.
     const form = formTo(sent, '/account/verify')
     const fields = form.fields.map(one =>
       one.name === 'back' ? { ...one, value: '//evil.example.com' } : one,
@@ -50,7 +50,7 @@ test('the overview says how everything stands, and an unconfirmed address is on 
   })
 })
 
-test('sessions tell device, place and last use; one ends, or all others, or all', async () => {
+test('a session shows its device, place and last use; a user ends one, all others, or all', async () => {
   await withFixture(async fixture => {
     const { ben, url } = fixture
     const phone = fixture.browser()
@@ -72,9 +72,9 @@ test('sessions tell device, place and last use; one ends, or all others, or all'
     pass(5 * hourMs)
     const show = async () => words((await open(visitor, '/account/sessions')).text)
     assert.match(await show(), /Safari on iPhone Used 5 hours ago/)
-    // The API counts as use, and so does a page, which tells the place.
-    const asked = await call(`${url}/api/v1/me`, { headers: { cookie, 'Sec-Fetch-Site': 'same-origin' } })
-    assert.equal(asked.status, 200)
+    // An API request counts as use; so does a page, which also records the place.
+    const response = await call(`${url}/api/v1/me`, { headers: { cookie, 'Sec-Fetch-Site': 'same-origin' } })
+    assert.equal(response.status, 200)
     assert.match(await show(), /Safari on iPhone Used within the last hour · Bolivia/)
     pass(2 * hourMs)
     const moved = { ...at, 'CF-IPCountry': 'PE', 'X-Forwarded-For': '192.0.2.8', cookie }
@@ -97,7 +97,7 @@ test('sessions tell device, place and last use; one ends, or all others, or all'
   })
 })
 
-test('an app shows what it may do, reading folded into writing, when it was allowed and last used', async () => {
+test('a connected app shows its access, reads folded into writes, and when it was allowed and last used', async () => {
   await withFixture(async fixture => {
     const { cleo } = fixture
     const app = await fixture.app({ homepage_uri: 'https://reader.example.com/about' })
@@ -108,10 +108,10 @@ test('an app shows what it may do, reading folded into writing, when it was allo
       scope,
     })
     const { visitor, landed } = await signedIn(fixture, cleo, '/account/apps')
-    const said = words(landed.text)
-    assert.match(said, /Reader Allowed on \d+ \w+ \d{4} · used within the last hour · reader\.example\.com/)
-    assert.match(said, /See, create, change and delete posts/)
-    assert.doesNotMatch(said, /See posts/)
+    const text = words(landed.text)
+    assert.match(text, /Reader Allowed on \d+ \w+ \d{4} · used within the last hour · reader\.example\.com/)
+    assert.match(text, /See, create, change and delete posts/)
+    assert.doesNotMatch(text, /See posts/)
     pass(26 * hourMs)
     assert.match(words((await open(visitor, '/account/apps')).text), /· used 1 day ago/)
     const { client_id, client_secret } = app
@@ -130,14 +130,14 @@ test('an app shows what it may do, reading folded into writing, when it was allo
   })
 })
 
-test('an error page names a registered app and nothing that the request says, and what to do', async () => {
+test('an error page names a registered app and the next step, and repeats nothing from the request', async () => {
   await withFixture(async fixture => {
     const app = await fixture.app({ name: 'Reader', homepage_uri: 'https://reader.example.com' })
-    const asked = { response_type: 'code', redirect_uri: redirectUri, scope: 'read:post', state: 'x' }
-    const known = { ...asked, client_id: app.client_id }
+    const request = { response_type: 'code', redirect_uri: redirectUri, scope: 'read:post', state: 'x' }
+    const known = { ...request, client_id: app.client_id }
     const elsewhere = 'https://evil.example.com/Your%20bank'
     const rows: readonly [string, Readonly<Record<string, string>>, RegExp, RegExp?][] = [
-      ['authorize', { ...asked, client_id: 'Your bank' }, /This app is not known here/, /Your bank/],
+      ['authorize', { ...request, client_id: 'Your bank' }, /This app is not known here/, /Your bank/],
       [
         'authorize',
         { ...known, redirect_uri: elsewhere },
@@ -160,17 +160,17 @@ test('an error page names a registered app and nothing that the request says, an
       url.pathname = `/oauth/${path}`
       const browser = fixture.browser()
       const shown = page(await browser.open(url))
-      const said = words(shown.text)
-      assert.match(said, expected, path)
-      assert.doesNotMatch(said, missing, path)
+      const text = words(shown.text)
+      assert.match(text, expected, path)
+      assert.doesNotMatch(text, missing, path)
       assert.ok(shown.status >= 400, path)
       const id = String(shown.headers['x-request-id'])
-      assert.ok(said.includes(`Request ${id} Time 20`), `${path}: ${said}`)
+      assert.ok(text.includes(`Request ${id} Time 20`), `${path}: ${text}`)
     }
   })
 })
 
-test('errors under /account are pages, and JSON for programs', async () => {
+test('errors under /account are HTML pages in browsers, and JSON for programs', async () => {
   await withFixture(async ({ url, browser }) => {
     const rows = [
       ['/account/nothing', 404, /There is nothing here The address is wrong/],
@@ -183,29 +183,29 @@ test('errors under /account are pages, and JSON for programs', async () => {
       const { json } = await call(url + path, { headers: { Accept: 'application/json' } })
       assert.ok('error' in json, path)
     }
-    // What programs call stays JSON.
+    // Endpoints for programs respond with JSON.
     const posted = await post(`${url}/oauth/token`, { grant_type: 'password' })
     assert.match(posted.headers.get('content-type') ?? '', /json/)
   })
 })
 
-test('what fails inside, and what comes too often, are pages too; they tell nothing of the cause', async () => {
+test('internal errors and rate limits are HTML pages, and do not reveal the cause', async () => {
   const { errorPageReply } = await import('../../../src/auth/pages/frame/error-reply.ts')
   const { ApiError } = await import('../../../src/errors.ts')
   const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
   const call = { requestId: 'r-1', path: '/account' }
-  const said = (error: unknown) => {
+  const errorText = (error: unknown) => {
     const { status, body } = errorPageReply(theme, error, call, 0)
     return `${status} ${words(String(body))}`
   }
-  const inside = said(new Error('secret of the database'))
-  assert.match(inside, /^500 .*Something went wrong on our side .*INTERNAL_ERROR .*Request r-1 Time 1970/)
-  assert.doesNotMatch(inside, /secret/)
+  const internal = errorText(new Error('secret of the database'))
+  assert.match(internal, /^500 .*Something went wrong on our side .*INTERNAL_ERROR .*Request r-1 Time 1970/)
+  assert.doesNotMatch(internal, /secret/)
   const headers = { 'Retry-After': '90' }
   assert.match(
-    said(new ApiError('RATE_LIMITED', undefined, { headers })),
+    errorText(new ApiError('RATE_LIMITED', undefined, { headers })),
     /^429 .*Too many attempts Wait 2 minutes/,
   )
-  assert.match(said(new ApiError('UNAVAILABLE')), /^503 .*The service cannot answer now Try again/)
-  assert.match(said(new ApiError('NOT_FOUND', '<b>')), /&lt;b&gt;/)
+  assert.match(errorText(new ApiError('UNAVAILABLE')), /^503 .*The service cannot answer now Try again/)
+  assert.match(errorText(new ApiError('NOT_FOUND', '<b>')), /&lt;b&gt;/)
 })

@@ -1,4 +1,4 @@
-/** Introspection, revocation, sign-out by an app and the device flow, asked for by clients as they are published. */
+/** Introspection, revocation, sign-out by an app and the device flow, with published clients. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as openid from 'openid-client'
@@ -24,14 +24,14 @@ function configurationOf({ url }: Fixture, app: App, authentication?: openid.Cli
   })
 }
 
-async function works({ call }: Fixture, token: string | undefined): Promise<boolean> {
+async function opensApi({ call }: Fixture, token: string | undefined): Promise<boolean> {
   const { status } = await call('/api/v1/me', { headers: { Authorization: `Bearer ${token}` } })
   assert.ok(status === 200 || status === 401, String(status))
   return status === 200
 }
 
 for (const format of ['opaque', 'jwt']) {
-  test(`an app learns of its own tokens, and ends its own only: ${format}`, async () => {
+  test(`an app introspects and revokes its own tokens only: ${format}`, async () => {
     await withFixture({ 'oauth.accessTokenFormat': format } as object, async fixture => {
       const [app, stranger] = [await fixture.app(), await fixture.app({ name: 'Stranger' })]
       const configuration = await configurationOf(fixture, app)
@@ -62,21 +62,21 @@ for (const format of ['opaque', 'jwt']) {
           assert.deepEqual(await openid.tokenIntrospection(other, token, hint), { active: false })
         }
         await openid.tokenRevocation(other, token)
-        assert.ok(await works(fixture, access), 'a stranger has ended it')
+        assert.ok(await opensApi(fixture, access), 'another app has revoked it')
       }
       for (const unknown of ['x', 'a.b.c', `${access}x`, access.slice(1), 'é']) {
         assert.deepEqual(await openid.tokenIntrospection(configuration, unknown), { active: false })
-        // RFC 7009, 2.2: to end what is no token is no error.
+        // RFC 7009, 2.2: revoking an invalid token is not an error.
         await openid.tokenRevocation(configuration, unknown)
       }
       await openid.tokenRevocation(configuration, access)
-      assert.equal(await works(fixture, access), false)
+      assert.equal(await opensApi(fixture, access), false)
       assert.deepEqual(await openid.tokenIntrospection(configuration, access), { active: false })
     })
   })
 }
 
-test('a public app ends its own tokens, and is told nothing of any', async () => {
+test('a public app revokes its own tokens, and introspects none', async () => {
   await withFixture({}, async fixture => {
     const verifier = openid.randomPKCECodeVerifier()
     const app = await fixture.app({ type: 'public' })
@@ -91,19 +91,19 @@ test('a public app ends its own tokens, and is told nothing of any', async () =>
     const left = await authorize(fixture.browser(), address, fixture.ann)
     const checks = { pkceCodeVerifier: verifier, expectedState: 's' }
     const { access_token: token } = await openid.authorizationCodeGrant(configuration, left, checks)
-    for (const asked of [token, 'x']) {
+    for (const sent of [token, 'x']) {
       const { status, json } = await post(`${fixture.url}/oauth/introspect`, {
-        token: asked,
+        token: sent,
         client_id: app.client_id,
       })
       assert.deepEqual([status, json.error, json.active], [401, 'invalid_client', undefined])
     }
     await openid.tokenRevocation(configuration, token)
-    assert.equal(await works(fixture, token), false)
+    assert.equal(await opensApi(fixture, token), false)
   })
 })
 
-test('without its secret, nobody introspects or revokes for an app', async () => {
+test('an app’s tokens cannot be introspected or revoked without its secret', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { access_token: token = '' } = await newTokens(fixture, app, {
@@ -124,7 +124,7 @@ test('without its secret, nobody introspects or revokes for an app', async () =>
       )
       assert.ok(bearer.status === 400 || bearer.status === 401)
     }
-    assert.ok(await works(fixture, token))
+    assert.ok(await opensApi(fixture, token))
   })
 })
 
@@ -151,7 +151,7 @@ async function isSignedIn(browser: Browser, { url }: Fixture): Promise<boolean> 
   return formWith(page, 'password') === undefined
 }
 
-/** Presses the button of the sign-out page. */
+/** Submits the sign-out page with one of its buttons. */
 async function answerSignOut(
   browser: Browser,
   page: Page | Departure,
@@ -164,7 +164,7 @@ async function answerSignOut(
   return browser.submit(form, {}, button)
 }
 
-test('openid-client: an app signs its user out, who comes back to it with its state', async () => {
+test('openid-client: an app signs its user out, who returns to it with its state', async () => {
   await withFixture({}, async fixture => {
     const { configuration, browser, idToken, accessToken } = await signedIn(fixture)
     assert.ok(await isSignedIn(browser, fixture))
@@ -181,12 +181,12 @@ test('openid-client: an app signs its user out, who comes back to it with its st
     assert.equal(landing.left.origin + landing.left.pathname, redirectUri)
     assert.deepEqual([...landing.left.searchParams], [['state', 'bye & bye']])
     assert.equal(await isSignedIn(browser, fixture), false)
-    // What the user has allowed the app outlives their stay.
-    assert.ok(await works(fixture, accessToken))
+    // The grant outlives the session.
+    assert.ok(await opensApi(fixture, accessToken))
   })
 })
 
-/** An app's page that sends its user's browser here by a form: without cookies, since they are `SameSite=Lax`. */
+/** Posts as a form on an app’s page does: without cookies, since they are `SameSite=Lax`. */
 async function postFromElsewhere({ url }: Fixture, address: URL): Promise<Response> {
   return fetch(url + address.pathname, {
     method: 'POST',
@@ -196,7 +196,7 @@ async function postFromElsewhere({ url }: Fixture, address: URL): Promise<Respon
   })
 }
 
-test('openid-client: an app signs its user out by a form that it posts', async () => {
+test('openid-client: an app signs its user out with a posted form', async () => {
   await withFixture({}, async fixture => {
     const { configuration, browser, idToken } = await signedIn(fixture)
     const address = openid.buildEndSessionUrl(configuration, {
@@ -206,13 +206,13 @@ test('openid-client: an app signs its user out by a form that it posts', async (
     })
     const posted = await postFromElsewhere(fixture, address)
     assert.equal(posted.status, 303)
-    // A new one would take the place of that in which the user is signed in, who was not asked.
+    // A new cookie would replace the user’s session before they confirm.
     assert.deepEqual(posted.headers.getSetCookie(), [])
     assert.equal(posted.headers.get('cache-control'), 'no-store')
     assert.equal(posted.headers.get('referrer-policy'), 'no-referrer')
-    assert.ok(await isSignedIn(browser, fixture), 'was signed out without being asked')
+    assert.ok(await isSignedIn(browser, fixture), 'was signed out without confirming')
     const page = await browser.open(posted.headers.get('location') ?? '')
-    assert.ok(await isSignedIn(browser, fixture), 'was signed out without being asked')
+    assert.ok(await isSignedIn(browser, fixture), 'was signed out without confirming')
     const landing = await answerSignOut(browser, page)
     assert.ok('left' in landing)
     assert.equal(landing.left.origin + landing.left.pathname, redirectUri)
@@ -221,7 +221,7 @@ test('openid-client: an app signs its user out by a form that it posts', async (
   })
 })
 
-test('a posted sign-out leads to nowhere but the page that asks, and says what is wrong with it', async () => {
+test('a posted sign-out redirects to the confirmation page only, and reports what is wrong', async () => {
   await withFixture({}, async fixture => {
     const { browser } = await signedIn(fixture)
     const logout = `${fixture.url}/oauth/logout`
@@ -259,7 +259,7 @@ test('a posted sign-out leads to nowhere but the page that asks, and says what i
   })
 })
 
-test('who signs out without an app that asks, or without a hint, stays at the service', async () => {
+test('a sign-out without an app or a hint ends at the service', async () => {
   await withFixture({}, async fixture => {
     for (const parameters of ['', `?post_logout_redirect_uri=${encodeURIComponent(redirectUri)}&state=s`]) {
       const { browser } = await signedIn(fixture)
@@ -281,7 +281,7 @@ test('who signs out without an app that asks, or without a hint, stays at the se
   })
 })
 
-test('a sign-out that is not in order signs nobody out and leads nowhere', async () => {
+test('an invalid sign-out request signs nobody out and redirects nowhere', async () => {
   await withFixture({}, async fixture => {
     const { browser, app, idToken } = await signedIn(fixture)
     const other = await fixture.app({ name: 'Other' })
@@ -311,7 +311,7 @@ test('a sign-out that is not in order signs nobody out and leads nowhere', async
   })
 })
 
-test('openid-client: the device flow, to which a user says yes in a browser', async () => {
+test('openid-client: the device flow works, with the user’s approval in a browser', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [], type: 'public' })
     const configuration = await configurationOf(fixture, app, openid.None())
@@ -333,13 +333,13 @@ test('openid-client: the device flow, to which a user says yes in a browser', as
     const tokens = await openid.pollDeviceAuthorizationGrant(configuration, quickly, undefined, {
       signal: AbortSignal.timeout(20_000),
     })
-    assert.ok(await works(fixture, tokens.access_token))
+    assert.ok(await opensApi(fixture, tokens.access_token))
     await openid.tokenRevocation(configuration, tokens.access_token)
-    assert.equal(await works(fixture, tokens.access_token), false)
+    assert.equal(await opensApi(fixture, tokens.access_token), false)
   })
 })
 
-test('openid-client: a pushed request that is used twice, or by another app, is refused', async () => {
+test('openid-client: a pushed request is refused when it is used twice or by another app', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const configuration = await configurationOf(fixture, app)

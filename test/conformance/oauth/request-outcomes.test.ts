@@ -1,6 +1,6 @@
 /**
- * Every parameter of an authorization request (RFC 6749, 4.1.1; OpenID Connect Core 1.0, 3.1.2.1), right, odd and wrong:
- * each request ends with a code, with an error of OAuth at the app, or with a page that says what is wrong.
+ * Every parameter of an authorization request (RFC 6749, 4.1.1; OpenID Connect Core 1.0, 3.1.2.1), valid, unusual and wrong:
+ * each request ends with a code, with an OAuth error at the app, or with a page that explains the error.
  */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -20,7 +20,7 @@ import {
 
 type Parameters = Readonly<Record<string, string | readonly string[]>>
 
-/** Of an app that is no native one, which would be asked for consent every time (RFC 8252, 8.6). */
+/** Not a native app: those are asked for consent every time (RFC 8252, 8.6). */
 const redirectUri = 'https://app.example.com/callback'
 const challenge = hash('sha256', 'v'.repeat(43), 'base64url')
 const long = 'x'.repeat(3000)
@@ -28,7 +28,7 @@ const json = (value: unknown) => JSON.stringify(value)
 const userinfo = (value: unknown) => ({ claims: json({ userinfo: value }) })
 const idToken = (value: unknown) => ({ claims: json({ id_token: value }) })
 
-/** What each leads to: `code`, the `error` that the app is told, or `page` for a 400 that leads nowhere. */
+/** The end of each request: `code`, the `error` at the app, or `page` for a 400 without a redirect. */
 const rows: readonly (readonly [Parameters, string])[] = [
   [{}, 'code'],
   [{ response_type: '' }, 'invalid_request'],
@@ -143,7 +143,7 @@ const rows: readonly (readonly [Parameters, string])[] = [
   [{ client_id: '__proto__' }, 'page'],
 ]
 
-/** With nobody signed in, also those that then ask for more. */
+/** Requests without a signed-in user, including those that then need more pages. */
 const fresh: readonly (readonly [Parameters, string])[] = [
   [{ prompt: 'none' }, 'login_required'],
   [{ prompt: 'select_account' }, 'code'],
@@ -156,7 +156,7 @@ const fresh: readonly (readonly [Parameters, string])[] = [
 
 const maxPages = 5
 
-/** The form that answers a page as somebody who wants to go on would. */
+/** Submits the form of a page as a user who wants to continue. */
 async function next(browser: Browser, page: Page, person: Person): Promise<Page | Departure | undefined> {
   const signIn = formWith(page, 'password')
   if (signIn) return browser.submit(signIn, { email: person.email, password: person.password })
@@ -169,8 +169,8 @@ async function next(browser: Browser, page: Page, person: Person): Promise<Page 
 }
 
 function endOf(url: URL): string {
-  const told = new URLSearchParams(url.hash === '' ? url.search : url.hash.slice(1))
-  return told.has('code') ? 'code' : String(told.get('error'))
+  const response = new URLSearchParams(url.hash === '' ? url.search : url.hash.slice(1))
+  return response.has('code') ? 'code' : String(response.get('error'))
 }
 
 async function ending(browser: Browser, address: URL, person: Person): Promise<string> {
@@ -182,7 +182,7 @@ async function ending(browser: Browser, address: URL, person: Person): Promise<s
     if (posted) return posted.fields.some(({ name }) => name === 'code') ? 'code' : 'an error, posted'
     if (page.status >= 400) return page.status === 400 ? 'page' : `page ${page.status}`
     const after = await next(browser, page, person)
-    assert.ok(after, `nothing to answer: ${page.text}`)
+    assert.ok(after, `no form to submit: ${page.text}`)
     page = after
   }
   return 'no end'
@@ -199,7 +199,7 @@ function addressOf(fixture: Fixture, clientId: string, more: Parameters): URL {
   return address
 }
 
-test('every authorization request ends, whatever its parameters', async () => {
+test('every authorization request ends as expected, whatever its parameters', async () => {
   await withFixture({}, async fixture => {
     const { client_id } = await fixture.app({ redirect_uris: [redirectUri] })
     const browser = fixture.browser()
@@ -211,14 +211,13 @@ test('every authorization request ends, whatever its parameters', async () => {
     }
     for (const [given, expected] of fresh) {
       const ended = await ending(fixture.browser(), addressOf(fixture, client_id, given), fixture.ann)
-      if (ended !== expected)
-        others.push(`nobody signed in, ${JSON.stringify(given)}: ${ended}, not ${expected}`)
+      if (ended !== expected) others.push(`signed out, ${JSON.stringify(given)}: ${ended}, not ${expected}`)
     }
     assert.deepEqual(others, [])
   })
 })
 
-test('every pushed and every device request is taken or refused, whatever its parameters', async () => {
+test('every pushed and every device request is accepted or refused, whatever its parameters', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [redirectUri] })
     for (const [given] of rows) {
@@ -226,20 +225,20 @@ test('every pushed and every device request is taken or refused, whatever its pa
       for (const endpoint of ['par', 'device']) {
         const form = new URLSearchParams(address.search)
         form.set('client_secret', app.client_secret)
-        const { status, json: told, text } = await post(`${fixture.url}/oauth/${endpoint}`, form)
+        const { status, json: response, text } = await post(`${fixture.url}/oauth/${endpoint}`, form)
         const shown = `${endpoint} ${JSON.stringify(given).slice(0, 200)}: ${status} ${text}`
         assert.ok([200, 201, 400, 401].includes(status), shown)
-        assert.equal(typeof told.error, status < 400 ? 'undefined' : 'string', shown)
+        assert.equal(typeof response.error, status < 400 ? 'undefined' : 'string', shown)
       }
     }
-    // What is pushed, or approved with a device's code, comes to the same end.
+    // A pushed request ends as the same request in the URL does.
     const pushed = async (more: Parameters) => {
       const form = new URLSearchParams(addressOf(fixture, app.client_id, more).search)
       form.set('client_secret', app.client_secret)
-      const { json: told } = await post(`${fixture.url}/oauth/par`, form)
+      const { json: response } = await post(`${fixture.url}/oauth/par`, form)
       const address = authorizationUrl(fixture.url, {
         client_id: app.client_id,
-        request_uri: String(told.request_uri),
+        request_uri: String(response.request_uri),
       })
       return ending(fixture.browser(), address, fixture.ann)
     }
@@ -254,7 +253,7 @@ test('every pushed and every device request is taken or refused, whatever its pa
   })
 })
 
-/** Of the other pages that apps and people open. */
+/** Parameters for the other pages. */
 const elsewhere: readonly (readonly [path: string, Parameters])[] = [
   ['/oauth/logout', { id_token_hint: 'garbage' }],
   ['/oauth/logout', { id_token_hint: 'a.b.c' }],

@@ -1,4 +1,4 @@
-/** What accounts have in the tests of their pages, put into the database of a service: apps, keys, identities and links of mails. */
+/** Data of accounts, written to the database of a service: connected apps, keys, identities and tokens of mailed links. */
 import assert from 'node:assert/strict'
 import { createAddresses } from '../../src/auth/accounts/addresses.ts'
 import { createIdentities } from '../../src/auth/accounts/identities.ts'
@@ -16,7 +16,7 @@ export const email = 'ada@example.com'
 
 const longName = 'Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunt'
 
-/** A link as it would stand in a mail. */
+/** The token of a reset link. */
 export async function resetToken(file: string, userId: number): Promise<string> {
   const store = openSqlite(checkModel(asking), { file })
   try {
@@ -30,7 +30,7 @@ export async function resetToken(file: string, userId: number): Promise<string> 
   }
 }
 
-/** Apps that the user has connected, one with a picture that is not there. Returns their client ids. */
+/** Connects apps to the user, one with a missing logo; returns their client ids. */
 export async function connectApps(
   { file, call, key }: TestService,
   userId: number,
@@ -65,7 +65,7 @@ export async function connectApps(
   return ids
 }
 
-/** Accounts at providers, one with a long name. */
+/** Links accounts at providers, one with a long name. */
 async function link(records: Records, userId: number): Promise<void> {
   const identities = createIdentities(records, Date.now)
   for (const [provider, label] of [
@@ -80,8 +80,8 @@ async function link(records: Records, userId: number): Promise<void> {
   }
 }
 
-/** A key, and an address that waits for its link, whose token is returned. */
-export async function plant(file: string, userId: number): Promise<string> {
+/** Adds a key, identities and a pending address; returns the token of its link. */
+export async function addAccountData(file: string, userId: number): Promise<string> {
   const model = checkModel(asking)
   const store = openSqlite(model, { file })
   try {

@@ -5,7 +5,7 @@ type Write = <A extends readonly unknown[], T>(
   write: (...args: A) => Promise<T>,
 ) => (...args: A) => Promise<T>
 
-/** Lets a write be done while `isAlive` says so of its number: 1, 2 and so on. */
+/** Lets a write succeed if `isAlive` is true of its number: 1, 2 and so on. */
 export function whileAlive(isAlive: (count: number) => boolean): Write {
   let writes = 0
   return write =>
@@ -16,7 +16,7 @@ export function whileAlive(isAlive: (count: number) => boolean): Write {
     }
 }
 
-export function dyingRecords(records: Records, counted: Write): Records {
+export function crashingRecords(records: Records, counted: Write): Records {
   return {
     ...forwarding(records),
     put: counted(record => records.put(record)),
