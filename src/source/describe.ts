@@ -48,7 +48,8 @@ function messageOf(error: Error): string {
 
 /** `inspect`, since JSON has no form for a bigint, a symbol or a circular object. */
 function notAnError(thrown: unknown): string {
-  const shown = typeof thrown === 'string' ? JSON.stringify(thrown) : inspect(thrown, { breakLength: Infinity })
+  const shown =
+    typeof thrown === 'string' ? JSON.stringify(thrown) : inspect(thrown, { breakLength: Infinity })
   return `It throws ${printable(shown)}, which is no error.`
 }
 
