@@ -1,6 +1,7 @@
 /** Describes errors in a project's sources, with the code around each place. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
 import type { ModelError } from '../model/check/faults.ts'
 import { printable } from '../printable.ts'
 import { declarationPlace } from './declaration-place.ts'
@@ -45,10 +46,16 @@ function messageOf(error: Error): string {
   return `${name}${message}${/[.!?]$/.test(message) ? '' : '.'}${extensionHint(error)}${strippingHint(error)}`
 }
 
+/** `inspect`, since JSON has no form for a bigint, a symbol or a circular object. */
+function notAnError(thrown: unknown): string {
+  const shown =
+    typeof thrown === 'string' ? JSON.stringify(thrown) : inspect(thrown, { breakLength: Infinity })
+  return `It throws ${printable(shown)}, which is no error.`
+}
+
 /** Why a module cannot be loaded. Follows a sentence that names the module. */
 export function describeLoadError(error: unknown): string {
-  if (!(error instanceof Error))
-    return `\n  It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
+  if (!(error instanceof Error)) return `\n  ${notAnError(error)}`
   const place = errorPlace(error)
   if (place === undefined) return `${moduleHint(error)}\n${error.stack ?? error.message}`
   return `${moduleHint(error)}\n\n${indented(messageOf(error), '  ')}\n\n${indented(codeFrame(place), '  ')}`
@@ -78,8 +85,7 @@ export function describeFaults(file: string, who: string, faults: readonly Decla
 
 /** An unexpected error: its stack, and the code around the innermost place in the project. */
 export function describeCrash(error: unknown): string {
-  if (!(error instanceof Error))
-    return `It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
+  if (!(error instanceof Error)) return notAnError(error)
   const place = errorPlace(error)
   const lines = (error.stack ?? `${error.name}: ${error.message}`).split('\n')
   // The message may contain untrusted text.

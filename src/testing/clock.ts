@@ -44,8 +44,12 @@ export class SteppedClock implements Clock {
 
   #runDue(): void {
     const due = this.#timers.filter(({ at }) => at <= this.#ms).sort((a, b) => a.at - b.at)
-    this.#timers = this.#timers.filter(timer => !due.includes(timer))
-    for (const { run } of due) run()
+    for (const timer of due) {
+      // An earlier timer may have cancelled it.
+      if (!this.#timers.includes(timer)) continue
+      this.#timers = this.#timers.filter(one => one !== timer)
+      timer.run()
+    }
   }
 }
 

@@ -31,6 +31,8 @@ export class TestUsers {
     if (known !== undefined) return known
     const made = createKey(this.#run, userId, { name: 'For tests', scopes: ['*'] })
     this.#keys.set(userId, made)
+    // The user may be created later.
+    made.catch(() => this.#keys.delete(userId))
     return made
   }
 }

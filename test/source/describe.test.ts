@@ -130,6 +130,8 @@ const broken: readonly (readonly [name: string, source: string, says: RegExp])[]
   ['enum.ts', 'const b = 1\nenum A { b }\n', /as const[\s\S]*enum\.ts:2:1/],
   ['thrown.ts', "const a: string = 'x'\nthrow new RangeError(a)\n", /RangeError: x\.[\s\S]*thrown\.ts:2:7/],
   ['text.mjs', "throw 'a text'\n", /"a text", which is no error/],
+  ['bigint.mjs', 'throw 1n\n', /1n, which is no error/],
+  ['circular.mjs', 'const self = {}\nself.self = self\nthrow self\n', /Circular.*, which is no error/],
   ['file.ts', "import { a } from './thrown'\n", /ends with `\.ts`[\s\S]*file\.ts:1:19/],
   ['script.ts', "import { a } from './thrown.js'\n", /`\.ts` instead of `\.js`[\s\S]*script\.ts:1:19/],
   ['package.ts', "\nimport a from 'not-installed'\n", /not-installed[\s\S]*package\.ts:2:15/],

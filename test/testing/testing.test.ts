@@ -256,6 +256,16 @@ test('a rule on the caller’s e-mail address requires that it is confirmed', as
   await service.close()
 })
 
+test('a request as a user who does not exist yet fails until the user is created', async () => {
+  await withNotes(async service => {
+    const { id } = await service.users.create()
+    await assert.rejects(service.request('GET /api/v1/me', { as: id + 1 }))
+    const later = await service.users.create()
+    assert.equal(later.id, id + 1)
+    assert.equal((await service.request('GET /api/v1/me', { as: later })).status, 200)
+  })
+})
+
 test('names that the model does not have do not compile', async () => {
   await withNotes(async service => {
     const api = service.as(1)

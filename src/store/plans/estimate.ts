@@ -1,63 +1,62 @@
 /**
- * How many rows a statement can look at, by its plan and by how many rows its tables have.
+ * How many rows a statement can visit, by its query plan and the sizes of its tables.
  *
- * What it guarantees: `most` is an upper bound, within a small factor, of the rows of tables and indexes that SQLite visits
- * while it runs the statement, as long as `PlanFacts` is true: a statement that is `bounded` visits no more of them when
- * its tables grow. It never says `bounded` of a plan with a step that it does not know. `expected` is no bound: where a
- * search by equality finds an unknown number of rows, or a filter keeps an unknown part of them, it takes the average that
- * the caller knows.
+ * Guarantees: `most` is an upper bound, within a small factor, of the rows of tables and indexes that SQLite visits
+ * while it runs the statement, as long as `PlanFacts` is correct. A `bounded` statement does not visit more rows when its
+ * tables grow. A plan with an unknown step is never `bounded`. `expected` is not a bound: if a search by equality finds an
+ * unknown number of rows, or a filter keeps an unknown share of them, it uses the averages in `PlanFacts`.
  */
 import type { PlanAccess, PlanBlock, PlanStep } from './steps.ts'
 
-/** What the plan does not tell. Tables are named as in the plan: by their aliases, where they have one. */
+/** Facts that the plan does not contain. Tables have the names of the plan: their aliases, if they have one. */
 export interface PlanFacts {
-  /** How many rows a table has; undefined: not known, or without end. Of a search table, the collection's. */
+  /** The number of rows of a table; undefined if unknown or unbounded. For a search table, that of the collection. */
   rowsOf(table: string): number | undefined
-  /** Whether no two rows have the same values in these columns. Left out: only ids are such keys. */
+  /** Whether no two rows have the same values in these columns. By default, only the id is such a key. */
   isKey?(table: string, columns: readonly string[]): boolean
-  /** How many rows have equal values in these columns, on average; undefined: not known. */
+  /** The average number of rows with equal values in these columns; undefined if unknown. */
   perKey?(table: string, columns: readonly string[]): number | undefined
   /** As `perKey`, for the columns by which the outermost rows are sorted, without the last `terms`. */
   perGroup?(terms: number): number | undefined
-  /** Whether a condition stands behind the access that its constraint does not fulfil. Left out: yes. */
+  /** Whether the rows of the access are filtered by further conditions than its constraint. By default, yes. */
   filtered?(access: PlanAccess): boolean
   /**
-   * The part of the rows behind an access, from 0 to 1, that fulfils the conditions which its constraint does not.
-   * Left out: perhaps none.
+   * The share of the access's rows, from 0 to 1, that fulfils the conditions beyond its constraint. By default, unknown:
+   * possibly none.
    */
   share?(access: PlanAccess): number
   /** The largest limit + offset of the statement's lists. Undefined: its outermost rows have no limit. */
   readonly take: number | undefined
-  /** Whether subqueries count rows. False: those that give a value end at their first row. Left out: yes. */
+  /** Whether scalar subqueries count rows. If not, they end at their first row. By default, yes. */
   readonly counts?: boolean
-  /** How many values a list has that the client gives (`IN (…)`). Left out: 100. */
+  /** The number of values in a client's list (`IN (…)`). By default 100. */
   readonly listSize?: number
 }
 
 export interface PlanEstimate {
-  /** The most rows that can be visited. */
+  /** The maximum number of visited rows. */
   readonly most: number
-  /** As `most`, with the averages that the facts give. */
+  /** As `most`, with the averages of the facts. */
   readonly expected: number
   /** Whether `most` stays the same when the tables grow. */
   readonly bounded: boolean
-  /** Whether rows are read in an order, behind which a filter may leave few: it ends early if matches come. */
+  /** Whether rows are read in order and then filtered: the scan ends early if there are enough matches. */
   readonly walks: boolean
   /**
    * Whether rows whose number grows with a table are put into a temporary b-tree. `groups`: only those with equal
    * values in the first terms of the order, one group at a time.
    */
   readonly sorts: 'all' | 'groups' | 'none'
-  /** Whether a full-text index is searched. */
+  /** Whether it searches a full-text index. */
   readonly searches: boolean
 }
 
-/** What a search by equality finds where nothing better is known: this part of the table. */
+/** The share of the table that a search by equality finds, if nothing better is known. */
 const unknownKeyShare = 0.01
 const defaultListSize = 100
-/** Matches lie nearer together in some places than in others: so many times the average distance is walked. */
+/** Matches are not evenly distributed: this factor is applied to the average number of scanned rows per match. */
 export const walkMargin = 2
-/** Rows of a table of which nothing is known. */
+/** The size of a table about which nothing is known. */
 const unknownRows = Number.MAX_SAFE_INTEGER
 
 interface Flags {
@@ -71,18 +70,18 @@ interface Calculation {
   readonly facts: PlanFacts
   readonly average: boolean
   readonly flags: Flags
-  /** How many rows the subqueries of FROM give, by name. */
+  /** The number of rows that subqueries in FROM return, by name. */
   readonly outputs: Map<string, number>
 }
 
 interface Work {
   /** Rows visited. */
   readonly looked: number
-  /** Rows given to what stands around. */
+  /** Rows returned to the enclosing block. */
   readonly given: number
 }
 
-/** `steps`: of `parsePlan`. */
+/** `steps`: the result of `parsePlan`. */
 export function estimatePlan(steps: readonly PlanStep[], facts: PlanFacts): PlanEstimate {
   const most = calculation(facts, false)
   const { looked } = blockWork(steps, facts.take, most)
@@ -95,7 +94,7 @@ function calculation(facts: PlanFacts, average: boolean): Calculation {
   return { facts, average, flags, outputs: new Map() }
 }
 
-/** Nested loops: each access runs once for each row of those before it. `limit`: the rows that are asked for. */
+/** Nested loops: each access runs once for each row of the accesses before it. `limit`: the number of requested rows. */
 function blockWork(steps: readonly PlanStep[], limit: number | undefined, within: Calculation): Work {
   let looked = 0
   let visits = 1
@@ -121,7 +120,7 @@ function isSource(step: PlanStep): step is Source {
   return step.kind === 'access' || (step.kind === 'block' && step.block === 'or')
 }
 
-/** Whether it reads the rows that a subquery in FROM has given: they are counted there. */
+/** Whether it reads the result of a subquery in FROM, whose rows are already counted. */
 function isOutput(step: Source, { outputs }: Calculation): boolean {
   return step.kind === 'access' && outputs.has(step.table)
 }
@@ -143,18 +142,18 @@ function nested(step: PlanBlock, within: Calculation): Work {
   return work
 }
 
-/** How many rows are found, and whether that grows with a table. */
+/** The number of rows found, and whether it grows with a table. */
 interface Found {
   readonly rows: number
   readonly grows: boolean
 }
 
-/** The list subqueries that follow an access are what its constraint is looked up with, or a filter behind it. */
+/** The list subqueries after an access supply the keys of its constraint, or filter its rows. */
 function keysOf(steps: readonly PlanStep[], index: number, within: Calculation): Found {
   let keys: Found = { rows: 1, grows: false }
   for (const step of steps.slice(index + 1)) {
     if (step.kind !== 'block' || step.block !== 'list') break
-    // What it costs is counted where it stands.
+    // The cost is counted at the step itself.
     const alone = { ...within, flags: { ...within.flags, bounded: true } }
     const rows = blockWork(step.steps, undefined, alone).given
     keys = { rows: Math.max(rows, keys.rows), grows: keys.grows || !alone.flags.bounded }
@@ -162,7 +161,7 @@ function keysOf(steps: readonly PlanStep[], index: number, within: Calculation):
   return keys
 }
 
-/** `end`: what can end the access before it has given all that it finds. */
+/** `end`: what can end the access before it has returned all its rows. */
 function sourceRows(step: Source, keys: Found, end: End, within: Calculation): number {
   if (step.kind === 'block') return endedRows(either(step, within), step, end, within)
   const rows = endedRows(foundBy(step, keys, within), step, end, within)
@@ -188,7 +187,7 @@ function foundBy(access: PlanAccess, keys: Found, within: Calculation): Found {
   }
   const rows = total(access, within)
   if (access.access !== 'search' || access.ranged.length > 0) return { rows, grows: true }
-  // Of `min()` or `max()`: the first entry of the index.
+  // For `min()` or `max()`: the first entry of the index.
   if (access.constraint === undefined) return { rows: 1, grows: false }
   return equalRows(access, rows, keys, within)
 }
@@ -208,7 +207,7 @@ function total({ table }: PlanAccess, { facts }: Calculation): number {
 
 interface End {
   readonly limit: number | undefined
-  /** Those of the block, in which a temporary b-tree takes all rows first. */
+  /** The steps of the block, in which a temporary b-tree collects all rows first. */
   readonly steps: readonly PlanStep[]
 }
 

@@ -1,6 +1,6 @@
-/** A database's plan of a statement as data, which both databases share: SQLite's and PostgreSQL's `query-plan.ts` make it. */
+/** The query plan of a statement as data, for both databases: see SQLite's and PostgreSQL's `query-plan.ts`. */
 
-/** What a plan consists of, in the order in which it runs. `steps`: those that run within it. */
+/** A step of a plan; steps are in the order of execution. `steps`: the steps within it. */
 export type PlanStep = PlanAccess | PlanBlock | PlanTree | PlanNote
 
 export interface PlanBase {
@@ -22,9 +22,9 @@ export interface PlanAccess extends PlanBase {
   readonly index: string | undefined
   /** Whether the index has every column that is read. */
   readonly covering: boolean
-  /** Whether SQLite makes the index for this one statement, which reads the whole table. */
+  /** Whether SQLite creates the index for this statement alone, which reads the whole table. */
   readonly automatic: boolean
-  /** Whether only the existence of a row is asked (3.50 and later make a join of `EXISTS`). */
+  /** Whether only the existence of a row matters (SQLite 3.50 and later turn `EXISTS` into a join). */
   readonly exists: boolean
   /** E.g. `author_id=? AND created_at>?`. */
   readonly constraint: string | undefined
@@ -42,17 +42,17 @@ export interface PlanBlock extends PlanBase {
    * or materialised. `or`: several indexes, one a branch. `branch`: one of them, or of a compound's selects.
    */
   readonly block: 'scalar' | 'list' | 'rows' | 'or' | 'branch'
-  /** Whether it runs anew for each row of the statement around it. */
+  /** Whether it runs once for each row of the enclosing statement. */
   readonly correlated: boolean
   /** The name under which the rows of a `rows` block are read. */
   readonly name: string | undefined
 }
 
-/** A temporary b-tree: all rows so far are put into it before the first one leaves. */
+/** A temporary b-tree: it collects all rows before it returns the first. */
 export interface PlanTree extends PlanBase {
   readonly kind: 'tree'
   readonly purpose: 'order' | 'group' | 'distinct' | 'union'
-  /** Of an ORDER BY: how many terms at its end are sorted, since an index gives the order of those before. */
+  /** For ORDER BY: the number of terms at the end that are sorted, if an index provides the order of those before. */
   readonly lastTerms: number | undefined
 }
 

@@ -19,7 +19,7 @@ import { searchedFirst } from './search.ts'
 import { textForm } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
-/** One row per group: its text. One row more than the limit tells whether others follow. */
+/** One row per group: its text. Reads one row more than the limit, to tell whether others follow. */
 export function aggregateSql(shape: GuardedAggregate, dialect: Dialect, form?: RelatedForm): Sql {
   const { aggregation } = shape
   const row = new Row(dialect, shape.collection.name)
@@ -55,7 +55,7 @@ function groupsSql(
     ...measures.map((measure, at) => sql`${measureSql(measure, inner)} AS ${columnOf('measure', at)}`),
   ]
   const conditions = where(conditionsOf(list, inner, form))
-  // A group without columns still counts as a row.
+  // Without columns there is still one group, hence one row.
   const listed = columns.length === 0 ? sql`count(*)` : join(columns, ', ')
   const grouped: Sql = groups.length === 0 ? [] : [` GROUP BY ${groups.map((_, at) => at + 1).join(', ')}`]
   const order = orderSql(sort, groups.length, row.dialect)
@@ -89,7 +89,7 @@ function measureSql(measure: GuardedMeasure, row: Row): Sql {
   return row.dialect.extreme(kind, value, field.field)
 }
 
-/** 0 where the sum is nearly 0: PostgreSQL refuses a quotient that underflows. */
+/** 0 if the sum is nearly 0: PostgreSQL refuses a quotient that underflows. */
 function average(sum: Sql, value: Sql): Sql {
   return sql`CASE WHEN abs(${sum}) < 1e-290 THEN 0 ELSE ${sum} / nullif(count(${value}), 0) END`
 }
@@ -105,7 +105,7 @@ function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, ro
   const column = sql`${name(row.alias)}.${columnOf(kind, at)}`
   if (kind === 'measure') return measureJson(column, aggregation.measures[at], as, row)
   const group = aggregation.groups[at]
-  if (group === undefined) throw new TypeError('a group has as many keys as are asked for')
+  if (group === undefined) throw new TypeError('a selected key must be one of the groups')
   if (group.part !== undefined) return row.dialect.string(column)
   return formed(column, group.field.field.type.encoding, as, row)
 }
@@ -116,7 +116,7 @@ function measureJson(
   as: FieldForm | undefined,
   row: Row,
 ): Sql {
-  if (measure === undefined) throw new TypeError('a group has as many figures as are asked for')
+  if (measure === undefined) throw new TypeError('a selected measure must be one of the measures')
   if (measure.kind === 'count') return row.dialect.json(column, { type: { encoding: wholeEncoding } })
   if (measure.kind === 'sum' || measure.kind === 'avg')
     return row.dialect.json(column, { type: { encoding: realEncoding } })

@@ -2,11 +2,11 @@
 import type { GuardedList } from '../../plan/guarded.ts'
 import { name, type Sql, slot, sql } from './writer.ts'
 
-/** How many rows stand between two positions. */
+/** The number of rows between two positions. */
 export const anchorSpacing = 500
 
 /**
- * The positions on the way to a page of a whole collection by id, as offset and id: for SQLite. Slots: the offset and the
+ * The positions before a page of a whole collection in the order of ids, as offset and id: for SQLite. Slots: the offset and the
  * id of the anchor to begin at, 0 for the start, and the offset of the page.
  */
 export function anchorsSql({ collection, sort }: GuardedList): Sql {

@@ -11,7 +11,7 @@ import { manySql, objectSql } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
 export function compositeSql({ roots }: GuardedComposite, dialect: Dialect): Sql {
-  // Only for the numbering of aliases: every root has a table of its own.
+  // Only numbers the aliases: every root has its own table.
   const statement = new Row(dialect, '')
   const entries = roots.map(root => [root.key, rootSql(root, statement)] as const)
   return sql`SELECT ${dialect.text(dialect.object(entries))}`
@@ -43,7 +43,7 @@ function listRoot({ collection, rows, list, select }: GuardedListRoot, statement
   return manySql(list, select, matching, another, { collection, rows, isWhole: true })
 }
 
-/** Fields that the log does not keep, since no client may see them, come from the stored row while it exists. */
+/** Fields that no client may read are not in the log: they come from the stored row, if it still exists. */
 function loggedRow(collection: Collection, id: Param, event: Param, row: Row): Sql {
   const columns = row.used().map(used => {
     const field = collection.fields.get(used)

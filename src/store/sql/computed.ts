@@ -1,4 +1,4 @@
-/** The values of computed fields: the same on both databases, and no stored value makes a statement fail. */
+/** The values of computed fields: equal on both databases. No stored value makes a statement fail. */
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import { textEncoding } from '../../model/fields/textual.ts'
@@ -50,12 +50,12 @@ export function computedSql(computation: Computation, row: Row, over: RowSql): S
   }
 }
 
-/** `write` over the value, which is computed once however often `write` repeats it. */
+/** Applies `write` to the value, which is computed only once, even if `write` repeats it. */
 export function once(value: Sql, write: (value: Sql) => Sql): Sql {
   const mark: Sql = ['v.x']
   const written = write(mark)
   const uses = written.join('').split('v.x').length - 1
-  // A limit keeps databases from putting the expression in the place of its name.
+  // The limit keeps databases from inlining the subquery.
   return uses > 1 ? sql`(SELECT ${written} FROM (SELECT ${value} AS x LIMIT 1) AS v)` : write(value)
 }
 
@@ -64,7 +64,7 @@ function literalSql({ value, type }: Of<'literal'>, { dialect }: Row): Sql {
   return dialect.cast([{ from: 'constant', value, as: type.encoding }], type.encoding)
 }
 
-/** The part as a value of the whole's type: an integer may stand where a real number is expected. */
+/** The part, cast to the type of the whole: an integer may occur where a real number is expected. */
 function fitted(part: Computation, { type }: Computation, row: Row, over: RowSql): Sql {
   const value = computedSql(part, row, over)
   const isNull = part.kind === 'literal' && part.value === null
@@ -152,7 +152,7 @@ function coalesceSql(computation: Of<'concat' | 'coalesce'>, row: Row, over: Row
   return parts.length === 1 && only ? only : sql`coalesce(${join(parts, ', ')})`
 }
 
-/** Where the parts stand in `YYYY-MM-DDTHH:MM:SS.sssZ`. */
+/** The position and length of the parts in `YYYY-MM-DDTHH:MM:SS.sssZ`. */
 const places = { year: [1, 4], month: [6, 2], day: [9, 2], hour: [12, 2] } as const
 
 function datePartSql({ part, of }: Of<'datePart'>, row: Row, over: RowSql): Sql {

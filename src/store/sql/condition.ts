@@ -39,9 +39,9 @@ export const isTrue: Sql = ['TRUE']
 export const isFalse: Sql = ['FALSE']
 
 /**
- * How a condition on related rows is written. `exists`: looked up for each row; databases may make a join of it. `check`:
- * the same, and SQLite leaves the order of the rows alone. `set`: as a set of ids that is made once and can lead to the
- * rows. Which one is quick depends on the data: see decisions/related-filters.md.
+ * The form of a condition on related rows. `exists`: EXISTS, which databases may turn into a join. `check`: the same, but
+ * SQLite does not turn it into a join. `set`: a set of ids that is computed once, and by which rows can be found. Which
+ * form is fastest depends on the data: see decisions/related-filters.md.
  */
 export type RelatedForm = 'exists' | 'check' | 'set'
 
@@ -80,12 +80,12 @@ export function conditionSql(
   }
 }
 
-/** The first condition on a row of which many may be scanned: see `Dialect.budgetCheck`. */
+/** The first condition of a statement that may scan many rows: see `Dialect.budgetCheck`. */
 export function budgetCheck(row: Row): Sql {
   return row.dialect.budgetCheck === undefined ? isTrue : row.dialect.budgetCheck(row.sorted().column('id'))
 }
 
-/** A conjunction without its trivial parts: what follows WHERE, or nothing. */
+/** A WHERE clause without conditions that are always true; empty if none is left. */
 export function where(parts: readonly Sql[]): Sql {
   const kept = parts.filter(part => part !== isTrue)
   return kept.length === 0 ? [] : sql` WHERE ${join(kept, ' AND ')}`
@@ -105,7 +105,7 @@ function joined(
   return parts.length === 1 ? first : sql`(${join(parts, by)})`
 }
 
-/** The field's value: null in the rows where it is hidden. */
+/** The field's value; null in rows where it is hidden. */
 export function visible(field: VisibleField, row: Row): Sql {
   const value = valueSql(field, row)
   if (field.when.kind === 'always') return value
@@ -186,7 +186,7 @@ function contextual(operand: Contextual, as: Encoding, row: Row): Sql {
   }
 }
 
-/** A field of the caller's own row, found once for the statement. */
+/** A field of the caller's own row, read once per statement. */
 function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
   const own = when ? row.another(users.name) : row.stored(users.name)
   const value = own.column(field.name)
@@ -209,7 +209,7 @@ function compareFields({ left, operator, right }: Fields, row: Row, exact: boole
   return exact ? sql`(${test}) IS TRUE` : test
 }
 
-/** The field's value along the path: null where it leads nowhere. */
+/** The value of the field at the end of the path; null if a relation is empty. */
 function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
   const [first, ...others] = steps
   if (first === undefined) return row.column(field.name)
@@ -224,7 +224,7 @@ function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
   return sql`(SELECT ${last.column(field.name)} FROM ${from} WHERE ${link})`
 }
 
-/** As a range, to which an index leads. */
+/** As a range, so that an index can be used. */
 function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
   return sql`(${column} >= ${prefix} AND ${column} < ${end})`
 }
@@ -243,7 +243,7 @@ function listOf({ name, encode }: Encoding, dialect: Dialect): Conversion {
   }
 }
 
-/** The bind that stands for a value. */
+/** The bind of a value. */
 export function bindOf(operand: Value, as: Conversion): Bind {
   if (operand.kind === 'param') return arg(operand.param, as)
   if (operand.kind === 'userId') return userId
@@ -264,12 +264,12 @@ function related({ path, rows, stored }: Related, row: Row, form: RelatedForm): 
   const target = targetOf(path, row, stored)
   const { from, condition } = joinedTo(path, target, row, stored)
   const conditions = [budgetCheck(target), condition, conditionSql(rows, target)]
-  // SQLite makes no join of a subquery with a limit.
+  // SQLite does not turn a subquery with a LIMIT into a join.
   const limit: Sql = form === 'check' ? [' LIMIT 1'] : []
   return sql`EXISTS (SELECT 1 FROM ${from}${where(conditions)}${limit})`
 }
 
-/** The same as a set of ids. Unknown where the row refers to nothing. */
+/** The same as a set of ids. Unknown if the row's reference is null. */
 function inSet({ path, rows, stored }: Related, row: Row): Sql {
   const target = targetOf(path, row, stored)
   const found = where([budgetCheck(target), conditionSql(rows, target, false, 'set')])

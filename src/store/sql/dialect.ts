@@ -4,13 +4,13 @@ import type { FieldType } from '../../model/fields/field-type.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
 
-/** A field, or what is written like one. */
+/** A field, or anything else with an encoding. */
 interface Encoded {
   readonly type: Pick<FieldType, 'encoding'>
 }
 
 export interface Dialect {
-  /** Of numbered placeholders. */
+  /** The sign that begins numbered placeholders. */
   readonly sign: '?' | '$'
   /** A JSON object of keys and JSON expressions. */
   object(entries: readonly (readonly [key: string, value: Sql])[]): Sql
@@ -24,95 +24,95 @@ export interface Dialect {
   string(text: Sql): Sql
   /** A text that the plan names, as a JSON expression. */
   constant(text: string): Sql
-  /** An aggregate: how many rows there are, as a JSON expression. */
+  /** An aggregate: the number of rows, as a JSON expression. */
   readonly count: Sql
-  /** An aggregate: the sum of a field's column in double precision; null where there is none within it. */
+  /** An aggregate: the sum of a field's column in double precision; null if it exceeds double precision. */
   exactSum(column: Sql, field: Field): Sql
   /** An aggregate: the least or the greatest value of a field's column. */
   extreme(which: 'min' | 'max', column: Sql, field: Field): Sql
   /** The value of a field's column from the JSON text of an event. */
   logged(event: Bind, field: Field): Sql
-  /** A JSON expression as the text that is sent. */
+  /** A JSON expression as the text of the response. */
   text(json: Sql): Sql
   isIn(column: Sql, list: Bind): Sql
-  /** What `isIn` takes for a list. */
+  /** A list in the form that `isIn` takes. */
   list(items: readonly (Cell | null)[]): string
-  /** What `search` and `searchedIn` take for the text that is searched for. */
+  /** Converts the text of a search into the form that `search` and `searchedIn` take. */
   readonly searchTerms: Conversion
-  /** How many rows there are at most. */
+  /** The expression of a LIMIT clause. */
   limit(rows: Bind): Sql
   /**
-   * `windows` with the rows of `row`'s table in each, found by their ids alone, as FROM and the condition that goes
-   * with it. `range`: a condition on the row's id.
+   * Joins `windows` with the rows of `row`'s table in each window, found by their ids alone: FROM, and the condition that
+   * completes it. `range`: a condition on the row's id.
    */
   sampled(windows: Sql, row: SampledRow, range: Sql): { readonly from: Sql; readonly condition: Sql }
-  /** Whether the outputs of rows that OFFSET skips are made too. */
+  /** Whether the database also computes the outputs of rows that OFFSET skips. */
   readonly makesSkipped: boolean
   /**
-   * Whether a sorted union reads each of its parts along an index only where the part has an order and a limit of its own.
-   * Elsewhere, the database gives the parts the order of the union, and reads them as far as its limit asks.
+   * Whether each part of a sorted union needs an ORDER BY and a LIMIT of its own to be read along an index. If not, the
+   * database applies the order of the union to its parts, and stops at the limit of the union.
    */
   readonly limitsParts: boolean
-  /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
+  /** Whether a comparison of row values uses all columns of an index, and not only the first. */
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
-  /** That the text matches a pattern made by `caselessPattern`. */
+  /** Whether the text matches a pattern that `caselessPattern` created. */
   matches(column: Sql, pattern: Bind): Sql
-  /** A text as the pattern of those that contain it in any letter case. */
+  /** Converts a text into a pattern of the texts that contain it in any letter case. */
   readonly caselessPattern: Conversion
-  /** The column's value, for a comparison that no index is looked up for. */
+  /** The column's value, for a comparison that must not use an index. */
   withoutIndex(column: Sql): Sql
-  /** The value as one of this encoding. */
+  /** The value, cast to the type of the encoding. */
   cast(value: Sql, encoding: Encoding): Sql
-  /** A number of double precision, to 15 significant digits: what databases add in another order differs beyond. */
+  /** A double rounded to 15 significant digits: the order of addition affects the digits after them. */
   rounded(value: Sql): Sql
   /** The day of the week, 1 (Monday) to 7, of a day as `YYYY-MM-DD`. */
   weekday(day: Sql): Sql
   /** Null-safe equality of values of a field. */
   same(left: Sql, right: Sql, field: Field): Sql
-  /** Whether an index leads to what is the `same` as a value that may be null. */
+  /** Whether `same` uses an index if the value may be null. */
   readonly seeksNull: boolean
-  /** The time of the request, shifted, as a field of the encoding holds it. Stable within a statement, so that indexes serve it. */
+  /** The time of the request, shifted, in the form of the encoding. Stable within a statement, so that indexes can be used. */
   now(shiftMs: number, as: Encoding): Sql
   /** The truth of a member of a JSON text. */
   jsonTruth(text: Sql, member: string): Sql
   /** The text of a member of a JSON text. */
   jsonText(text: Sql, member: string): Sql
-  /** What follows a sort key so that null is the smallest value. */
+  /** The suffix of a sort key that makes null the smallest value. */
   nulls(descending: boolean): Sql
-  /** What a collection's rows are read from as they are stored, whatever the caller may read. */
+  /** The table with all stored rows of a collection, regardless of what the caller may read. */
   stored(collection: string): string
   /**
-   * A condition that every row fulfils, over its id. It ends a statement that takes too long on the event loop.
-   * Undefined where no statement runs there.
+   * A condition on the row's id that every row fulfils. It aborts a statement that takes too long on the event loop.
+   * Undefined for a database whose statements run elsewhere.
    */
   readonly budgetCheck?: ((id: Sql) => Sql) | undefined
-  /** A query for the ids of the rows of `table` that are searched for. */
+  /** A query for the ids of the rows of `table` that match a search. */
   search(table: string, searched: Searched): Sql
   /**
-   * That all the words occur in one field of the row that has this id, which is at least `lowest`. `index`: the alias
-   * of the row's search index, where the statement reads it.
+   * Whether all the words occur in one field of the row with this id, which is at least `lowest`. `index`: the alias of
+   * the search index, if the statement reads it.
    */
   searchedIn(table: string, field: Field, words: Bind, row: SearchedRow): Sql
-  /** A join whose first table is read first, in its order, where the database does not know better. */
+  /** The JOIN operator for a join whose first table should be read first. PostgreSQL's planner decides for itself. */
   readonly leading: Sql
-  /** Undefined where policies lock the rows: an index of words is of no use to a statement that they restrain. */
+  /** Undefined under row security: PostgreSQL does not use the search index for statements that policies restrict. */
   readonly searchIndex: SearchIndexSql | undefined
 }
 
 export interface Searched {
-  /** All the words occur in these: one word in one, another in another. */
+  /** Every word occurs in at least one of these fields. */
   readonly fields: readonly Field[]
   readonly words: Bind
-  /** Whether the fields are all that the index has. */
+  /** Whether these are all fields of the search index. */
   readonly isWhole: boolean
 }
 
-/** A row of which samples are taken: see `Row`. */
+/** The row of a sampled table: see `Row`. */
 export interface SampledRow {
-  /** What it is read from. */
+  /** Its FROM item. */
   from(): Sql
-  /** It read from a query instead. */
+  /** A query as its FROM item. */
   of(query: Sql): Sql
   columns(): Sql
 }
@@ -123,23 +123,23 @@ export interface SearchedRow {
   readonly index: Sql | undefined
 }
 
-/** The search index of a collection as a table that statements begin with. */
+/** The search index of a collection, as the first table of a statement. */
 export interface SearchIndexSql {
-  /** Its column that holds the ids of rows. */
+  /** The column with the ids of the rows. */
   readonly id: string
-  /** That a row of the index, which the statement may call `alias`, is searched for. */
+  /** Whether a row of the index matches. `alias`: the alias of the index, if it has one. */
   matches(alias: Sql | undefined, table: string, searched: Searched): Sql
 }
 
-/** The parent of a collection's table, which shows all its rows to rules: see `schema/row-security.ts`. */
+/** The parent of a collection's table, in which rules see all rows: see `postgres/row-security/`. */
 export function storedTable(collection: string): string {
   return `_all_${collection}`
 }
 
-/** The ends of the names of FTS5's own tables, which begin with that of the search table (https://sqlite.org/fts5.html). */
+/** The suffixes that FTS5 appends to the search table's name for its own tables (https://sqlite.org/fts5.html). */
 const shadow = /_(?:data|idx|content|docsize|config)$/
 
-/** The table that holds the search words of a collection, and is none of those that hold another's. */
+/** The search table of a collection. Its name differs from those of FTS5's own tables for other collections. */
 export function searchTable(collection: string): string {
   return `_search_${collection}${shadow.test(collection) ? '_' : ''}`
 }

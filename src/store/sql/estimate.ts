@@ -1,11 +1,11 @@
 /**
- * How many rows a list has, where an estimate will do: counted up to a bound, beyond it extrapolated from a sample.
+ * The estimated number of rows of a list: counted up to a bound, and extrapolated from a sample beyond it.
  *
- * The sample is made of runs of ids, one in each of as many equal parts of the range of ids, at a place in the part that
- * differs from part to part, so that no period in the data meets it. Every row is in the sample with the same
- * probability, however the ids are spread; the same data gives the same estimate. Databases' own statistics were no
- * choice: SQLite has none unless somebody runs ANALYZE, PostgreSQL's know nothing of `contains`, of related rows or of
- * columns that go together.
+ * The sample consists of windows of consecutive ids. The range of ids is divided into equal parts, each with one window,
+ * whose position varies from part to part, so that no period in the data coincides with it. Every row is in the sample with
+ * the same probability, however the ids are distributed, and the same data gives the same estimate. The databases' own
+ * statistics do not suffice: SQLite has none without ANALYZE, and PostgreSQL's do not cover `contains`, related rows or
+ * correlated columns.
  */
 import { textEncoding } from '../../model/fields/textual.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
@@ -19,10 +19,10 @@ import { Row } from './row.ts'
 import { type Bind, join, name, type Sql, sql } from './writer.ts'
 
 const windowCount = 1000
-/** In each window, on average. */
+/** Per window, on average. */
 const rowsInWindow = 10
 
-/** One row: how many there are, up to one more than is counted; the estimate where there are more; the whole table's total. */
+/** One row: the count, up to `maxCounted` + 1; the estimate if there are more; the total of the whole collection. */
 export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
   const row = new Row(dialect, list.collection.name)
   const bound: Sql = [String(maxCounted + 1)]
@@ -33,8 +33,8 @@ export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedF
 }
 
 /**
- * For SQLite, whose joins might begin elsewhere than with the sample. The ids that a to-one relation leads to are soon
- * gathered, those that others lead to may be as many as the list's own.
+ * For SQLite, which might not start a join with the sample. The set of ids behind a to-one relation is small; behind other
+ * relations it may be as large as the list.
  */
 function sampleForm(condition: Condition): RelatedForm {
   if (condition.kind === 'related') return condition.path.relation.kind === 'one' ? 'set' : 'check'
@@ -47,23 +47,23 @@ export function estimated(row: readonly SqlValue[] | undefined): Total {
   const [counted = 0, sampled = null, whole = 0] = (row ?? []).map(Number)
   if (counted <= maxCounted) return { total: counted, isEstimate: false }
   const most = Math.max(whole, counted)
-  // Row security hides the whole table's total from some.
+  // Row security hides the whole table's total from some callers.
   const total = Math.max(counted, Math.round(sampled ?? 0))
   return { total: whole === 0 ? total : Math.min(total, most), isEstimate: true }
 }
 
-/** How many rows the list's whole collection has; 0 where row security hides that. */
+/** The number of rows of the whole collection; 0 if row security hides it. */
 function wholeSql({ collection }: GuardedList): Sql {
   const named: Bind = { from: 'constant', value: collection.name, as: textEncoding }
   return sql`(SELECT CAST(coalesce(sum("n"), 0) AS BIGINT) FROM "_totals" WHERE "collection" = ${named})`
 }
 
-/** One column: the list's rows in all windows, times how much longer the range of ids is than the windows together. */
+/** One column: the list's rows in all windows, multiplied by the ratio of the range of ids to the windows together. */
 function sampleSql(list: GuardedList, dialect: Dialect, form: RelatedForm | undefined): Sql {
   const row = new Row(dialect, list.collection.name)
   const conditions = conditionsOf(list, row, form)
   const id = row.column('id')
-  // Nothing is added up here: for rows that are locked by policies PostgreSQL would not use an index for that.
+  // No sum is computed here: under row security, PostgreSQL would not use an index for it.
   const range = sql`${id} >= w.start AND ${id} < w.stop`
   const { from, condition } = dialect.sampled(['w'], row, range)
   const factor = sql`CAST(max(w.span) AS DOUBLE PRECISION) / (${[String(windowCount)]} * max(w.size))`
@@ -71,11 +71,11 @@ function sampleSql(list: GuardedList, dialect: Dialect, form: RelatedForm | unde
   return sql`WITH RECURSIVE ${windowsSql(list)} SELECT count(*) * (${factor}) FROM ${from}${rows}`
 }
 
-/** `w`: the windows, each with the range's length beside it. Whole numbers throughout, the same on every database. */
+/** `w`: the windows, each with the length of the range. Integer arithmetic only, so that all databases agree. */
 function windowsSql(list: GuardedList): Sql {
   const table = name(list.collection.name)
   const count: Sql = [String(windowCount)]
-  // Each by itself: SQLite looks up one end of an index, not both at once.
+  // Separately: SQLite looks up `min` or `max` in an index, but not both at once.
   const ends = sql`(SELECT min("id") FROM ${table}) AS low, (SELECT max("id") FROM ${table}) AS high`
   const rows = sql`CASE WHEN whole > ${[String(maxCounted)]} THEN whole ELSE span END`
   const size = sql`(${[String(rowsInWindow)]} * span + (${rows}) - 1) / (${rows})`

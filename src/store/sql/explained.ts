@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts'
 import { positionSql } from './read.ts'
 import { arg, type Sql } from './writer.ts'
 
-/** The statement whose plan tells what a list, or an aggregate, looks at: without what is selected of a list's rows. */
+/** The statement whose query plan shows which rows a list or an aggregate visits. It omits the selection of a list. */
 export function explainedSql(
   { list, aggregate }: { readonly list: GuardedList; readonly aggregate?: GuardedAggregate },
   dialect: Dialect,

@@ -1,17 +1,17 @@
-/** Which comparisons an index should be looked up for. */
+/** Which comparisons must not use an index. */
 import { indexOrder, isIndexed } from '../../model/indexes.ts'
 import type { Collection, Field, Index } from '../../model/model.ts'
 import type { Condition, GuardedSort } from '../../plan/guarded.ts'
 
-/** Whether most comparisons with one of its values hold for a good part of all rows. */
+/** Whether the field has so few values that a comparison usually holds for many rows. */
 function isFewValued({ type: { distinctValues } }: Field): boolean {
   return distinctValues !== undefined && Number.isFinite(distinctValues)
 }
 
 /**
- * The fields of few values by which no index finds the rows of a list in its order. What a rule compares them with holds
- * for most rows that anybody sees: to read the list in its order and leave out the others looks at fewer rows than to
- * find and sort all of them.
+ * The fields with few values for which no index returns the rows in the order of the list. A rule's comparison with such a
+ * field usually holds for most rows: reading the list in its order and skipping some rows visits fewer rows than finding
+ * and sorting all matches.
  */
 export function excludedFromIndexes(
   rows: Condition,
@@ -26,14 +26,14 @@ export function excludedFromIndexes(
   return new Set(fields.map(field => field.name).filter(name => !(equal.has(name) && isServed(name))))
 }
 
-/** The fields that have one value in all rows of the condition. */
+/** The fields that have the same value in all rows that fulfil the condition. */
 function equalIn(condition: Condition): ReadonlySet<string> {
   if (condition.kind === 'and') return new Set(condition.conditions.flatMap(each => [...equalIn(each)]))
   const isEqual = condition.kind === 'compare' && condition.operator === 'eq'
   return new Set(isEqual ? [condition.field.field.name] : [])
 }
 
-/** Whether the index finds the rows with one value of these fields, `name` among them, in the order of `sort`. */
+/** Whether the index returns the rows with given values of these fields, including `name`, in the order of `sort`. */
 function serves(
   { keys }: Index,
   name: string,

@@ -6,8 +6,8 @@ import { visible } from './condition.ts'
 import type { Row } from './row.ts'
 import { type Bind, join, type Sql, sql } from './writer.ts'
 
-/** A statement of more would take long to plan. */
-const MAX_RANGES = 12
+/** A statement with more ranges would take long to plan. */
+const maxRanges = 12
 
 interface Key {
   readonly value: Sql
@@ -15,13 +15,13 @@ interface Key {
   readonly descending: boolean
   readonly nullable: boolean
   readonly field: Field
-  /** The value is a column's own, so that an index can lead to it. */
+  /** Whether the value is that of a column, which may have an index. */
   readonly isColumn: boolean
 }
 
 /**
- * Conditions of which each row after the position fulfils one. With `divided` they are ranges that an index can be read
- * along; together they are one condition that an index serves only where the keys go one way and are never null.
+ * Conditions of which each row after the position fulfils exactly one. `divided`: one condition for each range of an
+ * index. Otherwise one condition, which uses an index only if all keys have the same direction and none is null.
  * `position`: one bind per sort key.
  */
 export function after(
@@ -35,7 +35,7 @@ export function after(
   if (!divided && isRowValue(keys)) return [rowValue(keys)]
   if (!divided || keys.some(key => !key.isColumn)) return [undivided(keys, row)]
   const ranges = rangesOf(keys, [], row)
-  return ranges.length > MAX_RANGES ? [undivided(keys, row)] : ranges
+  return ranges.length > maxRanges ? [undivided(keys, row)] : ranges
 }
 
 function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: Row): Key {
@@ -61,7 +61,7 @@ function tuple(values: readonly Sql[]): Sql {
   return values.length === 1 ? listed : sql`(${listed})`
 }
 
-/** `before`: what the keys before these are held to. */
+/** `before`: the conditions on the keys before these. */
 function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): readonly Sql[] {
   const [key, ...rest] = keys
   if (key === undefined) return []
@@ -76,13 +76,13 @@ function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): reado
     : held(sql`${value} IS NOT NULL`, sql`${at} IS NULL`)
   if (row.dialect.seeksNull) return [strictly, fromNull, ...within(row.dialect.same(value, at, field))]
   const bothNull = within(sql`${value} IS NULL`, sql`${at} IS NULL`)
-  // Beyond a row value with null in it there is nothing, and such a row is beyond nothing.
+  // A comparison with a row value that contains null is never true.
   if (isOneRange([{ ...key, nullable: false }, ...rest], row))
     return [held(rowValue(keys)), fromNull, ...bothNull]
   return [strictly, fromNull, ...within(sql`${value} = ${at}`), ...bothNull]
 }
 
-/** Whether one comparison, which an index leads to, finds all that is beyond the position. */
+/** Whether one comparison, which can use an index, finds all rows beyond the position. */
 function isOneRange(keys: readonly Key[], { dialect }: Row): boolean {
   return isRowValue(keys) && (dialect.comparesRows || keys.length === 1)
 }
@@ -93,7 +93,7 @@ function undivided(keys: readonly Key[], row: Row): Sql {
   return first === undefined || first.nullable ? either(steps) : sql`(${bound(first)} AND ${either(steps)})`
 }
 
-/** Not needed for the answer: it lets the database begin at the position in an index. */
+/** Does not affect the result: with it, the database can start at the position in an index. */
 function bound({ value, at, descending }: Key): Sql {
   return descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`
 }

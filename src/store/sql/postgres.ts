@@ -1,6 +1,6 @@
 /**
- * PostgreSQL 15 and later. JSON is built as text, so that it is the very text that SQLite gives: no function of
- * PostgreSQL 15 writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
+ * PostgreSQL 15 and later. JSON is built as text, so that it equals SQLite's: no function of PostgreSQL 15
+ * writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
  * code point.
  */
 import type { Cell, Encoding } from '../../model/fields/encoding.ts'
@@ -81,13 +81,13 @@ function searchArray(text: JsonValue): string {
   return terms.length === 0 ? nowhere : arrayOf(terms)
 }
 
-/** A value in the form in which equal values compare as equal. */
+/** The value, converted so that equal values compare as equal. */
 function comparable(value: Sql, { type }: Field): Sql {
   const { comparable: write } = type.encoding.postgres
   return write === undefined ? value : over(write, value)
 }
 
-/** The index covers the words of all fields together. Where only some fields count, its matches are filtered by them. */
+/** The index has the words of all fields together. A search of some fields filters its matches by their columns. */
 function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: Searched): Sql {
   const found = sql`${of(alias)}${name(allWords)} @> ${words}`
   if (isWhole) return found

@@ -26,7 +26,7 @@ export interface Slice {
   readonly offset: Bind | undefined
   /** Whether the sort keys are selected after the item's text, one column each. */
   readonly keys: boolean
-  /** How conditions on related rows are written; `exists` where it is left out. */
+  /** The form of conditions on related rows; by default `exists`. */
   readonly related?: RelatedForm
 }
 
@@ -38,7 +38,7 @@ export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql 
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
   if (isFlat) return slicedSql(list, slice, row, columns, [])
-  // In the inner query, the texts would be built for every row that is sorted.
+  // The inner query would build the texts for every row that it sorts.
   const inner = rowOf(list, slice, dialect)
   const sliced = slicedSql(list, slice, inner, inner.columns(row), row.used())
   return sql`SELECT ${columns} FROM ${row.of(sliced)}`
@@ -60,8 +60,8 @@ export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm
 }
 
 /**
- * The rows of `listSql` among the first `walked` rows of the list without its conditions. Fewer rows than requested
- * mean nothing: more may follow.
+ * The rows of `listSql` that are among the first `walked` rows of the unfiltered list. If it returns fewer rows than
+ * requested, more may still follow.
  */
 export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect: Dialect): Sql {
   const row = new Row(dialect, list.collection.name)
@@ -86,14 +86,14 @@ export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect
   return sql`SELECT ${columns} FROM ${row.of(rows)}${found} LIMIT ${slice.limit}${offset}`
 }
 
-/** A row when the parent is there and visible. */
+/** One row if the parent exists and is visible. */
 export function parentSql(within: NonNullable<GuardedList['within']>, dialect: Dialect): Sql {
   const row = new Row(dialect, within.collection.name)
   const conditions = [sql`${row.column('id')} = ${arg(within.id)}`, conditionSql(within.rows, row)]
   return sql`SELECT 1 FROM ${row.from()}${where(conditions)}`
 }
 
-/** A row of the list, found by the search where that gives the list's order. */
+/** A row of the list, whose source is the search if that provides the list's order. */
 function rowOf(list: GuardedList, slice: Slice, dialect: Dialect): Row {
   const row = new Row(dialect, list.collection.name)
   if (isById(list)) searchedFirst(row, foundBy(list))
@@ -126,9 +126,9 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, name
 }
 
 /**
- * A condition that is always true. SQLite assumes that it leaves few rows, and so chooses the index on the relation and
- * the first sort key, where it can stop early. Otherwise it would use the index on the relation alone and sort everything
- * that it finds.
+ * A condition that is always true. SQLite assumes that it excludes most rows, and therefore chooses the index on the
+ * relation and the first sort key, in which it can stop early. Otherwise it would use the index on the relation alone and
+ * sort all rows that it finds.
  */
 function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): Sql[] {
   if (first === undefined || first.field.field.optional || !isColumn(first.field)) return []
@@ -153,7 +153,7 @@ export function conditionsOf(
   return [budgetCheck(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
 }
 
-/** That the row belongs to the parent, where there is one. */
+/** The condition that the row belongs to the parent, if there is one. */
 function insideOf({ within }: Pick<GuardedList, 'within'>, row: Row): Sql[] {
   return within === undefined ? [] : [reached(within.path, row, [arg(within.id)])]
 }

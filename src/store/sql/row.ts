@@ -1,4 +1,4 @@
-/** A row that expressions speak of: its table and alias, and which of its columns they use. */
+/** A row that expressions refer to: its table, its alias, and the columns that they use. */
 import type { Condition } from '../../plan/guarded.ts'
 import type { Dialect } from './dialect.ts'
 import { join, name, type Sql, sql } from './writer.ts'
@@ -7,22 +7,22 @@ const none: ReadonlySet<string> = new Set()
 
 interface Counter {
   next: number
-  /** The alias of the statement's own row, where that may be a number's: of a row that is written, its table's name. */
+  /** An alias that must not be generated again: that of the statement's own row, which may be a table's name. */
   readonly taken?: string
 }
 
-/** What is read before a collection's own table, and leads to its rows by their ids. */
+/** A table or query that is read before a collection's own table, and yields the ids of its rows. */
 export interface RowSource {
   /** A table or query with its alias. */
   readonly from: Sql
   /**
-   * What lists are sorted by; `id` is among it. Nothing else is said of it: FTS5 takes `rowid = NULL`, beside a MATCH,
-   * as if it were not there.
+   * The sort keys of lists, including `id`. Conditions do not use them: FTS5 ignores `rowid = NULL` in a statement with
+   * MATCH.
    */
   readonly keys: ReadonlyMap<string, Sql>
-  /** The alias of the search index, where it is that. */
+  /** The alias of the search index, if that is the source. */
   readonly index: Sql | undefined
-  /** The search by which its rows are found, and what is left of that condition over them. */
+  /** The search condition that the source applies, and the condition that replaces it in the statement. */
   readonly search: Condition | undefined
   readonly matches: Sql
 }
@@ -30,11 +30,11 @@ export interface RowSource {
 export class Row {
   readonly dialect: Dialect
   readonly table: string
-  /** Whether it comes from an event: what it refers to may be gone. */
+  /** Whether it comes from an event: the rows that it refers to may have been deleted. */
   isLogged = false
-  /** The fields for whose comparison with a constant no index is looked up: see `index-exclusion.ts`. */
+  /** The fields whose comparison with a constant must not use an index: see `index-exclusion.ts`. */
   excludedFromIndexes: ReadonlySet<string> = none
-  /** Where it is not read from its own table alone. */
+  /** Undefined if only its own table is read. */
   source: RowSource | undefined
   #used = new Set<string>()
   #keys: RowSource['keys'] | undefined
@@ -58,7 +58,7 @@ export class Row {
     return new Row(this.dialect, table, alias, this.#counter)
   }
 
-  /** A row of a collection as it is stored, whatever the caller may read. */
+  /** A stored row of a collection, regardless of what the caller may read. */
   stored(collection: string): Row {
     return this.another(this.dialect.stored(collection))
   }
@@ -70,7 +70,7 @@ export class Row {
     return sql`${this.#alias}.${name(column)}`
   }
 
-  /** The row as lists are sorted by it. */
+  /** The same row, with the sort keys of its source. */
   sorted(): Row {
     const { source } = this
     if (source === undefined) return this
@@ -81,7 +81,7 @@ export class Row {
   }
 
   /**
-   * `"posts" AS "t0"`. To be asked for after the columns: where none is used, a source is read without the table.
+   * `"posts" AS "t0"`. Called after the columns: if none is used, the source is read without the table.
    */
   from(): Sql {
     const { source } = this
@@ -102,7 +102,7 @@ export class Row {
     return this.#used.size === 0 ? ['id'] : [...this.#used]
   }
 
-  /** The same row in a query within its own, which may begin elsewhere: see `of`. */
+  /** The same row in a subquery, which may have another source: see `of`. */
   inner(): Row {
     return new Row(this.dialect, this.table, this.alias, this.#counter)
   }

@@ -1,4 +1,4 @@
-/** Lists of search results: read from the search index first where that costs least, and ranked. */
+/** Lists of search results: read from the search index first if that costs least, and ranked. */
 import type { Collection } from '../../model/model.ts'
 import type { Condition, GuardedSort } from '../../plan/guarded.ts'
 import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
@@ -14,17 +14,17 @@ type Search = Extract<Condition, { kind: 'search' }>
 export interface Found {
   readonly collection: Collection
   readonly rows: Condition
-  /** Whether they are looked for in the whole collection, not only among what belongs to an item. */
+  /** Whether the whole collection is searched, and not only the items of a parent. */
   readonly isWhole: boolean
 }
 
 /** The requested part of a list. */
 export interface RankedPart {
   readonly sort: readonly GuardedSort[]
-  /** The list's conditions over a row: also those that are not about the collection's own rows. */
+  /** All conditions of the list over a row. */
   readonly matching: (row: Row) => readonly Sql[]
   readonly after: readonly Bind[] | undefined
-  /** How many rows, with those that are skipped. */
+  /** The number of rows, including skipped ones. */
   readonly limit: Sql
 }
 
@@ -33,7 +33,7 @@ export function isRanked(sort: readonly GuardedSort[]): boolean {
   return isByRank(sort.map(({ field, descending }) => ({ field: field.field.name, descending })))
 }
 
-/** The search condition of the rows; undefined where there is none, or nothing can match. */
+/** The search condition of the rows; undefined if there is none, or nothing can match. */
 function searchOf(rows: Condition): Search | undefined {
   return partsOf(rows).find(part => part.kind === 'search')
 }
@@ -43,8 +43,8 @@ function partsOf(condition: Condition): readonly Condition[] {
 }
 
 /**
- * Lets `row` be found by the search that its list asks for, so that a list by id ends at its page, and a count looks
- * at nothing but the index where nothing else is asked. Not where another index leads to few rows.
+ * Makes the search index the source of `row`, so that a list by id stops at its page, and a count without further
+ * conditions reads only the index. Does nothing if another index yields few rows.
  */
 export function searchedFirst(row: Row, { collection, rows, isWhole }: Found): void {
   const search = searchOf(rows)
@@ -70,8 +70,8 @@ function leadsToFew(condition: Condition): boolean {
 }
 
 /**
- * Lets `row` be one of the best that its list has: see `rank.ts`. The newest that match are looked for, ranked and
- * sorted, by nothing but their ids; those that follow them come in the order of their ids.
+ * Makes a ranking query the source of `row`: see `rank.ts`. The query ranks and sorts the ids of the newest matches; older
+ * matches follow in descending order of their ids.
  */
 export function rankedFirst(row: Row, found: Found, part: RankedPart): void {
   const search = searchOf(found.rows)
@@ -86,7 +86,7 @@ export function rankedFirst(row: Row, found: Found, part: RankedPart): void {
   }
 }
 
-/** A condition that is never true needs no search. */
+/** For a condition that is never true. */
 function nothingFound(row: Row): Sql {
   const none = row.another(row.table)
   return sql`SELECT ${none.column('id')}, ${whole(['0'])} AS ${name(rankKey)} FROM ${none.from()} WHERE FALSE`

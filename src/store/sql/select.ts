@@ -40,7 +40,7 @@ function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row
   return row.dialect.string(textForm(column, form))
 }
 
-/** A value as a text of that form. */
+/** A value as text, in the form. */
 export function textForm(column: Sql, form: FieldForm): Sql {
   if (form === 'name') return sql`upper(replace(${column}, '-', '_'))`
   const text = sql`CAST(${column} AS TEXT)`
@@ -59,7 +59,7 @@ function lookUp(path: Path, rows: Condition, select: readonly GuardedSelected[],
   return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
 }
 
-/** Whether the reference alone provides all that is selected: its target exists, by the foreign key. */
+/** Whether the reference alone provides everything that is selected: the foreign key guarantees that its target exists. */
 function isOwn(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
   return (
     rows.kind === 'always' &&
@@ -102,7 +102,7 @@ export function manySql(
   const object = objectSql(select, target)
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
   const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding))
-  // In the inner query, the objects would be built for every row that is sorted.
+  // The inner query would build the objects for every row that it sorts.
   const inner = target.inner()
   const bound = target.dialect.limit(arg(limit))
   const conditionsOf = (one: Row) => [budgetCheck(one), ...matching(one)]
@@ -118,7 +118,7 @@ export function manySql(
   return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, found)])
 }
 
-/** A row of a connection: its object, and its sort keys as a cursor carries them. */
+/** A row of a connection: its object, and its sort keys in the form that cursors contain. */
 function keyed(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
   const keys = sort.map(({ field }) => row.dialect.json(visible(field, row), field.field))
   return row.dialect.object([
@@ -142,7 +142,7 @@ function totalSql(
   return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
 }
 
-/** Whether the rows come in the order of their ids, which needs no sorting. */
+/** Whether the list is in the order of ids, which needs no sorting. */
 export function isById({ sort }: { readonly sort: readonly GuardedSort[] }): boolean {
   return sort.length === 1 && sort[0]?.field.field.name === 'id'
 }

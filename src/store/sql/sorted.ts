@@ -14,13 +14,13 @@ export interface SortedRows {
   readonly sort: readonly GuardedSort[]
   /** One bind per sort key. */
   readonly after: readonly Bind[] | undefined
-  /** How many rows there are at most. */
+  /** The maximum number of rows. */
   readonly limit: Sql
-  /** How many rows are skipped first. */
+  /** The number of rows to skip. */
   readonly offset: Bind | undefined
 }
 
-/** Selects `columns` of `row`, and perhaps sort keys after them. `names`: those of the columns, in order. */
+/** Selects `columns` of `row`, followed by sort keys if a union needs them. `names`: the names of the columns, in order. */
 export function sortedSql(rows: SortedRows, row: Row, columns: Sql, names: readonly string[]): Sql {
   const { collection, conditions, sort } = rows
   const [first] = sort
@@ -61,7 +61,7 @@ function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
   return ordered(sort, row, ({ field }) => visible(field, row))
 }
 
-/** The same for a union, which is ordered by the numbers of its columns. */
+/** The same for a union, which is ordered by column numbers. */
 function orderByColumns(sort: readonly GuardedSort[], names: readonly string[], row: Row): Sql {
   return ordered(sort, row, ({ field }) => [String(names.indexOf(field.field.name) + 1)])
 }

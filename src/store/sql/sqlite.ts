@@ -12,7 +12,7 @@ function object(entries: readonly (readonly [string, Sql])[]): Sql {
   return sql`json_object(${join(parts, ', ')})`
 }
 
-/** The words are bound as an FTS5 query; the columns in which they may occur stand before it, unless it is all of them. */
+/** The words are bound as an FTS5 query. A column filter precedes it, unless all columns are searched. */
 function matches(alias: Sql | undefined, collection: string, { fields, words, isWhole }: Searched): Sql {
   const columns = fields.map(field => `"${field.name}"`).join(' ')
   const within = isWhole ? nothing : sql`${quoted(`{${columns}} : `)} || `
@@ -23,7 +23,7 @@ function search(collection: string, searched: Searched): Sql {
   return sql`SELECT rowid FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
 }
 
-/** The matches are listed once for the whole statement: a lookup for each row takes ten times as long. */
+/** The matches are collected once for the whole statement: a lookup for each row takes ten times as long. */
 function searchedIn(collection: string, field: Field, words: Bind, { id, lowest }: SearchedRow): Sql {
   return sql`${id} IN (${search(collection, { fields: [field], words, isWhole: false })} AND rowid >= ${lowest})`
 }
@@ -68,7 +68,7 @@ export const sqlite: Dialect = {
   searchTerms: { name: 'words', encode: searchQuery },
   // SQLite prepares the statement again for each value of a limit that is a bare parameter, which took longer than most lists.
   limit: rows => sql`${rows} + 0`,
-  // CROSS JOIN keeps the order of the tables, NOT INDEXED leaves the ids as the only way to the rows.
+  // CROSS JOIN keeps the order of the tables; with NOT INDEXED, rows can only be found by id.
   sampled: (windows, row, range) => ({
     from: sql`${windows} CROSS JOIN ${row.from()} NOT INDEXED`,
     condition: range,
@@ -77,7 +77,7 @@ export const sqlite: Dialect = {
   limitsParts: false,
   // Of a row value, SQLite's index search uses only the first: it would scan all items that share it.
   comparesRows: false,
-  // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
+  // https://sqlite.org/optoverview.html, 3: a unary plus. SQLite does not know that a list needs only its first rows.
   withoutIndex: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   cast: (value, { sqlite }) => sql`CAST(${value} AS ${[sqlite.type]})`,

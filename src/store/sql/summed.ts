@@ -1,6 +1,6 @@
 import type { Encoding } from '../../model/fields/encoding.ts'
 
-/** How a column is added up. The guard asks for no sum of a type that has none. */
+/** The SQL of a column's sum. The guard refuses sums of types without one. */
 export function summed({ sum }: Encoding['sqlite'] | Encoding['postgres']): (column: string) => string {
   if (sum === undefined) throw new TypeError('values of this type have no sum')
   return sum

@@ -14,25 +14,25 @@ import { Row } from './row.ts'
 import { objectSql } from './select.ts'
 import { type Bind, join, name, nothing, type Sql, slot, sql, userId } from './writer.ts'
 
-/** The row's own table by its name: what RETURNING speaks of. */
+/** The row under its table's own name, as RETURNING refers to it. */
 export function returned(collection: Collection, dialect: Dialect): Row {
   return new Row(dialect, collection.name, collection.name)
 }
 
-/** The item as it is shown, or null in the rows that may not be shown. */
+/** The item as the caller may read it; null for a row that the caller may not read. */
 export function shownSql(select: readonly GuardedSelected[], rows: Condition, row: Row): Sql {
   const text = row.dialect.text(objectSql(select, row))
   return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`
 }
 
-/** The item as the event log keeps it: every field that may ever be shown to someone. */
+/** The item as the event log stores it: every field that any caller may read. */
 export function eventSql(collection: Collection, row: Row): Sql {
   const fields = publicFields(collection)
   const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
   return row.dialect.text(row.dialect.object(entries))
 }
 
-/** The item as the model's own code is given it. */
+/** The item as the model's own code receives it. */
 export function itemSql(collection: Collection, row: Row): Sql {
   const fields = [...collection.fields.values()].filter(field => !field.internal)
   const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
@@ -93,21 +93,21 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
     const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
     const id = bindOf(value, wholeEncoding)
     const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
-    // In this order, so that PostgreSQL knows the parameter's type when it meets it alone.
+    // In this order, so that PostgreSQL knows the parameter's type before `IS NULL`.
     const own = self ? sql` OR ${id} = ${userId}` : nothing
     return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${own}) AS ${name(`r${index}`)}`
   })
   return sql`SELECT ${join(columns, ', ')}`
 }
 
-/** The new value, a slot; the stored one in the rows where the assignment is not made. */
+/** The new value, a slot; the stored value in rows to which the assignment does not apply. */
 function assignedSql({ field, when, withheld }: GuardedAssignment, index: number, stored: Row): Sql {
   if (withheld) return stored.column(field.name)
   if (when === undefined) return [slot(index)]
   return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`
 }
 
-/** Whether an assignment, of a slot, changes the stored row, as far as its caller may know. */
+/** Whether the assignment of a slot changes the stored row, as far as the caller may know. */
 export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
   const same = row.dialect.same(row.column(field.name), [slot(index)], field)
   const known = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`

@@ -6,7 +6,7 @@ import { type Cell, type Encoding, literal } from '../../model/fields/encoding.t
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 
-/** How a JSON value becomes a bound one: a field's encoding, or one of the dialect's for lists and search terms. */
+/** Converts a JSON value into a parameter: a field's encoding, or the dialect's conversion of lists and search terms. */
 export interface Conversion {
   /** Binds of one value whose conversions share a name share a placeholder. */
   readonly name: string
@@ -17,11 +17,11 @@ export type Bind =
   | { readonly from: 'arg'; readonly param: number; readonly as: Conversion }
   | { readonly from: 'constant'; readonly value: JsonValue; readonly as: Conversion }
   | { readonly from: 'userId' }
-  /** The time of the request, shifted; null: by the database's clock. */
+  /** The time of the request, shifted; null: the database's clock applies. */
   | { readonly from: 'now'; readonly shiftMs: number; readonly as: Encoding }
-  /** A claim of the caller's token; null: there is none that fits. */
+  /** A claim of the caller's token; null if it is missing or of another type. */
   | { readonly from: 'claim'; readonly claim: string; readonly as: Encoding }
-  /** A value that the store itself supplies, already converted. */
+  /** A converted value that the store itself supplies. */
   | { readonly from: 'slot'; readonly slot: number }
 
 export type Sql = readonly (string | Bind)[]
@@ -46,7 +46,7 @@ export function name(identifier: string): Sql {
   return [`"${identifier.replaceAll('"', '""')}"`]
 }
 
-/** What stands before a column of a table that has this alias, or none. */
+/** The prefix of a column: the alias and a dot, or nothing. */
 export function of(alias: Sql | undefined): Sql {
   return alias === undefined ? [] : [...alias, '.']
 }
@@ -62,7 +62,7 @@ export function join(parts: readonly Sql[], separator: string): Sql {
 
 export const nothing: Sql = []
 
-/** What `write` makes of expressions as texts, over fragments. */
+/** Applies `write`, which takes and returns SQL text, to fragments. */
 export function over(write: (...texts: string[]) => string, ...parts: readonly Sql[]): Sql {
   // Private use characters: no text of SQL has them.
   const marks = parts.map((_, index) => String.fromCharCode(firstMark + index))
@@ -72,7 +72,7 @@ export function over(write: (...texts: string[]) => string, ...parts: readonly S
 
 const firstMark = 0xe000
 
-/** By default an id, or how many rows. */
+/** By default, a whole number: an id, a limit or an offset. */
 export function arg(param: number, as: Conversion = wholeEncoding): Bind {
   return { from: 'arg', param, as }
 }
