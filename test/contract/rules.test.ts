@@ -94,7 +94,9 @@ for (const setup of setups) {
       assert.ok(note)
       const known = { id: note.id, author_id: ann.id }
       const tags = await Promise.all(urls.map(url => call(`${url}/api/v1/notes`, { key: ben.key })))
-      assert.deepEqual(await eventsOf(first, ben, after), [])
+      const early = await eventsOf(first, ben, after)
+      // A slow machine may take longer than `aheadMs` to get here.
+      if (Date.now() < moment) assert.deepEqual(early, [])
       const seen = await repeatUntil(
         moment,
         () => Promise.all(urls.map(url => visibility(url, known, ben))),
