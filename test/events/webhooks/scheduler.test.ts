@@ -136,8 +136,8 @@ test('endpoints that never respond delay no other webhooks', async () => {
   await end(fast)
   const next = add({ webhookId: 99 })
   assert.equal(begun.at(-1), next)
-  // Slow webhooks wait for each other.
-  assert.ok(scheduler.inFlight <= 20 * 4)
+  // Slow webhooks wait for each other: most of their 60 deliveries have not begun.
+  assert.ok(scheduler.inFlight < 30, String(scheduler.inFlight))
 })
 
 test('a failing webhook has one attempt at a time, and as many as others after a success', async () => {
