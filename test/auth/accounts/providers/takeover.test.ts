@@ -795,7 +795,7 @@ const attempts: readonly Attempt[] = [
     expected: /your only way to sign in/,
   },
   {
-    name: 'unlinking both providers concurrently leaves one',
+    name: 'unlinking both providers concurrently never removes both',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
       await open(
@@ -814,7 +814,7 @@ const attempts: readonly Attempt[] = [
     expected: /Security/,
   },
   {
-    name: 'removing both passkeys concurrently leaves one, when there is no other way to sign in',
+    name: 'removing both passkeys concurrently never removes both, when there is no other way to sign in',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
       const { records } = scene.opened
