@@ -1,4 +1,5 @@
 /** `portico export`: the items of a collection as CSV or NDJSON, in the order of their ids. */
+import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -119,9 +120,9 @@ function standardOutput(): Output {
 /** A file that appears when it is complete, and that only its owner can read. */
 function fileOutput(file: string, overwrite: boolean): Output {
   if (existsSync(file) && !overwrite) throw new Failure(`${file} already exists: --overwrite replaces it.`)
-  // Its own name: another export of the same file must not write to it, rename it or remove it.
-  const part = `${file}.${process.pid}.part`
-  const stream = createWriteStream(part, { mode: 0o600 })
+  // A name that no other export has, and nobody can guess: in a shared folder, a link of that name could lead elsewhere.
+  const part = `${file}.${randomBytes(6).toString('hex')}.part`
+  const stream = createWriteStream(part, { flags: 'wx', mode: 0o600 })
   stream.on('error', () => {})
   const discard = () => {
     stream.destroy()

@@ -179,7 +179,7 @@ export class Writer {
       return scope.answered(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
     }
     if (shape.kind === 'create') return { key: limitKey(shape, plan), sharesKey: true, alone: false, run }
-    // An event by which an item stops to count comes before those of the items for which this made room.
+    // The event of a write that makes room precedes the events of the writes that use it.
     const alone = shape.kind === 'delete' || isLimited(shape)
     return { key: itemKey(shape.collection.name, args[shape.id]), alone, run }
   }
