@@ -4,7 +4,7 @@
  */
 import { lookup as resolve } from 'node:dns'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
-import { Agent, buildConnector, type Dispatcher, errors, request as send } from 'undici'
+import type { Agent, buildConnector, Dispatcher } from 'undici'
 import { isPublicAddress } from './addresses.ts'
 import { OutgoingError } from './errors.ts'
 
@@ -38,23 +38,12 @@ export interface OutgoingResponse {
 }
 
 export class Outgoing {
-  readonly #agent: Agent
+  readonly #options: OutgoingOptions
+  #agent: Promise<Agent> | undefined
+  #isClosed = false
 
-  constructor({ allowPrivate, maxConnectionsPerHost = 10, lookup = resolve }: OutgoingOptions) {
-    const checked = allowPrivate ? undefined : publicOnly(lookup)
-    const connector = buildConnector({
-      lookup: checked ?? (lookup as LookupFunction),
-      autoSelectFamily: true,
-      timeout: 10_000,
-    })
-    this.#agent = new Agent({
-      connections: maxConnectionsPerHost,
-      connect: allowPrivate ? connector : connectedToPublic(connector),
-      keepAliveTimeout: 4000,
-      maxHeaderSize: 16_384,
-      // With pipelining, a server could answer a request with the response to another one.
-      pipelining: 1,
-    })
+  constructor(options: OutgoingOptions) {
+    this.#options = options
   }
 
   /** Sends one request. Resolves with any status, redirects included. Rejects with an `OutgoingError`. */
@@ -63,8 +52,12 @@ export class Outgoing {
     const deadline = AbortSignal.timeout(wanted.timeoutMs)
     const signal = wanted.signal === undefined ? deadline : AbortSignal.any([deadline, wanted.signal])
     try {
-      const { statusCode, headers, body } = await send(url, {
-        dispatcher: this.#agent,
+      if (this.#isClosed) throw new Error('The HTTP client is closed.')
+      this.#agent ??= agentOf(this.#options)
+      const agent = await this.#agent
+      const { statusCode, headers, body } = await agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
         method: wanted.method ?? 'GET',
         headers: { ...wanted.headers },
         body: wanted.body ?? null,
@@ -78,9 +71,30 @@ export class Outgoing {
   }
 
   /** Closes the connections. Requests in progress are aborted. */
-  close(): Promise<void> {
-    return this.#agent.destroy()
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const agent = await this.#agent
+    await agent?.destroy()
   }
+}
+
+/** Loads undici with the first request: it takes a fifth of the time in which a service starts. */
+async function agentOf(options: OutgoingOptions): Promise<Agent> {
+  const { allowPrivate, maxConnectionsPerHost = 10, lookup = resolve } = options
+  const { Agent, buildConnector } = await import('undici')
+  const connector = buildConnector({
+    lookup: allowPrivate ? (lookup as LookupFunction) : publicOnly(lookup),
+    autoSelectFamily: true,
+    timeout: 10_000,
+  })
+  return new Agent({
+    connections: maxConnectionsPerHost,
+    connect: allowPrivate ? connector : connectedToPublic(connector),
+    keepAliveTimeout: 4000,
+    maxHeaderSize: 16_384,
+    // With pipelining, a server could answer a request with the response to another one.
+    pipelining: 1,
+  })
 }
 
 function urlOf(text: string): URL {
@@ -153,10 +167,10 @@ function outgoingError(cause: unknown, host: string, isLate: boolean, isAborted:
   const known = [cause, (cause as Error | undefined)?.cause].find(error => error instanceof OutgoingError)
   if (known !== undefined) return known
   if (isAborted) return new OutgoingError('aborted', `The request to ${host} was given up.`, { cause })
-  if (isLate || cause instanceof errors.ConnectTimeoutError) {
+  const { code = '' } = cause as { readonly code?: string }
+  if (isLate || code === 'UND_ERR_CONNECT_TIMEOUT') {
     return new OutgoingError('timed_out', `${host} did not answer in time.`, { cause })
   }
-  const { code = '' } = cause as { readonly code?: string }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new OutgoingError('name_not_found', `${host} cannot be resolved.`, { cause })
   }

@@ -134,6 +134,20 @@ test('the number of connections to one host is limited', async () => {
   })
 })
 
+test('a closed client sends nothing, whether or not it has sent a request before', async () => {
+  const answer: Answer = (_request, response) => response.end('x')
+  await withServer(answer, async ({ origin, outgoing, connections }) => {
+    const unused = new Outgoing({ allowPrivate: true })
+    await unused.close()
+    await assert.rejects(unused.request({ url: origin, ...bounds }), { failure: 'connection_failed' })
+    assert.equal(connections(), 0)
+    await outgoing.request({ url: origin, ...bounds })
+    await outgoing.close()
+    await assert.rejects(outgoing.request({ url: origin, ...bounds }), { failure: 'connection_failed' })
+    assert.equal(connections(), 1)
+  })
+})
+
 test('errors name the host and the fault', async () => {
   const outgoing = new Outgoing({ allowPrivate: true })
   const tcp = createTcpServer(socket => socket.end('SSH-2.0-OpenSSH\r\n'))

@@ -1,6 +1,6 @@
 /** Requests to sign-in providers: to public addresses, and to private ones if the provider's settings allow it. */
 import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
-import type { Outgoing } from '../../outgoing/outgoing.ts'
+import { Outgoing } from '../../outgoing/outgoing.ts'
 
 export interface ProviderRequests {
   send(allowPrivate: boolean): SendRequest
@@ -8,20 +8,13 @@ export interface ProviderRequests {
   close(): Promise<void>
 }
 
-/** Loads the HTTP client with the first request. */
 export function providerRequests(): ProviderRequests {
-  const opened = new Map<boolean, Outgoing>()
-  const open = async (allowPrivate: boolean): Promise<Outgoing> => {
-    const { Outgoing } = await import('../../outgoing/outgoing.ts')
-    const outgoing = opened.get(allowPrivate) ?? new Outgoing({ allowPrivate })
-    opened.set(allowPrivate, outgoing)
-    return outgoing
-  }
+  const toPublic = new Outgoing({ allowPrivate: false })
+  const toAny = new Outgoing({ allowPrivate: true })
   return {
-    send: allowPrivate => async request => (await open(allowPrivate)).request(request),
+    send: allowPrivate => request => (allowPrivate ? toAny : toPublic).request(request),
     async close() {
-      await Promise.all([...opened.values()].map(outgoing => outgoing.close()))
-      opened.clear()
+      await Promise.all([toPublic.close(), toAny.close()])
     },
   }
 }
