@@ -255,7 +255,7 @@ test('fields that every reader sees are required, and the document explains `fie
   assert.ok(!schemas.Task.required.includes('project'))
   const visible = new Set(Object.keys(schemas.User.properties))
   for (const name of schemas.User.required) assert.ok(visible.has(name), name)
-  assert.match(parameters.FieldsParam.description, /these alone, whatever their schema requires/)
+  assert.match(parameters.FieldsParam.description, /only these, whatever their schema requires/)
   assert.match(schemas.Task.description, /`fields`/)
   // A create in a collection that no caller can read returns the id.
   assert.deepEqual(Object.keys(documents.awkward.components.schemas.Vault.properties), ['id'])

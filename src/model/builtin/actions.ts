@@ -34,7 +34,7 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
         operation: 'set_password_of_user',
         summary: 'Set the password of an account',
         description:
-          'Its sessions, tokens, connected apps and API keys end; passkeys, sign-ins with providers and one-time codes where it is to be the only way to sign in. A mail tells the person.',
+          'Revokes the sessions, tokens, connected apps and API keys of the account; with `only_way`, also passkeys, linked providers and one-time codes. The person is notified by mail.',
         input: setPasswordInput,
         asSetting: 'disabled',
       },
@@ -46,14 +46,14 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
       {
         name: 'rotate_secret',
         operation: 'rotate_webhook_secret',
-        summary: 'Replace the secret; the former one signs beside it for a while',
+        summary: 'Replace the secret; the previous one also signs for a while',
         answers: 'webhooks',
         reveals: true,
       },
       { name: 'test', summary: 'Send a test event now', answers: 'webhook_deliveries' },
       {
         name: 'enable',
-        summary: 'Resume sending, from where it stopped',
+        summary: 'Resume sending where it stopped',
         answers: 'webhooks',
       },
       {

@@ -35,14 +35,14 @@ function fieldsOf(
 }
 
 export const setPasswordInput: ReadonlyMap<string, Field> = new Map([
-  ...fieldsOf({ password: [string({ max: 256 }), 'At least 10 characters, and no common password.'] }),
+  ...fieldsOf({ password: [string({ max: 256 }), 'At least 10 characters, and not a common password.'] }),
   [
     'only_way',
     {
       ...plainField(
         'only_way',
         boolean().type,
-        'Whether passkeys, sign-ins with providers and one-time codes end too.',
+        'Whether to revoke passkeys, linked providers and one-time codes too.',
       ),
       optional: true,
     },
@@ -60,26 +60,26 @@ export const subresources: ReadonlyMap<string, readonly Subresource[]> = new Map
         title: 'the sessions of an account',
         key: 'id',
         asSetting: 'disabled',
-        ends: 'The browser is signed out. What apps were allowed stays.',
+        ends: 'The browser is signed out. Connected apps keep their access.',
         fields: fieldsOf({
-          id: [string(), 'By which it is ended; no credential.'],
+          id: [string(), 'The id that ends the session. It is not a credential.'],
           signed_in_at: [datetime(), 'When the person signed in.'],
-          expires_at: [datetime(), 'When it ends by itself.'],
-          address: [string(), 'From where; empty where it is unknown.'],
-          browser: [string({ max: 1000 }), 'The `User-Agent`; empty where it is unknown.'],
+          expires_at: [datetime(), 'When it expires.'],
+          address: [string(), 'The IP address; empty if unknown.'],
+          browser: [string({ max: 1000 }), 'The `User-Agent`; empty if unknown.'],
         }),
       },
       {
         name: 'grants',
         singular: 'grant',
-        title: 'what an account has allowed apps',
+        title: 'the grants of an account to apps',
         key: 'client_id',
         asSetting: 'disabled',
         ends: 'All tokens of the app for the account are revoked.',
         fields: fieldsOf({
-          client_id: [string(), 'Of the app.'],
-          scopes: [texts({ type: 'string' }, { maxItems: 1000 }, {}), 'What it was allowed.'],
-          allowed_at: [datetime(), 'When it was last allowed something.'],
+          client_id: [string(), 'The client id of the app.'],
+          scopes: [texts({ type: 'string' }, { maxItems: 1000 }, {}), 'The granted scopes.'],
+          allowed_at: [datetime(), 'When the person last granted access.'],
         }),
       },
     ],

@@ -40,7 +40,7 @@ export const userFields = {
     default: false,
     access: { read: role('admin'), write: administrators },
     description:
-      'Whether the account is suspended: every credential of it is refused until it is enabled again.',
+      'Whether the account is suspended. All its credentials are refused until it is enabled again.',
   }),
   password_hash: string({ optional: true, internal: true }),
 }
@@ -48,7 +48,7 @@ export const userFields = {
 const keyScopes = {
   optional: true,
   immutable: true,
-  description: 'What the key may be used for; `*` is everything that you may do.',
+  description: 'The scopes of the key; `*` stands for everything that you may do.',
 } as const
 
 /** `scopes`: the scopes of the model. */
@@ -60,16 +60,20 @@ export function apiKeyFields(scopes: readonly string[]) {
       onDelete: 'cascade',
       readOnly: true,
       default: currentUser,
-      description: 'Whose key it is.',
+      description: 'The user who owns the key.',
     }),
-    name: string({ max: 100, pattern: visible, description: 'What the key is for, in your own words.' }),
+    name: string({ max: 100, pattern: visible, description: 'A name for the key.' }),
     scopes: declared<readonly string[], typeof keyScopes>({
       type: jsonType({ type: 'array', items, uniqueItems: true, minItems: 1, maxItems: items.enum.length }),
       options: keyScopes,
       checks: {},
     }),
-    expires_at: datetime({ optional: true, description: 'When the key stops working; null is never.' }),
-    prefix: string({ readOnly: true, max: 20, description: 'How the key begins, to recognise it by.' }),
+    expires_at: datetime({ optional: true, description: 'When the key expires; null: never.' }),
+    prefix: string({
+      readOnly: true,
+      max: 20,
+      description: 'The first characters of the key, to recognise it.',
+    }),
     hash: string({ internal: true, unique: true }),
     // Whether it was created through a third-party app: see `AccessClass.thirdParty`.
     third_party: boolean({ optional: true, internal: true }),
@@ -78,7 +82,7 @@ export function apiKeyFields(scopes: readonly string[]) {
 
 const separator = {
   optional: true,
-  description: 'What stands between scopes in token responses; null: as the service is set.',
+  description: 'The separator of scopes in token responses; null: the default of the service.',
 } as const
 
 const redirectUris = { maxItems: 50 }
@@ -95,30 +99,30 @@ export function oauthAppFields(scopes: readonly string[]) {
       onDelete: 'cascade',
       readOnly: true,
       default: currentUser,
-      description: 'Whose app it is.',
+      description: 'The user who owns the app.',
     }),
     name: string({
       max: 100,
       pattern: visible,
-      description: 'What users see when they are asked for consent.',
+      description: 'The name that users see on the consent page.',
     }),
     type: choice(['confidential', 'public'], {
       immutable: true,
       default: 'confidential',
       description:
-        '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
+        '`confidential`: the app can keep a secret. `public`: it runs on devices of its users and cannot.',
     }),
     redirect_uris: texts(redirectUri, redirectUris, {
       description:
-        'Where a browser may be sent back to; compared exactly, but for the port of 127.0.0.1 and [::1].',
+        'The allowed redirect URIs. They are compared exactly, except for the port of 127.0.0.1 and [::1].',
     }),
     scopes: texts(among, atMost, {
       optional: true,
-      description: 'What it may ask for; null: any scope.',
+      description: 'The scopes that the app may request; null: any.',
     }),
     default_scopes: texts(among, atMost, {
       optional: true,
-      description: 'What it asks for when a request names no scope.',
+      description: 'The scopes of requests that name none.',
     }),
     scope_separator: declared<',' | ' ', typeof separator>({
       type: jsonType({ type: 'string', enum: [',', ' '] }),
@@ -127,27 +131,27 @@ export function oauthAppFields(scopes: readonly string[]) {
     }),
     access_token_format: choice(['opaque', 'jwt'], {
       optional: true,
-      description: 'What its access tokens look like; null: as the service is set.',
+      description: 'The format of its access tokens; null: the default of the service.',
     }),
     logo_uri: string({
       optional: true,
       max: 2048,
       pattern: publicPicture,
-      description: 'A picture that stands for it: an https address with a public host name.',
+      description: 'The logo of the app: an https URL with a public host name.',
     }),
-    homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
-    policy_uri: url({ optional: true, description: 'Where users read what it does with their data.' }),
-    tos_uri: url({ optional: true, description: 'Where users read its terms of service.' }),
+    homepage_uri: url({ optional: true, description: 'The home page of the app.' }),
+    policy_uri: url({ optional: true, description: 'The privacy policy of the app.' }),
+    tos_uri: url({ optional: true, description: 'The terms of service of the app.' }),
     first_party: boolean({
       default: false,
       access: { write: administrators },
-      description: 'Whether it is the service’s own: its users are not asked for consent.',
+      description: 'Whether the app belongs to the service itself. Its users are not asked for consent.',
     }),
     client_id: string({
       unique: true,
       readOnly: true,
       max: 100,
-      description: 'By which it is known to the authorization server.',
+      description: 'The client id of the app at the authorization server.',
     }),
     // Older versions store the first secret here: see `auth/server/clients/app-secrets.ts`.
     secret_hash: string({ optional: true, internal: true }),
@@ -160,13 +164,17 @@ export const oauthAppSecretFields = {
     inverse: 'secrets',
     onDelete: 'cascade',
     immutable: true,
-    description: 'Whose secret it is.',
+    description: 'The app that owns the secret.',
   }),
-  prefix: string({ readOnly: true, max: 20, description: 'How the secret begins, to recognise it by.' }),
+  prefix: string({
+    readOnly: true,
+    max: 20,
+    description: 'The first characters of the secret, to recognise it.',
+  }),
   expires_at: datetime({
     optional: true,
     readOnly: true,
-    description: 'When it ends, which is stored when a newer one is made; null: not before that.',
+    description: 'When the secret expires. It is set when a newer secret is created; null until then.',
   }),
   hash: string({ internal: true, unique: true }),
 } as const

@@ -3,19 +3,22 @@ export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, stri
   string,
   Readonly<Record<string, string>>
 >([
-  ['api_keys', { key: 'The key itself. Only the answer to its creation tells it.' }],
+  ['api_keys', { key: 'The key itself. Only the response that creates it contains it.' }],
   [
     'oauth_apps',
     {
-      client_secret: 'The secret of a confidential app. Only the answer to its creation tells it.',
+      client_secret: 'The secret of a confidential app. Only the response that creates the app contains it.',
     },
   ],
-  ['oauth_app_secrets', { client_secret: 'The secret itself. Only the answer to its creation tells it.' }],
+  [
+    'oauth_app_secrets',
+    { client_secret: 'The secret itself. Only the response that creates it contains it.' },
+  ],
   [
     'webhooks',
     {
       secret:
-        'The secret that deliveries are signed with, as Standard Webhooks write it. Only the answers to its creation and rotation tell it.',
+        'The secret that signs deliveries, in the format of Standard Webhooks. Only the responses that create or rotate it contain it.',
     },
   ],
 ])

@@ -25,7 +25,7 @@ export const webhookFields = {
     onDelete: 'cascade',
     readOnly: true,
     default: currentUser,
-    description: 'Whose webhook it is.',
+    description: 'The user who owns the webhook.',
   }),
   app_id: relation('oauth_apps', {
     as: 'app',
@@ -34,28 +34,28 @@ export const webhookFields = {
     optional: true,
     immutable: true,
     description:
-      'One of your own OAuth apps: it is told of what each user who granted it access may see; null: what you may see.',
+      'One of your own OAuth apps: the webhook then gets events that users who granted the app access may see. Null: events that you may see.',
   }),
-  url: url({ description: 'Where events are sent by POST: an https address.' }),
+  url: url({ description: 'The https URL to which events are sent by POST.' }),
   types: texts(name, several, {
-    description: 'Which events: e.g. `post.created`, `post.*` for all of posts, or `*` for all.',
+    description: 'The event types, e.g. `post.created`, `post.*` for all types of posts, or `*` for all.',
   }),
   collections: texts(name, several, {
     optional: true,
-    description: 'Only events of these collections, e.g. `posts`; null: of all.',
+    description: 'Only events of these collections, e.g. `posts`; null: all collections.',
   }),
   enabled: boolean({ default: true, description: 'Whether events are sent.' }),
-  description: string({ optional: true, description: 'What it is for, in your own words.' }),
+  description: string({ optional: true, description: 'A note about the webhook.' }),
   scopes: texts(
     { type: 'string' },
     { maxItems: 10_000 },
-    { ...readOnly, description: 'The scopes of the credential that made it; null: all.' },
+    { ...readOnly, description: 'The scopes of the credential that created it; null: all.' },
   ),
   paused_at: datetime({
     ...readOnly,
-    description: 'Since when nothing is sent, until it is enabled again.',
+    description: 'When sending was paused. It stays paused until the webhook is enabled again.',
   }),
-  pause_reason: string({ ...readOnly, description: 'Why nothing is sent.' }),
+  pause_reason: string({ ...readOnly, description: 'Why sending was paused.' }),
   /** `Principal.grant` of the credential that made it. */
   grant: text(internal),
   /** The event after which it starts or resumes; null: it is at the sender's position. */
@@ -74,7 +74,7 @@ export const webhookDeliveryFields = {
     inverse: 'deliveries',
     onDelete: 'cascade',
     readOnly: true,
-    description: 'Of which webhook.',
+    description: 'The webhook.',
   }),
   event_id: string({ ...readOnly, max: 20, description: 'The event; null for a test.' }),
   type: string({ readOnly: true, description: 'The type of the event.' }),
@@ -84,22 +84,25 @@ export const webhookDeliveryFields = {
     ...readOnly,
     onDelete: 'cascade',
     description:
-      'Of an app’s webhook: the user who granted the app access, as whom it is sent; null: the webhook’s owner.',
+      'For a webhook of an app: the user who granted the app access and for whom it is sent. Null: the owner of the webhook.',
   }),
   message_id: string({
     readOnly: true,
     max: 100,
     description: 'The header `webhook-id`, the same for every attempt.',
   }),
-  attempt: integer({ readOnly: true, default: 0, min: 0, description: 'How often it was sent.' }),
+  attempt: integer({ readOnly: true, default: 0, min: 0, description: 'The number of attempts.' }),
   status: choice(deliveryStatuses, {
     readOnly: true,
     default: 'pending',
     description:
-      '`pending`: to be sent; `succeeded`: answered with 2xx; `failed`: given up; `dropped`: not sent, since it may not be seen any more.',
+      '`pending`: waiting to be sent; `succeeded`: the response was 2xx; `failed`: given up; `dropped`: not sent, because the recipient may no longer see the item.',
   }),
-  due_at: datetime({ ...readOnly, description: 'When it is sent next; null: never again.' }),
-  response_status: integer({ ...readOnly, description: 'The status of the last response; null: none came.' }),
+  due_at: datetime({ ...readOnly, description: 'When it is sent next; null: it is not sent again.' }),
+  response_status: integer({
+    ...readOnly,
+    description: 'The status of the last response; null: there was none.',
+  }),
   duration_ms: integer({
     ...readOnly,
     min: 0,
@@ -108,7 +111,7 @@ export const webhookDeliveryFields = {
   response_excerpt: text({
     ...readOnly,
     max: 1000,
-    description: 'How the last response’s body begins.',
+    description: 'The beginning of the last response body.',
   }),
   error: string({ ...readOnly, max: 1000, description: 'Why the last attempt failed.' }),
   completed_at: datetime({ ...readOnly, description: 'When it succeeded, failed for good or was dropped.' }),

@@ -32,7 +32,7 @@ const own = owner('user_id')
 /** Users see and change only their own webhooks. Their secrets are records: see `auth/webhooks/secrets.ts`. */
 export function webhooks(): CollectionDeclaration {
   return collection({
-    description: 'Addresses to which events are sent.',
+    description: 'URLs to which events are sent.',
     fields: webhookFields,
     indexes: [index('grant')],
     access: { read: own, create: signedIn, update: own, delete: own },
@@ -42,7 +42,7 @@ export function webhooks(): CollectionDeclaration {
 /** Past and pending deliveries of webhooks. Only Portico itself writes them. */
 export function webhookDeliveries(): CollectionDeclaration {
   const declaration = collection({
-    description: 'What webhooks have sent, and are going to send.',
+    description: 'Deliveries of webhooks, sent and scheduled.',
     fields: webhookDeliveryFields,
     indexes: [index('status', 'due_at')],
     access: { read: related('webhook', own), create: nobody, update: nobody, delete: nobody },

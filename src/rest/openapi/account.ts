@@ -7,6 +7,7 @@ import { errors, json } from './responses.ts'
 const text: JsonSchema = { type: 'string' }
 const count: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const email: JsonSchema = { type: 'string', format: 'email' }
+const newPassword: JsonSchema = { type: 'string', minLength: 10, maxLength: 256 }
 const reference = (name: string) => referTo('schemas', name)
 
 /** All of the members are required, but for `optional`. */
@@ -33,66 +34,63 @@ export const accountSchemas: { readonly [name: string]: JsonSchema } = {
     name: text,
     email: text,
     role: text,
-    email_verified: described({ type: 'boolean' }, 'Whether a link that was sent to the address was opened.'),
+    email_verified: described({ type: 'boolean' }, 'Whether the address was confirmed by a link sent to it.'),
   }),
   SignedIn: members({ user: reference('AccountUser') }),
   SecondFactorNeeded: members({
-    second_factor: described(text, 'Proves the first step. To be sent with a code, within a few minutes.'),
+    second_factor: described(text, 'Proves the first step. Send it with a code within a few minutes.'),
   }),
   SignInAnswer: anyOf('SignedIn', 'SecondFactorNeeded'),
   PasswordSignIn: body(
     {
       email: text,
       password: text,
-      remember: described(
-        { type: 'boolean', default: false },
-        'Otherwise the session ends with the browser.',
-      ),
+      remember: described({ type: 'boolean', default: false }, 'Whether the session outlives the browser.'),
     },
     'remember',
   ),
   SecondFactorSignIn: body({
-    second_factor: described(text, 'From the answer to the first step.'),
+    second_factor: described(text, '`second_factor` of the response to the first step.'),
     code: described(text, 'A one-time code, or a recovery code.'),
   }),
   PasskeySignIn: body({
     passkey: described(
       { type: 'object', additionalProperties: true },
-      'What `navigator.credentials.get()` gave, as its `toJSON()` writes it.',
+      'The result of `navigator.credentials.get()`, as its `toJSON()` returns it.',
     ),
   }),
   SignInRequest: anyOf('PasswordSignIn', 'SecondFactorSignIn', 'PasskeySignIn'),
   PasskeyOptions: described(
     { type: 'object', additionalProperties: true },
-    'For `PublicKeyCredential.parseRequestOptionsFromJSON`.',
+    'Options for `PublicKeyCredential.parseRequestOptionsFromJSON`.',
   ),
   SignUpNext: described(
     { type: 'string', enum: ['sign_in', 'confirm_address'] },
-    '`confirm_address`: a link was sent, which creates the account.',
+    '`confirm_address`: the account is created when the person opens the link in the mail.',
   ),
   SignUpAnswer: members({
     next: reference('SignUpNext'),
-    message: described(text, 'To be shown.'),
+    message: described(text, 'A message for the person.'),
   }),
   ResetMailRequest: body({ email: text }),
-  NewPassword: body({ token: described(text, 'Of the link.'), password: text }),
+  NewPassword: body({ token: described(text, 'The token in the link.'), password: newPassword }),
   ResetRequest: anyOf('ResetMailRequest', 'NewPassword'),
   ResetMailAnswer: members({
-    message: described(text, 'To be shown. It does not say whether there is an account.'),
+    message: described(text, 'A message for the person. It does not reveal whether the account exists.'),
   }),
   ResetAnswer: members({
     ended: members({
       ...{ sessions: count, apps: count, keys: count, passkeys: count, identities: count },
-      codes: described({ type: 'boolean' }, 'Whether one-time codes were asked for.'),
+      codes: described({ type: 'boolean' }, 'Whether one-time codes were turned off.'),
     }),
   }),
   EmptyRequest: { type: 'object', additionalProperties: false },
 }
 
 const whoMay =
-  'Who may: pages of the service’s own origin. `Sec-Fetch-Site` must be `same-origin`, or, where a browser does not send it, `Origin` or else `Referer` the service’s own; otherwise the answer is 403. So no token against forged requests is needed, and API keys and access tokens do not count here.'
+  'Who may: pages on the service’s own origin. `Sec-Fetch-Site` must be `same-origin`; if the browser does not send it, `Origin` or else `Referer` must be the service’s own. Otherwise the response is 403. So no CSRF token is needed. API keys and access tokens are ignored here.'
 const attempts =
-  'Attempts are counted by account and by address, together with those on the page: 429 with `Retry-After`.'
+  'Attempts are limited per account and per address, together with those on the page: too many get 429 with `Retry-After`.'
 
 interface Described {
   readonly id: string
@@ -105,7 +103,7 @@ const setCookie = {
   'Set-Cookie': { description: 'The session: `HttpOnly`, `SameSite=Lax`.', schema: text },
 }
 const signedIn = (schema: string): JsonSchema => ({
-  ...json('Who is signed in, or what is still needed.', reference(schema)),
+  ...json('The user who is signed in, or what is still needed.', reference(schema)),
   headers: setCookie,
 })
 
@@ -136,7 +134,7 @@ function signUpBody(document: Document): JsonSchema {
     return [field.name, description === undefined ? schema : described({ ...schema }, description)] as const
   })
   const flags = asked.filter(({ type }) => type.schema.type === 'boolean').map(({ name }) => name)
-  const own = { name: { ...text, maxLength: 100 }, email, password: text }
+  const own = { name: { ...text, maxLength: 100 }, email, password: newPassword }
   return body({ ...Object.fromEntries(fields), ...own }, ...flags)
 }
 
@@ -147,7 +145,7 @@ function signUpPath(document: Document): [string, JsonSchema] {
     post(document, schema, {
       id: 'sign_up',
       summary: 'Create an account',
-      description: `Signs nobody in. The answer is the same whether or not the address has an account. 404 where sign-up is turned off. ${attempts} ${whoMay}`,
+      description: `Does not sign the person in. The response is the same whether or not the address has an account. 404 if sign-up is turned off. ${attempts} ${whoMay}`,
       responses: { 202: json('What to do next.', reference('SignUpAnswer')) },
     }),
   ]
@@ -159,7 +157,7 @@ function signInPath(document: Document): [string, JsonSchema] {
     post(document, reference('SignInRequest'), {
       id: 'sign_in',
       summary: 'Sign in',
-      description: `By address and password; then, where the account has one-time codes, by \`second_factor\` and \`code\`; or by a passkey. The answer sets the session’s cookie, which is a credential of the API for pages of the same origin. 401 where the address and password, the code or the passkey are not accepted, which does not say whether there is an account. ${attempts} ${whoMay}`,
+      description: `With address and password, followed by \`second_factor\` and \`code\` if the account uses one-time codes; or with a passkey. The response sets the session cookie, with which pages on the same origin may use the API. 401 if the password, the code or the passkey is wrong; this does not reveal whether the account exists. ${attempts} ${whoMay}`,
       responses: { 200: signedIn('SignInAnswer') },
     }),
   ]
@@ -170,11 +168,11 @@ function resetPath(document: Document): [string, JsonSchema] {
     '/account/reset',
     post(document, reference('ResetRequest'), {
       id: 'reset_password',
-      summary: 'Ask for a new password, or set it',
-      description: `With \`email\`: sends a link, if there is such an account. With \`token\` and \`password\`: sets the password, ends every session, consent, API key and passkey, and signs nobody in. ${attempts} ${whoMay}`,
+      summary: 'Request a password reset, or set the new password',
+      description: `With \`email\`: sends a link if the account exists. With \`token\` and \`password\`: sets the password and revokes every session, consent, API key and passkey. Does not sign the person in. ${attempts} ${whoMay}`,
       responses: {
         200: json('The password is set.', reference('ResetAnswer')),
-        202: json('A link was sent, if there is such an account.', reference('ResetMailAnswer')),
+        202: json('A link was sent if the account exists.', reference('ResetMailAnswer')),
       },
     }),
   ]
@@ -187,9 +185,9 @@ export function accountPaths(document: Document): readonly [string, JsonSchema][
       {
         get: operation(document, {
           id: 'get_account',
-          summary: 'Say who is signed in',
-          description: `By the session’s cookie. 401 where nobody is, and for other origins. With \`Accept: text/html\` it is a page. ${whoMay.replace('is 403', 'is 401')}`,
-          responses: { 200: json('Who is signed in.', reference('SignedIn')) },
+          summary: 'Get the user who is signed in',
+          description: `By the session cookie. 401 if nobody is signed in, and for other origins. With \`Accept: text/html\`, the response is the account page. ${whoMay.replace('is 403', 'is 401')}`,
+          responses: { 200: json('The user who is signed in.', reference('SignedIn')) },
         }),
       },
     ],
@@ -198,8 +196,8 @@ export function accountPaths(document: Document): readonly [string, JsonSchema][
       '/account/passkeys/get',
       post(document, reference('EmptyRequest'), {
         id: 'get_passkey_options',
-        summary: 'Get the options to sign in by passkey',
-        description: `For \`navigator.credentials.get()\`, with bytes in base64url. ${attempts} ${whoMay}`,
+        summary: 'Get the options to sign in with a passkey',
+        description: `Options for \`navigator.credentials.get()\`, with bytes in base64url. ${attempts} ${whoMay}`,
         responses: { 200: json('The options.', reference('PasskeyOptions')) },
       }),
     ],
@@ -210,8 +208,8 @@ export function accountPaths(document: Document): readonly [string, JsonSchema][
       post(document, reference('EmptyRequest'), {
         id: 'sign_out',
         summary: 'Sign out',
-        description: `Ends the session, and the event streams and WebSockets that it has opened. Nothing happens where nobody is signed in. ${whoMay}`,
-        responses: { 204: { description: 'Nobody is signed in any more.' } },
+        description: `Ends the session, with the event streams and WebSockets that it opened. Does nothing if nobody is signed in. ${whoMay}`,
+        responses: { 204: { description: 'Signed out.' } },
       }),
     ],
   ]

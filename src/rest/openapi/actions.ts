@@ -34,7 +34,7 @@ function read(collection: Collection): Access {
 
 /** Of what only those may do who may set a field of the item. */
 function settingWords(collection: Collection, field: string): string {
-  return `Who may: whoever may set \`${field}\` (${inWords(ruleOfSetting(collection, field))}).`
+  return `Who may: callers who may set \`${field}\` (${inWords(ruleOfSetting(collection, field))}).`
 }
 
 /** As `base`, where a field's rule decides besides. */
@@ -82,7 +82,9 @@ function actionPath(
   ]
   const post = {
     ...described(document, id, summary, accesses, action),
-    parameters: answered ? itemParameters('Idempotency-Key') : headerParameters('Idempotency-Key'),
+    parameters: answered
+      ? itemParameters(document, answered, 'Idempotency-Key')
+      : headerParameters('Idempotency-Key'),
     ...inputBody(document, action, id),
     responses: { ...answers(document, action, answered), ...errors('Action') },
   }
@@ -98,7 +100,7 @@ function answers(
   if (answered === undefined) return noContent
   if (!reveals) return { 200: itemResponse(document, answered) }
   return {
-    200: json('The item as it is now.', document.schema(answered, 'created'), 'Idempotent-Replayed'),
+    200: json('The item after the request.', document.schema(answered, 'created'), 'Idempotent-Replayed'),
   }
 }
 
@@ -132,9 +134,9 @@ function subresourcePaths(
   const get = {
     ...described(document, `list_${name}_${of}`, `List ${title}`, [read(collection)], {
       ...subresource,
-      description: `The newest first; at most ${maxListed} of \`meta.total\`.`,
+      description: `Newest first; at most ${maxListed} entries. \`meta.total\` counts all.`,
     }),
-    responses: { 200: json('All of them.', subresourceList(document, subresource)), ...errors('Read') },
+    responses: { 200: json('The entries.', subresourceList(document, subresource)), ...errors('Read') },
   }
   const one = { ...keyParameter, name: key === 'id' ? singular : key, description: `\`${key}\` in the list.` }
   return [
@@ -155,7 +157,7 @@ function nestedPath(document: Document, collection: Collection, name: string): [
       summary: `Get ${words(singularOf(name) ?? name)} of ${words(collection.singular)}`,
       accesses: [read(target), read(collection)],
     }),
-    parameters: itemParameters('If-None-Match'),
+    parameters: itemParameters(document, target, 'If-None-Match'),
     responses: readResponses(itemResponse(document, target)),
   }
   const parameters = [idParameter, nestedParameter]

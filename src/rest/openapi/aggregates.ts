@@ -1,10 +1,12 @@
 /** Aggregates in the OpenAPI document: one schema and one set of parameters for all collections. */
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
+import { measureFault } from '../../plan/guard.ts'
+import { fieldMeasures } from '../../plan/plan.ts'
 import { maxFigures, maxGroupKeys } from '../query/aggregate.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { referTo } from './components.ts'
-import { anyFilters } from './filters.ts'
+import { anyFilters, namedFields } from './filters.ts'
 import { type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
 import { parameterName, queryParameter, searchParameters, sharedParameter } from './parameters.ts'
@@ -15,41 +17,45 @@ import { shownSchema } from './values.ts'
 const text = { type: 'string', minLength: 1 }
 
 function figure(name: string, what: string): JsonSchema {
-  return queryParameter(name, `Fields, separated by commas, at most ${maxFigures}: ${what}`, text)
+  return queryParameter(name, `${what}, of up to ${maxFigures} fields, separated by commas.`, text)
 }
 
 const declared: { readonly [name: string]: JsonSchema } = {
   group_by: {
     ...queryParameter(
       'group_by',
-      `Up to ${maxGroupKeys} fields, separated by commas; of a date or time also \`:year\`, \`:month\`, \`:day\` and \`:hour\`, in UTC. Without it, all items are one group.`,
+      `The fields to group by, separated by commas, at most ${maxGroupKeys}. After a date or time, \`:year\`, \`:month\`, \`:day\` or \`:hour\` groups by that part, in UTC. Without it, all items form one group.`,
       text,
     ),
     example: 'created_at:month',
   },
-  count: queryParameter('count', 'The number of items; also where no other figure is asked for.', {
-    type: 'boolean',
-  }),
-  sum: figure('sum', 'their sums. Whole and other numbers have one.'),
-  avg: figure('avg', 'their averages. Whole and other numbers have one.'),
-  min: figure('min', 'their least values.'),
-  max: figure('max', 'their greatest values.'),
+  count: queryParameter(
+    'count',
+    'Whether to return the number of items. It is also returned if no other aggregate is requested.',
+    {
+      type: 'boolean',
+    },
+  ),
+  sum: figure('sum', 'Sums of numbers'),
+  avg: figure('avg', 'Averages of numbers'),
+  min: figure('min', 'The least values'),
+  max: figure('max', 'The greatest values'),
   group_sort: {
     ...queryParameter(
       'sort',
-      'Keys of the groups, `count`, or figures as `sum.points`, separated by commas; `-` before one turns it round. Equal groups come in the order of their keys.',
+      'What to sort the groups by, separated by commas: group keys, `count`, or aggregates such as `sum.points`; `-` before one sorts in descending order. Ties are sorted by the group keys.',
       text,
     ),
     example: '-count',
   },
   group_page: queryParameter(
     'page',
-    'The page.',
+    'The number of the page.',
     shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
   ),
   groups_per_page: queryParameter(
     'per_page',
-    `Groups on a page; ${maxPerPage} where it is left out.`,
+    `The number of groups per page, ${maxPerPage} by default.`,
     shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage }),
   ),
 }
@@ -65,12 +71,12 @@ const ends = { type: 'object', additionalProperties: true }
 export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
   AggregateFigures: {
     type: 'object',
-    description: 'By field. Null: no item has a value.',
+    description: 'By field. Null if no item has a value.',
     additionalProperties: { type: ['number', 'null'], format: 'double' },
   },
   AggregateGroup: shownSchema({
     type: 'object',
-    description: 'A group: its keys as `group_by` names them, and its figures by field.',
+    description: 'A group: its keys, named as in `group_by`, and its aggregates by field.',
     properties: {
       count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
       ...{ sum: figures, avg: figures, min: ends, max: ends },
@@ -83,7 +89,7 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
     properties: {
       page: { type: 'integer', minimum: 1, maximum: lastPage },
       per_page: { type: 'integer', minimum: 1, maximum: maxPerPage },
-      has_more: { type: 'boolean', description: 'Whether groups follow.' },
+      has_more: { type: 'boolean', description: 'Whether there are more groups.' },
     },
   }),
   AggregateList: {
@@ -98,6 +104,12 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
 
 export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
   AggregateListResponse: json('A page of groups.', referTo('schemas', 'AggregateList'), 'ETag', 'Link'),
+}
+
+/** Whether the parameter is no measure, or one that some field has. */
+function isUsable(collection: Collection, parameter: string): boolean {
+  const measure = fieldMeasures.find(each => each === parameter)
+  return measure === undefined || namedFields(collection).some(field => !measureFault(field, measure))
 }
 
 /** `GET …/aggregate`; `relation`: of the items that one of the collection reaches by it. */
@@ -116,7 +128,9 @@ export function aggregateOperation(
   return {
     ...base(document, described),
     parameters: [
-      ...Object.keys(declared).map(sharedParameter),
+      ...Object.keys(declared)
+        .filter(each => isUsable(accesses[0].collection, each))
+        .map(sharedParameter),
       ...searchParameters(document, accesses[0].collection),
       anyFilters,
       sharedParameter('If-None-Match'),

@@ -20,16 +20,18 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
       method: reference('BatchMethod'),
       path: {
         type: 'string',
-        description: `After \`${prefix}\`, with the query, e.g. \`/posts/7?fields=id\`. A segment may be \`$name.id\`.`,
+        pattern: '^/(?!/)',
+        examples: ['/users/1'],
+        description: `The path after \`${prefix}\`, with the query, e.g. \`/posts/7?fields=id\`. A segment may be \`$name.id\`.`,
       },
       body: {
         type: 'object',
         additionalProperties: true,
         description:
-          'As in a request of its own. A text `$name.field` is a field of the earlier result that has this name; a text that begins with `$$` is one that begins with `$`.',
+          'The body of the operation. A string `$name.field` is replaced with that field of the result called `name`; write `$$` for a string that begins with `$`.',
       },
-      as: { type: 'string', description: 'Names the result, for later operations.' },
-      if_match: { type: 'string', description: 'As the header `If-Match`.' },
+      as: { type: 'string', description: 'A name for the result, for use in later operations.' },
+      if_match: { type: 'string', description: 'The value of the header `If-Match`.' },
     },
   },
   BatchRequest: {
@@ -56,7 +58,7 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
 }
 
 const description =
-  'Up to 100 reads and writes of items and collections, in order, in one transaction: each sees what the earlier ones have changed, and all are done or none. The first that fails decides the status and the code of the error; `details` name its index. Each needs what it would need by itself, and draws as much from the budget. Who may: anyone.'
+  'Runs up to 100 reads and writes of items and collections, in order, in one transaction: each sees the changes of the earlier ones, and either all take effect or none. The first operation that fails determines the status and code of the error; `details` contains its index. Each operation needs the same rights, and uses as much of the rate limit, as a separate request. Who may: anyone.'
 
 export function batchPath(document: Document): [string, JsonSchema] {
   return [
@@ -64,7 +66,7 @@ export function batchPath(document: Document): [string, JsonSchema] {
     {
       post: {
         operationId: document.operationId('run_batch'),
-        summary: 'Run several operations, or none',
+        summary: 'Run several operations in one transaction',
         description,
         tags: ['batch'],
         security: requirements(true),
@@ -74,7 +76,11 @@ export function batchPath(document: Document): [string, JsonSchema] {
           content: { 'application/json': { schema: reference('BatchRequest') } },
         },
         responses: {
-          200: json('The results, in order.', reference('BatchResults'), 'Idempotent-Replayed'),
+          200: json(
+            'The results, in the order of the operations.',
+            reference('BatchResults'),
+            'Idempotent-Replayed',
+          ),
           ...errors('Batch'),
         },
       },

@@ -37,7 +37,7 @@ import { runsPaths, runsSchemas } from './runs.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
 
-const merge = 'A JSON Merge Patch (RFC 7396), as `application/merge-patch+json` too.'
+const merge = 'A JSON Merge Patch (RFC 7396), also as `application/merge-patch+json`.'
 
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
   return { required: true, content: { 'application/json': { schema: document.schema(collection, mode) } } }
@@ -54,7 +54,7 @@ function listOperation(document: Document, collection: Collection, described: De
 function readOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
-    parameters: itemParameters('If-None-Match'),
+    parameters: itemParameters(document, collection, 'If-None-Match'),
     responses: readResponses(itemResponse(document, collection)),
   }
 }
@@ -72,7 +72,7 @@ function createOperation(document: Document, collection: Collection): JsonSchema
   const kind = isRevealing(collection) ? 'created' : 'item'
   return {
     ...base(document, described),
-    parameters: itemParameters('Idempotency-Key'),
+    parameters: itemParameters(document, collection, 'Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
     responses: { 201: createdResponse(document, collection, kind), ...errors('Create') },
   }
@@ -87,7 +87,7 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
   })
   return {
     ...(isReplace ? members : withNote(members, merge)),
-    parameters: itemParameters('If-Match', 'Idempotency-Key'),
+    parameters: itemParameters(document, collection, 'If-Match', 'Idempotency-Key'),
     requestBody: requestBody(document, collection, mode),
     responses: { 200: itemResponse(document, collection), ...errors('Update') },
   }
@@ -241,11 +241,13 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
     description === undefined ? {} : { description }
   return [
     ...shown.map(({ name, description }) => ({ name, ...described(description) })),
-    ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
-    { name: 'batch', description: 'Several operations as one.' },
+    ...(hasOwnPaths(model)
+      ? [{ name: logicTag, description: 'Actions and queries that belong to no collection.' }]
+      : []),
+    { name: 'batch', description: 'Several operations in one transaction.' },
     { name: 'explain', description: 'Why a request is allowed or refused.' },
-    { name: 'events', description: 'What has changed.' },
-    { name: 'account', description: 'Sign-in and sign-up for pages of the service’s own origin.' },
+    { name: 'events', description: 'Changes of items, in order.' },
+    { name: 'account', description: 'Sign-in and sign-up for pages on the service’s own origin.' },
     { name: 'openapi', description: 'This document.' },
   ]
 }

@@ -28,9 +28,10 @@ const schemaKindOf = { created: 'createdEvent', updated: 'updatedEvent', deleted
 
 const sentences: Readonly<Record<EventKind, string>> = {
   created: 'An item was created.',
-  updated: 'An item was changed, or came into the view of the listener.',
-  deleted: 'An item was deleted (`data` is what it was), or left the view of the listener (`data` is null).',
-  own: 'Something happened to an item.',
+  updated: 'An item was updated, or became visible to the listener.',
+  deleted:
+    'An item was deleted (`data` is the item before that), or is no longer visible to the listener (`data` is null).',
+  own: 'An action emitted an event of the item.',
 }
 
 interface Described {
@@ -64,7 +65,7 @@ function eventSchema(document: Document, { collection, kind, type }: Described):
           type: 'array',
           items: { type: 'string' },
           minItems: 1,
-          description: 'The fields whose values the listener reads otherwise than before.',
+          description: 'The fields whose values, as the listener sees them, have changed.',
         },
       }),
       ...(emitted && { values: emittedValues(document, emitted) }),
@@ -117,7 +118,7 @@ export function eventSchemas(document: Document): [string, JsonSchema][] {
         ],
   )
   const event: JsonSchema = {
-    description: 'What happened to one item, as the listener may see it.',
+    description: 'An event of one item, as the listener may see it.',
     oneOf: references,
     discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) },
   }
@@ -128,18 +129,18 @@ export const sharedEventSchemas = {
   Event: {},
   EventActor: {
     type: 'object',
-    description: 'Who did it, where the listener may read that user.',
+    description: 'Who made the change, if the listener may read that user.',
     required: ['user_id', 'app_id'],
     properties: {
       user_id: itemId,
       app_id: {
         ...itemId,
         type: ['integer', 'null'],
-        description: 'The item of `oauth_apps` through which they did it.',
+        description: 'The OAuth app through which the change was made.',
       },
     },
   },
-  EventId: { ...eventId, description: 'Its place in the log: whole numbers that grow, as text.' },
+  EventId: { ...eventId, description: 'The position in the log: an increasing integer, as a string.' },
   EventPage: {
     type: 'object',
     required: ['data', 'meta'],
@@ -154,9 +155,9 @@ export const sharedEventSchemas = {
     properties: {
       next_after: {
         ...eventId,
-        description: 'The `after` of the next request, also past events that were not shown.',
+        description: 'The `after` of the next request. It also skips events that were not returned.',
       },
-      has_more: { type: 'boolean', description: 'Whether to ask again at once.' },
+      has_more: { type: 'boolean', description: 'Whether more events are available now.' },
     },
   },
 } satisfies Readonly<Record<string, JsonSchema>>
@@ -173,41 +174,45 @@ function eventParameters(document: Document): readonly JsonSchema[] {
   return [
     queryParameter(
       'after',
-      'The id of the last event that you have; without it, from the end of the log.',
+      'The id of the last event that you received. Without it, only new events are returned.',
       id,
     ),
     queryParameter(
       'limit',
-      'Events of a page; of no effect on a stream.',
+      'The number of events per page. Ignored on a stream.',
       shownSchema({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }),
     ),
     queryParameter(
       'wait',
-      'Seconds to wait for the first event, where none is there; of no effect on a stream.',
+      'How many seconds to wait for the first event if there is none. Ignored on a stream.',
       shownSchema({ type: 'integer', minimum: 0, maximum: maxWaitSeconds, default: 0 }),
     ),
     listed(
       'collections',
-      'Of these collections only; without it, of all that you may read.',
+      'The collections, separated by commas. By default, all that you may read.',
       collections.map(({ name }) => name),
     ),
-    listed('types', 'Of these types only: `post.created`, or all of one as in `post.*`.', types),
-    queryParameter('item_id', 'Of this item only. Needs exactly one collection.', itemId),
+    listed(
+      'types',
+      'The event types, separated by commas: `post.created`, or `post.*` for all types of posts.',
+      types,
+    ),
+    queryParameter('item_id', 'Only events of this item. Requires exactly one collection.', itemId),
     eventFilters,
     {
       name: 'Last-Event-ID',
       in: 'header',
-      description: 'On a stream, instead of `after`: what a browser sends when it reconnects.',
+      description: 'Replaces `after` on a stream. Browsers send it when they reconnect.',
       schema: id,
     },
   ]
 }
 
 const description = [
-  'What has changed, in order, as you may see it now. With `Accept: text/event-stream`, as server-sent events.',
-  'With exactly one collection named, its filters apply:',
-  'an update that ends a match is told as a deletion without values.',
-  'Each type needs the scope to read its collection, where a credential is limited to scopes:',
+  'Returns changes in order, as you may see them now. With `Accept: text/event-stream`, they are sent as server-sent events.',
+  'With exactly one collection, its filters can be used:',
+  'if an item no longer matches after an update, this is sent as a deletion without values.',
+  'A credential that is limited to scopes needs the scope that reads the collection of each type:',
 ].join(' ')
 
 export function eventsPath(document: Document): [string, JsonSchema] {
@@ -223,14 +228,14 @@ export function eventsPath(document: Document): [string, JsonSchema] {
     parameters: eventParameters(document),
     responses: {
       200: {
-        description: 'The events after `after`.',
+        description: 'The events that follow `after`.',
         content: {
           'application/json': { schema: referTo('schemas', 'EventPage') },
           'text/event-stream': {
             schema: {
               type: 'string',
               description:
-                'Blocks of `id`, `event` (the type) and `data` (the event as JSON). `event: resync_required` ends a stream whose id is not kept.',
+                'Blocks of `id`, `event` (the type) and `data` (the event as JSON). `event: resync_required` ends a stream if the events that follow its id are no longer stored.',
             },
           },
         },
@@ -251,15 +256,15 @@ export function eventWebhook(document: Document): JsonSchema {
     post: {
       operationId: document.operationId('receive_event'),
       summary: 'Receive an event',
-      description: 'What is sent to the `url` of an item of `webhooks`, again and again until it is taken.',
+      description: 'The request that is sent to the `url` of a webhook. It is retried until it succeeds.',
       tags: ['events'],
       security: [{}],
       parameters: [
-        webhookHeader('webhook-id', 'The same at every attempt.'),
-        webhookHeader('webhook-timestamp', 'Of the attempt, in Unix seconds.'),
+        webhookHeader('webhook-id', 'The same for every attempt.'),
+        webhookHeader('webhook-timestamp', 'The time of the attempt, in Unix seconds.'),
         webhookHeader(
           'webhook-signature',
-          '`v1,` and the HMAC-SHA256 in Base64; several are separated by spaces.',
+          '`v1,` followed by the HMAC-SHA256 in Base64. Several signatures are separated by spaces.',
         ),
       ],
       requestBody: {
@@ -267,8 +272,8 @@ export function eventWebhook(document: Document): JsonSchema {
         content: { 'application/json': { schema: referTo('schemas', 'Event') } },
       },
       responses: {
-        '2XX': { description: 'It is taken.' },
-        default: { description: 'It is not, and will be sent again.' },
+        '2XX': { description: 'Delivered.' },
+        default: { description: 'Not delivered: it will be retried.' },
       },
     },
   }

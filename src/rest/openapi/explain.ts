@@ -20,26 +20,36 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
     properties: {
       as: {
         anyOf: [id, { type: 'string', maxLength: 320 }, { type: 'null' }],
-        description: 'A user’s id or e-mail address; null: nobody signed in.',
+        description: 'The id or e-mail address of a user. Null: a caller who is not signed in.',
       },
-      scopes: { ...list(text, 200), description: 'Of the credential; left out: no scope limits it.' },
-      api_key: { ...id, description: 'The id of an API key, in place of `as`.' },
-      method: { type: 'string', description: '`GET` where it is left out.' },
+      scopes: {
+        ...list(text, 200),
+        description: 'The scopes of the credential. If omitted, it is not limited to scopes.',
+      },
+      api_key: { ...id, description: 'The id of an API key, instead of `as`.' },
+      method: {
+        type: 'string',
+        pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE)$',
+        examples: ['GET'],
+        description: '`GET` by default.',
+      },
       path: {
         type: 'string',
         maxLength: 8000,
-        description: 'With the query, e.g. `/tasks/7`; or `/graphql`.',
+        pattern: '^/',
+        examples: ['/users/1'],
+        description: 'The path with the query, e.g. `/tasks/7`, or `/graphql`.',
       },
-      body: { description: 'As in the request.' },
-      if_match: { type: 'string', description: 'As the header `If-Match`.' },
+      body: { description: 'The body of the request.' },
+      if_match: { type: 'string', description: 'The value of the header `If-Match`.' },
     },
   },
   RulePart: {
     type: 'object',
     required: ['rule', 'holds'],
     properties: {
-      rule: { type: 'string', description: 'As a model file has it.' },
-      holds: { ...nullable({ type: 'boolean' }), description: 'Null: it takes an item to tell.' },
+      rule: { type: 'string', description: 'The rule as written in the model.' },
+      holds: { ...nullable({ type: 'boolean' }), description: 'Null if it depends on an item.' },
       because: text,
       parts: list(reference('RulePart'), 1000),
     },
@@ -71,9 +81,9 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       fields: list(text, 1000),
       path: {
         ...list({ anyOf: [text, { type: 'integer', format: 'int32', minimum: 0 }] }, 100),
-        description: 'Of GraphQL: where in the reply.',
+        description: 'The path in the response, for GraphQL.',
       },
-      types: { ...list(text, 1000), description: 'Of events: those that are heard, or not.' },
+      types: { ...list(text, 1000), description: 'For events: the types that are delivered, or not.' },
       scope: text,
       scopes: list(text, 1000),
       rule: text,
@@ -91,7 +101,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
         format: 'int32',
         minimum: 200,
         maximum: 599,
-        description: 'Of the answer that the request would get.',
+        description: 'The status that the request would get.',
       },
       code: nullable(text),
       message: nullable(text),
@@ -104,7 +114,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
 }
 
 const description =
-  'Carries a request out as somebody else, undoes all of it, and says which rule, scope or field decided. Code of actions and queries runs within its bounds. Nothing is written, and nobody is told. It draws ten requests from the budget. Who may: administrators, by a session or a key that no scope limits, or a first-party app with the scope `write:user`.'
+  'Runs a request as another caller, rolls it back, and reports which rule, scope or field decided. Code of actions and queries runs within its usual limits. Nothing is stored and no events are sent. It counts as ten requests towards the rate limit. Who may: administrators, with a session or an API key that is not limited to scopes, or through a first-party app with the scope `write:user`.'
 
 export function explainPath(document: Document): [string, JsonSchema] {
   return [
@@ -112,7 +122,7 @@ export function explainPath(document: Document): [string, JsonSchema] {
     {
       post: {
         operationId: document.operationId('explain'),
-        summary: 'Say why a request is allowed or refused',
+        summary: 'Explain why a request is allowed or refused',
         description,
         tags: ['explain'],
         security: requirements(false),

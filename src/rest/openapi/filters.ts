@@ -87,7 +87,7 @@ export const filterSchemas: { readonly [name: string]: JsonSchema } = {
   WholeNumber: wholeNumber,
   Filters: {
     type: 'object',
-    description: 'Values by the names of parameters.',
+    description: 'Values by parameter name.',
     additionalProperties: text,
   },
 }
@@ -96,7 +96,7 @@ const anyFilterParameter: JsonSchema = {
   name: 'filter',
   ...asParameters,
   description:
-    'The filters of the list by their names, always in brackets, each sent as a parameter of its own: `id[gt]`, `author.name[eq]`, `not[id]`.',
+    'The filters of the list. Each is sent as a separate parameter, always with brackets: `id[gt]`, `author.name[eq]`, `not[id]`.',
   schema: referTo('schemas', 'Filters'),
 }
 
@@ -105,7 +105,7 @@ export const openFilterParameters: { readonly [name: string]: JsonSchema } = {
   MoreFiltersParam: {
     name: 'more_filters',
     ...asParameters,
-    description: `Conditions by their names, each sent as a parameter of its own: along up to ${maxRelationsDeep} relations \`author.name[contains]\`, the opposite \`not[status]\`, alternatives \`or[1][status]\` to \`or[${maxAlternatives}]…\`.`,
+    description: `Further conditions, each sent as a separate parameter: across up to ${maxRelationsDeep} relations (\`author.name[contains]\`), negated (\`not[status]\`), and alternatives (\`or[1][status]\` to \`or[${maxAlternatives}]…\`).`,
     schema: referTo('schemas', 'Filters'),
   },
   AnyFiltersParam: anyFilterParameter,
@@ -129,7 +129,7 @@ export function filterParameters(document: Document, collection: Collection): re
   const own = document.parameters.refer(`filter of ${collection.name}`, wished, () => ({
     name: 'filter',
     ...asParameters,
-    description: 'Conditions, all of which must hold, each sent as a parameter of its own.',
+    description: 'Conditions, all of which must hold. Each is sent as a separate parameter.',
     schema: filterSchema(document, collection),
   }))
   return [own, referTo('parameters', 'MoreFiltersParam')]

@@ -37,7 +37,7 @@ function actionPath(document: Document, action: Operation): [string, JsonSchema]
   const { name, target, collection, input } = action
   const post = {
     ...described(document, action),
-    parameters: parametersOf(action, 'Idempotency-Key'),
+    parameters: parametersOf(document, action, 'Idempotency-Key'),
     ...(input.size > 0 && { requestBody: requestBody(document, action) }),
     responses: {
       ...answers(document, action, 'Idempotent-Replayed'),
@@ -53,7 +53,7 @@ function actionPath(document: Document, action: Operation): [string, JsonSchema]
 function queryPath(document: Document, query: Operation): [string, JsonSchema] {
   const get = {
     ...described(document, query),
-    parameters: [...queryParameters(document, query), ...[parametersOf(query)].flat()],
+    parameters: [...queryParameters(document, query), ...parametersOf(document, query)],
     responses: { ...answers(document, query), ...errors('Read') },
   }
   return [`${prefix}/queries/${query.name}`, { get }]
@@ -95,8 +95,13 @@ function described(document: Document, operation: Operation): JsonSchema {
   }
 }
 
-function parametersOf({ output }: Operation, ...names: readonly 'Idempotency-Key'[]): JsonValue {
-  return output.kind === 'item' ? itemParameters(...names) : headerParameters(...names)
+function parametersOf(
+  document: Document,
+  { output }: Operation,
+  ...names: readonly 'Idempotency-Key'[]
+): readonly Reference[] {
+  const collection = output.kind === 'item' ? document.model.collections.get(output.collection) : undefined
+  return collection ? itemParameters(document, collection, ...names) : headerParameters(...names)
 }
 
 /** Named after the operation, e.g. `ArchiveProjectInput`. */
@@ -128,7 +133,7 @@ function queryParameters(document: Document, query: Operation): readonly JsonSch
   }))
   if (query.target !== 'item') return own
   const schema = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-  return [{ name: 'id', in: 'query', required: true, schema, description: 'Of the item.' }, ...own]
+  return [{ name: 'id', in: 'query', required: true, schema, description: 'The id of the item.' }, ...own]
 }
 
 function answers(document: Document, operation: Operation, ...sent: readonly string[]): JsonSchema {
@@ -136,12 +141,12 @@ function answers(document: Document, operation: Operation, ...sent: readonly str
   if (output.kind === 'nothing') return noContent
   if (output.kind === 'values') {
     const schema = namedSchema(document, operation, 'Output', outputSchema(document, operation))
-    return { 200: json('What it has come to.', schema, ...sent) }
+    return { 200: json('The result.', schema, ...sent) }
   }
   const collection = document.model.collections.get(output.collection)
   if (collection && output.optional) {
     return {
-      200: json('The item as it is now, or null.', orNull(document.schema(collection, 'item')), ...sent),
+      200: json('The item after the request, or null.', orNull(document.schema(collection, 'item')), ...sent),
     }
   }
   return { 200: collection ? itemResponse(document, collection) : json('An item.', {}) }

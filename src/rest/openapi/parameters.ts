@@ -4,7 +4,7 @@ import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import { maxCounted } from '../../plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
-import { visibleFields } from '../operations.ts'
+import { canFollow, visibleFields } from '../operations.ts'
 import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
 import { type Reference, referTo } from './components.ts'
 import { filterParameters, namedFields } from './filters.ts'
@@ -13,11 +13,11 @@ import { shownSchema } from './values.ts'
 
 const names = {
   fields:
-    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires. ' +
-    '`*` stands for all that are not computed: `*,open_tasks` adds a computed field to them.',
+    'The fields to return, separated by commas. Items then have only these, whatever their schema requires. ' +
+    '`*` stands for all fields that are not computed, so `*,open_tasks` adds a computed field to them.',
   include:
-    'Relations to expand in place, separated by commas; a dot goes one relation further. A credential that is ' +
-    'limited to scopes needs those to read what they lead to.',
+    'Relations to embed, separated by commas; a dot follows a further relation: `posts.comments`. A credential that is ' +
+    'limited to scopes needs those that read the embedded items.',
 }
 
 export function queryParameter(name: string, description: string, schema: JsonSchema): JsonSchema {
@@ -27,12 +27,18 @@ export function queryParameter(name: string, description: string, schema: JsonSc
 /** Not empty. */
 const text = { type: 'string', minLength: 1 }
 
+/** `*`, or entity tags separated by commas (RFC 9110, 13.1.1). */
+const entityTags = {
+  type: 'string',
+  pattern: '^(\\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$',
+}
+
 const declared: { readonly [name: string]: JsonSchema } = {
   id: {
     name: 'id',
     in: 'path',
     required: true,
-    description: 'The item.',
+    description: 'The id of the item.',
     schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
@@ -40,30 +46,30 @@ const declared: { readonly [name: string]: JsonSchema } = {
     name: 'n',
     in: 'path',
     required: true,
-    description: 'The item within it.',
+    description: 'The id of the item that belongs to it.',
     schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
   // Without a default: a client that sends defaults could never send `cursor`.
   page: queryParameter(
     'page',
-    'The page; the first where neither this nor `cursor` is there. Not with `cursor`.',
+    'The number of the page. Without `page` and `cursor`, it is the first page. Cannot be combined with `cursor`.',
     shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
   ),
   per_page: queryParameter(
     'per_page',
-    'Items on a page.',
+    'The number of items per page.',
     shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage, default: defaultPerPage }),
   ),
   cursor: {
-    ...queryParameter('cursor', '`next_cursor` of the page before; empty for the first page.', {
+    ...queryParameter('cursor', '`next_cursor` of the previous page; empty for the first page.', {
       type: 'string',
     }),
     allowEmptyValue: true,
   },
   total: queryParameter(
     'total',
-    `What \`meta.total\` says: \`exact\` counts all that match, which is what is done without this parameter; \`estimate\` counts up to ${maxCounted} and estimates beyond, with \`total_is_estimate\`; \`none\` counts nothing and leaves \`total\` out. With \`cursor\` only \`none\`.`,
+    `How \`meta.total\` is determined. \`exact\`, the default, counts all matching items. \`estimate\` counts up to ${maxCounted} and estimates beyond that; \`total_is_estimate\` then is true. \`none\` omits \`total\`. With \`cursor\`, only \`none\` is allowed.`,
     // Without a default, as `page`.
     referTo('schemas', 'TotalMode'),
   ),
@@ -72,20 +78,21 @@ const declared: { readonly [name: string]: JsonSchema } = {
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
-    description: 'Entity tags; a 304 when one of them is current.',
-    schema: { type: 'string' },
+    description: 'Entity tags. If one of them is current, the response is 304.',
+    schema: entityTags,
   },
   'If-Match': {
     name: 'If-Match',
     in: 'header',
-    description: 'Entity tags of the plain item; a 412 when none of them is current.',
-    schema: { type: 'string' },
+    description:
+      'Entity tags of the item without `fields` and `include`. If none of them is current, the response is 412.',
+    schema: entityTags,
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'A key of your choice, e.g. a UUID, by which the write is safe to retry for 24 hours: the same request with the same key is answered with the stored answer, and `Idempotent-Replayed: true`.',
+      'A key of your choice, e.g. a UUID, that makes the write safe to retry for 24 hours: the same request with the same key gets the stored response, with `Idempotent-Replayed: true`. Another request with the same key gets 422.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 }
@@ -112,9 +119,19 @@ export function headerParameters(...names: HeaderName[]): Reference[] {
   return names.map(sharedParameter)
 }
 
-/** `fields`, `include`, and the headers. */
-export function itemParameters(...names: HeaderName[]): Reference[] {
-  return ['fields', 'include', ...names].map(sharedParameter)
+/** `fields`, and `include` if there is a relation to embed. */
+function selectionNames({ model }: Document, collection: Collection): readonly string[] {
+  const isIncludable = [...collection.relations.values()].some(each => canFollow(model, collection, each))
+  return isIncludable ? ['fields', 'include'] : ['fields']
+}
+
+/** The parameters of a response with one item: what selects its members, and the headers. */
+export function itemParameters(
+  document: Document,
+  collection: Collection,
+  ...names: HeaderName[]
+): Reference[] {
+  return [...selectionNames(document, collection), ...names].map(sharedParameter)
 }
 
 function isSearchable(collection: Collection): boolean {
@@ -124,8 +141,10 @@ function isSearchable(collection: Collection): boolean {
 function sortParameter(document: Document, collection: Collection): Reference {
   const sortable = namedFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
-  const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
-  const description = `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`
+  const rank = isSearchable(collection)
+    ? ` With \`q\`, \`-q\` alone sorts by rank, the best match first.`
+    : ''
+  const description = `The fields to sort by, separated by commas; \`-\` before a field sorts in descending order. Sortable: ${list}.${rank}`
   const wished = `${pascalCase(collection.singular)}SortParam`
   return document.parameters.refer(collection, wished, () => ({
     ...queryParameter('sort', description, text),
@@ -136,7 +155,7 @@ function sortParameter(document: Document, collection: Collection): Reference {
 /** `q`, where something can be searched. */
 export function searchParameters(document: Document, collection: Collection): readonly Reference[] {
   if (!isSearchable(collection)) return []
-  const description = `Words that must all occur; at most ${maxSearchTerms}.`
+  const description = `The words to search for, at most ${maxSearchTerms}. All of them must occur.`
   const schema = { ...text, maxLength: maxSearchCharacters }
   return [document.parameters.refer('q', parameterName('q'), () => queryParameter('q', description, schema))]
 }
@@ -148,9 +167,15 @@ function totalName(collection: Collection): readonly string[] {
 
 /** Every parameter of a list but the filters that the introduction describes. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
-  const paging = ['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)]
+  const names = [
+    'page',
+    'per_page',
+    'cursor',
+    ...selectionNames(document, collection),
+    ...totalName(collection),
+  ]
   return [
-    ...paging.map(sharedParameter),
+    ...names.map(sharedParameter),
     sortParameter(document, collection),
     ...searchParameters(document, collection),
     ...filterParameters(document, collection),

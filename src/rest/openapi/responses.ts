@@ -14,28 +14,31 @@ function header(description: string, schema: JsonSchema): JsonSchema {
 
 /** Of every response: none repeats them, which would double the document. */
 export const commonHeaders: { readonly [name: string]: JsonSchema } = {
-  'API-Version': header('The version of the interface.', string),
-  'X-Request-Id': header('Names this exchange, in our log too.', string),
-  'X-RateLimit-Limit': header('Requests allowed in the window.', integer),
-  'X-RateLimit-Remaining': header('Requests left in the window.', integer),
+  'API-Version': header('The version of the API.', string),
+  'X-Request-Id': header('Identifies the request, also in the log of the service.', string),
+  'X-RateLimit-Limit': header('The number of requests allowed in the window.', integer),
+  'X-RateLimit-Remaining': header('The number of requests left in the window.', integer),
   'X-RateLimit-Reset': header('When the window ends, in Unix seconds.', integer),
-  RateLimit: header('What is left of the budget (draft-ietf-httpapi-ratelimit-headers).', string),
-  'RateLimit-Policy': header('The budget (draft-ietf-httpapi-ratelimit-headers).', string),
-  'Cache-Control': header('Who may keep the answer (RFC 9111).', string),
-  Vary: header('The request headers that the answer depends on (RFC 9110, 12.5.5).', string),
-  Deprecation: header('Since when something in this answer is deprecated (RFC 9745).', string),
+  RateLimit: header('The remaining quota (draft-ietf-httpapi-ratelimit-headers).', string),
+  'RateLimit-Policy': header('The quota policy (draft-ietf-httpapi-ratelimit-headers).', string),
+  'Cache-Control': header('Who may store the response (RFC 9111).', string),
+  Vary: header('The request headers on which the response depends (RFC 9110, 12.5.5).', string),
+  Deprecation: header('When something in this response was deprecated (RFC 9745).', string),
   Sunset: header('When it stops working (RFC 8594).', string),
 }
 
 /** Of single responses. */
 export const headers: { readonly [name: string]: JsonSchema } = {
   ETag: header('The entity tag (RFC 9110, 8.8.3).', string),
-  Link: header('first, prev, next and last page (RFC 8288).', string),
-  'Idempotent-Replayed': header('`true`: the stored answer to an earlier request with the same key.', string),
+  Link: header('Links to the `first`, `prev`, `next` and `last` page (RFC 8288).', string),
+  'Idempotent-Replayed': header(
+    '`true`: this is the stored response to an earlier request with the same key.',
+    string,
+  ),
   Location: header('The path of the new item.', string),
   'Retry-After': header('Seconds to wait.', integer),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string),
-  Allow: header('The methods that the path takes.', string),
+  Allow: header('The methods that the path supports.', string),
   Accept: header('The media types that the body may have.', string),
   'Accept-Patch': header('The media types that the body of a PATCH may have (RFC 5789).', string),
   'Accept-Encoding': header('The codings that the body may have.', string),
@@ -58,7 +61,7 @@ export function json(description: string, schema: JsonSchema, ...sent: readonly 
 export function itemResponse(document: Document, collection: Collection): Reference {
   const name = `${document.schemaName(collection, 'item')}Response`
   return document.responses.refer(`item ${collection.name}`, name, () =>
-    json('The item as it is now.', document.schema(collection, 'item'), 'ETag', 'Idempotent-Replayed'),
+    json('The item after the request.', document.schema(collection, 'item'), 'ETag', 'Idempotent-Replayed'),
   )
 }
 
@@ -124,8 +127,11 @@ function errorResponse(statuses: readonly number[]): JsonSchema {
   }
 }
 
-const nothingChanged = { description: 'Nothing has changed.', headers: listed(['ETag']) }
-const nothingLeft = { description: 'It is done.', headers: listed(['Idempotent-Replayed']) }
+const nothingChanged = {
+  description: 'Not modified: one of the entity tags is current.',
+  headers: listed(['ETag']),
+}
+const nothingLeft = { description: 'Done.', headers: listed(['Idempotent-Replayed']) }
 
 /** Those that do not depend on the model. */
 export const responses: { readonly [name: string]: JsonSchema } = {

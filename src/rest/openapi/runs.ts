@@ -20,22 +20,26 @@ const runSchema: JsonSchema = {
     'error',
   ],
   properties: {
-    id: { ...text, description: 'As `retry` and `skip` take it, e.g. `told/1042`.' },
-    name: { ...text, description: 'Of the reaction or the job.' },
+    id: { ...text, description: 'The id for `retry` and `skip`, e.g. `send_invoice/1042`.' },
+    name: { ...text, description: 'The name of the reaction or job.' },
     kind: { ...text, enum: ['reaction', 'job'] },
-    state: { ...text, enum: ['waiting', 'dead'], description: '`dead`: given up.' },
-    event: { ...orNull('string'), description: 'The number of a reaction’s event.' },
-    type: { ...orNull('string'), description: 'Of an event that an action has emitted.' },
+    state: {
+      ...text,
+      enum: ['waiting', 'dead'],
+      description: '`dead`: it failed too often and is no longer tried.',
+    },
+    event: { ...orNull('string'), description: 'The id of the event, for a reaction.' },
+    type: { ...orNull('string'), description: 'The type of the event, if an action emitted it.' },
     collection: orNull('string'),
     item_id: { type: ['integer', 'null'], format: 'int64', minimum: 1, maximum: largest },
-    input: { type: ['object', 'null'], additionalProperties: true, description: 'Of a job.' },
-    attempts: { type: 'integer', format: 'int32', minimum: 0, description: 'That have failed.' },
+    input: { type: ['object', 'null'], additionalProperties: true, description: 'The input of a job.' },
+    attempts: { type: 'integer', format: 'int32', minimum: 0, description: 'The number of failed attempts.' },
     at: {
       ...text,
       format: 'date-time',
-      description: 'When it is tried next; of a dead letter, when it was given up.',
+      description: 'When it is tried next; for a dead run, when it was given up.',
     },
-    error: { ...orNull('string'), description: 'Of the last attempt.' },
+    error: { ...orNull('string'), description: 'The error of the last attempt.' },
   },
 }
 
@@ -62,7 +66,8 @@ export function runsSchemas(model: Model): { readonly [name: string]: JsonSchema
   return hasRuns(model) ? { LogicRun: runSchema, LogicRunPage: pageSchema, LogicRunIds: askedSchema } : {}
 }
 
-const who = 'Who may: administrators, by a credential that no scope limits and that is no app’s.'
+const who =
+  'Who may: administrators, with a credential that is not limited to scopes and does not belong to an app.'
 const security = requirements(false)
 
 export function runsPaths(document: Document): [string, JsonSchema][] {
@@ -70,8 +75,8 @@ export function runsPaths(document: Document): [string, JsonSchema][] {
   const root = `${prefix}/events/runs`
   return [
     [root, { get: listing(document) }],
-    [`${root}/retry`, { post: asking(document, 'retry', 'Run again now, as from the beginning') }],
-    [`${root}/skip`, { post: asking(document, 'skip', 'Drop; the next event of the item goes on') }],
+    [`${root}/retry`, { post: asking(document, 'retry', 'Run again now, with a new count of attempts') }],
+    [`${root}/skip`, { post: asking(document, 'skip', 'Skip; the next event of the item continues') }],
   ]
 }
 
@@ -81,18 +86,18 @@ function listing(document: Document): JsonSchema {
   }
   return {
     operationId: document.operationId('list_runs'),
-    summary: 'Runs of reactions and jobs that wait or were given up',
-    description: `Dead letters first. ${who}`,
+    summary: 'List runs of reactions and jobs that wait or are dead',
+    description: `Dead runs first. ${who}`,
     tags: ['events'],
     security,
     parameters: [
-      parameter('state', { type: 'string', enum: ['waiting', 'dead'] }, 'Left out: both.'),
+      parameter('state', { type: 'string', enum: ['waiting', 'dead'] }, 'Both by default.'),
       parameter(
         'limit',
         { type: 'integer', format: 'int32', minimum: 1, maximum: maxRuns, default: defaultRuns },
-        'Of one page.',
+        'The number of runs per page.',
       ),
-      parameter('after', text, '`next_after` of the page before.'),
+      parameter('after', text, '`next_after` of the previous page.'),
     ],
     responses: { 200: json('A page of runs.', referTo('schemas', 'LogicRunPage')), ...errors('Read') },
   }
@@ -102,13 +107,16 @@ function asking(document: Document, action: 'retry' | 'skip', summary: string): 
   return {
     operationId: document.operationId(`${action}_runs`),
     summary,
-    description: `It happens within a second. ${who}`,
+    description: `Takes effect within a second. ${who}`,
     tags: ['events'],
     security,
     requestBody: {
       required: true,
       content: { 'application/json': { schema: referTo('schemas', 'LogicRunIds') } },
     },
-    responses: { 202: json('What was asked for.', referTo('schemas', 'LogicRunIds')), ...errors('Batch') },
+    responses: {
+      202: json('The runs of the request.', referTo('schemas', 'LogicRunIds')),
+      ...errors('Batch'),
+    },
   }
 }

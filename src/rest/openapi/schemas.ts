@@ -18,7 +18,7 @@ import { commonHeaders } from './responses.ts'
 import { shownSchema } from './values.ts'
 
 /** Said where `required` holds without `fields` alone. */
-const sparse = 'With `fields`, only those that it names.'
+const sparse = 'With `fields`, only the fields that it names.'
 
 function relationSchema(
   document: Document,
@@ -35,7 +35,7 @@ function relationSchema(
         type: 'array',
         items: schema,
         maxItems: includedLimit,
-        description: `${description} In the order of ids.`,
+        description: `${description} Sorted by id.`,
       }
 }
 
@@ -70,7 +70,7 @@ function computedProperties(document: Document, collection: Collection): [string
     const { name, description } = field
     const written = description === undefined ? '' : `${description} `
     const schema = propertySchema(field, readSchema(document, collection, field))
-    const note = `${written}Computed; with \`fields=*,${name}\`. Read-only.`
+    const note = `${written}Computed: returned with \`fields=*,${name}\`. Read-only.`
     return [name, { ...schema, description: note, 'x-computed': true }]
   })
 }
@@ -134,23 +134,23 @@ const codes = Object.entries(catalogue)
 
 export const shared = {
   introduction: [
-    '**Items** are read with GET and written with POST, PUT, PATCH and DELETE. They have every field that their schema requires, unless `fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without leap seconds. Whole numbers stay within ±(2^53 − 1).',
-    '**Lists** come in pages, by `page` or by `cursor`; the cursor form costs the same at any depth.',
+    '**Items** are read with GET and written with POST, PUT, PATCH and DELETE. They have every field that their schema requires, unless `fields` selects some. Times are returned in UTC; requests may use any RFC 3339 time without leap seconds. Integers stay within ±(2^53 − 1).',
+    '**Lists** are paginated by `page` or by `cursor`. A page by cursor costs the same at any depth.',
     [
       '**Filters**, all of which must hold:',
       '- `status=done`: the field has this value.',
-      '- `created_at[gte]=…&created_at[lt]=…`: conditions in brackets.',
-      `- \`status[in]=open,done\`: one of up to ${maxListedValues} values; \`title[contains]=…\`, in any letter case \`[icontains]\`; \`due_on[null]=true\`: has no value.`,
-      '- `author.name[contains]=Ann`: along relations, up to three far, with every operator of the field at their end.',
-      '- `not[status]=done`, `not[status][in]=a,b`: the opposite.',
-      '- `or[1][status]=open&or[2][author.name]=Ann`: alternatives, numbered from 1 to 20, of which one must hold.',
+      '- `created_at[gte]=…&created_at[lt]=…`: operators are written in brackets.',
+      `- \`status[in]=open,done\`: one of up to ${maxListedValues} values; \`title[contains]=…\`, or \`[icontains]\` to ignore case; \`due_on[null]=true\`: the field has no value.`,
+      '- `author.name[contains]=Ann`: across up to three relations, with every operator of the last field.',
+      '- `not[status]=done`, `not[status][in]=a,b`: the condition must not hold.',
+      '- `or[1][status]=open&or[2][author.name]=Ann`: alternatives, numbered from 1 to 20; at least one must hold.',
     ].join('\n'),
-    `**Writes.** A POST that creates also takes an array of up to ${maxBulkItems.toLocaleString('en')} bodies, creates all of them or none, and answers \`{"data":[…]}\`; API keys, apps, their secrets and webhooks are created one by one. Whoever may write an item but not read it is told its \`id\` alone.`,
-    '**Credentials.** One that is limited to scopes needs those that an operation names.',
+    `**Writes.** A POST that creates an item also accepts an array of up to ${maxBulkItems.toLocaleString('en')} bodies. It creates all of them or none, and returns \`{"data":[…]}\`. API keys, apps, app secrets and webhooks are created one by one. A caller who may write an item but not read it gets only its \`id\`.`,
+    '**Credentials** that are limited to scopes need the scopes that an operation names.',
     '**Errors** are `{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
     `**Headers** of every response: ${Object.keys(commonHeaders)
       .map(name => `\`${name}\``)
-      .join(', ')}, the last two where something in it is deprecated.`,
+      .join(', ')}, the last two only if the response contains something deprecated.`,
   ].join('\n\n'),
   schemas: {
     TotalMode: { type: 'string', enum: totalModes },
@@ -160,20 +160,25 @@ export const shared = {
       required: ['per_page'],
       properties: {
         per_page: { type: 'integer', minimum: 1, maximum: maxPerPage },
-        page: { type: 'integer', minimum: 1, maximum: lastPage, description: 'Of a list by `page`.' },
+        page: {
+          type: 'integer',
+          minimum: 1,
+          maximum: lastPage,
+          description: 'The number of the page, in a list by `page`.',
+        },
         total: {
           type: 'integer',
           minimum: 0,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: 'Of a list by `page`, but with `total=none`.',
+          description: 'The number of matching items, in a list by `page`, unless `total=none`.',
         },
         total_is_estimate: {
           type: 'boolean',
-          description: 'There, and true, where `total` is an estimate.',
+          description: 'True if `total` is an estimate; omitted otherwise.',
         },
         next_cursor: {
           type: ['string', 'null'],
-          description: 'Of a list by `cursor`: the `cursor` of the next page; null: this is the last.',
+          description: 'The `cursor` of the next page, in a list by `cursor`. Null on the last page.',
         },
       },
     }),
@@ -189,7 +194,8 @@ export const shared = {
       properties: {
         field: {
           type: 'string',
-          description: 'Its name, and where in its value, as a JSON Pointer (RFC 6901).',
+          description:
+            'The name of the field, followed by the place in its value as a JSON Pointer (RFC 6901).',
         },
         code: { type: 'string' },
         message: { type: 'string' },

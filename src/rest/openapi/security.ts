@@ -14,7 +14,7 @@ export const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750). API keys are also taken as the header `X-API-Key` or the query parameter `api_key`; a token that is bound to a key as `Authorization: DPoP …` with its proof in the header `DPoP` (RFC 9449, 7.1).',
+      'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750). API keys are also accepted in the header `X-API-Key` or the query parameter `api_key`. A token that is bound to a key is sent as `Authorization: DPoP …`, with its proof in the header `DPoP` (RFC 9449, 7.1).',
   },
 }
 
@@ -38,7 +38,7 @@ function inSentence(accesses: readonly [Access, ...Access[]]): string {
   if (accesses.length === 1) return `Who may: ${inWords(collection.access[operation])}.`
   const reads = accesses.filter(access => access.operation === 'read').map(access => access.collection.name)
   const own = operation === 'read' ? '' : `${inWords(collection.access[operation])}; and `
-  return `Who may: ${own}whoever may read ${[...new Set(reads)].join(' and ')}.`
+  return `Who may: ${own}callers who may read ${[...new Set(reads)].join(' and ')}.`
 }
 
 /** Each of which a credential that is limited to scopes needs. */
