@@ -261,6 +261,30 @@ test('fields that every reader sees are required, and the document explains `fie
   assert.deepEqual(Object.keys(documents.awkward.components.schemas.Vault.properties), ['id'])
 })
 
+test('only parameters that some value fits are offered: relations to embed, and measures of fields', async () => {
+  const { paths, components } = documents.blog
+  const resolved = (path: string): readonly Document[] =>
+    paths[path].get.parameters.map(({ $ref }: Document) => components.parameters[$ref.split('/').at(-1)])
+  const includeOf = (path: string) => resolved(path).find(({ name }) => name === 'include')
+  assert.match(includeOf('/api/v1/posts')?.description, /Relations: `author`\.$/)
+  assert.match(includeOf('/api/v1/posts/{id}')?.description, /Relations: `author`\.$/)
+  const names = resolved('/api/v1/posts/aggregate').map(({ name }) => name)
+  assert.ok(names.includes('max') && !names.includes('sum'), names.join())
+  for (const [name, { paths, components }] of Object.entries(documents)) {
+    for (const [path, { get }] of Object.entries<Document>(paths)) {
+      for (const { $ref = '' } of get?.parameters ?? []) {
+        const parameter = components.parameters[$ref.split('/').at(-1)]
+        if (parameter?.name !== 'include' || path.includes('{')) continue
+        const { status, body } = await benchOf(name).send(
+          { url: `${path}?include=${parameter.example}` },
+          admin,
+        )
+        assert.ok(status === 200 || status === 403, `${name} ${path}: ${body}`)
+      }
+    }
+  }
+})
+
 test('a field called total is a filter, and the list has no other parameter with that name', async () => {
   const { paths, components } = documents.awkward
   const parameters: readonly Document[] = paths['/api/v1/errors'].get.parameters

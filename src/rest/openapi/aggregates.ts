@@ -38,8 +38,8 @@ const declared: { readonly [name: string]: JsonSchema } = {
   ),
   sum: figure('sum', 'Sums of numbers'),
   avg: figure('avg', 'Averages of numbers'),
-  min: figure('min', 'The least values'),
-  max: figure('max', 'The greatest values'),
+  min: { ...figure('min', 'The least values'), example: 'created_at' },
+  max: { ...figure('max', 'The greatest values'), example: 'created_at' },
   group_sort: {
     ...queryParameter(
       'sort',

@@ -4,7 +4,7 @@ import { batchMethods, maxOperations } from '../batch/operations.ts'
 import { prefix } from '../routes.ts'
 import { referTo } from './components.ts'
 import type { Document } from './names.ts'
-import { headerParameters } from './parameters.ts'
+import { entityTags, headerParameters } from './parameters.ts'
 import { errors, json } from './responses.ts'
 import { requirements } from './security.ts'
 
@@ -28,10 +28,18 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
         type: 'object',
         additionalProperties: true,
         description:
-          'The body of the operation. A string `$name.field` is replaced with that field of the result called `name`; write `$$` for a string that begins with `$`.',
+          'The body of a POST, PUT or PATCH. A string `$name.field` is replaced with that field of the result called `name`; write `$$` for a string that begins with `$`.',
       },
-      as: { type: 'string', description: 'A name for the result, for use in later operations.' },
-      if_match: { type: 'string', description: 'The value of the header `If-Match`.' },
+      as: {
+        type: 'string',
+        pattern: '^[A-Za-z_][A-Za-z0-9_]{0,62}$',
+        examples: ['result'],
+        description: 'A name for the result, for use in later operations.',
+      },
+      if_match: {
+        ...entityTags,
+        description: 'The value of the header `If-Match`, for PUT, PATCH and DELETE.',
+      },
     },
   },
   BatchRequest: {

@@ -163,7 +163,12 @@ export const sharedEventSchemas = {
 } satisfies Readonly<Record<string, JsonSchema>>
 
 function listed(name: string, description: string, values: readonly string[]): JsonSchema {
-  const schema = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: values.length }
+  const schema = {
+    type: 'array',
+    items: { type: 'string', minLength: 1 },
+    minItems: 1,
+    maxItems: values.length,
+  }
   return { ...queryParameter(name, description, schema), style: 'form', explode: false }
 }
 

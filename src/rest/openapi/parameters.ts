@@ -11,14 +11,13 @@ import { filterParameters, namedFields } from './filters.ts'
 import type { Document } from './names.ts'
 import { shownSchema } from './values.ts'
 
-const names = {
-  fields:
-    'The fields to return, separated by commas. Items then have only these, whatever their schema requires. ' +
-    '`*` stands for all fields that are not computed, so `*,open_tasks` adds a computed field to them.',
-  include:
-    'Relations to embed, separated by commas; a dot follows a further relation: `posts.comments`. A credential that is ' +
-    'limited to scopes needs those that read the embedded items.',
-}
+const fieldsDescription =
+  'The fields to return, separated by commas. Items then have only these, whatever their schema requires. ' +
+  '`*` stands for all fields that are not computed, so `*,open_tasks` adds a computed field to them.'
+
+const includeDescription =
+  'Relations to embed, separated by commas; `a.b` embeds the relation `b` of `a` too. A credential that is limited to ' +
+  'scopes needs those that read the embedded items.'
 
 export function queryParameter(name: string, description: string, schema: JsonSchema): JsonSchema {
   return { name, in: 'query', description, schema }
@@ -28,10 +27,13 @@ export function queryParameter(name: string, description: string, schema: JsonSc
 const text = { type: 'string', minLength: 1 }
 
 /** `*`, or entity tags separated by commas (RFC 9110, 13.1.1). */
-const entityTags = {
+export const entityTags = {
   type: 'string',
   pattern: '^(\\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$',
 }
+
+/** A bare key, or one as a quoted string (RFC 8941, 3.3.3). */
+const idempotencyKey = '^([!#-+\\--~]+|"([ !#-\\[\\]-~]|\\\\["\\\\])+")$'
 
 const declared: { readonly [name: string]: JsonSchema } = {
   id: {
@@ -73,13 +75,13 @@ const declared: { readonly [name: string]: JsonSchema } = {
     // Without a default, as `page`.
     referTo('schemas', 'TotalMode'),
   ),
-  fields: queryParameter('fields', names.fields, text),
-  include: queryParameter('include', names.include, text),
+  fields: { ...queryParameter('fields', fieldsDescription, text), example: 'id' },
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
     description: 'Entity tags. If one of them is current, the response is 304.',
     schema: entityTags,
+    example: '*',
   },
   'If-Match': {
     name: 'If-Match',
@@ -87,13 +89,14 @@ const declared: { readonly [name: string]: JsonSchema } = {
     description:
       'Entity tags of the item without `fields` and `include`. If none of them is current, the response is 412.',
     schema: entityTags,
+    example: '*',
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
     description:
       'A key of your choice, e.g. a UUID, that makes the write safe to retry for 24 hours: the same request with the same key gets the stored response, with `Idempotent-Replayed: true`. Another request with the same key gets 422.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: idempotencyKey },
   },
 }
 
@@ -119,10 +122,20 @@ export function headerParameters(...names: HeaderName[]): Reference[] {
   return names.map(sharedParameter)
 }
 
-/** `fields`, and `include` if there is a relation to embed. */
-function selectionNames({ model }: Document, collection: Collection): readonly string[] {
-  const isIncludable = [...collection.relations.values()].some(each => canFollow(model, collection, each))
-  return isIncludable ? ['fields', 'include'] : ['fields']
+function includeParameters(document: Document, collection: Collection): readonly Reference[] {
+  const relations = [...collection.relations.values()].filter(each =>
+    canFollow(document.model, collection, each),
+  )
+  const [first] = relations
+  if (first === undefined) return []
+  const list = relations.map(({ name }) => `\`${name}\``).join(', ')
+  const wished = `${pascalCase(collection.singular)}IncludeParam`
+  return [
+    document.parameters.refer(`include of ${collection.name}`, wished, () => ({
+      ...queryParameter('include', `${includeDescription} Relations: ${list}.`, text),
+      example: first.name,
+    })),
+  ]
 }
 
 /** The parameters of a response with one item: what selects its members, and the headers. */
@@ -130,8 +143,12 @@ export function itemParameters(
   document: Document,
   collection: Collection,
   ...names: HeaderName[]
-): Reference[] {
-  return [...selectionNames(document, collection), ...names].map(sharedParameter)
+): readonly Reference[] {
+  return [
+    sharedParameter('fields'),
+    ...includeParameters(document, collection),
+    ...names.map(sharedParameter),
+  ]
 }
 
 function isSearchable(collection: Collection): boolean {
@@ -167,15 +184,10 @@ function totalName(collection: Collection): readonly string[] {
 
 /** Every parameter of a list but the filters that the introduction describes. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
-  const names = [
-    'page',
-    'per_page',
-    'cursor',
-    ...selectionNames(document, collection),
-    ...totalName(collection),
-  ]
   return [
-    ...names.map(sharedParameter),
+    ...['page', 'per_page', 'cursor', 'fields'].map(sharedParameter),
+    ...includeParameters(document, collection),
+    ...totalName(collection).map(sharedParameter),
     sortParameter(document, collection),
     ...searchParameters(document, collection),
     ...filterParameters(document, collection),
