@@ -29,13 +29,14 @@ const declared: { readonly [name: string]: JsonSchema } = {
     ),
     example: 'created_at:month',
   },
-  count: queryParameter(
-    'count',
-    'Whether to return the number of items. It is also returned if no other aggregate is requested.',
-    {
-      type: 'boolean',
-    },
-  ),
+  count: {
+    ...queryParameter(
+      'count',
+      'Whether to return the number of items. It is also returned if no other aggregate is requested.',
+      { type: 'boolean' },
+    ),
+    example: true,
+  },
   sum: figure('sum', 'Sums of numbers'),
   avg: figure('avg', 'Averages of numbers'),
   min: { ...figure('min', 'The least values'), example: 'created_at' },

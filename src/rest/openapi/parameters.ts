@@ -75,7 +75,8 @@ const declared: { readonly [name: string]: JsonSchema } = {
     // Without a default, as `page`.
     referTo('schemas', 'TotalMode'),
   ),
-  fields: { ...queryParameter('fields', fieldsDescription, text), example: 'id' },
+  // Without an example: the response would lack members that its schema requires.
+  fields: queryParameter('fields', fieldsDescription, text),
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
