@@ -10,7 +10,7 @@ import type { Principal } from '../principal.ts'
 import type { Store } from '../store/store.ts'
 import type { RulePart } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
-import { type Looks, mayShowStored, type Place, ruleTree } from './rule-tree.ts'
+import { isNull, type Looks, mayShowStored, type Place, ruleTree } from './rule-tree.ts'
 
 export interface ReasonParts {
   readonly model: Model
@@ -105,32 +105,35 @@ export async function treeAfter(
   const treeWith = (mayShow: Shows) =>
     look(parts, id => ruleTree({ ...parts, mayShow: mayShow(id) }, rule, { collection, id }), guarded)
   if (parts.asker === undefined) return treeWith(() => undefined)
-  const wanted = new Map<string, Wanted>()
-  const given = new Set(plan.shape.set.map(({ field }) => field))
-  const isGiven = ({ collection: of, id }: Place, field: string, made: number) =>
-    of === collection && id === made && given.has(field)
+  const needed = new Map<string, FieldOfItem>()
+  const fromRequest = new Set(plan.shape.set.map(({ field }) => field))
+  const isNew = plan.shape.kind === 'create'
+  /** The request itself has the value, or the item that it creates has none. */
+  function* isOfRequest(place: Place, field: string, written: number): Looks<boolean> {
+    if (place.collection !== collection || place.id !== written) return false
+    return fromRequest.has(field) || (isNew && (yield* isNull(parts, place, field)))
+  }
   await treeWith(
-    made =>
-      // biome-ignore lint/correctness/useYield: it only notes what is needed.
+    written =>
       function* (place, field) {
-        if (isGiven(place, field, made)) return true
-        wanted.set(keyOf(place, field), { place, field })
+        if (yield* isOfRequest(place, field, written)) return true
+        needed.set(keyOf(place, field), { place, field })
         return false
       },
   )
-  const shown = await shownBefore(parts, wanted)
+  const shown = await shownBefore(parts, needed)
   return treeWith(
-    made =>
-      // biome-ignore lint/correctness/useYield: nothing is read.
+    written =>
       function* (place, field) {
-        return isGiven(place, field, made) || shown.has(keyOf(place, field))
+        return shown.has(keyOf(place, field)) || (yield* isOfRequest(place, field, written))
       },
   )
 }
 
-type Shows = (made: number) => ((place: Place, field: string) => Looks<boolean>) | undefined
+/** `written`: the id of the item that the write has created or changed. */
+type Shows = (written: number) => ((place: Place, field: string) => Looks<boolean>) | undefined
 
-interface Wanted {
+interface FieldOfItem {
   readonly place: Place
   readonly field: string
 }
@@ -141,11 +144,11 @@ function keyOf({ collection, id }: Place, field: string): string {
 
 async function shownBefore(
   parts: ReasonParts,
-  wanted: ReadonlyMap<string, Wanted>,
+  needed: ReadonlyMap<string, FieldOfItem>,
 ): Promise<ReadonlySet<string>> {
   const shown = await look(parts, function* () {
     const found = new Set<string>()
-    for (const [key, { place, field }] of wanted) {
+    for (const [key, { place, field }] of needed) {
       if (yield* mayShowStored(parts, place, field)) found.add(key)
     }
     return found

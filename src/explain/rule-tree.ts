@@ -54,6 +54,8 @@ export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined
       return place ? { ...made, because: yield* comparison(parts, rule, place) } : made
     case 'related':
       return place ? { ...made, ...(yield* relatedItems(parts, rule, place)) } : made
+    case 'role':
+      return { ...made, because: yield* roleWords(parts) }
     default:
       return { ...made, because: callerWords(rule, parts.principal) }
   }
@@ -100,10 +102,16 @@ function decidedBy(deciding: boolean, rules: readonly Rule[], principal: Princip
   return parts.includes(null) ? null : !deciding
 }
 
+function* roleWords(parts: TreeParts): Looks<string> {
+  const { userId, access } = parts.principal
+  const collection = parts.model.collections.get('users')
+  if (access.role === null) return 'nobody is signed in'
+  const isShown =
+    userId === null || !collection || (yield* mayShowAt(parts, { collection, id: userId }, 'role'))
+  return `the caller's role is ${isShown ? access.role : hiddenValue}`
+}
+
 function callerWords(rule: Rule, { access }: Principal): string {
-  if (rule.kind === 'role') {
-    return access.role === null ? 'nobody is signed in' : `the caller's role is ${access.role}`
-  }
   if (rule.kind === 'firstParty') {
     return access.thirdParty ? 'the caller asks through a third-party app' : 'no third-party app asks'
   }
@@ -148,12 +156,22 @@ function* callerField(parts: TreeParts, field: string): Looks<string> {
 
 /** The stored value as text, if the asker may read it. */
 function* shownValue(parts: TreeParts, path: string, place: Place): Looks<string> {
+  // Before the value is read: that it is empty is part of it.
+  if (!(yield* mayShow(parts, path, place))) return hiddenValue
   const { text } = yield parts.probes.value(path, place.collection, place.id, parts.principal)
   const value = innermost(text === null ? null : JSON.parse(text))
   if (value === undefined || value === null) return 'empty'
-  if (!(yield* mayShow(parts, path, place))) return '(a value you may not read)'
   const shown = JSON.stringify(value)
   return shown.length > maxShownCharacters ? `${shown.slice(0, maxShownCharacters)}…` : shown
+}
+
+export function* isNull(
+  { probes, principal }: TreeParts,
+  { collection, id }: Place,
+  field: string,
+): Looks<boolean> {
+  const { text } = yield probes.value(field, collection, id, principal)
+  return text !== null && innermost(JSON.parse(text)) === null
 }
 
 function innermost(value: unknown): unknown {
@@ -168,7 +186,10 @@ function* mayShow(parts: TreeParts, path: string, place: Place): Looks<boolean> 
   let at: Place = place
   for (const { relation, target } of steps) {
     const { text } = yield parts.probes.value(relation.field, at.collection, at.id, parts.principal)
-    at = { collection: target, id: Number(innermost(JSON.parse(text ?? 'null'))) }
+    const id = innermost(JSON.parse(text ?? 'null'))
+    // The path ends here, so its value is empty because this field is.
+    if (typeof id !== 'number') return yield* mayShowAt(parts, at, relation.field)
+    at = { collection: target, id }
   }
   return yield* mayShowAt(parts, at, field.name)
 }
@@ -180,16 +201,18 @@ function* mayShowAt(parts: TreeParts, place: Place, field: string): Looks<boolea
   return yield* (parts.mayShow ?? (() => mayShowStored(parts, place, field)))(place, field)
 }
 
-/** Reads the row as the asker. */
+/** Reads the row as the asker. A null is either stored, or hides the value: the field's read rule decides which. */
 export function* mayShowStored(
-  { guard, asker }: TreeParts,
+  { guard, probes, asker }: TreeParts,
   { collection, id }: Place,
-  field: string,
+  name: string,
 ): Looks<boolean> {
   if (asker === undefined) return true
   try {
-    const { text } = yield guard({ shape: itemShape(collection.name, [field]), args: [id] }, asker)
-    return text !== null && JSON.parse(text)[field] !== null
+    const { text } = yield guard({ shape: itemShape(collection.name, [name]), args: [id] }, asker)
+    if (text === null || JSON.parse(text)[name] !== null) return text !== null
+    const field = collection.fields.get(name)
+    return field !== undefined && (yield probes.holds(field.access.read, collection, id, asker)).text !== null
   } catch {
     return false
   }
@@ -252,6 +275,7 @@ function* amongMany(
   }
 }
 
+const hiddenValue = '(a value you may not read)'
 const hiddenOne = '(which you may not read)'
 
 function* named(parts: TreeParts, collection: Collection, id: number): Looks<string> {
