@@ -330,7 +330,7 @@ export class PostgresTarget implements Target {
     )
     if (search.length === 0) return
     await client.query(createSearch(table).join(';\n'))
-    const sources = search.map(column => ({ column, from: column, text: '' }))
+    const sources = search.map(column => ({ column, expression: ident(column), text: '' }))
     await fillWords(client, name, searchTable(name), sources)
   }
 

@@ -81,7 +81,7 @@ interface Schemas {
 }
 
 function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S>): Step<S>[] {
-  const columns = [...columnChanges(from, to, schemas.after), ...droppedColumns(from, to, maker)]
+  const columns = [...columnChanges(from, to, schemas), ...droppedColumns(from, to, maker)]
   const renamed = from.name !== to.name
   const indexes = indexChanges(from, to, maker)
   const searchChanged = from.search.join() !== to.search.join() || renamed || fillsSearched(from, to)
@@ -119,11 +119,11 @@ function fillsSearched(from: Table, to: Table): boolean {
   })
 }
 
-function columnChanges(from: Table, to: Table, after: Schema): Told<ColumnChange>[] {
+function columnChanges(from: Table, to: Table, schemas: Schemas): Told<ColumnChange>[] {
   const old = columnsByName(from)
   return to.columns.flatMap(column => {
     const was = predecessor(column, old)
-    return was ? changeColumn(was, column, to, after) : [addColumn(column, to)]
+    return was ? changeColumn(was, column, to, schemas) : [addColumn(column, to)]
   })
 }
 
@@ -156,7 +156,7 @@ function droppedColumns<S>(from: Table, to: Table, maker: Maker<S>): Told<Column
     }))
 }
 
-function changeColumn(was: Column, is: Column, table: Table, after: Schema): Told<ColumnChange>[] {
+function changeColumn(was: Column, is: Column, table: Table, schemas: Schemas): Told<ColumnChange>[] {
   const place = `${table.name}.${is.name}`
   const changes: Told<ColumnChange>[] = []
   const change = (
@@ -175,7 +175,8 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Tol
     change('require', `Make ${place} required${filled ? ', its default where it is missing' : ''}.`)
   }
   if (!was.optional && is.optional) change('release', `Make ${place} optional.`, { additive: true })
-  if (reference(was, after) !== reference(is, after)) change('reference', `Change what ${place} refers to.`)
+  if (isOtherReference(was.reference, is.reference, schemas))
+    change('reference', `Change what ${place} refers to.`)
   return [...changes, ...changeValues(was, is, place, changes)]
 }
 
@@ -224,11 +225,16 @@ function narrows(was: Column, is: Column): boolean {
   return was.values.some(value => !allowed.has(value))
 }
 
-/** As it will be: that the table it refers to is renamed is no change. */
-function reference({ reference }: Column, after: Schema): string {
-  if (reference === null) return ''
-  const renamed = after.tables.find(table => table.renamedFrom === reference.table)
-  return `${renamed?.name ?? reference.table} ${reference.onDelete}`
+/** A reference to a table that is only renamed does not change: the database itself follows the name. */
+function isOtherReference(
+  was: Column['reference'],
+  is: Column['reference'],
+  { before, after }: Schemas,
+): boolean {
+  if (was === null || is === null) return was !== is
+  const target = after.tables.find(table => table.name === is.table)
+  const old = new Map(before.tables.map(table => [table.name, table]))
+  return was.onDelete !== is.onDelete || was.table !== (target && predecessor(target, old)?.name)
 }
 
 /** Whether a new column is null or distinct in every row, including those that older nodes still insert. */

@@ -1,9 +1,10 @@
 /** The steps of a migration on PostgreSQL that rebuild the search of a table. */
 import { searchTable } from '../../sql/dialect.ts'
-import { columnsByName, predecessor } from '../changes.ts'
+import { columnsByName, isConverted, predecessor } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
-import type { Table } from '../tables.ts'
+import type { Column, Table } from '../tables.ts'
+import { converted } from './conversion.ts'
 import { createSearchTrigger, searchIndexName, searchKeyName, temporaryName } from './ddl.ts'
 import type { Part, SearchPreparation } from './sql.ts'
 
@@ -36,7 +37,16 @@ function searchPreparation(from: Table, to: Table): SearchPreparation {
     const was = column && predecessor(column, old)
     const initial = column?.initial?.kind === 'value' ? column.initial.value : null
     const isFilled = was === undefined || column?.optional === false
-    return { column: name, from: was?.name, text: isFilled ? String(initial ?? '') : '' }
+    return {
+      column: name,
+      expression: column && was && newValue(was, column),
+      text: isFilled ? String(initial ?? '') : '',
+    }
   })
   return { kind: 'search', from: from.name, to: to.name, sources }
+}
+
+/** The value of a column after the migration, from a row before it. */
+function newValue(was: Column, is: Column): string {
+  return isConverted(was, is) ? converted(was, { ...is, name: was.name }) : ident(was.name)
 }

@@ -65,7 +65,9 @@ type TextRow = readonly (string | null)[]
 type Sources = SearchPreparation['sources']
 
 function selectOf(sources: Sources): string {
-  const texts = sources.flatMap(({ from }) => (from === undefined ? [] : [`${ident(from)}::text`]))
+  const texts = sources.flatMap(({ expression }) =>
+    expression === undefined ? [] : [`(${expression})::text`],
+  )
   return `SELECT ${['"id"::text AS "text"', ...texts].join(', ')}`
 }
 
@@ -84,8 +86,8 @@ async function store(
   const values: unknown[] = []
   const rows = batch.map(([id, ...texts]) => {
     let next = 0
-    const terms = sources.map(({ from, text }) =>
-      indexedTerms((from === undefined ? undefined : texts[next++]) ?? text),
+    const terms = sources.map(({ expression, text }) =>
+      indexedTerms((expression === undefined ? undefined : texts[next++]) ?? text),
     )
     const marks = [id, [...new Set(terms.flat())], ...terms].map(value => `$${values.push(value)}`)
     return `(${marks.join(', ')})`
