@@ -21,7 +21,7 @@ import { ChangeLog } from './log/change-log.ts'
 import { Cleaning } from './log/cleaning.ts'
 import { isOpenFor, openLog } from './log/opening.ts'
 import { LogPruning } from './log/pruning.ts'
-import { postgresExplainer } from './read/explain.ts'
+import { postgresPlanReader } from './read/explain.ts'
 import { PostgresReads, type ReadSource } from './read/reads.ts'
 import { PostgresRecords } from './records.ts'
 import { Replicas } from './replicas/replicas.ts'
@@ -86,7 +86,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const health = new WriteHealth()
   const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
   const statistics =
-    settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
+    settings.queries && new QueryStatistics(model, postgresPlanReader(pool, security), settings.queries)
   const reading = new TransactionReads(security, lists, statistics)
   const writer = writerOf(model, settings, {
     ...{ connector, security, lease, checks, changes, health, pruning, reads: reading },
