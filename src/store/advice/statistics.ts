@@ -6,7 +6,15 @@ import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type {
+  GuardedCompositeRead,
+  GuardedDelete,
+  GuardedItem,
+  GuardedPlan,
+  GuardedRead,
+  GuardedSelected,
+  GuardedWrite,
+} from '../../plan/guarded.ts'
 import { once } from '../once.ts'
 import type { Answer, ReadShape } from '../read/answers.ts'
 import { type Inputs, noSlots } from '../values.ts'
@@ -47,6 +55,8 @@ const maxSampleCharacters = 100_000
 /** Without `maxScan`, further lists of a read are not examined: a document can have hundreds. */
 const maxSampledLists = 32
 
+type AnsweredWrite = Exclude<GuardedWrite['shape'], GuardedDelete>
+
 interface Sample {
   readonly shape: ShapeStatistics
   readonly inputs: Inputs
@@ -67,6 +77,7 @@ export class QueryStatistics {
   readonly #options: StatisticsOptions
   /** They live as long as the shape. */
   readonly #statisticsOf = once((shape: ReadShape) => new ShapeStatistics(shape))
+  readonly #answerOf = once(answerOf)
   readonly #queue: Sample[] = []
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -199,10 +210,33 @@ export class QueryStatistics {
     })
   }
 
+  /** As `require`, for the lists that a write's answer selects. */
+  requireAnswer({ shape, args, principal }: GuardedWrite): Awaitable<void> {
+    if (!this.isBounded || shape.kind === 'delete') return
+    const selected = this.#answerOf(shape)
+    if (selected.reads.length === 0) return
+    return this.require({ shape: selected, args, principal } as GuardedPlan<GuardedItem>)
+  }
+
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
   }
+}
+
+/** The answer to a write as a read of its item. Only the lists in it matter: `reads` has their collections. */
+function answerOf({ collection, rows, select }: AnsweredWrite): GuardedItem {
+  const reads = [...new Set(listedCollections(select))]
+  const properties = { reads, personal: true, volatile: true, counts: true }
+  return { kind: 'item', collection, id: 0, rows, select, ...properties }
+}
+
+function listedCollections(select: readonly GuardedSelected[]): readonly string[] {
+  return select.flatMap(each => {
+    if (each.kind !== 'relation') return []
+    const { list, path, select: nested } = each
+    return [...(list === undefined ? [] : [path.target.name]), ...listedCollections(nested)]
+  })
 }
 
 /** Without the estimate, which counts rows that the client cannot read. */

@@ -50,7 +50,7 @@ function asker(model: Model, store: Store, runnable: Runnable = store, principal
   }
   return async (request: string): Promise<string> => {
     await store.refresh()
-    return request.startsWith('{') ? graphql(request) : get(request)
+    return /^[{m]/.test(request) ? graphql(request) : get(request)
   }
 }
 
@@ -194,6 +194,15 @@ async function refusesBeyond(place: Place): Promise<void> {
   const cheap = Array.from({ length: 20 }, (_, at) => `a${at}: writers(limit: 1) { posts(limit: 1) { id } }`)
   const long = JSON.parse(await ask(`{ ${cheap.join(' ')} posts(orderBy: [TITLE_ASC]) { id } }`))
   assert.equal(long.errors?.[0].extensions.code, 'SCAN_TOO_LARGE')
+  // The lists that a mutation selects are limited too; a refused mutation changes nothing.
+  const moved = async (order: string) =>
+    JSON.parse(
+      await ask(`mutation { updateWriter(id: 1, city: "new") { posts(orderBy: [${order}]) { id } } }`),
+    )
+  assert.equal((await moved('TITLE_ASC')).errors?.[0].extensions.code, 'SCAN_TOO_LARGE')
+  assert.match(await ask('/writers/1'), /"city":"c1"/)
+  assert.equal((await moved('CREATED_AT_DESC')).errors, undefined)
+  assert.match(await ask('/writers/1'), /"city":"new"/)
   // The limit applies to administrators too: their scans take just as long.
   const admin = asker(model, store, store, user(1, 'admin', 'all'))
   await assert.rejects(admin('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
