@@ -25,14 +25,14 @@ import {
   type DoneMark,
   doneKey,
   doneMark,
-  isOfEarlierVersion,
-  isTaken,
   type Kept,
   type LogState,
   type Mark,
   requireSame,
   type Source,
+  sourceIsOutdated,
   type Target,
+  targetIsNotEmpty,
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable, type CopyValue } from './tables.ts'
 
@@ -149,7 +149,7 @@ export class PostgresSource implements Source {
       throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
     }
     return openSide(url, async client => {
-      if (!hasOwnTables(await readCatalog(client))) throw isOfEarlierVersion()
+      if (!hasOwnTables(await readCatalog(client))) throw sourceIsOutdated()
       await client.query(beginSnapshot)
       const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
       return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
@@ -241,7 +241,7 @@ export class PostgresTarget implements Target {
         requireSame(found, mark)
         return 'begun'
       }
-      if (tables.length > 0) throw isTaken()
+      if (tables.length > 0) throw targetIsNotEmpty()
       const own = Object.values(ownTables).map(({ table }) => table)
       await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
       await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [

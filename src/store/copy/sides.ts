@@ -77,13 +77,13 @@ export interface Target {
 }
 
 /** The target has tables and is no unfinished copy. */
-export function isTaken(): CopyError {
+export function targetIsNotEmpty(): CopyError {
   return new CopyError(
     'The target is not empty. Name an empty database, or an unfinished copy of this source. Nothing was changed.',
   )
 }
 
-export function isOfEarlierVersion(): CopyError {
+export function sourceIsOutdated(): CopyError {
   return new CopyError(
     'An earlier version made the source. Bring it up to date with `portico migrate --apply` first.',
   )

@@ -23,14 +23,14 @@ import {
   type DoneMark,
   doneKey,
   doneMark,
-  isOfEarlierVersion,
-  isTaken,
   type Kept,
   type LogState,
   type Mark,
   requireSame,
   type Source,
+  sourceIsOutdated,
   type Target,
+  targetIsNotEmpty,
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable } from './tables.ts'
 
@@ -102,7 +102,7 @@ export class SqliteSource implements Source {
     const database = open(file)
     if (hasOwnTables(database)) return new SqliteSource(database)
     database.close()
-    throw isOfEarlierVersion()
+    throw sourceIsOutdated()
   }
 
   async count({ name }: CopyTable): Promise<number> {
@@ -158,7 +158,7 @@ export class SqliteTarget implements Target {
         requireSame(found, mark)
         return 'begun'
       }
-      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw isTaken()
+      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw targetIsNotEmpty()
       for (const text of ownTables.filter(each => !each.includes(' INDEX '))) database.exec(text)
       for (const table of schemaOf(model).tables) database.exec(createTable(table))
       database

@@ -6,7 +6,7 @@ export type ColumnChange =
   | { readonly kind: 'drop'; readonly was: Column }
   | {
       /** `values`: which values are allowed, of which a table knows nothing. */
-      readonly kind: 'rename' | 'type' | 'require' | 'release' | 'reference' | 'values'
+      readonly kind: 'rename' | 'type' | 'set not null' | 'drop not null' | 'reference' | 'values'
       readonly was: Column
       readonly is: Column
       /** Of `values`: whether one that was allowed may not be any more. */

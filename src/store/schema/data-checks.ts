@@ -52,7 +52,7 @@ export function checksOf({ from, to, columns, indexes, before, after }: Change):
       return [{ kind: 'target', was: change.was, is: change.is, target: targetOf(change.is) }]
     if (change.kind === 'type' || (change.kind === 'values' && change.narrows === true))
       return [{ kind: 'values', was: change.was, is: change.is }]
-    if (change.kind === 'require' && change.is.initial === null)
+    if (change.kind === 'set not null' && change.is.initial === null)
       return [{ kind: 'present', was: change.was, is: change.is }]
     return []
   })
@@ -93,7 +93,7 @@ export function checksAfter({ to, checks }: TableChecks): TableChecks {
 }
 
 /** Rows that fail a check: how many, and the lowest id. */
-export interface Misfits {
+export interface InvalidRows {
   readonly count: number
   readonly example: number
   /** Another row, with which the first one shares a value. */
@@ -103,19 +103,19 @@ export interface Misfits {
 }
 
 /** Counts the values of a column that the model does not allow. */
-export class ValueJudge {
+export class ValueChecker {
   readonly #type: FieldType
   readonly #fits: ReturnType<typeof compile>
-  #misfits: Misfits | undefined
+  #misfits: InvalidRows | undefined
 
   constructor(type: FieldType) {
     this.#type = type
     this.#fits = compile(type.schema)
   }
 
-  static of(model: Model, table: string, is: Column): ValueJudge | undefined {
+  static of(model: Model, table: string, is: Column): ValueChecker | undefined {
     const type = model.collections.get(table)?.fields.get(is.name)?.type
-    return type && new ValueJudge(type)
+    return type && new ValueChecker(type)
   }
 
   /** `value` undefined: the stored one cannot be converted. In the order of ids. */
@@ -126,7 +126,7 @@ export class ValueJudge {
     this.#misfits = { count: count + 1, example, must: first }
   }
 
-  get misfits(): Misfits | undefined {
+  get misfits(): InvalidRows | undefined {
     return this.#misfits
   }
 
@@ -156,7 +156,11 @@ export function sharedSql(table: string, values: readonly string[]): string {
 const items = (count: number) => (count === 1 ? '1 item' : `${count} items`)
 
 /** The message: what is wrong, with which rows, and what to do. */
-export function finding({ from, to }: TableChecks, check: DataCheck, misfits: Misfits): string {
+export function invalidRowsMessage(
+  { from, to }: TableChecks,
+  check: DataCheck,
+  misfits: InvalidRows,
+): string {
   const { count, example, other, must } = misfits
   const of = from === to ? '' : ` (of ${from})`
   const where = `e.g. item ${example}${of}`

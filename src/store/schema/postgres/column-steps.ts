@@ -37,9 +37,9 @@ export function changeColumn(
       return { alter: renameColumn(table, change, columns) }
     case 'type':
       return { alter: changeType(table, change.was, change.is) }
-    case 'require':
+    case 'set not null':
       return require(change.was, change.is, from, to)
-    case 'release':
+    case 'drop not null':
       return { alter: [`${table} ALTER COLUMN ${ident(change.is.name)} DROP NOT NULL`] }
     case 'reference': {
       const retyped = columns.some(other => other.kind === 'type' && other.is === change.is)

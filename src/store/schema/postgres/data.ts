@@ -5,11 +5,11 @@ import { withoutCollation } from '../../sql/postgres.ts'
 import { isConverted } from '../changes.ts'
 import {
   type DataCheck,
-  finding,
-  type Misfits,
+  type InvalidRows,
+  invalidRowsMessage,
   sharedSql,
   type TableChecks,
-  ValueJudge,
+  ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
@@ -26,7 +26,7 @@ export async function dataFaults(
   for (const table of all) {
     for (const check of table.checks) {
       const misfits = await misfitsOf(client, model, table, check)
-      if (misfits !== undefined) faults.push(finding(table, check, misfits))
+      if (misfits !== undefined) faults.push(invalidRowsMessage(table, check, misfits))
     }
   }
   return faults
@@ -37,12 +37,12 @@ async function misfitsOf(
   model: Model,
   { from, to }: TableChecks,
   check: DataCheck,
-): Promise<Misfits | undefined> {
+): Promise<InvalidRows | undefined> {
   switch (check.kind) {
     case 'present':
       return counted(client, from, check.was ? `${ident(check.was.name)} IS NULL` : 'true')
     case 'values': {
-      const judge = ValueJudge.of(model, to, check.is)
+      const judge = ValueChecker.of(model, to, check.is)
       return judge && withConversion(client, check, value => judged(client, judge, from, check, value))
     }
     case 'unique': {
@@ -76,13 +76,13 @@ function newValue(was: Column | undefined, is: Column): string {
   return was.optional && !is.optional && is.initial !== null ? `coalesce(${value}, ${initialSql(is)})` : value
 }
 
-async function counted(client: pg.Client, table: string, where: string): Promise<Misfits | undefined> {
+async function counted(client: pg.Client, table: string, where: string): Promise<InvalidRows | undefined> {
   return misfitsIn(
     await client.query(`SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`),
   )
 }
 
-function misfitsIn({ rows: [row] }: pg.QueryResult): Misfits | undefined {
+function misfitsIn({ rows: [row] }: pg.QueryResult): InvalidRows | undefined {
   const count = Number(row?.n ?? 0)
   return count === 0 ? undefined : { count, example: Number(row.id), other: Number(row.other ?? 0) }
 }
@@ -119,11 +119,11 @@ const batchRows = 1000
 
 async function judged(
   client: pg.Client,
-  judge: ValueJudge,
+  judge: ValueChecker,
   table: string,
   { was, is }: { readonly was: Column; readonly is: Column },
   value: string,
-): Promise<Misfits | undefined> {
+): Promise<InvalidRows | undefined> {
   const text = `SELECT "id", (${value})::text AS "value" FROM ${ident(table)} WHERE ${ident(was.name)} IS NOT NULL AND "id" > $1 ORDER BY "id" LIMIT ${batchRows}`
   for (let last = '-9223372036854775808', count = batchRows; count === batchRows; ) {
     const { rows } = await client.query(text, [last])

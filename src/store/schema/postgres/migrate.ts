@@ -4,8 +4,8 @@ import type { Model } from '../../../model/model.ts'
 import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import type { Step } from '../diff.ts'
-import { destroys, doesNotFit, fitsNoMore, MigrationError } from '../refusal.ts'
-import { fits, requireByItself, type Start } from '../start.ts'
+import { MigrationError, preventedByRows, rowsWrittenMeanwhile, wouldLoseData } from '../refusal.ts'
+import { fits, requireAdditive, type Start } from '../start.ts'
 import { accepts, type Schema, schemaOf, schemaText } from '../tables.ts'
 import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './catalog.ts'
 import { dataFaults } from './data.ts'
@@ -51,7 +51,7 @@ export function applyPostgres(
     locked(client, () =>
       migrate(client, { model, isLocked }, steps => {
         const destructive = steps.filter(step => step.destructive)
-        if (destructive.length > 0 && !allowDestructive) throw destroys(destructive)
+        if (destructive.length > 0 && !allowDestructive) throw wouldLoseData(destructive)
       }),
     ),
   )
@@ -79,7 +79,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
     }
     await locked(client, () =>
       migrate(client, aim, (todo, isNew) => {
-        if (!isNew) requireByItself(todo, start)
+        if (!isNew) requireAdditive(todo, start)
       }),
     )
   })
@@ -112,7 +112,7 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   if (!isNeeded) return []
   const checks = checksIn(steps)
   const faults = await dataFaults(client, aim.model, checks)
-  if (faults.length > 0) throw doesNotFit(faults)
+  if (faults.length > 0) throw preventedByRows(faults)
   await finish(client, left)
   const schema = schemaOf(aim.model)
   try {
@@ -125,7 +125,7 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   }
   await finish(client, unfinished(await readCatalog(client), schema))
   const late = await dataFaults(client, aim.model, checks.map(checksAfter))
-  if (late.length > 0) throw fitsNoMore(late)
+  if (late.length > 0) throw rowsWrittenMeanwhile(late)
   return [...left.map(leftStep), ...steps.map(shown)]
 }
 

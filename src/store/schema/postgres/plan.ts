@@ -8,7 +8,7 @@ import {
   withSecurity,
 } from '../../postgres/row-security/migration.ts'
 import { diff, type Step } from '../diff.ts'
-import { isHalfCopied, lacks } from '../refusal.ts'
+import { changedOutside, unfinishedCopy } from '../refusal.ts'
 import { type Schema, schemaFrom, schemaOf } from '../tables.ts'
 import {
   type Catalog,
@@ -43,7 +43,7 @@ export async function stateOf(client: pg.Client): Promise<State> {
   if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
   const { rows } = await client.query(`SELECT "key", "value" FROM "_portico"`)
   const values = new Map(rows.map(row => [row.key, String(row.value)]))
-  if (values.has('copy')) throw isHalfCopied()
+  if (values.has('copy')) throw unfinishedCopy()
   const text = values.get('schema')
   const security = await readSecurity(client, fingerprintIn(values))
   return { stored: text === undefined ? undefined : schemaFrom(text), catalog, security }
@@ -59,7 +59,7 @@ export function planned(
   { model, isLocked }: Aim,
 ): Plan {
   const missing = missingColumns(catalog, stored)
-  if (missing.length > 0) throw lacks(missing)
+  if (missing.length > 0) throw changedOutside(missing)
   const after = schemaOf(model)
   const steps = diff(stored, after, postgresSteps(stored, after, catalog.defaults))
   return { left: unfinished(catalog, stored), steps: withSecurity(steps, security, model, isLocked) }

@@ -6,11 +6,11 @@ import type { Model } from '../../../model/model.ts'
 import { isConverted } from '../changes.ts'
 import {
   type DataCheck,
-  finding,
-  type Misfits,
+  type InvalidRows,
+  invalidRowsMessage,
   sharedSql,
   type TableChecks,
-  ValueJudge,
+  ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
@@ -26,7 +26,7 @@ export function dataFaults(
   return all.flatMap(table =>
     table.checks.flatMap(check => {
       const misfits = misfitsOf(database, model, table, check)
-      return misfits === undefined ? [] : [finding(table, check, misfits)]
+      return misfits === undefined ? [] : [invalidRowsMessage(table, check, misfits)]
     }),
   )
 }
@@ -36,12 +36,12 @@ function misfitsOf(
   model: Model,
   { from, to }: TableChecks,
   check: DataCheck,
-): Misfits | undefined {
+): InvalidRows | undefined {
   switch (check.kind) {
     case 'present':
       return counted(database, from, check.was ? `${ident(check.was.name)} IS NULL` : '1')
     case 'values': {
-      const judge = ValueJudge.of(model, to, check.is)
+      const judge = ValueChecker.of(model, to, check.is)
       if (judge === undefined) return undefined
       for (const [id, value] of valuesOf(database, from, check)) judge.add(id, value)
       return judge.misfits
@@ -70,19 +70,19 @@ function newValue(was: Column | undefined, is: Column): string {
   return was.optional && !is.optional && is.initial !== null ? `coalesce(${value}, ${initialSql(is)})` : value
 }
 
-function counted(database: DatabaseSync, table: string, where: string): Misfits | undefined {
+function counted(database: DatabaseSync, table: string, where: string): InvalidRows | undefined {
   const row = database
     .prepare(`SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`)
     .get()
   return misfitsIn(row)
 }
 
-function misfitsIn(row: Readonly<Record<string, unknown>> | undefined): Misfits | undefined {
+function misfitsIn(row: Readonly<Record<string, unknown>> | undefined): InvalidRows | undefined {
   const count = Number(row?.n ?? 0)
   return count === 0 ? undefined : { count, example: Number(row?.id), other: Number(row?.other ?? 0) }
 }
 
-function shared(database: DatabaseSync, table: string, values: readonly string[]): Misfits | undefined {
+function shared(database: DatabaseSync, table: string, values: readonly string[]): InvalidRows | undefined {
   return misfitsIn(database.prepare(sharedSql(table, values)).get())
 }
 

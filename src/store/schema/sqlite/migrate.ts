@@ -12,8 +12,8 @@ import { openWritable } from '../../sqlite/file/writable.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import { diff, type Step } from '../diff.ts'
 import { ident } from '../quoted.ts'
-import { destroys, doesNotFit, isHalfCopied, lacks, MigrationError } from '../refusal.ts'
-import { fits, requireByItself, type Start } from '../start.ts'
+import { changedOutside, MigrationError, preventedByRows, unfinishedCopy, wouldLoseData } from '../refusal.ts'
+import { fits, requireAdditive, type Start } from '../start.ts'
 import { accepts, type Column, type Schema, schemaFrom, schemaOf, schemaText, type Table } from '../tables.ts'
 import { dataFaults } from './data.ts'
 import { addedColumns, createSchema, ownTables } from './ddl.ts'
@@ -60,7 +60,7 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)
-      if (destructive.length > 0 && !options.allowDestructive) throw destroys(destructive)
+      if (destructive.length > 0 && !options.allowDestructive) throw wouldLoseData(destructive)
     })
   } finally {
     database.close()
@@ -79,7 +79,7 @@ export function prepareDatabase(database: DatabaseSync, model: Model, start: Sta
   migrate(database, model, steps => {
     // Another process may have made the tables meanwhile.
     if (storedSchema(database) === undefined) return
-    requireByItself(steps, start)
+    requireAdditive(steps, start)
   })
 }
 
@@ -131,7 +131,7 @@ function makeOneFolder(folder: string): void {
 /** The steps that bring an open database to `model`. Throws a `MigrationError` for one that is none of ours. */
 export function stepsFor(database: DatabaseSync, model: Model): Step[] {
   // See `copy/sides.ts`.
-  if (storedValue(database, 'copy') !== undefined) throw isHalfCopied()
+  if (storedValue(database, 'copy') !== undefined) throw unfinishedCopy()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
   const defaultOf = database.prepare('SELECT "dflt_value" FROM pragma_table_info(?) WHERE "name" = ?')
@@ -159,7 +159,7 @@ function requireTables(database: DatabaseSync, { tables }: Schema): void {
     const real = columnsOf.all(table.name).map(row => String(row.name))
     const missing = table.columns.filter(column => !real.includes(column.name))
     if (missing.length === 0) continue
-    throw lacks(missing.map(column => `${table.name}.${column.name}`))
+    throw changedOutside(missing.map(column => `${table.name}.${column.name}`))
   }
 }
 
@@ -199,7 +199,7 @@ function checksIn(steps: readonly Step[]): readonly TableChecks[] {
 }
 
 function requireFit(faults: readonly string[]): void {
-  if (faults.length > 0) throw doesNotFit(faults)
+  if (faults.length > 0) throw preventedByRows(faults)
 }
 
 /** Throws where it fails, and says truly whether the migration may still come to be. */

@@ -1,6 +1,6 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
 import { type ColumnChange, columnsByName, isConverted, predecessor } from '../changes.ts'
-import type { Maker, TableChange } from '../diff.ts'
+import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Table, TableIndex } from '../tables.ts'
 import { converted } from './conversion.ts'
@@ -17,18 +17,18 @@ import {
 
 /** `fillsDefault`: tables that an earlier version made have no defaults. */
 export function sqliteSteps(
-  fillsDefault: Maker<readonly string[]>['fillsDefault'],
-): Maker<readonly string[]> {
+  fillsDefault: MigrationDialect<readonly string[]>['fillsDefault'],
+): MigrationDialect<readonly string[]> {
   return {
     fillsDefault,
     definition: indexedColumns,
-    make: createWhole,
-    drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
-    change: changeTable,
+    createTable: createWhole,
+    dropTable: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
+    alterTable,
   }
 }
 
-function changeTable({ from, to, columns, searchChanged }: TableChange): string[] {
+function alterTable({ from, to, columns, searchChanged }: TableChange): string[] {
   const renamed = from.name !== to.name
   const rebuilds = columns.some(needsRebuild)
   const structural = rebuilds ? rebuild(from, to) : alter(from, to, columns)
