@@ -4,11 +4,11 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { copiedKeys } from '../log/keys.ts'
 import { ident, literal } from '../schema/quoted.ts'
-import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite/ddl.ts'
+import { createIndex, createTable, createTotalsAndSearch, ownTables } from '../schema/sqlite/ddl.ts'
 import {
+  createFolders,
   fillSearch,
   hasOwnTables,
-  makeFolder,
   planMigration,
   requireReferences,
   storedValue,
@@ -141,7 +141,7 @@ export class SqliteTarget implements Target {
   readonly #database: DatabaseSync
 
   constructor(file: string) {
-    makeFolder(file)
+    createFolders(file)
     this.#database = open(file)
     // A power failure may lose part of an unfinished copy, which is compared again. A copy is finished only once all of it
     // is on disk.
@@ -208,7 +208,7 @@ export class SqliteTarget implements Target {
       for (const text of ownTables) database.exec(text)
       for (const table of schema.tables) {
         for (const index of table.indexes) database.exec(createIndex(table, index))
-        for (const text of createUpkeep(table)) database.exec(text)
+        for (const text of createTotalsAndSearch(table)) database.exec(text)
         fillSearch(database, table)
       }
       for (const [name, last] of lastNumbers) {

@@ -9,7 +9,7 @@ import { Answers } from '../read/answers.ts'
 import { listMemory } from '../read/known-lists.ts'
 import { Reader } from '../read/reader.ts'
 import { PostgresFit } from '../schema/postgres/fit.ts'
-import { connected } from '../schema/postgres/session.ts'
+import { withConnection } from '../schema/postgres/session.ts'
 import { Versions } from '../versions.ts'
 import { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connections/connection.ts'
@@ -202,7 +202,7 @@ function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning
 async function openForLog(url: string, connector: Connector, now: () => number): Promise<Connection> {
   const connection = await connector.writing(url)
   try {
-    if (!(await isOpenFor(connection))) await connected(url, client => openLog(client, now))
+    if (!(await isOpenFor(connection))) await withConnection(url, client => openLog(client, now))
     return connection
   } catch (cause) {
     connection.destroy()

@@ -6,7 +6,7 @@ import { ident } from '../quoted.ts'
 import type { Schema } from '../tables.ts'
 import {
   addConstraint,
-  createIndexBeside,
+  createIndexConcurrently,
   ownStatements,
   ownTables,
   referenceClause,
@@ -109,7 +109,7 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
     const indexes = table.indexes.flatMap(index => {
       const name = shortened(index.name)
       if (catalog.indexes.get(name)) return []
-      const sql = [createIndexBeside(table.name, index)]
+      const sql = [createIndexConcurrently(table.name, index)]
       return [{ sentence: `Finish the index ${name}.`, isRequired: index.unique, sql }]
     })
     const references = table.columns.flatMap(({ name: column, reference }) => {

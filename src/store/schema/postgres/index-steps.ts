@@ -3,7 +3,7 @@ import { columnsByName, predecessor } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import type { TableIndex } from '../tables.ts'
-import { createIndex, createIndexBeside, indexedColumns, shortened, temporaryName } from './ddl.ts'
+import { createIndex, createIndexConcurrently, indexedColumns, shortened, temporaryName } from './ddl.ts'
 import type { Part } from './sql.ts'
 
 /** The names that old columns have now. */
@@ -70,11 +70,11 @@ function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
   if (!retyped && index.columns.every(column => predecessorOf(column) !== undefined)) {
     const name = temporaryName(index.name)
     const old = renamed(index, column => predecessorOf(column)?.name ?? column)
-    const texts = createIndexBeside(from.name, { ...old, name })
+    const texts = createIndexConcurrently(from.name, { ...old, name })
     const rename = `ALTER INDEX ${ident(name)} RENAME TO ${ident(shortened(index.name))}`
     return { prepare: [{ kind: 'index', texts }], after: [rename] }
   }
   const empty = index.columns.some(name => !old.has(name) && now.get(name)?.initial === null)
-  if (!index.unique || (empty && !retyped)) return { finish: createIndexBeside(to.name, index) }
+  if (!index.unique || (empty && !retyped)) return { finish: createIndexConcurrently(to.name, index) }
   return { after: [createIndex(to.name, index)] }
 }

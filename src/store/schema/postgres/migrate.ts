@@ -10,10 +10,10 @@ import { accepts, type Schema, schemaOf, schemaText } from '../tables.ts'
 import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './catalog.ts'
 import { dataFaults } from './data.ts'
 import { addConstraint, createSchema, validate } from './ddl.ts'
-import { lockTimeoutMs, patiently, reasonOf, retried, step } from './patience.ts'
+import { lockTimeoutMs, reasonOf, runWithRetries, step, withRetries } from './patience.ts'
 import { type Aim, isDone, leftStep, type PostgresStep, planned, type State, shown, stateOf } from './plan.ts'
 import { catchUp, type Filled, fillSearch } from './search.ts'
-import { announce, connected, locked, unlessLocked } from './session.ts'
+import { announce, tryWithMigrationLock, withConnection, withMigrationLock } from './session.ts'
 import type { Preparation } from './sql.ts'
 
 /** The statements that create the model's tables in an empty PostgreSQL database. */
@@ -24,7 +24,7 @@ export function postgresSchemaSql(model: Model, isLocked = false): string {
 
 /** The steps that bring the database to `model`; none when it is there. `isLocked`: as in `applyPostgres`. */
 export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
-  return connected(url, async client => {
+  return withConnection(url, async client => {
     const { left, steps } = planned(await stateOf(client), { model, isLocked })
     const checked: Step[] = []
     for (const step of steps) {
@@ -47,8 +47,8 @@ export function applyPostgres(
   model: Model,
   { allowDestructive, isLocked }: ApplyOptions,
 ): Promise<readonly Step[]> {
-  return connected(url, client =>
-    locked(client, () =>
+  return withConnection(url, client =>
+    withMigrationLock(client, () =>
       migrate(client, { model, isLocked }, steps => {
         const destructive = steps.filter(step => step.destructive)
         if (destructive.length > 0 && !allowDestructive) throw wouldLoseData(destructive)
@@ -68,16 +68,16 @@ interface PostgresStart extends Start {
 export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
   const { autoMigrate, isLocked } = start
   const aim = { model, isLocked }
-  return connected(url, async client => {
+  return withConnection(url, async client => {
     if (isLocked) await requireRestrained(client)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
       const isLittered = autoMigrate && leftovers(state.catalog).length > 0
       // The leftovers are of another migration, so this start does not fail because of them.
-      if (isLittered) await unlessLocked(client, () => clean(client)).catch(() => {})
+      if (isLittered) await tryWithMigrationLock(client, () => clean(client)).catch(() => {})
       return
     }
-    await locked(client, () =>
+    await withMigrationLock(client, () =>
       migrate(client, aim, (todo, isNew) => {
         if (!isNew) requireAdditive(todo, start)
       }),
@@ -135,13 +135,13 @@ function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[
 
 /** Removes what an unfinished migration has prepared. */
 async function clean(client: pg.Client): Promise<void> {
-  for (const text of leftovers(await readCatalog(client))) await patiently(client, text)
+  for (const text of leftovers(await readCatalog(client))) await runWithRetries(client, text)
 }
 
 async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<void> {
   for (const { sentence, sql } of left) {
     try {
-      for (const texts of sql) await patiently(client, ...texts)
+      for (const texts of sql) await runWithRetries(client, ...texts)
     } catch (cause) {
       throw new MigrationError(
         `The tables fit the model, but this is not finished: ${sentence} (${reasonOf(cause)}) Fix it and run \`portico migrate --apply\` again.`,
@@ -167,12 +167,12 @@ async function prepare(client: pg.Client, steps: readonly PostgresStep[]): Promi
 async function prepareOne(client: pg.Client, preparation: Preparation): Promise<Filled | undefined> {
   switch (preparation.kind) {
     case 'index':
-      await patiently(client, ...preparation.texts)
+      await runWithRetries(client, ...preparation.texts)
       return undefined
     case 'constraint': {
       const { table, name, text } = preparation
-      await patiently(client, addConstraint(table, name, text, ' NOT VALID'))
-      await patiently(client, validate(table, name))
+      await runWithRetries(client, addConstraint(table, name, text, ' NOT VALID'))
+      await runWithRetries(client, validate(table, name))
       return undefined
     }
     case 'search':
@@ -190,7 +190,7 @@ interface Transaction {
 
 /** All or nothing. Gives up soon if others hold a lock, since whoever comes later would queue behind this wait. */
 async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
-  await retried(async () => {
+  await withRetries(async () => {
     try {
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
       await step('Create the tables of Portico itself.', () => client.query(own.join(';\n')))

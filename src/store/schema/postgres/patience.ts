@@ -18,8 +18,8 @@ export async function step(sentence: string, run: () => Promise<unknown>): Promi
  * Runs statements without a transaction, and retries all of them together. `CONCURRENTLY` cannot run in a transaction, and
  * waits without a lock that stops others.
  */
-export function patiently(client: pg.Client, ...texts: readonly string[]): Promise<void> {
-  return retried(async () => {
+export function runWithRetries(client: pg.Client, ...texts: readonly string[]): Promise<void> {
+  return withRetries(async () => {
     for (const text of texts) {
       const timeout = text.includes(' CONCURRENTLY ') || text.includes(' VALIDATE ') ? 0 : lockTimeoutMs
       await client.query(`SET lock_timeout = ${timeout}`)
@@ -33,7 +33,7 @@ export const lockTimeoutMs = 500
 const maxLockTries = 40
 
 /** `done`: how the error begins after the last try: what was changed. */
-export async function retried(run: () => Promise<void>, done = ''): Promise<void> {
+export async function withRetries(run: () => Promise<void>, done = ''): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await run()

@@ -5,7 +5,7 @@ import { isConnectionLost, MigrationError } from '../refusal.ts'
 import { reasonOf } from './patience.ts'
 
 /** Runs `use` with a connection of its own. */
-export async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connect(url)
   try {
     return await use(client)
@@ -91,7 +91,7 @@ const maxLockWaitMs = 10 * 60 * 1000
  * Polls for the lock: a statement that waited for it would hold a snapshot, for which a `CREATE INDEX CONCURRENTLY` of the
  * process that has the lock would wait.
  */
-export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
+export async function withMigrationLock<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   const until = Date.now() + maxLockWaitMs
   while (!(await tryLock(client))) {
     if (Date.now() > until) {
@@ -105,7 +105,7 @@ export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promi
 }
 
 /** The same, but does nothing if another process has the lock. */
-export async function unlessLocked(client: pg.Client, run: () => Promise<void>): Promise<void> {
+export async function tryWithMigrationLock(client: pg.Client, run: () => Promise<void>): Promise<void> {
   if (await tryLock(client)) await unlocking(client, run)
 }
 

@@ -8,7 +8,7 @@ import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Schema, Table } from '../tables.ts'
 import { addReference, changeColumn, dropConstraint, type OldName } from './column-steps.ts'
-import { createWhole, indexedColumns, referenceName } from './ddl.ts'
+import { createTableWithIndexes, indexedColumns, referenceName } from './ddl.ts'
 import { changeIndexes } from './index-steps.ts'
 import { changeSearch } from './search-steps.ts'
 import { nothing, type Part, type PostgresSql } from './sql.ts'
@@ -36,7 +36,7 @@ export function postgresSteps(
 
 function makeTable(table: Table): PostgresSql {
   const references = table.columns.flatMap(column => addReference(table, column, ''))
-  return { ...nothing, alter: createWhole(table), after: references }
+  return { ...nothing, alter: createTableWithIndexes(table), after: references }
 }
 
 function dropTable({ name }: Table, before: Schema): PostgresSql {

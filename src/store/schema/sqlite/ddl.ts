@@ -45,15 +45,15 @@ export const addedColumns: Readonly<Record<string, Readonly<Record<string, strin
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema(schema: Schema): string[] {
-  return [...ownTables, ...schema.tables.flatMap(createWhole)]
+  return [...ownTables, ...schema.tables.flatMap(createTableWithIndexes)]
 }
 
 /** A table with its indexes, triggers and search table. */
-export function createWhole(table: Table): string[] {
+export function createTableWithIndexes(table: Table): string[] {
   return [
     createTable(table),
     ...table.indexes.map(index => createIndex(table, index)),
-    ...createUpkeep(table),
+    ...createTotalsAndSearch(table),
   ]
 }
 
@@ -115,7 +115,7 @@ export function indexedColumns({ columns, order }: TableIndex): string {
 }
 
 /** The triggers that keep the total, and the search table with its own. */
-export function createUpkeep(table: Table): string[] {
+export function createTotalsAndSearch(table: Table): string[] {
   return [...createTotals(table), ...createSearch(table)]
 }
 
@@ -142,7 +142,7 @@ export function createSearch({ name, search }: Table): string[] {
 }
 
 /** Undoes `createUpkeep`. */
-export function dropUpkeep({ name }: { readonly name: string }): string[] {
+export function dropTotalsAndSearch({ name }: { readonly name: string }): string[] {
   return [
     `DROP TRIGGER IF EXISTS ${ident(`_${name}_added`)}`,
     `DROP TRIGGER IF EXISTS ${ident(`_${name}_removed`)}`,
