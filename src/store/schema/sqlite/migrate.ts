@@ -37,6 +37,8 @@ export function planMigration(file: string, model: Model): readonly Step[] {
     )
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
+    // One snapshot, beside other processes that migrate.
+    database.exec('BEGIN')
     return stepsFor(database, model).map(step => {
       const faults = dataFaults(database, model, checksIn([step]))
       return faults.length === 0 ? step : { ...step, faults }
@@ -73,15 +75,24 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
  * `MigrationError` for everything else.
  */
 export function prepareDatabase(database: DatabaseSync, model: Model, start: Start): void {
-  const stored = storedSchema(database)
-  const isKnown = !start.autoMigrate || (stored !== undefined && accepts(stored))
-  if (stored !== undefined && isKnown && hasOwnTables(database) && fits(stepsFor(database, model), start))
-    return
+  if (isPrepared(database, model, start)) return
   migrate(database, model, steps => {
     // Another process may have created the tables in the meantime.
     if (storedSchema(database) === undefined) return
     requireAdditive(steps, start)
   })
+}
+
+/** Whether nothing has to be done. What is read during another process's migration may be inconsistent: then it is false. */
+function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean {
+  const stored = storedSchema(database)
+  if (stored === undefined || (start.autoMigrate && !accepts(stored)) || !hasOwnTables(database)) return false
+  try {
+    return fits(stepsFor(database, model), start)
+  } catch (error) {
+    if (error instanceof MigrationError) return false
+    throw error
+  }
 }
 
 /** Whether Portico's own tables are complete: in a database of an earlier version, some tables or columns may be missing. */
