@@ -37,7 +37,17 @@ export interface State {
   readonly security: FoundSecurity
 }
 
+/** Reads one snapshot, because another process may be migrating. */
 export async function stateOf(client: pg.Client): Promise<State> {
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+  try {
+    return await readState(client)
+  } finally {
+    await client.query('COMMIT').catch(() => {})
+  }
+}
+
+async function readState(client: pg.Client): Promise<State> {
   const catalog = await readCatalog(client)
   const none = { objects: [], fingerprint: undefined }
   if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
