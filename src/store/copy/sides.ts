@@ -83,6 +83,11 @@ export function targetIsNotEmpty(): CopyError {
   )
 }
 
+/** SQLite has no lock that excludes another copy into the same file. */
+export function isFinishedByOther(): CopyError {
+  return new CopyError('Another process has finished this copy. Nothing more was changed.')
+}
+
 export function sourceIsOutdated(): CopyError {
   return new CopyError(
     'An earlier version made the source. Bring it up to date with `portico migrate --apply` first.',

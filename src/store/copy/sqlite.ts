@@ -23,6 +23,7 @@ import {
   type DoneMark,
   doneKey,
   doneMark,
+  isFinishedByOther,
   type Kept,
   type LogState,
   type Mark,
@@ -191,6 +192,7 @@ export class SqliteTarget implements Target {
       `INSERT INTO ${ident(table.name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
     )
     this.#transaction(() => {
+      this.#requireUnfinished()
       this.#database.prepare(`DELETE FROM ${ident(table.name)}${where}`).run(...values)
       for (const row of rows) insert.run(...row)
     })
@@ -205,6 +207,7 @@ export class SqliteTarget implements Target {
     const schema = schemaOf(model)
     database.exec('PRAGMA synchronous = FULL')
     this.#transaction(() => {
+      this.#requireUnfinished()
       for (const text of ownTables) database.exec(text)
       for (const table of schema.tables) {
         for (const index of table.indexes) database.exec(createIndex(table, index))
@@ -235,6 +238,11 @@ export class SqliteTarget implements Target {
   #doneMark(mark: Mark): DoneMark | undefined {
     const text = storedValue(this.#database, doneKey)
     return text === undefined ? undefined : doneMark(text, mark)
+  }
+
+  /** Throws if another process has finished the copy: a service may already write to it. */
+  #requireUnfinished(): void {
+    if (storedValue(this.#database, begunKey) === undefined) throw isFinishedByOther()
   }
 
   #transaction<T>(work: () => T): T {
