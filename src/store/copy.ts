@@ -22,7 +22,7 @@ export interface Place {
 export interface CopyOptions {
   readonly from: Place
   readonly to: Place
-  /** Whether changes to the source during the copy may be left out. */
+  /** Whether changes to the source during the copy may be omitted. */
   readonly live: boolean
   /** Its result is awaited. */
   readonly onProgress: (progress: Progress) => unknown

@@ -21,11 +21,11 @@ import { searchTable } from '../sql/dialect.ts'
 import {
   begunKey,
   type Claim,
+  type CopiedState,
   CopyError,
   type DoneMark,
   doneKey,
   doneMark,
-  type Kept,
   type LogState,
   type Mark,
   requireSame,
@@ -146,7 +146,7 @@ export class PostgresSource implements Source {
 
   static async open(url: string, model: Model): Promise<PostgresSource> {
     if ((await planPostgres(url, model)).length > 0) {
-      throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
+      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
     }
     return openSide(url, async client => {
       if (!hasOwnTables(await readCatalog(client))) throw sourceIsOutdated()
@@ -287,7 +287,7 @@ export class PostgresTarget implements Target {
     await this.#client.query('COMMIT')
   }
 
-  async finish(model: Model, { lastNumbers, logState }: Kept, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: DoneMark): Promise<void> {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')

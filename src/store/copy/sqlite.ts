@@ -19,12 +19,12 @@ import { openDatabase } from '../sqlite/connection.ts'
 import {
   begunKey,
   type Claim,
+  type CopiedState,
   CopyError,
   type DoneMark,
   doneKey,
   doneMark,
   isFinishedByOther,
-  type Kept,
   type LogState,
   type Mark,
   requireSame,
@@ -98,7 +98,7 @@ export class SqliteSource implements Source {
   static async open(file: string, model: Model): Promise<SqliteSource> {
     if (!existsSync(file)) throw new CopyError(`There is no database at ${file}.`)
     if (planMigration(file, model).length > 0) {
-      throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
+      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
     }
     const database = open(file)
     if (hasOwnTables(database)) return new SqliteSource(database)
@@ -160,7 +160,7 @@ export class SqliteTarget implements Target {
         return 'begun'
       }
       if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw targetIsNotEmpty()
-      for (const text of ownTables.filter(each => !each.includes(' INDEX '))) database.exec(text)
+      for (const text of ownTables.filter(statement => !statement.includes(' INDEX '))) database.exec(text)
       for (const table of schemaOf(model).tables) database.exec(createTable(table))
       database
         .prepare(`INSERT INTO "_portico" ("key", "value") VALUES (?, ?)`)
@@ -202,7 +202,7 @@ export class SqliteTarget implements Target {
     return batchesOf(this.#database, table)
   }
 
-  async finish(model: Model, { lastNumbers, logState }: Kept, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: DoneMark): Promise<void> {
     const database = this.#database
     const schema = schemaOf(model)
     database.exec('PRAGMA synchronous = FULL')

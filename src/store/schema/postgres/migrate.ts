@@ -7,7 +7,7 @@ import type { Step } from '../diff.ts'
 import { MigrationError, preventedByRows, rowsWrittenMeanwhile, wouldLoseData } from '../refusal.ts'
 import { fits, requireAdditive, type Start } from '../start.ts'
 import { accepts, type Schema, schemaOf, schemaText } from '../tables.ts'
-import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './catalog.ts'
+import { leftovers, missingOwnStatements, readCatalog, type Unfinished, unfinished } from './catalog.ts'
 import { dataFaults } from './data.ts'
 import { addConstraint, createSchema, validate } from './ddl.ts'
 import { lockTimeoutMs, reasonOf, runWithRetries, step, withRetries } from './patience.ts'
@@ -22,7 +22,7 @@ export function postgresSchemaSql(model: Model, isLocked = false): string {
   return `${[...createSchema(schemaOf(model)), ...security].join(';\n\n')};\n`
 }
 
-/** The steps that bring the database to `model`; none when it is there. `isLocked`: as in `applyPostgres`. */
+/** The steps that migrate the database to `model`; empty if it fits. `isLocked`: as in `applyPostgres`. */
 export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
   return withConnection(url, async client => {
     const { left, steps } = planned(await stateOf(client), { model, isLocked })
@@ -37,11 +37,11 @@ export function planPostgres(url: string, model: Model, isLocked?: boolean): Pro
 
 export interface ApplyOptions {
   readonly allowDestructive: boolean
-  /** Whether row security is to be on (see `policies.ts`). Omitted: it stays as it is. */
+  /** Whether row security is switched on or off (see `policies.ts`). Omitted: it does not change. */
   readonly isLocked?: boolean
 }
 
-/** Brings the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
+/** Migrates the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
 export function applyPostgres(
   url: string,
   model: Model,
@@ -72,9 +72,9 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
     if (isLocked) await requireRestrained(client)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
-      const isLittered = autoMigrate && leftovers(state.catalog).length > 0
+      const hasLeftovers = autoMigrate && leftovers(state.catalog).length > 0
       // The leftovers are of another migration, so this start does not fail because of them.
-      if (isLittered) await tryWithMigrationLock(client, () => clean(client)).catch(() => {})
+      if (hasLeftovers) await tryWithMigrationLock(client, () => clean(client)).catch(() => {})
       return
     }
     await withMigrationLock(client, () =>
@@ -85,7 +85,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
   })
 }
 
-/** Whether nothing has to be done. What is read during another node's migration may be inconsistent: then it is false. */
+/** Whether nothing has to be done. */
 function isPrepared(state: State, aim: Aim, start: Start): boolean {
   try {
     const plan = planned(state, aim)
@@ -118,14 +118,14 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   try {
     const filled = await prepare(client, steps)
     if (state.stored !== undefined) await announce(client)
-    await transact(client, { own: lackingOwn(state.catalog), filled, steps, schema })
+    await transact(client, { own: missingOwnStatements(state.catalog), filled, steps, schema })
   } catch (error) {
     await clean(client).catch(() => {})
     throw error
   }
   await finish(client, unfinished(await readCatalog(client), schema))
-  const late = await dataFaults(client, aim.model, checks.map(checksAfter))
-  if (late.length > 0) throw rowsWrittenMeanwhile(late)
+  const newFaults = await dataFaults(client, aim.model, checks.map(checksAfter))
+  if (newFaults.length > 0) throw rowsWrittenMeanwhile(newFaults)
   return [...left.map(leftStep), ...steps.map(shown)]
 }
 
@@ -188,7 +188,7 @@ interface Transaction {
   readonly schema: Schema
 }
 
-/** All or nothing. Gives up soon if others hold a lock, since whoever comes later would queue behind this wait. */
+/** All or nothing. Gives up soon if others hold a lock, because later statements would queue behind this one. */
 async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
   await withRetries(async () => {
     try {

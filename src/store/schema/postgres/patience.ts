@@ -1,9 +1,9 @@
-/** Statements that have to wait for locks: never long in a queue that would stop whoever comes later. */
+/** Statements that wait for locks, only briefly: later statements of others queue behind a waiting one. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { MigrationError } from '../refusal.ts'
 
-/** Runs a part of a step. The error says which one failed. */
+/** Runs a part of a step. An error names the step. */
 export async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run()
@@ -16,7 +16,7 @@ export async function step(sentence: string, run: () => Promise<unknown>): Promi
 
 /**
  * Runs statements without a transaction, and retries all of them together. `CONCURRENTLY` cannot run in a transaction, and
- * waits without a lock that stops others.
+ * waits without a lock that blocks others.
  */
 export function runWithRetries(client: pg.Client, ...texts: readonly string[]): Promise<void> {
   return withRetries(async () => {
@@ -32,7 +32,7 @@ export function runWithRetries(client: pg.Client, ...texts: readonly string[]): 
 export const lockTimeoutMs = 500
 const maxLockTries = 40
 
-/** `done`: how the error begins after the last try: what was changed. */
+/** `done`: what was changed, for the error after the last try. */
 export async function withRetries(run: () => Promise<void>, done = ''): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -24,7 +24,7 @@ import { postgresSteps } from './steps.ts'
 /** The aim of a migration. */
 export interface Aim {
   readonly model: Model
-  /** Whether row security is on; undefined: it stays as it is. */
+  /** Whether row security is on; undefined: it does not change. */
   readonly isLocked: boolean | undefined
 }
 

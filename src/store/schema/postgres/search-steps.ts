@@ -10,20 +10,20 @@ import type { Part, SearchPreparation } from './sql.ts'
 
 export function changeSearch({ from, to }: TableChange): Part {
   const old = ident(searchTable(from.name))
-  const undone =
+  const drops =
     from.search.length === 0
       ? []
       : [`DROP TRIGGER IF EXISTS "_unsearched" ON ${ident(from.name)}`, `DROP TABLE IF EXISTS ${old}`]
-  if (to.search.length === 0) return { before: undone }
+  if (to.search.length === 0) return { before: drops }
   const name = searchTable(to.name)
-  const made = temporaryName(name)
+  const temporaryTable = temporaryName(name)
   return {
     prepare: [searchPreparation(from, to)],
-    before: undone,
+    before: drops,
     after: [
-      `ALTER TABLE ${ident(made)} RENAME TO ${ident(name)}`,
-      `ALTER INDEX ${ident(searchIndexName(made))} RENAME TO ${ident(searchIndexName(name))}`,
-      `ALTER INDEX ${ident(searchKeyName(made))} RENAME TO ${ident(searchKeyName(name))}`,
+      `ALTER TABLE ${ident(temporaryTable)} RENAME TO ${ident(name)}`,
+      `ALTER INDEX ${ident(searchIndexName(temporaryTable))} RENAME TO ${ident(searchIndexName(name))}`,
+      `ALTER INDEX ${ident(searchKeyName(temporaryTable))} RENAME TO ${ident(searchKeyName(name))}`,
       createSearchTrigger(to.name),
     ],
   }
@@ -31,9 +31,9 @@ export function changeSearch({ from, to }: TableChange): Part {
 
 function searchPreparation(from: Table, to: Table): SearchPreparation {
   const old = columnsByName(from)
-  const now = columnsByName(to)
+  const wanted = columnsByName(to)
   const sources = to.search.map(name => {
-    const column = now.get(name)
+    const column = wanted.get(name)
     const was = column && predecessor(column, old)
     const initial = column?.initial?.kind === 'value' ? column.initial.value : null
     const isFilled = was === undefined || column?.optional === false
