@@ -108,7 +108,7 @@ class RequestRehearsal implements Rehearsal {
     return (done as unknown as { readonly value: T }).value
   }
 
-  /** Returns a function that discards what later tries of the transaction have recorded. */
+  /** Returns a function that discards everything recorded since: a retried transaction records its steps again. */
   #resetToHere(): () => void {
     const [attempts, acts, events] = [this.attempts.length, this.acts.length, this.dropped.events.length]
     const { jobs } = this.dropped
@@ -132,13 +132,8 @@ class RequestRehearsal implements Rehearsal {
           failed = index
         })
       } catch (error) {
-        this.#recordStep(
-          'together' in current ? (current.together[failed] ?? current) : current,
-          program.principal,
-          {
-            error,
-          },
-        )
+        const failedStep = 'together' in current ? (current.together[failed] ?? current) : current
+        this.#recordStep(failedStep, program.principal, { error })
         steps.throw(error)
         throw error
       }
