@@ -29,8 +29,8 @@ export const catalogue = {
   },
   SCAN_TOO_LARGE: {
     status: 400,
-    message: 'The list would look at too many rows.',
-    hint: 'The operator bounds how many rows of the database a list may look at (`PORTICO_MAX_SCAN`). The message says how many it would be. Sort by `id` or by what the API’s own pages sort by, filter by a relation or a unique field, or follow `cursor` in place of a deep `page`.',
+    message: 'The list would read too many rows.',
+    hint: 'The operator limits how many rows of the database a list may read (`PORTICO_MAX_SCAN`). Sort by `id` or by what the API’s own pages sort by, filter by a relation or a unique field, or follow `cursor` in place of a deep `page`.',
   },
   UNAUTHORIZED: {
     status: 401,

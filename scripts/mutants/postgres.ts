@@ -73,8 +73,8 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'a lease begins when its answer comes',
-        'this.#until = sent + LEASE',
-        'this.#until = performance.now() + LEASE',
+        'this.#until = sent + leaseMs',
+        'this.#until = performance.now() + leaseMs',
       ],
       [
         'another node’s lock does not count',
@@ -83,8 +83,8 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'whoever means to write does not wait',
-        'if (error === undefined && !isSpokenFor) await wait(NOTICE)',
-        'if (error === undefined && isSpokenFor) await wait(NOTICE)',
+        'if (error === undefined && !isSpokenFor) await wait(noticeMs)',
+        'if (error === undefined && isSpokenFor) await wait(noticeMs)',
       ],
       ['a commit whose outcome nobody knows leaves the lease', '      if (!isKnown) this.end()\n', ''],
       [

@@ -209,7 +209,8 @@ class ServingProcess {
     let shown: string | undefined
     for (;;) {
       const steps = await migration.plan()
-      if (!steps.some(isMigration)) return steps.filter(step => !step.isQuiet).map(step => step.sentence)
+      if (!steps.some(isMigration))
+        return steps.filter(step => !step.allowsValuesOnly).map(step => step.sentence)
       const message = migrationMessage(steps)
       const text = JSON.stringify(message)
       if (text !== shown) report(message)

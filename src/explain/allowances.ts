@@ -4,7 +4,7 @@ import { namesFor } from '../plan/guard.ts'
 import type { Reason } from './explanation.ts'
 import { isWrite, itemOf, type ReasonParts, treeAt } from './looks.ts'
 import type { Attempt } from './rehearsal.ts'
-import { absence, ofRule, ruleReason } from './rule-reasons.ts'
+import { absenceReason, ruleMembers, ruleReason } from './rule-reasons.ts'
 import { ruleSource } from './rule-source.ts'
 
 /** The maximum number of explained plans: further ones add little. */
@@ -13,7 +13,7 @@ const maxPlans = 10
 export async function allowanceReasons(parts: ReasonParts): Promise<readonly Reason[]> {
   const seen = new Set<string>()
   const isNew = (key: string) => !seen.has(key) && seen.add(key)
-  const attempts = parts.attempts.filter(one => !one.isOfCode)
+  const attempts = parts.attempts.filter(candidate => !candidate.isOfCode)
   const reasons: Reason[] = []
   for (const name of parts.acts) if (isNew(name)) reasons.push(await operationReason(parts, name))
   for (const attempt of attempts.slice(0, maxPlans)) {
@@ -36,7 +36,10 @@ function operationReason(parts: ReasonParts, name: string): Promise<Reason> {
   const operation = name.slice(name.indexOf('.') + 1)
   const { collection = '' } = (name.startsWith('actions.') ? actions : queries).get(operation) ?? {}
   const attempt = parts.attempts.find(
-    one => !one.isOfCode && one.plan.shape.kind === 'item' && one.plan.shape.collection === collection,
+    candidate =>
+      !candidate.isOfCode &&
+      candidate.plan.shape.kind === 'item' &&
+      candidate.plan.shape.collection === collection,
   )
   return ruleReason(parts, { collection, operation }, attempt, true)
 }
@@ -55,7 +58,7 @@ async function rootReasons(
     const id = root.kind === 'item' ? Number(plan.args[root.id]) : undefined
     if (!isNew(`read ${collection} ${id}`)) continue
     if (id !== undefined && answer[key] === null) {
-      reasons.push({ ...(await absence(parts, { collection, id })), path: [key] })
+      reasons.push({ ...(await absenceReason(parts, { collection, id })), path: [key] })
       continue
     }
     const read: Attempt = { plan: { ...plan, shape: { ...plan.shape, roots: [root] } }, principal }
@@ -79,7 +82,7 @@ async function hiddenFields(parts: ReasonParts, { plan, principal }: Attempt): P
   return reasons
 }
 
-interface Guarded {
+interface ReadableField {
   readonly name: string
   readonly rule: Collection['access']['read']
   readonly id: number | undefined
@@ -88,17 +91,17 @@ interface Guarded {
 async function hiddenField(
   parts: ReasonParts,
   collection: Collection,
-  { name, rule, id }: Guarded,
-  isAbsent: boolean,
+  { name, rule, id }: ReadableField,
+  isOmitted: boolean,
 ): Promise<Reason | undefined> {
   const tree = await treeAt(parts, rule, collection, id)
-  if (!isAbsent && id !== undefined && tree?.holds !== false) return undefined
-  const what = isAbsent
+  if (!isOmitted && id !== undefined && tree?.holds !== false) return undefined
+  const what = isOmitted
     ? 'is left out'
     : id === undefined
       ? 'is null where its read rule does not hold'
       : 'is null'
   const message = `The field ${name} ${what}: its read rule is ${ruleSource(rule)}.`
   const base = { kind: 'field' as const, collection: collection.name, operation: 'read', fields: [name] }
-  return { ...base, message, ...ofRule(rule, tree) }
+  return { ...base, message, ...ruleMembers(rule, tree) }
 }

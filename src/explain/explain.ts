@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 import { allowanceReasons } from './allowances.ts'
 import type { Explanation, Reason } from './explanation.ts'
 import { type GraphqlOutcome, graphqlReasons } from './graphql-reasons.ts'
-import { hearingReasons, wantedOf } from './hearing.ts'
+import { eventReasons, selectionOf } from './hearing.ts'
 import type { ReasonParts } from './looks.ts'
 import { listed, refusalReasons } from './refusals.ts'
 import { type Rehearsal, rehearsal } from './rehearsal.ts'
@@ -19,7 +19,7 @@ import { type ExplainRequest, explainRequest } from './request.ts'
 import { type Subject, subjectOf } from './subject.ts'
 
 /** The transports of a rehearsed request. */
-export interface Rehearsed {
+export interface RehearsalTransports {
   rest(call: Call, principal: Principal): Awaitable<Reply>
   graphql(call: Call, body: unknown, principal: Principal): Promise<GraphqlOutcome>
 }
@@ -34,7 +34,7 @@ export interface ExplainerParts {
   readonly run: Run
   readonly store: Pick<Store, 'transaction'>
   /** The transports on a run whose changes are undone. */
-  readonly transportsOn: (run: Run, draw: Draw) => Rehearsed
+  readonly transportsOn: (run: Run, draw: Draw) => RehearsalTransports
   /** In milliseconds since 1970. */
   readonly now: () => number
   /** Called with an INTERNAL_ERROR, whose cause only the operator sees. */
@@ -43,11 +43,11 @@ export interface ExplainerParts {
 
 export interface Explainer {
   /**
-   * `asker` undefined: the operator. `draw`: from the asker's budget. Throws VALIDATION_FAILED for an invalid body, and the
+   * `viewer` undefined: the operator. `draw`: from the viewer's budget. Throws VALIDATION_FAILED for an invalid body, and the
    * errors of `draw`.
    */
-  request(body: unknown, asker: Principal | undefined, draw?: Draw): Promise<Explanation>
-  /** Explains a request as it came, to the developer of the service. */
+  request(body: unknown, viewer: Principal | undefined, draw?: Draw): Promise<Explanation>
+  /** Explains a received request to the developer of the service. */
   call(call: Call, principal: Principal): Promise<Explanation>
 }
 
@@ -64,17 +64,17 @@ interface Outcome {
   readonly graphql?: GraphqlOutcome
 }
 
-/** A request, and who makes it. */
-interface Explained {
+/** A request and its caller. */
+interface ExplainedRequest {
   readonly call: Call
   /** Parsed. */
   readonly body: unknown
   readonly subject: Subject
-  readonly asker: Principal | undefined
+  readonly viewer: Principal | undefined
   readonly draw: Draw
 }
 
-const free: Draw = () => undefined
+const drawNothing: Draw = () => undefined
 
 class RequestExplainer implements Explainer {
   readonly #parts: ExplainerParts
@@ -85,10 +85,14 @@ class RequestExplainer implements Explainer {
     this.#probes = probesOf(parts.model)
   }
 
-  async request(given: unknown, asker: Principal | undefined, draw = free): Promise<Explanation> {
-    const request = explainRequest(given)
-    const subject = await subjectOf(this.#parts, request, asker)
-    return this.#explain({ call: callOf(request), body: request.body, subject, asker, draw })
+  async request(
+    requestBody: unknown,
+    viewer: Principal | undefined,
+    draw = drawNothing,
+  ): Promise<Explanation> {
+    const request = explainRequest(requestBody)
+    const subject = await subjectOf(this.#parts, request, viewer)
+    return this.#explain({ call: callOf(request), body: request.body, subject, viewer, draw })
   }
 
   call(call: Call, principal: Principal): Promise<Explanation> {
@@ -97,11 +101,11 @@ class RequestExplainer implements Explainer {
     const { method, url, path, query, address, requestId, body: bytes } = call
     return this.#explain({
       call: { method, url, path, query, address, requestId, headers, body: bytes },
-      ...{ body, subject: { principal, role: principal.access.role }, asker: undefined, draw: free },
+      ...{ body, subject: { principal, role: principal.access.role }, viewer: undefined, draw: drawNothing },
     })
   }
 
-  async #explain({ call, body, subject, asker, draw }: Explained): Promise<Explanation> {
+  async #explain({ call, body, subject, viewer, draw }: ExplainedRequest): Promise<Explanation> {
     if (subject.fault !== undefined) {
       const error = new ApiError('UNAUTHORIZED')
       const reasons = [{ kind: 'credential' as const, message: subject.fault }]
@@ -112,19 +116,19 @@ class RequestExplainer implements Explainer {
       throw new ApiError('BAD_REQUEST', 'An explanation cannot be explained.')
     }
     const rehearsed = rehearsal(this.#parts.run)
-    let overdrawn: unknown
+    let budgetError: unknown
     const outcome = await this.#outcome(rehearsed, call, body, principal, async requests => {
       try {
         return await draw(requests)
       } catch (error) {
-        overdrawn = error
+        budgetError = error
         throw error
       }
     })
-    // The asker's budget is used up, which says nothing of the request.
-    if (overdrawn !== undefined) throw overdrawn
+    // The viewer's budget is used up, which does not concern the request.
+    if (budgetError !== undefined) throw budgetError
     const { attempts, acts } = rehearsed
-    const parts = { ...this.#parts, probes: this.#probes, principal, asker, attempts, acts }
+    const parts = { ...this.#parts, probes: this.#probes, principal, viewer, attempts, acts }
     const reasons = await reasonsOf(parts, outcome, call)
     return explanation(call, subject, outcome, reasons, notesOf(rehearsed, outcome, call))
   }
@@ -161,7 +165,7 @@ export function createExplainer(parts: ExplainerParts): Explainer {
 function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call): Promise<readonly Reason[]> {
   if (error) return refusalReasons(parts, error)
   if (graphql) return graphqlReasons(parts, graphql)
-  if (call.path === eventsPath) return hearingReasons(parts, wantedOf(parts.model, call.query))
+  if (call.path === eventsPath) return eventReasons(parts, selectionOf(parts.model, call.query))
   return allowanceReasons(parts)
 }
 

@@ -55,7 +55,7 @@ export interface Explanation {
   readonly message: string | null
   readonly as: {
     readonly user: number | null
-    /** Null if the asker may not read it. */
+    /** Null if the viewer may not read it. */
     readonly role: string | null
     readonly scopes: 'all' | readonly string[]
   }

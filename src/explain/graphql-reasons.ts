@@ -4,7 +4,7 @@ import { eventType } from '../events/event-types.ts'
 import type { Topic } from '../events/subscriber.ts'
 import { allowanceReasons } from './allowances.ts'
 import type { Reason } from './explanation.ts'
-import { hearingReasons } from './hearing.ts'
+import { eventReasons } from './hearing.ts'
 import type { ReasonParts } from './looks.ts'
 import { refusalReasons } from './refusals.ts'
 
@@ -40,7 +40,7 @@ export async function graphqlReasons(
   { errors, topics }: GraphqlOutcome,
 ): Promise<readonly Reason[]> {
   if (errors.length === 0)
-    return topics ? hearingReasons(parts, heardBy(parts, topics)) : allowanceReasons(parts)
+    return topics ? eventReasons(parts, subscriptionSelection(parts, topics)) : allowanceReasons(parts)
   const faults = new Map<string, GraphqlFault>()
   for (const fault of errors) {
     const key = `${fault.code} ${fieldKey(fault.path)}`
@@ -48,18 +48,18 @@ export async function graphqlReasons(
   }
   const reasons: Reason[] = []
   for (const { error, message, path } of [...faults.values()].slice(0, maxExplained)) {
-    const found: readonly Reason[] = error
+    const fieldReasons: readonly Reason[] = error
       ? await refusalReasons(parts, error, path?.[0])
       : [{ kind: 'request', message }]
-    reasons.push(...found.map(reason => (path ? { ...reason, path } : reason)))
+    reasons.push(...fieldReasons.map(reason => (path ? { ...reason, path } : reason)))
   }
   return reasons
 }
 
-function heardBy({ model }: ReasonParts, topics: readonly Topic[]) {
+function subscriptionSelection({ model }: ReasonParts, topics: readonly Topic[]) {
   const collection = model.collections.get(topics[0]?.collection ?? '')
-  if (collection === undefined) return { collections: [], isWanted: () => false, itemId: undefined }
+  if (collection === undefined) return { collections: [], includes: () => false, itemId: undefined }
   const [topic] = topics
   const type = topic && eventType(collection, topic.kind)
-  return { collections: [collection], isWanted: (one: string) => one === type, itemId: undefined }
+  return { collections: [collection], includes: (other: string) => other === type, itemId: undefined }
 }

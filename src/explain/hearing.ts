@@ -7,44 +7,48 @@ import { admit } from '../plan/guard.ts'
 import type { Reason } from './explanation.ts'
 import { type ReasonParts, treeAt } from './looks.ts'
 import { refusalReasons } from './refusals.ts'
-import { because, ofRule } from './rule-reasons.ts'
+import { because, ruleMembers } from './rule-reasons.ts'
 import { ruleSource } from './rule-source.ts'
 
-export interface Wanted {
+export interface EventSelection {
   readonly collections: readonly Collection[]
-  readonly isWanted: (type: string) => boolean
-  /** Of the collection, if there is only one. */
+  readonly includes: (type: string) => boolean
+  /** Only with one collection. */
   readonly itemId: number | undefined
 }
 
-/** The events that the query of `/events` selects. The query is valid. */
-export function wantedOf(model: Model, query: string): Wanted {
-  const given = new URLSearchParams(query)
-  const listed = (name: string) => given.get(name)?.split(',')
+/** The events that a valid query of `/events` selects. */
+export function selectionOf(model: Model, query: string): EventSelection {
+  const parameters = new URLSearchParams(query)
+  const listed = (name: string) => parameters.get(name)?.split(',')
   const types = listed('types')
   const named = listed('collections')?.flatMap(name => model.collections.get(name) ?? [])
-  const typed = types?.map(type => collectionOfPattern(model, type))
-  const all = [...model.collections.values()].filter(isLogged)
-  const wanted =
-    named ?? all.filter(one => typed === undefined || typed.some(of => of === 'all' || of === one))
-  const id = given.get('item_id')
+  const patterns = types?.map(type => collectionOfPattern(model, type))
+  const logged = [...model.collections.values()].filter(isLogged)
+  const isSelected = (collection: Collection) =>
+    patterns?.some(pattern => pattern === 'all' || pattern === collection) ?? true
+  const id = parameters.get('item_id')
   return {
-    collections: wanted,
-    isWanted: type => types === undefined || types.some(pattern => coversType(pattern, type)),
+    collections: named ?? logged.filter(isSelected),
+    includes: type => types === undefined || types.some(pattern => coversType(pattern, type)),
     itemId: id === null ? undefined : Number(id),
   }
 }
 
-export async function hearingReasons(parts: ReasonParts, wanted: Wanted): Promise<readonly Reason[]> {
+export async function eventReasons(
+  parts: ReasonParts,
+  selection: EventSelection,
+): Promise<readonly Reason[]> {
   const reasons: Reason[] = []
-  for (const collection of wanted.collections) {
-    const types = typesOf(collection).filter(wanted.isWanted)
-    if (types.length > 0) reasons.push(...(await ofCollection(parts, collection, types, wanted.itemId)))
+  for (const collection of selection.collections) {
+    const types = typesOf(collection).filter(selection.includes)
+    if (types.length > 0)
+      reasons.push(...(await collectionReasons(parts, collection, types, selection.itemId)))
   }
   return reasons
 }
 
-async function ofCollection(
+async function collectionReasons(
   parts: ReasonParts,
   collection: Collection,
   types: readonly string[],
@@ -56,20 +60,23 @@ async function ofCollection(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const reasons = await refusalReasons({ ...parts, attempts: [] }, error)
-    const told = `Not heard: ${types.join(', ')}.`
-    return reasons.map(reason => ({ ...reason, types, message: `${told} ${reason.message}` }))
+    const prefix = `Not heard: ${types.join(', ')}.`
+    return reasons.map(reason => ({ ...reason, types, message: `${prefix} ${reason.message}` }))
   }
-  const isOwn = (type: string) => (collection.emits?.get(type)?.access.kind ?? 'anyone') !== 'anyone'
-  const usual = types.filter(type => !isOwn(type))
-  const reasons = usual.length > 0 ? [await heard(parts, collection, usual, collection.access.read, id)] : []
-  for (const type of types.filter(isOwn)) {
+  const hasOwnRule = (type: string) => (collection.emits?.get(type)?.access.kind ?? 'anyone') !== 'anyone'
+  const typesByReadRule = types.filter(type => !hasOwnRule(type))
+  const reasons =
+    typesByReadRule.length > 0
+      ? [await eventReason(parts, collection, typesByReadRule, collection.access.read, id)]
+      : []
+  for (const type of types.filter(hasOwnRule)) {
     const { access } = collection.emits?.get(type) ?? { access: collection.access.read }
-    reasons.push(await heard(parts, collection, [type], access, id))
+    reasons.push(await eventReason(parts, collection, [type], access, id))
   }
   return reasons
 }
 
-async function heard(
+async function eventReason(
   parts: ReasonParts,
   collection: Collection,
   types: readonly string[],
@@ -79,11 +86,11 @@ async function heard(
   const { name } = collection
   const tree = await treeAt(parts, rule, collection, id)
   const source = ruleSource(rule)
-  const told = types.join(', ')
+  const typeList = types.join(', ')
   const message =
     id === undefined || tree?.holds == null
-      ? `Heard: ${told}, of each item of ${name} for which the rule ${source} holds.`
-      : `${tree.holds ? 'Heard' : 'Not heard'}: ${told} of ${name}/${id}. The rule ${source} ${tree.holds ? 'holds' : 'does not hold'}.${tree.holds ? '' : because(tree)}`
+      ? `Heard: ${typeList}, of each item of ${name} for which the rule ${source} holds.`
+      : `${tree.holds ? 'Heard' : 'Not heard'}: ${typeList} of ${name}/${id}. The rule ${source} ${tree.holds ? 'holds' : 'does not hold'}.${tree.holds ? '' : because(tree)}`
   const base = { kind: 'rule' as const, collection: name, operation: 'read', types }
-  return { ...base, ...(id !== undefined && { id }), message, ...ofRule(rule, tree) }
+  return { ...base, ...(id !== undefined && { id }), message, ...ruleMembers(rule, tree) }
 }

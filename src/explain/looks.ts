@@ -1,4 +1,4 @@
-/** Reads the database for reasons, in transactions that are rolled back. */
+/** Reads the database for the reasons of a decision, in transactions that are rolled back. */
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
@@ -10,7 +10,7 @@ import type { Principal } from '../principal.ts'
 import type { Store } from '../store/store.ts'
 import type { RulePart } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
-import { type Looks, mayShowStored, type Place, ruleTree } from './rule-tree.ts'
+import { isNull, mayShowStored, type Place, type ReadSteps, ruleTree } from './rule-tree.ts'
 
 export interface ReasonParts {
   readonly model: Model
@@ -20,17 +20,17 @@ export interface ReasonParts {
   /** The time for rules, in milliseconds since 1970. */
   readonly now: () => number
   readonly principal: Principal
-  /** Who gets the explanation; undefined for the operator. */
-  readonly asker: Principal | undefined
+  /** The principal who reads the explanation; undefined for the operator. */
+  readonly viewer: Principal | undefined
   readonly attempts: readonly Attempt[]
   /** The actions and queries whose code ran. */
   readonly acts: readonly string[]
 }
 
-/** Reads in a transaction that is rolled back, after `write` within it. */
-export async function look<T>(
+/** Runs `readsAfter` in a transaction that is rolled back, after `write` within it. `id`: of the written item. */
+export async function readAndRollBack<T>(
   { store }: ReasonParts,
-  looks: (id: number) => Looks<T>,
+  readsAfter: (id: number) => ReadSteps<T>,
   write?: GuardedWrite,
 ): Promise<T | undefined> {
   let found: { readonly value: T } | undefined
@@ -39,12 +39,12 @@ export async function look<T>(
       serial: [],
       *steps() {
         found = undefined
-        const made = write ? ((yield write) as { readonly id: number }).id : 0
-        const steps = looks(made)
+        const id = write ? ((yield write) as { readonly id: number }).id : 0
+        const steps = readsAfter(id)
         let step = steps.next()
         while (!step.done) step = steps.next((yield step.value as GuardedRead) as never)
         found = { value: step.value }
-        throw new ApiError('BAD_REQUEST', 'This was looked at.')
+        throw new ApiError('BAD_REQUEST', 'This was only read.')
       },
     })
   } catch (error) {
@@ -63,9 +63,9 @@ export function itemOf(
   root?: string | number,
 ): { readonly collection: string; readonly id: number } | undefined {
   if (shape.kind === 'composite') {
-    for (const one of shape.roots) {
-      if (one.kind !== 'item' || (root !== undefined && one.key !== root)) continue
-      return { collection: one.collection, id: Number(args[one.id]) }
+    for (const field of shape.roots) {
+      if (field.kind !== 'item' || (root !== undefined && field.key !== root)) continue
+      return { collection: field.collection, id: Number(args[field.id]) }
     }
     return undefined
   }
@@ -82,8 +82,8 @@ export function treeAt(
   collection: Collection,
   id: number | undefined,
 ): Promise<RulePart | undefined> {
-  if (id === undefined) return look(parts, () => ruleTree(parts, rule, undefined))
-  return look(parts, function* () {
+  if (id === undefined) return readAndRollBack(parts, () => ruleTree(parts, rule, undefined))
+  return readAndRollBack(parts, function* () {
     const stored = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
     return yield* ruleTree(parts, rule, stored.text === null ? undefined : { collection, id })
   })
@@ -91,7 +91,7 @@ export function treeAt(
 
 /**
  * Evaluates the rule for the item after the write; undefined if the write is impossible. Which values may be shown is decided
- * before the write: otherwise askers could grant themselves access to a value by the write that they ask about.
+ * before the write: otherwise viewers could grant themselves access to a value by the write that is explained.
  */
 export async function treeAfter(
   parts: ReasonParts,
@@ -100,37 +100,44 @@ export async function treeAfter(
   { plan, principal }: Attempt,
 ): Promise<RulePart | undefined> {
   if (!isWrite(plan) || plan.shape.kind === 'delete') return undefined
-  const guarded = guardedFor(parts, plan, principal)
+  const guarded = guardedWrite(parts, plan, principal)
   if (guarded === undefined) return undefined
-  const treeWith = (mayShow: Shows) =>
-    look(parts, id => ruleTree({ ...parts, mayShow: mayShow(id) }, rule, { collection, id }), guarded)
-  if (parts.asker === undefined) return treeWith(() => undefined)
-  const wanted = new Map<string, Wanted>()
-  const given = new Set(plan.shape.set.map(({ field }) => field))
-  const isGiven = ({ collection: of, id }: Place, field: string, made: number) =>
-    of === collection && id === made && given.has(field)
+  const treeWith = (mayShow: ShowDecision) =>
+    readAndRollBack(
+      parts,
+      id => ruleTree({ ...parts, mayShow: mayShow(id) }, rule, { collection, id }),
+      guarded,
+    )
+  if (parts.viewer === undefined) return treeWith(() => undefined)
+  const needed = new Map<string, FieldOfItem>()
+  const fromRequest = new Set(plan.shape.set.map(({ field }) => field))
+  const isNew = plan.shape.kind === 'create'
+  /** The request itself has the value, or the item that it creates has none. */
+  function* isOfRequest(place: Place, field: string, written: number): ReadSteps<boolean> {
+    if (place.collection !== collection || place.id !== written) return false
+    return fromRequest.has(field) || (isNew && (yield* isNull(parts, place, field)))
+  }
   await treeWith(
-    made =>
-      // biome-ignore lint/correctness/useYield: it only notes what is needed.
+    written =>
       function* (place, field) {
-        if (isGiven(place, field, made)) return true
-        wanted.set(keyOf(place, field), { place, field })
+        if (yield* isOfRequest(place, field, written)) return true
+        needed.set(keyOf(place, field), { place, field })
         return false
       },
   )
-  const shown = await shownBefore(parts, wanted)
+  const shown = await shownBefore(parts, needed)
   return treeWith(
-    made =>
-      // biome-ignore lint/correctness/useYield: nothing is read.
+    written =>
       function* (place, field) {
-        return isGiven(place, field, made) || shown.has(keyOf(place, field))
+        return shown.has(keyOf(place, field)) || (yield* isOfRequest(place, field, written))
       },
   )
 }
 
-type Shows = (made: number) => ((place: Place, field: string) => Looks<boolean>) | undefined
+/** `written`: the id of the item that the write has created or changed. */
+type ShowDecision = (written: number) => ((place: Place, field: string) => ReadSteps<boolean>) | undefined
 
-interface Wanted {
+interface FieldOfItem {
   readonly place: Place
   readonly field: string
 }
@@ -141,11 +148,11 @@ function keyOf({ collection, id }: Place, field: string): string {
 
 async function shownBefore(
   parts: ReasonParts,
-  wanted: ReadonlyMap<string, Wanted>,
+  needed: ReadonlyMap<string, FieldOfItem>,
 ): Promise<ReadonlySet<string>> {
-  const shown = await look(parts, function* () {
+  const shown = await readAndRollBack(parts, function* () {
     const found = new Set<string>()
-    for (const [key, { place, field }] of wanted) {
+    for (const [key, { place, field }] of needed) {
       if (yield* mayShowStored(parts, place, field)) found.add(key)
     }
     return found
@@ -153,7 +160,7 @@ async function shownBefore(
   return shown ?? new Set()
 }
 
-function guardedFor(
+function guardedWrite(
   { guard, probes }: ReasonParts,
   plan: Plan<WriteShape>,
   principal: Principal,

@@ -4,7 +4,7 @@ import type { Principal, Scopes } from '../principal.ts'
 import type { Reason } from './explanation.ts'
 import { isWrite, itemOf, type ReasonParts } from './looks.ts'
 import type { Attempt } from './rehearsal.ts'
-import { absence, fieldReasons, ruleReason } from './rule-reasons.ts'
+import { absenceReason, fieldReasons, ruleReason } from './rule-reasons.ts'
 
 export function listed(scopes: Scopes): 'all' | readonly string[] {
   return scopes === 'all' ? 'all' : [...scopes].sort()
@@ -26,10 +26,10 @@ export async function refusalReasons(
 }
 
 function attemptOf({ attempts }: ReasonParts, error: ApiError, root?: string | number): Attempt | undefined {
-  const failed = attempts.find(one => one.error === error)
+  const failed = attempts.find(other => other.error === error)
   if (failed !== undefined) return failed
-  const named = root === undefined ? undefined : attempts.findLast(one => hasRoot(one, root))
-  return named ?? attempts.findLast(one => !one.isOfCode) ?? attempts.at(-1)
+  const named = root === undefined ? undefined : attempts.findLast(other => hasRoot(other, root))
+  return named ?? attempts.findLast(other => !other.isOfCode) ?? attempts.at(-1)
 }
 
 function hasRoot({ plan: { shape } }: Attempt, root: string | number): boolean {
@@ -85,17 +85,17 @@ function notFound(
   root: string | number | undefined,
 ): Reason | Promise<Reason> {
   const empty =
-    root === undefined ? parts.attempts.findLast(one => one.error === error || one.isEmpty) : undefined
+    root === undefined ? parts.attempts.findLast(other => other.error === error || other.isEmpty) : undefined
   const at = (empty ?? attempt) && itemOf((empty ?? attempt)?.plan as Attempt['plan'], root)
-  if (at !== undefined) return absence(parts, at)
+  if (at !== undefined) return absenceReason(parts, at)
   const message = root === undefined ? 'There is no such path.' : error.message
   return { kind: 'missing', message }
 }
 
 /** Only the operator sees the error; others find it in the log. */
-function codeReason({ acts, asker }: ReasonParts, error: ApiError): Reason {
+function codeReason({ acts, viewer }: ReasonParts, error: ApiError): Reason {
   const code = acts.length === 0 ? 'The service' : `The code of ${acts.at(-1)}`
-  if (asker !== undefined) return { kind: 'code', message: `${code} has failed: the log has the error.` }
+  if (viewer !== undefined) return { kind: 'code', message: `${code} has failed: the log has the error.` }
   const messages: string[] = []
   for (let at = error.cause; at instanceof Error && messages.length < maxCauses; at = at.cause) {
     messages.push(at.message)
@@ -118,10 +118,10 @@ function validationReasons(
     details.slice(0, maxDetails).map(async ({ field, code, message }) => {
       const shape = plan?.shape.kind === 'delete' ? undefined : plan?.shape
       const reference = parts.model.collections.get(shape?.collection ?? '')?.fields.get(field)?.reference
-      const param = shape?.set.find(one => one.field === field)?.param
+      const param = shape?.set.find(other => other.field === field)?.param
       const id = param === undefined ? undefined : plan?.args[param]
       if (code === 'not_found' && reference && typeof id === 'number') {
-        return { ...(await absence(parts, { collection: reference.target, id })), fields: [field] }
+        return { ...(await absenceReason(parts, { collection: reference.target, id })), fields: [field] }
       }
       return { kind: 'validation' as const, message, ...(field !== '' && { fields: [field] }) }
     }),

@@ -26,11 +26,11 @@ export interface Attempt {
   readonly error?: unknown
   /** Whether it is a read that found nothing. */
   readonly isEmpty?: boolean
-  /** The id of the item that a write has made or changed. */
+  /** The id of the item that a write has created or changed. */
   readonly id?: number
   /** The answer to the roots of a GraphQL operation, as JSON. */
   readonly text?: string
-  /** Made by the code of an action or a query. */
+  /** Whether the code of an action or a query made it. */
   readonly isOfCode?: boolean
 }
 
@@ -44,13 +44,13 @@ export interface Rehearsal {
 }
 
 /** Rolls a transaction back. Clients never see it. */
-function undone(): ApiError {
+function rollback(): ApiError {
   return new ApiError('BAD_REQUEST', 'This was rehearsed.')
 }
 
 type Step = ActStep<ProgramPlan | PlanAs>
 
-class Rehearsing implements Rehearsal {
+class RequestRehearsal implements Rehearsal {
   readonly attempts: Attempt[] = []
   readonly acts: string[] = []
   readonly dropped = { events: [] as string[], jobs: 0 }
@@ -78,27 +78,27 @@ class Rehearsing implements Rehearsal {
   ): Promise<A> {
     try {
       const answer = await read()
-      this.#note(plan, principal, { answer })
+      this.#record(plan, principal, { answer })
       return answer
     } catch (error) {
-      this.#note(plan, principal, { error })
+      this.#record(plan, principal, { error })
       throw error
     }
   }
 
   async #transaction<T>(program: Program<T>): Promise<T> {
-    const begin = this.#beginning()
+    const reset = this.#resetToHere()
     const rehearsed = this.#steps.bind(this)
     let done: { readonly value: T } | undefined
     try {
       await this.#real.transaction({
         ...program,
         *steps() {
-          begin()
+          reset()
           done = undefined
           const value: T = yield* rehearsed(program)
           done = { value }
-          throw undone()
+          throw rollback()
         },
       })
     } catch (error) {
@@ -108,8 +108,8 @@ class Rehearsing implements Rehearsal {
     return (done as unknown as { readonly value: T }).value
   }
 
-  /** Returns a function that removes the notes of an earlier try of the transaction. */
-  #beginning(): () => void {
+  /** Returns a function that discards everything recorded since: a retried transaction records its steps again. */
+  #resetToHere(): () => void {
     const [attempts, acts, events] = [this.attempts.length, this.acts.length, this.dropped.events.length]
     const { jobs } = this.dropped
     return () => {
@@ -124,34 +124,33 @@ class Rehearsing implements Rehearsal {
     const steps = program.steps()
     let step = steps.next()
     while (!step.done) {
-      const asked: ProgramStep = step.value
+      const current: ProgramStep = step.value
       let failed = 0
       let answer: StepAnswer
       try {
-        answer = yield this.#rehearsed(asked, program.principal, index => {
+        answer = yield this.#rehearsed(current, program.principal, index => {
           failed = index
         })
       } catch (error) {
-        this.#noteStep('together' in asked ? (asked.together[failed] ?? asked) : asked, program.principal, {
-          error,
-        })
+        const failedStep = 'together' in current ? (current.together[failed] ?? current) : current
+        this.#recordStep(failedStep, program.principal, { error })
         steps.throw(error)
         throw error
       }
-      this.#noteStep(asked, program.principal, { answer })
+      this.#recordStep(current, program.principal, { answer })
       step = steps.next(answer)
     }
     return step.value
   }
 
-  #rehearsed(asked: ProgramStep, by: Principal, onFailure: (index: number) => void): ProgramStep {
-    if ('act' in asked) return this.#act(asked, by)
-    if (!('together' in asked)) return asked
-    const both = (index: number) => {
+  #rehearsed(current: ProgramStep, by: Principal, onFailure: (index: number) => void): ProgramStep {
+    if ('act' in current) return this.#act(current, by)
+    if (!('together' in current)) return current
+    const onEitherFailure = (index: number) => {
       onFailure(index)
-      asked.onFailure(index)
+      current.onFailure(index)
     }
-    return { ...asked, onFailure: both }
+    return { ...current, onFailure: onEitherFailure }
   }
 
   /** Runs the code within its limits, without its events and jobs. */
@@ -165,20 +164,20 @@ class Rehearsing implements Rehearsal {
     }
     const rehearsed = (step: Step, run: (step: Step) => Awaitable<StepAnswer>): Awaitable<StepAnswer> => {
       if (dropped(step)) return true
-      const noted = (found: Found) => this.#noteStep(step, by, { ...found, isOfCode: true })
+      const recorded = (outcome: StepOutcome) => this.#recordStep(step, by, { ...outcome, isOfCode: true })
       const failed = (error: unknown): never => {
-        noted({ error })
+        recorded({ error })
         throw error
       }
       try {
         const answer = run(step)
         if (answer instanceof Promise) {
           return answer.then(later => {
-            noted({ answer: later })
+            recorded({ answer: later })
             return later
           }, failed)
         }
-        noted({ answer })
+        recorded({ answer })
         return answer
       } catch (error) {
         return failed(error)
@@ -187,16 +186,16 @@ class Rehearsing implements Rehearsal {
     return { ...act, start: run => act.start(step => rehearsed(step, run)) }
   }
 
-  #noteStep(step: ProgramStep, by: Principal, found: Found): void {
+  #recordStep(step: ProgramStep, by: Principal, outcome: StepOutcome): void {
     if ('together' in step) {
-      for (const one of step.together) this.#noteStep(one, by, found)
+      for (const part of step.together) this.#recordStep(part, by, outcome)
       return
     }
     const [plan, principal] = 'as' in step ? [step.plan, step.as] : 'shape' in step ? [step, by] : []
-    if (plan !== undefined && principal !== undefined) this.#note(plan, principal, found)
+    if (plan !== undefined && principal !== undefined) this.#record(plan, principal, outcome)
   }
 
-  #note(plan: Plan, principal: Principal, { error, answer, isOfCode = false }: Found): void {
+  #record(plan: Plan, principal: Principal, { error, answer, isOfCode = false }: StepOutcome): void {
     if (this.attempts.length >= maxAttempts) return
     const { text, id } = (answer ?? {}) as { readonly text?: string | null; readonly id?: number }
     this.attempts.push({
@@ -211,7 +210,7 @@ class Rehearsing implements Rehearsal {
   }
 }
 
-interface Found {
+interface StepOutcome {
   readonly error?: unknown
   readonly answer?: unknown
   readonly isOfCode?: boolean
@@ -221,5 +220,5 @@ interface Found {
 const maxAttempts = 1000
 
 export function rehearsal(run: Run): Rehearsal {
-  return new Rehearsing(run)
+  return new RequestRehearsal(run)
 }

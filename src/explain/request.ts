@@ -43,12 +43,12 @@ export function explainRequest(given: unknown): ExplainRequest {
   const require = (holds: boolean, field: string, message: string) => {
     if (!holds) faults.push({ field, code: 'invalid', message })
   }
-  const verb = typeof method === 'string' ? method.toUpperCase() : ''
+  const upperMethod = typeof method === 'string' ? method.toUpperCase() : ''
   require(as === null ||
     isId(as) ||
     (typeof as === 'string' && as.length <= 320), 'as', 'A user id, an e-mail address, or null for nobody.')
   require(key === undefined || isId(key), 'api_key', 'The id of an API key.')
-  require(methods.includes(verb), 'method', `One of ${methods.join(', ')}.`)
+  require(methods.includes(upperMethod), 'method', `One of ${methods.join(', ')}.`)
   require(typeof path === 'string' &&
     path.startsWith('/') &&
     path.length <= maxPathCharacters, 'path', 'A path that begins with /, e.g. /tasks/7.')
@@ -60,7 +60,7 @@ export function explainRequest(given: unknown): ExplainRequest {
     as: as as ExplainRequest['as'],
     scopes: scopes as ExplainRequest['scopes'],
     key: key as number | undefined,
-    method: verb,
+    method: upperMethod,
     path: fullPath(String(path)),
     body,
     headers: typeof ifMatch === 'string' ? { 'if-match': ifMatch } : {},
@@ -72,7 +72,7 @@ function isScopes(value: unknown): boolean {
   return (
     Array.isArray(value) &&
     value.length <= maxScopes &&
-    value.every(one => typeof one === 'string' && one.length <= 100)
+    value.every(scope => typeof scope === 'string' && scope.length <= 100)
   )
 }
 

@@ -4,7 +4,7 @@ import type { Collection, Field, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
 import { inWords } from '../rest/openapi/rule-text.ts'
 import type { Reason, RulePart } from './explanation.ts'
-import { itemOf, look, type ReasonParts, treeAfter, treeAt } from './looks.ts'
+import { itemOf, type ReasonParts, readAndRollBack, treeAfter, treeAt } from './looks.ts'
 import type { Attempt } from './rehearsal.ts'
 import { ruleSource } from './rule-source.ts'
 
@@ -21,7 +21,10 @@ export function ruleOf(
 }
 
 /** The members of a reason that describe its rule. */
-export function ofRule(rule: Rule, tree: RulePart | undefined): Pick<Reason, 'rule' | 'words' | 'parts'> {
+export function ruleMembers(
+  rule: Rule,
+  tree: RulePart | undefined,
+): Pick<Reason, 'rule' | 'words' | 'parts'> {
   return { rule: ruleSource(rule), words: inWords(rule), ...(tree && { parts: [tree] }) }
 }
 
@@ -39,16 +42,16 @@ function operationText(operation: string, collection: string, id: number | undef
   return `The operation ${operation}${id === undefined ? '' : ` of ${what}`}`
 }
 
-/** Why the first deciding part holds or does not. */
+/** Why the first part that decides the rule holds or does not hold. */
 export function because(tree: RulePart | undefined): string {
-  const leaf = leading(tree)
+  const leaf = decidingPart(tree)
   return leaf?.because === undefined ? '' : ` ${leaf.rule}: ${leaf.because}.`
 }
 
-function leading(tree: RulePart | undefined): RulePart | undefined {
+function decidingPart(tree: RulePart | undefined): RulePart | undefined {
   if (tree === undefined) return undefined
-  const inner = tree.parts?.find(one => one.holds === tree.holds)
-  return inner === undefined ? tree : (leading(inner) ?? tree)
+  const part = tree.parts?.find(({ holds }) => holds === tree.holds)
+  return part === undefined ? tree : (decidingPart(part) ?? tree)
 }
 
 type Operation = Pick<Refused, 'collection' | 'operation'>
@@ -70,18 +73,18 @@ export async function ruleReason(
     operation,
     ...(id !== undefined && { id }),
   }
-  const deed = operationText(operation, name, id)
-  if (rule === undefined) return { ...base, message: `${deed} is ${isAllowed ? 'allowed' : 'refused'}.` }
-  const { tree, when } = await judged(parts, { rule, collection, operation, id }, attempt, isAllowed)
+  const what = operationText(operation, name, id)
+  if (rule === undefined) return { ...base, message: `${what} is ${isAllowed ? 'allowed' : 'refused'}.` }
+  const { tree, when } = await evaluated(parts, { rule, collection, operation, id }, attempt, isAllowed)
   const source = ruleSource(rule)
   const nobody = parts.principal.userId === null ? ' Nobody is signed in.' : ''
   const message = isAllowed
-    ? `${deed} is allowed by the rule ${source}.`
-    : `${deed} is refused: the rule ${source} does not hold${when}.${because(tree)}${nobody}`
-  return { ...base, message, ...ofRule(rule, tree) }
+    ? `${what} is allowed by the rule ${source}.`
+    : `${what} is refused: the rule ${source} does not hold${when}.${because(tree)}${nobody}`
+  return { ...base, message, ...ruleMembers(rule, tree) }
 }
 
-interface Judged {
+interface EvaluatedRule {
   readonly rule: Rule
   /** Undefined for an action or query without a collection. */
   readonly collection: Collection | undefined
@@ -90,9 +93,9 @@ interface Judged {
 }
 
 /** The rule for the stored item, or for the item after the write if that is what refuses. */
-async function judged(
+async function evaluated(
   parts: ReasonParts,
-  { rule, collection = anyCollection(parts.model), operation, id }: Judged,
+  { rule, collection = anyCollection(parts.model), operation, id }: EvaluatedRule,
   attempt: Attempt | undefined,
   isAllowed: boolean,
 ): Promise<{ readonly tree: RulePart | undefined; readonly when: string }> {
@@ -131,22 +134,22 @@ export function fieldReasons(
   const at = attempt && itemOf(attempt.plan)
   const id = operation === 'create' || at?.collection !== name ? undefined : at.id
   return Promise.all(
-    fields.map(async one => {
-      const field = fieldIn(collection, one)
+    fields.map(async fieldName => {
+      const field = fieldIn(collection, fieldName)
       const access = operation === 'read' ? 'read' : 'write'
-      const base = { kind: 'field' as const, collection: name, operation, fields: [one] }
-      if (field === undefined) return { ...base, message: `${name}.${one} is refused.` }
+      const base = { kind: 'field' as const, collection: name, operation, fields: [fieldName] }
+      if (field === undefined) return { ...base, message: `${name}.${fieldName} is refused.` }
       const rule = field.access[access]
       const tree = await treeAt(parts, rule, collection, id)
-      const deed = access === 'read' ? 'read' : 'set'
-      const message = `The field ${one} may not be ${deed}: its ${access} rule ${ruleSource(rule)} does not hold.${because(tree)}`
-      return { ...base, message, ...ofRule(rule, tree) }
+      const verb = access === 'read' ? 'read' : 'set'
+      const message = `The field ${fieldName} may not be ${verb}: its ${access} rule ${ruleSource(rule)} does not hold.${because(tree)}`
+      return { ...base, message, ...ruleMembers(rule, tree) }
     }),
   )
 }
 
 /** Whether an item is hidden, and by which rule, or does not exist. */
-export async function absence(
+export async function absenceReason(
   parts: ReasonParts,
   { collection: name, id }: { readonly collection: string; readonly id: number },
 ): Promise<Reason> {
@@ -154,7 +157,7 @@ export async function absence(
   const base = { collection: name, operation: 'read', id }
   const exists =
     collection &&
-    (await look(parts, function* () {
+    (await readAndRollBack(parts, function* () {
       const { text } = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
       return text !== null
     }))
@@ -168,5 +171,5 @@ export async function absence(
     return { kind: 'missing', ...base, message }
   }
   const message = `${name}/${id} is there, and hidden: the read rule ${ruleSource(rule)} does not hold.${because(tree)}`
-  return { kind: 'hidden', ...base, message, ...ofRule(rule, tree) }
+  return { kind: 'hidden', ...base, message, ...ruleMembers(rule, tree) }
 }

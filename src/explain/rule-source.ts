@@ -35,7 +35,7 @@ export function ruleSource(rule: Rule): string {
     case 'firstParty':
       return rule.kind
     case 'role':
-      return `role(${rule.roles.map(one => `'${one}'`).join(', ')})`
+      return `role(${rule.roles.map(name => `'${name}'`).join(', ')})`
     case 'scope':
       return `scope('${rule.scope}')`
     case 'compare':

@@ -20,15 +20,15 @@ export interface TreeParts {
   readonly probes: Probes
   /** Whose request is explained. */
   readonly principal: Principal
-  /** Who gets the explanation, without values that they may not read. Undefined for the operator, who may read all but secrets. */
-  readonly asker: Principal | undefined
+  /** The principal who reads the explanation, which omits values that they cannot read. Undefined for the operator, who may read all but secrets. */
+  readonly viewer: Principal | undefined
   /** In milliseconds since 1970. */
   readonly now: () => number
-  /** In place of a read by the asker. */
-  readonly mayShow?: ((place: Place, field: string) => Looks<boolean>) | undefined
+  /** Replaces a read by the viewer. */
+  readonly mayShow?: ((place: Place, field: string) => ReadSteps<boolean>) | undefined
 }
 
-export type Looks<T> = Generator<GuardedRead, T, ReadAnswer>
+export type ReadSteps<T> = Generator<GuardedRead, T, ReadAnswer>
 
 export interface Place {
   readonly collection: Collection
@@ -37,35 +37,41 @@ export interface Place {
 
 const maxShownCharacters = 80
 
-/** `place` undefined: there is no item, so that only the parts are decided for which the caller is enough. */
-export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined): Looks<RulePart> {
-  const holds = place ? yield* holdsFor(parts, rule, place) : ofCaller(rule, parts.principal)
-  const made = { rule: ruleSource(rule), holds }
+/** `place` undefined: there is no item, so only the parts that depend on the caller alone are decided. */
+export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined): ReadSteps<RulePart> {
+  const holds = place ? yield* holdsFor(parts, rule, place) : holdsForCaller(rule, parts.principal)
+  const part = { rule: ruleSource(rule), holds }
   switch (rule.kind) {
     case 'and':
     case 'or': {
       const inner: RulePart[] = []
-      for (const one of rule.rules) inner.push(yield* ruleTree(parts, one, place))
-      return { ...made, parts: inner }
+      for (const each of rule.rules) inner.push(yield* ruleTree(parts, each, place))
+      return { ...part, parts: inner }
     }
     case 'not':
-      return { ...made, parts: [yield* ruleTree(parts, rule.rule, place)] }
+      return { ...part, parts: [yield* ruleTree(parts, rule.rule, place)] }
     case 'compare':
-      return place ? { ...made, because: yield* comparison(parts, rule, place) } : made
+      return place ? { ...part, because: yield* comparison(parts, rule, place) } : part
     case 'related':
-      return place ? { ...made, ...(yield* relatedItems(parts, rule, place)) } : made
+      return place ? { ...part, ...(yield* relatedItems(parts, rule, place)) } : part
+    case 'role':
+      return { ...part, because: yield* roleWords(parts) }
     default:
-      return { ...made, because: callerWords(rule, parts.principal) }
+      return { ...part, because: callerWords(rule, parts.principal) }
   }
 }
 
-function* holdsFor({ probes, principal }: TreeParts, rule: Rule, { collection, id }: Place): Looks<boolean> {
+function* holdsFor(
+  { probes, principal }: TreeParts,
+  rule: Rule,
+  { collection, id }: Place,
+): ReadSteps<boolean> {
   const { text } = yield probes.holds(rule, collection, id, principal)
   return text !== null
 }
 
 /** Whether the rule holds, as far as the caller alone decides it. Null: that depends on the item. */
-function ofCaller(rule: Rule, principal: Principal): boolean | null {
+function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
   const { access } = principal
   switch (rule.kind) {
     case 'anyone':
@@ -85,7 +91,7 @@ function ofCaller(rule: Rule, principal: Principal): boolean | null {
     case 'or':
       return decidedBy(true, rule.rules, principal)
     case 'not': {
-      const inner = ofCaller(rule.rule, principal)
+      const inner = holdsForCaller(rule.rule, principal)
       return inner === null ? null : !inner
     }
     default:
@@ -95,17 +101,25 @@ function ofCaller(rule: Rule, principal: Principal): boolean | null {
 
 /** Kleene's three-valued logic: one part with the deciding value decides, else every part must be known. */
 function decidedBy(deciding: boolean, rules: readonly Rule[], principal: Principal): boolean | null {
-  const parts = rules.map(rule => ofCaller(rule, principal))
+  const parts = rules.map(rule => holdsForCaller(rule, principal))
   if (parts.includes(deciding)) return deciding
   return parts.includes(null) ? null : !deciding
 }
 
+function* roleWords(parts: TreeParts): ReadSteps<string> {
+  const { userId, access } = parts.principal
+  const collection = parts.model.collections.get('users')
+  if (access.role === null) return 'nobody is signed in'
+  const isShown =
+    userId === null || !collection || (yield* mayShowAt(parts, { collection, id: userId }, 'role'))
+  return `the caller's role is ${isShown ? access.role : hiddenValue}`
+}
+
 function callerWords(rule: Rule, { access }: Principal): string {
-  if (rule.kind === 'role') {
-    return access.role === null ? 'nobody is signed in' : `the caller's role is ${access.role}`
-  }
   if (rule.kind === 'firstParty') {
-    return access.thirdParty ? 'the caller asks through a third-party app' : 'no third-party app asks'
+    return access.thirdParty
+      ? 'the request comes through a third-party app'
+      : 'the request comes through no third-party app'
   }
   if (rule.kind === 'signedIn') return access.signedIn ? 'the caller is signed in' : 'nobody is signed in'
   if (rule.kind === 'scope') {
@@ -117,28 +131,28 @@ function callerWords(rule: Rule, { access }: Principal): string {
 
 type Compare = Rule & { readonly kind: 'compare' }
 
-function* comparison(parts: TreeParts, rule: Compare, place: Place): Looks<string> {
-  const said: string[] = []
-  for (const path of pathsOf(rule)) said.push(`${path} is ${yield* shownValue(parts, path, place)}`)
+function* comparison(parts: TreeParts, rule: Compare, place: Place): ReadSteps<string> {
+  const facts: string[] = []
+  for (const path of pathsOf(rule)) facts.push(`${path} is ${yield* shownValue(parts, path, place)}`)
   const { operand } = rule
   const { userId, claims } = parts.principal
   if (operand.kind === 'userId')
-    said.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
+    facts.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
   if (operand.kind === 'now')
-    said.push(`the time is ${new Date(parts.now() + operand.shiftMs).toISOString()}`)
+    facts.push(`the time is ${new Date(parts.now() + operand.shiftMs).toISOString()}`)
   if (operand.kind === 'claim') {
     const value = claims?.values.get(operand.claim)
-    said.push(
+    facts.push(
       value === undefined
         ? `the token has no claim ${operand.claim}`
         : `the claim ${operand.claim} is ${JSON.stringify(value)}`,
     )
   }
-  if (operand.kind === 'caller') said.push(yield* callerField(parts, operand.field))
-  return said.join(', ')
+  if (operand.kind === 'caller') facts.push(yield* callerField(parts, operand.field))
+  return facts.join(', ')
 }
 
-function* callerField(parts: TreeParts, field: string): Looks<string> {
+function* callerField(parts: TreeParts, field: string): ReadSteps<string> {
   const { userId } = parts.principal
   const collection = parts.model.collections.get('users')
   if (userId === null || !collection) return 'nobody is signed in'
@@ -146,14 +160,24 @@ function* callerField(parts: TreeParts, field: string): Looks<string> {
   return `the caller's ${field} is ${value}${field === 'email' ? ' (it counts once it is confirmed)' : ''}`
 }
 
-/** The stored value as text, if the asker may read it. */
-function* shownValue(parts: TreeParts, path: string, place: Place): Looks<string> {
+/** The stored value as text, if the viewer may read it. */
+function* shownValue(parts: TreeParts, path: string, place: Place): ReadSteps<string> {
+  // Before the value is read: that it is empty is part of it.
+  if (!(yield* mayShow(parts, path, place))) return hiddenValue
   const { text } = yield parts.probes.value(path, place.collection, place.id, parts.principal)
   const value = innermost(text === null ? null : JSON.parse(text))
   if (value === undefined || value === null) return 'empty'
-  if (!(yield* mayShow(parts, path, place))) return '(a value you may not read)'
   const shown = JSON.stringify(value)
   return shown.length > maxShownCharacters ? `${shown.slice(0, maxShownCharacters)}…` : shown
+}
+
+export function* isNull(
+  { probes, principal }: TreeParts,
+  { collection, id }: Place,
+  field: string,
+): ReadSteps<boolean> {
+  const { text } = yield probes.value(field, collection, id, principal)
+  return text !== null && innermost(JSON.parse(text)) === null
 }
 
 function innermost(value: unknown): unknown {
@@ -162,34 +186,41 @@ function innermost(value: unknown): unknown {
   return at
 }
 
-/** Whether the asker may read the value of a path along to-one relations. */
-function* mayShow(parts: TreeParts, path: string, place: Place): Looks<boolean> {
+/** Whether the viewer may read the value of a path along to-one relations. */
+function* mayShow(parts: TreeParts, path: string, place: Place): ReadSteps<boolean> {
   const { steps, field } = followPath(path, place.collection, name => collectionOf(parts.model, name))
   let at: Place = place
   for (const { relation, target } of steps) {
     const { text } = yield parts.probes.value(relation.field, at.collection, at.id, parts.principal)
-    at = { collection: target, id: Number(innermost(JSON.parse(text ?? 'null'))) }
+    const id = innermost(JSON.parse(text ?? 'null'))
+    // The path ends here, so its value is empty because this field is.
+    if (typeof id !== 'number') return yield* mayShowAt(parts, at, relation.field)
+    at = { collection: target, id }
   }
   return yield* mayShowAt(parts, at, field.name)
 }
 
-function* mayShowAt(parts: TreeParts, place: Place, field: string): Looks<boolean> {
+function* mayShowAt(parts: TreeParts, place: Place, field: string): ReadSteps<boolean> {
   const { internal, writeOnly } = place.collection.fields.get(field) ?? {}
   if (internal || writeOnly) return false
-  if (parts.asker === undefined) return true
+  if (parts.viewer === undefined) return true
   return yield* (parts.mayShow ?? (() => mayShowStored(parts, place, field)))(place, field)
 }
 
-/** Reads the row as the asker. */
+/** Reads the row as the viewer. A null is either stored, or hides the value: the field's read rule decides which. */
 export function* mayShowStored(
-  { guard, asker }: TreeParts,
+  { guard, probes, viewer }: TreeParts,
   { collection, id }: Place,
-  field: string,
-): Looks<boolean> {
-  if (asker === undefined) return true
+  name: string,
+): ReadSteps<boolean> {
+  if (viewer === undefined) return true
   try {
-    const { text } = yield guard({ shape: itemShape(collection.name, [field]), args: [id] }, asker)
-    return text !== null && JSON.parse(text)[field] !== null
+    const { text } = yield guard({ shape: itemShape(collection.name, [name]), args: [id] }, viewer)
+    if (text === null || JSON.parse(text)[name] !== null) return text !== null
+    const field = collection.fields.get(name)
+    return (
+      field !== undefined && (yield probes.holds(field.access.read, collection, id, viewer)).text !== null
+    )
   } catch {
     return false
   }
@@ -204,7 +235,7 @@ function collectionOf({ collections }: Model, name: string): Collection {
 type Related = Rule & { readonly kind: 'related' }
 
 /** The related item that decides, and the rule for it. */
-function* relatedItems(parts: TreeParts, rule: Related, place: Place): Looks<Partial<RulePart>> {
+function* relatedItems(parts: TreeParts, rule: Related, place: Place): ReadSteps<Partial<RulePart>> {
   const relation = place.collection.relations.get(rule.relation)
   if (relation === undefined) return {}
   const target = collectionOf(parts.model, relation.target)
@@ -214,34 +245,34 @@ function* relatedItems(parts: TreeParts, rule: Related, place: Place): Looks<Par
     if (typeof id !== 'number') return { because: `${relation.field} is empty` }
     const isShown = yield* mayShowAt(parts, place, relation.field)
     return {
-      because: isShown ? `it is ${target.singular} ${id}` : `it is a ${target.singular} ${hiddenOne}`,
+      because: isShown ? `it is ${target.singular} ${id}` : `it is a ${target.singular} ${hiddenItem}`,
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id })],
     }
   }
-  return yield* amongMany(parts, rule, place, target)
+  return yield* relatedMany(parts, rule, place, target)
 }
 
-function* amongMany(
+function* relatedMany(
   parts: TreeParts,
   rule: Related,
   place: Place,
   target: Collection,
-): Looks<Partial<RulePart>> {
+): ReadSteps<Partial<RulePart>> {
   const found = yield* relatedIds(parts, rule, rule.rule, place)
-  const [one] = found
-  if (one !== undefined) {
+  const [id] = found
+  if (id !== undefined) {
     return {
-      because: `${yield* named(parts, target, one)} fulfils it`,
-      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: one })],
+      because: `${yield* itemText(parts, target, id)} fulfils it`,
+      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id })],
     }
   }
   // The closest item: the first one that fulfils the first part.
   const [first] = rule.rule.kind === 'and' ? rule.rule.rules : []
-  const near = first && (yield* relatedIds(parts, rule, first, place))
-  if (near?.[0] !== undefined) {
+  const closest = first && (yield* relatedIds(parts, rule, first, place))
+  if (closest?.[0] !== undefined) {
     return {
-      because: `none of the ${rule.relation} fulfils it; ${yield* named(parts, target, near[0])} comes closest`,
-      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: near[0] })],
+      because: `none of the ${rule.relation} fulfils it; ${yield* itemText(parts, target, closest[0])} comes closest`,
+      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: closest[0] })],
     }
   }
   const all = yield* relatedIds(parts, rule, { kind: 'anyone' }, place)
@@ -252,11 +283,12 @@ function* amongMany(
   }
 }
 
-const hiddenOne = '(which you may not read)'
+const hiddenValue = '(a value you may not read)'
+const hiddenItem = '(which you may not read)'
 
-function* named(parts: TreeParts, collection: Collection, id: number): Looks<string> {
+function* itemText(parts: TreeParts, collection: Collection, id: number): ReadSteps<string> {
   const isShown = yield* mayShowAt(parts, { collection, id }, 'id')
-  return isShown ? `${collection.singular} ${id}` : `a ${collection.singular} ${hiddenOne}`
+  return isShown ? `${collection.singular} ${id}` : `a ${collection.singular} ${hiddenItem}`
 }
 
 function* relatedIds(
@@ -264,7 +296,7 @@ function* relatedIds(
   { relation }: Related,
   rule: Rule,
   { collection, id }: Place,
-): Looks<readonly number[]> {
+): ReadSteps<readonly number[]> {
   const { text } = yield parts.probes.related(rule, collection, relation, id, parts.principal)
-  return (JSON.parse(text ?? '[]') as readonly { readonly id: number }[]).map(one => one.id)
+  return (JSON.parse(text ?? '[]') as readonly { readonly id: number }[]).map(item => item.id)
 }

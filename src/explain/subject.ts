@@ -24,9 +24,9 @@ interface KeyRow {
 
 export interface Subject {
   readonly principal: Principal
-  /** Null if the asker may not read it. */
+  /** Null if the viewer may not read it. */
   readonly role: string | null
-  /** Why their credentials are refused; undefined if they are not. */
+  /** Why the user's credentials are refused; undefined if they are accepted. */
   readonly fault?: string
 }
 
@@ -42,37 +42,41 @@ interface SubjectParts {
 }
 
 /**
- * Throws VALIDATION_FAILED if there is no such key, or no such user that the asker may read: an explanation must not find
- * users that the asker could not.
+ * Throws VALIDATION_FAILED if there is no such key, or no such user that the viewer may read: an explanation must not find
+ * users that the viewer could not.
  */
 export async function subjectOf(
   parts: SubjectParts,
   { as, key, scopes }: ExplainRequest,
-  asker: Principal = system,
+  viewer: Principal = system,
 ): Promise<Subject> {
   const { model, run, now } = parts
   // Administrators may see everybody's keys.
-  const found = key === undefined ? undefined : await readItem<KeyRow>(run, keyById, key)
-  if (key !== undefined && found === undefined) throw invalid('api_key', `There is no API key ${key}.`)
-  const who = found?.user_id ?? as
-  const limit = scopes ?? found?.scopes ?? undefined
-  if (who === null) {
-    if (limit === undefined) return { principal: anonymous('explain'), role: null }
-    throw invalid('scopes', 'Nobody signed in has no scopes: leave them out, or name a user.')
+  const apiKey = key === undefined ? undefined : await readItem<KeyRow>(run, keyById, key)
+  if (key !== undefined && apiKey === undefined) throw invalid('api_key', `There is no API key ${key}.`)
+  const userReference = apiKey?.user_id ?? as
+  const scopeLimit = scopes ?? apiKey?.scopes ?? undefined
+  if (userReference === null) {
+    if (scopeLimit === undefined) return { principal: anonymous('explain'), role: null }
+    throw invalid('scopes', 'A request without a user has no scopes: omit them, or name a user.')
   }
-  const id = await userId(run, who, asker)
+  const id = await userId(run, userReference, viewer)
   const row = id === undefined ? undefined : await userRow(model, run, id)
-  if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(who)}.`)
-  // As in `auth/api-key.ts`: what a key creates ends with it.
-  const through = found && { appId: null, grant: `key:${found.id}`, thirdParty: found.third_party === true }
-  const expiresAt = found?.expires_at ? Date.parse(found.expires_at) : undefined
-  const principal = user(row.id, row.role, allowedScopes(limit), undefined, expiresAt, through)
-  const role = (await readAs<Pick<UserRow, 'role'>>(run, roleOf, row.id, asker))?.role ?? null
-  return { principal, role, ...faultOf(row, found, now()) }
+  if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(userReference)}.`)
+  // As in `auth/api-key.ts`: credentials that a key creates end with it.
+  const grant = apiKey && {
+    appId: null,
+    grant: `key:${apiKey.id}`,
+    thirdParty: apiKey.third_party === true,
+  }
+  const expiresAt = apiKey?.expires_at ? Date.parse(apiKey.expires_at) : undefined
+  const principal = user(row.id, row.role, allowedScopes(scopeLimit), undefined, expiresAt, grant)
+  const role = (await readAs<Pick<UserRow, 'role'>>(run, roleOf, row.id, viewer))?.role ?? null
+  return { principal, role, ...faultOf(row, apiKey, now()) }
 }
 
 function faultOf({ id, disabled }: UserRow, key: KeyRow | undefined, now: number): Pick<Subject, 'fault'> {
-  if (disabled) return { fault: `The account ${id} is disabled: no credential of it is taken.` }
+  if (disabled) return { fault: `The account ${id} is disabled: none of its credentials is accepted.` }
   if (!key?.expires_at || Date.parse(key.expires_at) > now) return {}
   return { fault: `The API key ${key.id} has expired: ${key.expires_at}.` }
 }
@@ -82,18 +86,23 @@ const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))
 
-/** Undefined if the asker may not read it. */
-async function readAs<T>(run: Run, shape: ItemShape, id: number, asker: Principal): Promise<T | undefined> {
-  const answer = await unlessRefused(() => run.item({ shape, args: [id] }, asker))
+/** Undefined if the viewer may not read it. */
+async function readAs<T>(run: Run, shape: ItemShape, id: number, viewer: Principal): Promise<T | undefined> {
+  const answer = await unlessRefused(() => run.item({ shape, args: [id] }, viewer))
   return answer?.text ? JSON.parse(answer.text) : undefined
 }
 
-async function userId(run: Run, who: number | string, asker: Principal): Promise<number | undefined> {
-  if (typeof who === 'number') return (await readAs<{ readonly id: number }>(run, idOf, who, asker))?.id
+async function userId(
+  run: Run,
+  userReference: number | string,
+  viewer: Principal,
+): Promise<number | undefined> {
+  if (typeof userReference === 'number')
+    return (await readAs<{ readonly id: number }>(run, idOf, userReference, viewer))?.id
   // PostgreSQL refuses U+0000 in a text.
-  if (who.includes('\0')) return undefined
+  if (userReference.includes('\0')) return undefined
   const answer = await unlessRefused(() =>
-    run.list({ shape: byEmail, args: [0, 1, who.toLowerCase()] }, asker),
+    run.list({ shape: byEmail, args: [0, 1, userReference.toLowerCase()] }, viewer),
   )
   const [found]: readonly { readonly id: number }[] = JSON.parse(answer?.text ?? '[]')
   return found?.id

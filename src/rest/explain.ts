@@ -19,10 +19,10 @@ const furtherCost = 9
 
 const { unstored: headers } = makePresentation(true, [])
 
-/** `asker`: the administrator. `draw`: draws what the explained request would draw, from the administrator's budget. */
+/** `viewer`: the administrator. `draw`: draws what the explained request would draw, from the administrator's budget. */
 export type Explain = (
   body: unknown,
-  asker: Principal,
+  viewer: Principal,
   draw: (requests: number) => Awaitable<undefined>,
 ) => Promise<object>
 

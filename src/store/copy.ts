@@ -5,7 +5,7 @@
 import type { Model } from '../model/model.ts'
 import { type Copied, CopyError, type DoneMark, type Source, type Target } from './copy/sides.ts'
 import { type CopyRow, type CopyTable, copyTables, Sum, type Total } from './copy/tables.ts'
-import { isBroken } from './schema/refusal.ts'
+import { isConnectionLost } from './schema/refusal.ts'
 import { schemaOf, schemaText } from './schema/tables.ts'
 
 export type { Copied } from './copy/sides.ts'
@@ -22,7 +22,7 @@ export interface Place {
 export interface CopyOptions {
   readonly from: Place
   readonly to: Place
-  /** Whether changes to the source during the copy may be left out. */
+  /** Whether changes to the source during the copy may be omitted. */
   readonly live: boolean
   /** Its result is awaited. */
   readonly onProgress: (progress: Progress) => unknown
@@ -55,7 +55,7 @@ export async function copyDatabase(model: Model, options: CopyOptions): Promise<
     try {
       return await new Copy(model, source, target, options).run()
     } catch (cause) {
-      throw stopped(cause)
+      throw asCopyError(cause)
     } finally {
       await target.close()
     }
@@ -65,10 +65,10 @@ export async function copyDatabase(model: Model, options: CopyOptions): Promise<
 }
 
 /** A database's error as a `CopyError`; any other error unchanged. */
-function stopped(cause: unknown): unknown {
+function asCopyError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause
   const isDatabase = 'code' in cause && typeof cause.code === 'string'
-  if (!isDatabase && !isBroken(cause)) return cause
+  if (!isDatabase && !isConnectionLost(cause)) return cause
   const message = `The copy has stopped: ${cause.message}. Fix this and run the same command again, which resumes the copy.`
   return new CopyError(message, { cause })
 }
@@ -101,7 +101,7 @@ class Copy {
     }
     const logState = await this.#source.logState()
     const hasChanged = await this.#source.hasChanged()
-    if (hasChanged && !this.#options.live) throw hasMoved()
+    if (hasChanged && !this.#options.live) throw sourceHasChanged()
     await this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
     await this.#target.finish(this.#model, { lastNumbers, logState }, { ...mark, copied })
     return copied
@@ -111,10 +111,11 @@ class Copy {
   async #requireDone({ copied }: DoneMark, tables: readonly CopyTable[]): Promise<readonly Copied[]> {
     const sides = this.#options.live ? [this.#target] : [this.#target, this.#source]
     for (const table of tables) {
-      const was = copied.find(one => one.table === table.name)
+      const before = copied.find(done => done.table === table.name)
       for (const side of sides) {
-        const is = await this.#total(side, table)
-        if (is.count !== was?.count || is.checksum !== was.checksum) throw isDoneAlready(table.name)
+        const total = await this.#total(side, table)
+        if (total.count !== before?.count || total.checksum !== before.checksum)
+          throw copyIsFinished(table.name)
       }
     }
     return copied
@@ -126,8 +127,8 @@ class Copy {
     let after: CopyRow | undefined
     for await (const rows of this.#source.batches(table)) {
       const last = rows.at(-1)
-      const there = isNew ? [] : await this.#target.between(table, after, last)
-      if (!equal(rows, there)) await this.#target.replace(table, after, last, rows)
+      const existing = isNew ? [] : await this.#target.between(table, after, last)
+      if (!equal(rows, existing)) await this.#target.replace(table, after, last, rows)
       after = last
       done += rows.length
       await this.#options.onProgress({ doing: 'copy', table: table.name, done, of })
@@ -159,13 +160,13 @@ function equal(left: readonly CopyRow[], right: readonly CopyRow[]): boolean {
   return left.length === right.length && JSON.stringify(left) === JSON.stringify(right)
 }
 
-function isDoneAlready(table: string): CopyError {
+function copyIsFinished(table: string): CopyError {
   return new CopyError(
     `The target is a finished copy of this source, and ${table} has changed in one of the two since. Nothing was changed: to copy again, name an empty database.`,
   )
 }
 
-function hasMoved(): CopyError {
+function sourceHasChanged(): CopyError {
   return new CopyError(
     'The source was written to while it was copied. Stop its service and run the same command again, which copies only what differs; or add `--live` to leave out later changes.',
   )

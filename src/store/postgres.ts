@@ -13,7 +13,7 @@ import { openLog, raiseLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
 import { unfit } from './refusals.ts'
 import { preparePostgres } from './schema/postgres/migrate.ts'
-import { connected } from './schema/postgres/session.ts'
+import { withConnection } from './schema/postgres/session.ts'
 import type { Store, StoreCounts } from './store.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const settings = settled(options)
   const { url, autoMigrate, rowSecurity: isLocked } = settings
   await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
-  await connected(url, client => openLog(client, settings.now))
+  await withConnection(url, client => openLog(client, settings.now))
   const parts = partsOf(model, settings)
   const store = new OpenStore(parts)
   try {
@@ -39,7 +39,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
 
 /** What a start does on a restored database, for one that cannot be told from the one that it replaces. */
 export function raisePostgresLog(url: string): Promise<void> {
-  return connected(url, client => raiseLog(client, Date.now))
+  return withConnection(url, client => raiseLog(client, Date.now))
 }
 
 class OpenStore implements Store {

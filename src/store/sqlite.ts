@@ -7,7 +7,7 @@ import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/gu
 import type { GuardedProgram } from '../plan/transaction.ts'
 import { insightOf } from './advice/insight.ts'
 import { unfit } from './refusals.ts'
-import { makeFolder, prepareDatabase, storedValue } from './schema/sqlite/migrate.ts'
+import { createFolders, prepareDatabase, storedValue } from './schema/sqlite/migrate.ts'
 import { type Connection, openDatabase } from './sqlite/connection.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { openWritable } from './sqlite/file/writable.ts'
@@ -35,7 +35,7 @@ export interface SqliteStore extends Store {
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const settings = settled(options)
   const { file, busyTimeout, autoMigrate, onSurplus } = settings
-  makeFolder(file)
+  createFolders(file)
   const database = openWritable({ file, busyTimeout })
   try {
     prepareDatabase(database, model, { autoMigrate, onSurplus })

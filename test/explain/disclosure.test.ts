@@ -24,10 +24,12 @@ const {
 
 const isMember = related('members', owner('user_id'))
 
-/** Administrators cannot read addresses or vaults here. */
+/** Administrators cannot read addresses, roles or vaults here. */
 const declaration = model(
   {
-    users: users({ fields: { email: { access: { read: owner('id') } } } }),
+    users: users({
+      fields: { email: { access: { read: owner('id') } }, role: { access: { read: owner('id') } } },
+    }),
     vaults: collection({
       fields: {
         name: string(),
@@ -39,7 +41,7 @@ const declaration = model(
         read: owner('owner_id').or(isMember),
         create: signedIn,
         update: owner('owner_id').and(field('level').lt(5)),
-        delete: nobody,
+        delete: field('code').eq('open'),
       },
     }),
     members: collection({
@@ -53,6 +55,10 @@ const declaration = model(
         update: nobody,
         delete: nobody,
       },
+    }),
+    notes: collection({
+      fields: { text: string(), author_id: relation('users', { optional: true }) },
+      access: { read: nobody, create: field('author.name').eq('Ann'), update: nobody, delete: nobody },
     }),
     logs: collection({
       fields: { text: string() },
@@ -126,6 +132,32 @@ test('a user cannot be found by an address that the caller cannot read', async (
   assert.deepEqual([there.status, not.status], [400, 400])
   assert.equal(there.text.replaceAll('hidden', 'nobody'), not.text)
   assert.equal((await explainAs('nobody\0@example.com')).status, 400)
+})
+
+test('a hidden value is not shown to be empty', async () => {
+  const empty = (await service.asSystem.vaults.create({ name: 'V', owner_id: owned })).id
+  const removal = async (id: number) => {
+    const { text } = await explained({ as: owned, method: 'DELETE', path: `/vaults/${id}` })
+    assert.match(text, /code is \(a value you may not read\)/)
+    return text.replaceAll(`vaults/${id}`, 'vaults/…').replaceAll(`"id":${id}`, '"id":…')
+  }
+  assert.equal(await removal(empty), await removal(vault))
+})
+
+test('a value is shown to be empty where the caller can read it, also in an item that the request creates', async () => {
+  const own = (await service.asSystem.vaults.create({ name: 'V', owner_id: root })).id
+  const removal = await explained({ as: root, method: 'DELETE', path: `/vaults/${own}` })
+  assert.match(removal.text, /code is empty/)
+  const note = await explained({ as: owned, method: 'POST', path: '/notes', body: { text: 'x' } })
+  assert.match(note.text, /author\.name is empty/)
+})
+
+test('a role that the caller cannot read is not shown', async () => {
+  const { body, text } = await explained({ as: owned, path: '/logs' })
+  assert.equal(body.as.role, null)
+  assert.match(text, /the caller's role is \(a value you may not read\)/)
+  const own = await explained({ as: root, path: '/logs' })
+  assert.match(own.text, /the caller's role is admin/)
 })
 
 test('an exception in custom code is logged, and not part of the explanation', async () => {

@@ -7,7 +7,12 @@ import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Settings } from '../../config.ts'
 import type { Events } from '../../events/events.ts'
-import { createExplainer, type Draw, type Explainer, type Rehearsed } from '../../explain/explain.ts'
+import {
+  createExplainer,
+  type Draw,
+  type Explainer,
+  type RehearsalTransports,
+} from '../../explain/explain.ts'
 import type { Idempotency } from '../../idempotency.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import { RunView } from '../../logic/runs/view.ts'
@@ -70,7 +75,7 @@ const unsent: Mailer = {
   rememberLanguage: async () => {},
 }
 
-function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): Rehearsed {
+function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): RehearsalTransports {
   const { model, store, settings, idempotency, events } = parts
   const records = readOnly(parts.records)
   const { run, hooks } = rehearsedCollections(parts, rehearsal, records)

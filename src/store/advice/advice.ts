@@ -1,4 +1,4 @@
-/** Advice that makes a slow list fast, in the terms of the model. */
+/** What makes a slow list fast, in terms of the model: the index to declare, or the request to send instead. */
 import type { Collection, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
@@ -6,16 +6,15 @@ import type { PlanEstimate } from '../plans/estimate.ts'
 import { schemaOf, type Table } from '../schema/tables.ts'
 import { conjuncts, equalFields } from './facts.ts'
 
-/** One sentence, or two. */
 export interface Advice {
-  /** The collection that gets an index; undefined where none helps. */
+  /** The collection to add the index to; undefined if no index helps. */
   readonly collection?: string
   /** E.g. `index('status', '-created_at')`. */
   readonly index?: string
   readonly sentence: string
 }
 
-/** From this offset on a page is deep: the rows before it are skipped one by one. */
+/** From this offset on, a page is deep: the database reads and skips all rows before it. */
 export const deepOffset = 1000
 
 export interface PlannedList {
@@ -26,98 +25,109 @@ export interface PlannedList {
 }
 
 /** The most useful advice first; never empty. */
-export function adviceFor(slow: PlannedList): readonly Advice[] {
-  const { list, offset } = slow
-  const obstacles = [...obstaclesOf(list), ...targetIndexes(slow), ...searchAdvice(list)]
-  const missing = missingIndex(slow, obstacles.length > 0)
+export function adviceFor(planned: PlannedList): readonly Advice[] {
+  const { list, offset } = planned
+  const obstacles = [...obstaclesIn(list), ...relationFilterAdvice(planned), ...searchAdvice(list)]
+  const range = obstacles.length === 0 ? rangeAdvice(planned) : undefined
+  // The index exists: only the requested order prevents its use.
+  if (range !== undefined && range.index === undefined) return [range]
+  const missing = missingIndex(planned, obstacles.length > 0)
   if (missing !== undefined) return [missing, ...obstacles]
   if (obstacles.length > 0) return obstacles
-  const ranged = rangeAdvice(slow)
-  if (ranged !== undefined) return [ranged]
-  const unequal = unequalAdvice(list)
-  if (unequal.length > 0) return unequal
-  if (offset >= deepOffset) return [deepPage]
-  return [{ sentence: noneLeft(list) }]
+  if (range !== undefined) return [range]
+  const inequalities = inequalityAdvice(list)
+  if (inequalities.length > 0) return inequalities
+  return [offset >= deepOffset ? deepPage : noIndexHelps(list)]
 }
 
 const deepPage: Advice = {
-  sentence: 'A deep `page` counts its way from the first row: follow `cursor` instead.',
+  sentence: 'A deep `page` reads all rows before it: follow `cursor` instead.',
 }
 
-function noneLeft({ collection }: GuardedList): string {
-  return `No index of \`${collection.name}\` makes fewer of it: the read rule or the filter leaves few of the rows that are looked at.`
+function noIndexHelps({ collection }: GuardedList): Advice {
+  return {
+    sentence: `No index of \`${collection.name}\` reduces the scan: the read rule or the filter excludes most of the rows that are read.`,
+  }
+}
+
+function indexAdvice({ name: collection }: Collection, keys: readonly string[], also = ''): Required<Advice> {
+  const index = indexText(keys)
+  return { collection, index, sentence: `In collection \`${collection}\`, add \`${index}\`${also}.` }
+}
+
+/** As in a model file. */
+export function indexText(keys: readonly string[]): string {
+  return `index(${keys.map(key => `'${key}'`).join(', ')})`
 }
 
 /**
- * The index that serves equality and order at once, unless it exists or would not help. `isFiltered`: whether there is a
+ * The index that serves equality and order at once, unless it exists or would not help. `hasObstacles`: whether there is a
  * condition that no index serves, for which an index on the order alone would be read to its end.
  */
-function missingIndex({ model, list, estimate }: PlannedList, isFiltered: boolean): Advice | undefined {
+function missingIndex({ model, list, estimate }: PlannedList, hasObstacles: boolean): Advice | undefined {
   const { collection } = list
   if (estimate.searches) return undefined
-  const wanted = wantedKeys(list)
-  if (wanted === undefined || wanted.all.length === 0) return undefined
-  if (isFiltered && wanted.equal === 0) return undefined
-  if (existingIndexes(model, collection).some(index => serves(index, wanted))) return undefined
-  const index = `index(${shownKeys(wanted)
-    .map(key => `'${key}'`)
-    .join(', ')})`
-  return {
-    collection: collection.name,
-    index,
-    sentence: `In collection \`${collection.name}\`, add \`${index}\`.`,
-  }
+  const required = requiredKeys(list)
+  if (required === undefined || required.keys.length === 0) return undefined
+  if (hasObstacles && required.equalCount === 0) return undefined
+  if (existingIndexes(model, collection).some(index => serves(index, required))) return undefined
+  return indexAdvice(collection, withoutImpliedId(required))
 }
 
 /** A range in the order of ids needs two indexes, of which a database uses one: it scans in the order of ids. */
 function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
   const { collection, rows, sort } = list
-  const [field] = conjuncts(rows).flatMap(each => rangedField(each, []))
+  const equal = indexableEqualFields(list)
+  const [field] = conjuncts(rows)
+    .flatMap(rangeField)
+    .filter(name => !equal.includes(name))
   if (field === undefined || sort[0]?.field.field.name !== 'id' || !isIndexable(collection, field))
     return undefined
-  const asked = `ask with \`sort=${field}\`, since one index does not give a range in the order of ids`
-  if (existingIndexes(model, collection).some(([first = '']) => bare(first) === field)) {
-    return { sentence: `For \`${collection.name}\`, ${asked}.` }
+  const keys = [...equal, field]
+  const request = `request \`sort=${field}\`, because one index cannot return a range in the order of ids`
+  if (existingIndexes(model, collection).some(index => serves(index, { equalCount: equal.length, keys }))) {
+    return { sentence: `For \`${collection.name}\`, ${request}.` }
   }
-  const index = `index('${field}')`
-  return {
-    collection: collection.name,
-    index,
-    sentence: `In collection \`${collection.name}\`, add \`${index}\`, and ${asked}.`,
-  }
+  return indexAdvice(collection, keys, `, and ${request}`)
 }
 
-/** The keys of an index, with a `-` before each that descends. */
-interface WantedKeys {
+/** The keys that an index must begin with, each with a `-` if it descends. */
+interface RequiredKeys {
   /** How many of the first keys are compared for equality: their order and directions do not matter. */
-  readonly equal: number
-  readonly all: readonly string[]
+  readonly equalCount: number
+  readonly keys: readonly string[]
 }
 
 /** Undefined: no index gives the order. */
-function wantedKeys(list: GuardedList): WantedKeys | undefined {
-  const fields = equalFields(list).filter(field => isIndexable(list.collection, field))
-  const keys = list.sort.filter(({ field }) => !fields.includes(field.field.name))
-  if (keys.some(({ field }) => !isColumn(field))) return undefined
-  const sorted = keys.map(written)
-  if (sorted.some(key => bare(key) !== 'id')) return { equal: fields.length, all: [...fields, ...sorted] }
-  return { equal: fields.length, all: fields.length > 0 ? [...fields, ...sorted] : [] }
+function requiredKeys(list: GuardedList): RequiredKeys | undefined {
+  const equal = indexableEqualFields(list)
+  const sort = list.sort.filter(({ field }) => !equal.includes(field.field.name))
+  if (sort.some(({ field }) => !isColumn(field))) return undefined
+  const sortKeys = sort.map(keyText)
+  const isById = sortKeys.every(key => fieldOf(key) === 'id')
+  // The order of ids needs no index.
+  if (isById && equal.length === 0) return { equalCount: 0, keys: [] }
+  return { equalCount: equal.length, keys: [...equal, ...sortKeys] }
+}
+
+function indexableEqualFields(list: GuardedList): readonly string[] {
+  return equalFields(list).filter(field => isIndexable(list.collection, field))
 }
 
 /** Every index ends in the id, in the direction of the key before it; after equalities the direction does not matter. */
-function shownKeys({ equal, all }: WantedKeys): readonly string[] {
-  const last = all.at(-1) ?? ''
-  const before = all.at(-2)
-  if (bare(last) !== 'id' || before === undefined) return all
-  const isImplied = all.length - 1 === equal || isDescending(last) === isDescending(before)
-  return isImplied ? all.slice(0, -1) : all
+function withoutImpliedId({ equalCount, keys }: RequiredKeys): readonly string[] {
+  const last = keys.at(-1) ?? ''
+  const previous = keys.at(-2)
+  if (fieldOf(last) !== 'id' || previous === undefined) return keys
+  const isImplied = keys.length - 1 === equalCount || isDescending(last) === isDescending(previous)
+  return isImplied ? keys.slice(0, -1) : keys
 }
 
 function isDescending(key: string): boolean {
   return key.startsWith('-')
 }
 
-function written({ field, descending }: GuardedSort): string {
+function keyText({ field, descending }: GuardedSort): string {
   return `${descending ? '-' : ''}${field.field.name}`
 }
 
@@ -127,23 +137,23 @@ function isIndexable({ fields }: Collection, name: string): boolean {
 
 const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'in', 'starts_with'])
 
-function rangedField(condition: Condition, equal: readonly string[]): readonly string[] {
+/** The field that a condition restricts to a range; none for other conditions. */
+function rangeField(condition: Condition): readonly string[] {
   if (condition.kind !== 'compare' || !rangeOperators.has(condition.operator)) return []
-  const { name } = condition.field.field
-  return isColumn(condition.field) && !equal.includes(name) ? [name] : []
+  return isColumn(condition.field) ? [condition.field.field.name] : []
 }
 
-const schemas = new WeakMap<Model, ReadonlyMap<string, readonly (readonly string[])[]>>()
+const indexesByModel = new WeakMap<Model, ReadonlyMap<string, readonly (readonly string[])[]>>()
 
 /** The keys of every index of the collection, undeclared ones included. */
 export function existingIndexes(model: Model, { name }: Collection): readonly (readonly string[])[] {
-  const known =
-    schemas.get(model) ?? new Map(schemaOf(model).tables.map(table => [table.name, keysOf(table)]))
-  schemas.set(model, known)
-  return known.get(name) ?? []
+  const indexes =
+    indexesByModel.get(model) ?? new Map(schemaOf(model).tables.map(table => [table.name, indexKeys(table)]))
+  indexesByModel.set(model, indexes)
+  return indexes.get(name) ?? []
 }
 
-function keysOf({ indexes }: Table): readonly (readonly string[])[] {
+function indexKeys({ indexes }: Table): readonly (readonly string[])[] {
   return indexes.map(({ columns, order }) =>
     order === undefined
       ? [...columns, 'id']
@@ -152,61 +162,66 @@ function keysOf({ indexes }: Table): readonly (readonly string[])[] {
 }
 
 /** Whether the index begins with these keys, in these directions or all reversed. */
-function serves(index: readonly string[], { equal, all }: WantedKeys): boolean {
-  if (index.length < all.length) return false
-  const names = all.slice(0, equal).map(bare)
-  if (!index.slice(0, equal).every(key => names.includes(bare(key)))) return false
-  const wanted = all.slice(equal)
-  const given = index.slice(equal, all.length)
+function serves(index: readonly string[], { equalCount, keys }: RequiredKeys): boolean {
+  if (index.length < keys.length) return false
+  const equal = keys.slice(0, equalCount).map(fieldOf)
+  if (!index.slice(0, equalCount).every(key => equal.includes(fieldOf(key)))) return false
+  const sortKeys = keys.slice(equalCount)
+  const indexed = index.slice(equalCount, keys.length)
   return (
-    wanted.every((key, at) => key === given[at]) ||
-    wanted.every((key, at) => key === reversed(given[at] ?? ''))
+    sortKeys.every((key, at) => key === indexed[at]) ||
+    sortKeys.every((key, at) => key === reversed(indexed[at] ?? ''))
   )
 }
 
-export function bare(field: string): string {
-  return field.replace(/^-/, '')
+/** The field of a key, without its direction. */
+export function fieldOf(key: string): string {
+  return key.replace(/^-/, '')
 }
 
-function reversed(field: string): string {
-  return field.startsWith('-') ? field.slice(1) : `-${field}`
+function reversed(key: string): string {
+  return isDescending(key) ? key.slice(1) : `-${key}`
 }
 
-/** Parts of the list that no index serves, with the alternatives. */
-function obstaclesOf(list: GuardedList): readonly Advice[] {
-  const sentences = [...hiddenSorts(list), ...conjuncts(list.rows).flatMap(each => obstacle(each, list))]
-  return [...new Set(sentences)].map(sentence => ({ sentence }))
+/** For each part of the list that no index serves, what to request instead. */
+function obstaclesIn(list: GuardedList): readonly Advice[] {
+  const conditions = conjuncts(list.rows).flatMap(condition => conditionObstacles(condition, list))
+  return [...new Set([...hiddenSortKeys(list), ...conditions])].map(sentence => ({ sentence }))
 }
 
-function hiddenSorts({ sort, collection }: GuardedList): readonly string[] {
+function hiddenSortKeys({ sort, collection }: GuardedList): readonly string[] {
   return sort
     .filter(({ field }) => !isColumn(field))
     .map(
       ({ field }) =>
-        `No index gives the order of \`${field.field.name}\`: in some rows of \`${collection.name}\` its read rule hides it, and there it is sorted as null. Sort by a field that whoever may read the row may read.`,
+        `No index gives the order of \`${field.field.name}\`: in some rows of \`${collection.name}\` its read rule hides it, and there it is sorted as null. Sort by a field that every reader of the row can read.`,
     )
 }
 
-function obstacle(condition: Condition, list: GuardedList): readonly string[] {
+function conditionObstacles(condition: Condition, list: GuardedList): readonly string[] {
   switch (condition.kind) {
     case 'compare':
-      return comparedObstacle(condition, list)
+      return comparisonObstacles(condition, list)
     case 'or':
-      return isGiven(condition)
-        ? ['No index serves an `or` together with an order: ask one list for each alternative, or use `in`.']
-        : [ruleSentence(list)]
+      return isFromClient(condition)
+        ? [
+            'No index serves an `or` together with an order: request one list for each alternative, or use `in`.',
+          ]
+        : [ruleObstacle(list)]
     case 'not':
-      return isGiven(condition)
+      return isFromClient(condition)
         ? ['No index serves a `not`: filter by the values that are wanted.']
-        : [ruleSentence(list)]
+        : [ruleObstacle(list)]
     case 'nullness':
-      return [`No index serves \`${condition.field.field.name}[null]\`, whose value decides what is asked.`]
+      return [
+        `No index serves \`${condition.field.field.name}[null]\`: its argument decides whether null or any other value is wanted.`,
+      ]
     default:
       return []
   }
 }
 
-function comparedObstacle(
+function comparisonObstacles(
   { field, operator, operand }: Condition & { kind: 'compare' },
   list: GuardedList,
 ): string[] {
@@ -218,32 +233,36 @@ function comparedObstacle(
     ]
   }
   if (operator === 'contains' || operator === 'icontains') {
-    const declared = searchable ? '' : ` declare \`${name}\` with \`searchable: true\` and`
+    const declaration = searchable ? '' : ` declare \`${name}\` with \`searchable: true\` and`
     return [
-      `No index serves \`${name}[${operator}]\`, which looks into every text:${declared} ask with \`?q=\`.`,
+      `No index serves \`${name}[${operator}]\`, which reads every text:${declaration} request \`?q=\`.`,
     ]
   }
   return []
 }
 
-/** Most rows fulfil an inequality, so it is mentioned only where there is nothing else. */
-function unequalAdvice({ rows }: GuardedList): readonly Advice[] {
-  return conjuncts(rows).flatMap(each => {
-    if (each.kind !== 'compare' || each.operator !== 'ne' || each.operand.kind !== 'param') return []
-    const { name } = each.field.field
+/** Most rows fulfil an inequality, so it is mentioned only if there is nothing else. */
+function inequalityAdvice({ rows }: GuardedList): readonly Advice[] {
+  return conjuncts(rows).flatMap(condition => {
+    if (condition.kind !== 'compare' || condition.operator !== 'ne') return []
+    if (condition.operand.kind !== 'param') return []
+    const { name } = condition.field.field
     return [
-      { sentence: `No index serves \`${name}[ne]\`: ask for the values that are wanted, \`${name}[in]=…\`.` },
+      {
+        sentence: `No index serves \`${name}[ne]\`: filter by the values that are wanted, \`${name}[in]=…\`.`,
+      },
     ]
   })
 }
 
-function isGiven(condition: Condition): boolean {
+/** Whether the condition, or a part of it, is the client's and not the read rule's. */
+function isFromClient(condition: Condition): boolean {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return condition.conditions.some(isGiven)
+      return condition.conditions.some(isFromClient)
     case 'not':
-      return isGiven(condition.condition)
+      return isFromClient(condition.condition)
     case 'related':
       return !condition.stored
     case 'compare':
@@ -253,26 +272,26 @@ function isGiven(condition: Condition): boolean {
   }
 }
 
-function ruleSentence({ collection }: GuardedList): string {
-  return `The read rule of \`${collection.name}\` has an \`or\` or a \`not\`, which no index serves: a filter that is an equality lets one be used.`
+function ruleObstacle({ collection }: GuardedList): string {
+  return `The read rule of \`${collection.name}\` has an \`or\` or a \`not\`, which no index serves: add a filter by equality, for which an index can be used.`
 }
 
-/** Filters along relations find the rows of the target first where an index leads to them. */
-function targetIndexes({ model, list }: PlannedList): readonly Advice[] {
-  return conjuncts(list.rows).flatMap(each => {
-    if (each.kind !== 'related' || each.stored) return []
-    const { target, relation } = each.path
-    const equal = equalFields({ rows: each.rows, within: undefined })
-    const fields = equal.length > 0 ? equal : conjuncts(each.rows).flatMap(one => rangedField(one, []))
-    const plain = fields.filter(field => field !== 'id' && isIndexable(target, field)).slice(0, 1)
-    if (plain.length === 0) return []
-    const where = `The filter along \`${relation.name}\` looks at each row of \`${list.collection.name}\`:`
-    const first = `ask for the items of \`${target.name}\` first, and filter by their ids`
-    if (existingIndexes(model, target).some(([first = '']) => bare(first) === plain[0])) {
-      return [{ sentence: `${where} ${first}.` }]
+/** For filters along relations, which test each row of the list: the targets are found first, by an index. */
+function relationFilterAdvice({ model, list }: PlannedList): readonly Advice[] {
+  return conjuncts(list.rows).flatMap(condition => {
+    if (condition.kind !== 'related' || condition.stored) return []
+    const { target, relation } = condition.path
+    const equal = equalFields({ rows: condition.rows, within: undefined })
+    const fields = equal.length > 0 ? equal : conjuncts(condition.rows).flatMap(rangeField)
+    const field = fields.find(name => name !== 'id' && isIndexable(target, name))
+    if (field === undefined) return []
+    const problem = `The filter along \`${relation.name}\` tests each row of \`${list.collection.name}\`:`
+    const request = `request the items of \`${target.name}\` first, and filter by their ids`
+    if (existingIndexes(model, target).some(([key = '']) => fieldOf(key) === field)) {
+      return [{ sentence: `${problem} ${request}.` }]
     }
-    const index = `index('${plain[0]}')`
-    const sentence = `${where} in collection \`${target.name}\`, add \`${index}\`, ${first}.`
+    const index = indexText([field])
+    const sentence = `${problem} in collection \`${target.name}\`, add \`${index}\`, ${request}.`
     return [{ collection: target.name, index, sentence }]
   })
 }
@@ -280,10 +299,10 @@ function targetIndexes({ model, list }: PlannedList): readonly Advice[] {
 function searchAdvice(list: GuardedList): readonly Advice[] {
   if (!conjuncts(list.rows).some(({ kind }) => kind === 'search')) return []
   const [first] = list.sort
-  const by = first?.field.field.name ?? 'id'
+  const key = first?.field.field.name ?? 'id'
   return [
     {
-      sentence: `A search sorted by \`${by}\` looks at all that it finds: sort it by \`id\`, or search for rarer words.`,
+      sentence: `A search sorted by \`${key}\` reads every match: sort it by \`id\`, or search for rarer words.`,
     },
   ]
 }

@@ -1,58 +1,60 @@
-/** Indexes for what limits and computed fields count: they look for rows beside every list, so no list tells of them. */
+/**
+ * Indexes for the counts of limits and computed fields. These run beside lists and within writes, so the plans of lists do not
+ * show what they scan.
+ */
 import type { CheckedExpression } from '../../model/computed.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
-import { bare, existingIndexes } from './advice.ts'
+import { existingIndexes, fieldOf, indexText } from './advice.ts'
 
 export interface CountAdvice {
   /** Where the model declares it: `tasks.limits[0]`, `projects.computed.open_tasks`. */
   readonly place: string
-  /** Whose rows are counted. */
+  /** The collection whose rows are counted. */
   readonly collection: string
   /** E.g. `index('project_id', 'status')`. */
   readonly index: string
 }
 
-/** Empty where an index begins with all that each count compares for equality. */
+/** Empty if each count has an index that begins with all fields that it compares for equality. */
 export function countAdvice(model: Model): readonly CountAdvice[] {
   return [...model.collections.values()].flatMap(collection => [
     ...collection.limits.flatMap(({ per, where }, at) => {
-      const keys = [...(per === undefined ? [] : [per.name]), ...equalIn(where)]
-      return adviceFor(model, `${collection.name}.limits[${at}]`, collection, keys)
+      const keys = [...(per === undefined ? [] : [per.name]), ...equalityFields(where)]
+      return adviceOn(model, `${collection.name}.limits[${at}]`, collection, keys)
     }),
     ...[...collection.computed.values()].flatMap(({ name, expression }) =>
       countsIn(expression).flatMap(({ relation, where }) => {
-        const link = collection.relations.get(relation)
-        const target = link?.kind === 'many' ? model.collections.get(link.target) : undefined
-        if (link?.kind !== 'many' || target === undefined) return []
-        return adviceFor(model, `${collection.name}.computed.${name}`, target, [
-          link.field,
-          ...equalIn(where),
+        const counted = collection.relations.get(relation)
+        const target = counted?.kind === 'many' ? model.collections.get(counted.target) : undefined
+        if (counted?.kind !== 'many' || target === undefined) return []
+        return adviceOn(model, `${collection.name}.computed.${name}`, target, [
+          counted.field,
+          ...equalityFields(where),
         ])
       }),
     ),
   ])
 }
 
-function adviceFor(
+function adviceOn(
   model: Model,
   place: string,
   collection: Collection,
-  keys: readonly string[],
+  equal: readonly string[],
 ): readonly CountAdvice[] {
-  const wanted = [...new Set(keys)].filter(key => collection.fields.get(key)?.type.sortable)
+  const keys = [...new Set(equal)].filter(key => collection.fields.get(key)?.type.sortable)
   const isServed = existingIndexes(model, collection).some(index => {
-    const first = index.slice(0, wanted.length).map(bare)
-    return wanted.every(key => first.includes(key))
+    const first = index.slice(0, keys.length).map(fieldOf)
+    return keys.every(key => first.includes(key))
   })
-  if (wanted.length === 0 || isServed) return []
-  const index = `index(${wanted.map(key => `'${key}'`).join(', ')})`
-  return [{ place, collection: collection.name, index }]
+  if (keys.length === 0 || isServed) return []
+  return [{ place, collection: collection.name, index: indexText(keys) }]
 }
 
-/** Fields of the row that have one value wherever the rule holds. */
-function equalIn(rule: Rule): readonly string[] {
-  if (rule.kind === 'and') return rule.rules.flatMap(equalIn)
+/** The fields of the counted rows that the condition compares for equality. */
+function equalityFields(rule: Rule): readonly string[] {
+  if (rule.kind === 'and') return rule.rules.flatMap(equalityFields)
   if (rule.kind !== 'compare' || rule.comparison !== 'eq' || rule.field.includes('.')) return []
   return rule.operand.kind === 'field' ? [] : [rule.field]
 }

@@ -1,4 +1,7 @@
-/** What a list's plan does not say, estimated from the model, the list's conditions and the totals of its tables. */
+/**
+ * What a query plan does not say about a list, estimated from the model, the list's conditions and the totals of its tables.
+ * Selectivity is PostgreSQL's term: the fraction of the rows that fulfil a condition.
+ */
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
@@ -6,12 +9,12 @@ import type { PlanFacts } from '../plans/estimate.ts'
 import type { PlanAccess } from '../plans/steps.ts'
 
 export interface Totals {
-  /** How many items a collection has. */
+  /** The number of items of a collection. */
   of(collection: string): number
 }
 
-/** What the estimate of one list stands on. */
-export interface ListGround {
+/** What one list is estimated from. */
+export interface ListEstimate {
   readonly model: Model
   readonly totals: Totals
   readonly list: GuardedList
@@ -21,30 +24,31 @@ export interface ListGround {
   readonly take: number
 }
 
-/** Where the words of a search stand, and where rules read rows that the caller may not see. */
+/** The tables of search terms, and those through which rules read rows that the caller cannot see. */
 const ownTable = /^_(?:search|all)_(.+?)_?$/
 
-/** An equality on a field of which nothing is known finds this part of the rows. */
-const unknownShare = 0.01
-const rangeShare = 0.3
-/** A rule over related rows is made for callers who see something. */
-const ruleShare = 0.1
+/** For an equality on a field whose values are unknown. */
+const defaultEqualitySelectivity = 0.01
+const defaultRangeSelectivity = 0.3
+/** For a rule over related rows: most callers see some of the rows. */
+const ruleSelectivity = 0.1
 
-export function factsOf({ model, totals, list, tables, take }: ListGround): PlanFacts {
+export function factsOf({ model, totals, list, tables, take }: ListEstimate): PlanFacts {
   const collectionOf = (alias: string): Collection | undefined => {
     const table = tables.get(alias) ?? alias
     return model.collections.get(table) ?? model.collections.get(ownTable.exec(table)?.[1] ?? '')
   }
-  const shares = new Shares(totals)
-  const keyShare = (collection: Collection, columns: readonly string[]): number =>
-    columns.reduce((share, column) => share * shares.ofColumn(collection, column), 1)
-  const perKey = (table: string, columns: readonly string[]): number | undefined => {
+  const selectivities = new Selectivities(totals)
+  const keySelectivity = (collection: Collection, columns: readonly string[]): number =>
+    columns.reduce((selectivity, column) => selectivity * selectivities.ofColumn(collection, column), 1)
+  const rowsPerKey = (table: string, columns: readonly string[]): number | undefined => {
     const collection = collectionOf(table)
-    return collection && Math.max(1, totals.of(collection.name) * keyShare(collection, columns))
+    return collection && Math.max(1, totals.of(collection.name) * keySelectivity(collection, columns))
   }
-  const behind = (access: PlanAccess) => conjuncts(list.rows).filter(each => !isCovered(each, access))
-  const sorted = list.sort.map(({ field }) => field.field.name)
-  const fixed = equalFields(list)
+  const remainingConditions = (access: PlanAccess) =>
+    conjuncts(list.rows).filter(part => !isCovered(part, access))
+  const sortFields = list.sort.map(({ field }) => field.field.name)
+  const equal = equalFields(list)
   return {
     rowsOf: alias => {
       const collection = collectionOf(alias)
@@ -54,10 +58,15 @@ export function factsOf({ model, totals, list, tables, take }: ListGround): Plan
       const collection = collectionOf(table)
       return collection !== undefined && isUnique(collection, columns)
     },
-    perKey,
-    perGroup: terms => perKey('t0', [...fixed, ...sorted.slice(0, sorted.length - terms)]),
-    filtered: access => access.table !== 't0' || behind(access).length > 0 || !reaches(list, access),
-    share: access => behind(access).reduce((share, each) => share * shares.of(each, list.collection), 1),
+    rowsPerKey,
+    rowsPerGroup: terms => rowsPerKey('t0', [...equal, ...sortFields.slice(0, sortFields.length - terms)]),
+    filtered: access =>
+      access.table !== 't0' || remainingConditions(access).length > 0 || !findsByParent(list, access),
+    selectivity: access =>
+      remainingConditions(access).reduce(
+        (selectivity, condition) => selectivity * selectivities.of(condition, list.collection),
+        1,
+      ),
     take,
     counts: list.counts,
   }
@@ -68,7 +77,7 @@ export function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === 'and' ? condition.conditions : [condition]
 }
 
-/** Whether an access that finds a condition's rows leaves nothing of it to be checked. */
+/** Whether the access finds exactly the rows that fulfil the condition, which is then not a filter. */
 function isCovered(condition: Condition, { equal, ranged }: PlanAccess): boolean {
   if (condition.kind === 'isNull') return equal.includes(condition.field.field.name)
   if (condition.kind !== 'compare' || !isColumn(condition.field)) return false
@@ -76,22 +85,22 @@ function isCovered(condition: Condition, { equal, ranged }: PlanAccess): boolean
   return equal.includes(name) || (condition.operator !== 'eq' && ranged.includes(name))
 }
 
-/** Whether the parent's link, where there is one, is what the access looks up. */
-function reaches({ within }: GuardedList, { equal }: PlanAccess): boolean {
+/** Whether the access finds the rows of the list's parent, if it has one. */
+function findsByParent({ within }: GuardedList, { equal }: PlanAccess): boolean {
   const relation = within?.path.relation
   return relation?.kind === 'many' ? equal.includes(relation.field) : true
 }
 
-/** Fields that have one value in all rows of the list: the parent's link first. */
+/** Fields that have the same value in all rows of the list; the reference to the parent is first. */
 export function equalFields(list: Pick<GuardedList, 'rows' | 'within'>): readonly string[] {
   const relation = list.within?.path.relation
-  const linked = relation?.kind === 'many' ? [relation.field] : []
-  const equal = conjuncts(list.rows).flatMap(each => {
-    if (each.kind === 'isNull' && isColumn(each.field)) return [each.field.field.name]
-    if (each.kind !== 'compare' || each.operator !== 'eq') return []
-    return isColumn(each.field) ? [each.field.field.name] : []
+  const parentKey = relation?.kind === 'many' ? [relation.field] : []
+  const equal = conjuncts(list.rows).flatMap(condition => {
+    if (condition.kind === 'isNull' && isColumn(condition.field)) return [condition.field.field.name]
+    if (condition.kind !== 'compare' || condition.operator !== 'eq') return []
+    return isColumn(condition.field) ? [condition.field.field.name] : []
   })
-  return [...new Set([...linked, ...equal])]
+  return [...new Set([...parentKey, ...equal])]
 }
 
 function isUnique(collection: Collection, columns: readonly string[]): boolean {
@@ -101,8 +110,8 @@ function isUnique(collection: Collection, columns: readonly string[]): boolean {
   )
 }
 
-/** Which part of a collection's rows fulfils a condition, from 0 to 1. */
-class Shares {
+/** The fraction of a collection's rows that fulfils a condition, from 0 to 1. */
+class Selectivities {
   readonly #totals: Totals
 
   constructor(totals: Totals) {
@@ -116,52 +125,59 @@ class Shares {
       case 'compare':
         return this.#ofComparison(condition, collection)
       case 'and':
-        return condition.conditions.reduce((share, each) => share * this.of(each, collection), 1)
+        return condition.conditions.reduce(
+          (selectivity, condition) => selectivity * this.of(condition, collection),
+          1,
+        )
       case 'or':
         return Math.min(
           1,
-          condition.conditions.reduce((share, each) => share + this.of(each, collection), 0),
+          condition.conditions.reduce(
+            (selectivity, condition) => selectivity + this.of(condition, collection),
+            0,
+          ),
         )
       case 'not':
-        return Math.max(unknownShare, 1 - this.of(condition.condition, collection))
+        return Math.max(defaultEqualitySelectivity, 1 - this.of(condition.condition, collection))
       case 'isNull':
       case 'nullness':
-        return rangeShare
+        return defaultRangeSelectivity
       case 'fields':
-        return ruleShare
+        return ruleSelectivity
       case 'related':
-        return condition.stored ? ruleShare : this.#rare(collection)
+        return condition.stored ? ruleSelectivity : this.#oneRow(collection)
       default:
-        return this.#rare(collection)
+        return this.#oneRow(collection)
     }
   }
 
   #ofComparison({ field, operator }: Condition & { kind: 'compare' }, collection: Collection): number {
-    if (operator === 'contains' || operator === 'icontains') return this.#rare(collection)
+    if (operator === 'contains' || operator === 'icontains') return this.#oneRow(collection)
     const equal = this.ofColumn(collection, field.field.name)
-    // What is asked for by a value of its own may be nowhere.
-    if (equal === unknownShare && (operator === 'eq' || operator === 'in')) return this.#rare(collection)
+    // No row may have the client's value.
+    if (equal === defaultEqualitySelectivity && (operator === 'eq' || operator === 'in'))
+      return this.#oneRow(collection)
     if (operator === 'eq' || operator === 'in') return equal
-    return operator === 'ne' ? Math.max(unknownShare, 1 - equal) : rangeShare
+    return operator === 'ne' ? Math.max(defaultEqualitySelectivity, 1 - equal) : defaultRangeSelectivity
   }
 
-  /** One value of a field. */
+  /** Of an equality with one value of the field. */
   ofColumn(collection: Collection, column: string): number {
     const field = collection.fields.get(column)
     return field === undefined || field.name === 'id' || field.unique
-      ? this.#rare(collection)
+      ? this.#oneRow(collection)
       : this.#ofField(field, collection)
   }
 
   #ofField({ reference, type }: Field, collection: Collection): number {
     if (reference) return 1 / Math.max(1, this.#totals.of(reference.target))
     const { distinctValues } = type
-    if (distinctValues === undefined) return unknownShare
-    return Number.isFinite(distinctValues) ? 1 / distinctValues : this.#rare(collection)
+    if (distinctValues === undefined) return defaultEqualitySelectivity
+    return Number.isFinite(distinctValues) ? 1 / distinctValues : this.#oneRow(collection)
   }
 
-  /** One row, or none. */
-  #rare({ name }: Collection): number {
+  /** Of a condition that at most one row fulfils. */
+  #oneRow({ name }: Collection): number {
     return 1 / Math.max(1, this.#totals.of(name))
   }
 }

@@ -1,10 +1,10 @@
-/** Examines the plan of each list of a read: how many rows it visits, and what would reduce them. */
+/** Examines the query plan of each list of a read: how many rows it visits, and what would reduce them. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
-import { estimatePlan, type PlanEstimate, walkMargin } from '../plans/estimate.ts'
+import { estimatePlan, type PlanEstimate, skewFactor } from '../plans/estimate.ts'
 import { eachAccess, type PlanStep } from '../plans/steps.ts'
 import type { Actor, Inputs } from '../values.ts'
 import { type Advice, adviceFor, deepOffset } from './advice.ts'
@@ -18,13 +18,13 @@ export interface ListPlan {
   readonly tables: ReadonlyMap<string, string>
 }
 
-/** What the statistics need from a database. */
-export interface Explainer {
-  /** The plan for finding the list's rows, without what is selected of them. */
+/** Reads query plans and table sizes from a database. */
+export interface PlanReader {
+  /** The plan of the statement that finds the list's rows, without its selection. */
   explain(unit: Pick<ListUnit, 'list' | 'aggregate'>, inputs: Inputs): Awaitable<ListPlan>
-  /** On whose behalf a statement runs, where the database has row security. */
+  /** The caller of a statement, if the database has row security. */
   actor?(principal: Principal): Actor | undefined
-  /** How many items each collection has; may be some seconds old. */
+  /** The number of items of each collection; it may be some seconds old. */
   totals(): Awaitable<Totals>
 }
 
@@ -34,18 +34,18 @@ export interface PlannedUnit {
   readonly plan: ListPlan
 }
 
-/** What a list of a read scans each time that the database answers the read. */
+/** What a list scans each time that the database answers its read. */
 export interface Finding {
-  /** In the words of REST, without values. */
-  readonly words: string
-  /** Whether it is slow only because of its offset, which other requests of the shape do not have. */
+  /** In REST, without values. */
+  readonly path: string
+  /** Whether it is slow only because of its offset: other requests of the shape are not. */
   readonly isDeep: boolean
   readonly estimate: PlanEstimate
-  /** The estimated rows that it scans. */
+  /** The estimated number of rows that it scans. */
   readonly looked: number
-  /** The most rows that it can return. */
-  readonly asked: number
-  /** How many rows it returned when it was examined; `asked` where that is not known. */
+  /** The maximum number of rows that it returns. */
+  readonly limit: number
+  /** The number of rows that it returned when it was examined; `limit` if that is unknown. */
   readonly given: number
   /** What the plan does, e.g. `scans about 100000 posts`. */
   readonly does: string
@@ -56,84 +56,91 @@ export interface Finding {
 export function planUnits(
   units: readonly ListUnit[],
   inputs: Inputs,
-  explainer: Explainer,
+  planReader: PlanReader,
 ): Awaitable<readonly PlannedUnit[]> {
-  let planned: Awaitable<readonly PlannedUnit[]> = []
+  const planned: PlannedUnit[] = []
+  let last: Awaitable<unknown>
   for (const unit of units) {
-    planned = then(planned, before =>
-      then(explainer.explain(unit, inputs), plan => [...before, { unit, plan }]),
-    )
+    last = then(last, () => then(planReader.explain(unit, inputs), plan => planned.push({ unit, plan })))
   }
-  return planned
+  return then(last, () => planned)
 }
 
 /** What one list returned. */
-export interface Given {
+export interface Returned {
   readonly rows: number
-  /** How many rows match in total, where that was requested. */
+  /** The number of rows that match, if the client requested it. */
   readonly total: number | undefined
 }
 
-interface Seen {
+interface ListContext {
   readonly model: Model
   readonly totals: Totals
   readonly args: readonly JsonValue[]
-  /** What the lists of an answer returned. */
-  readonly given?: ReadonlyMap<ListUnit, Given> | undefined
+  /** What the lists returned, if the read was answered. */
+  readonly results?: ReadonlyMap<ListUnit, Returned> | undefined
 }
 
 /** What one list scans, by its plan and the current totals. */
-export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, given }: Seen): Finding {
+export function findingOf(
+  { unit, plan }: PlannedUnit,
+  { model, totals, args, results }: ListContext,
+): Finding {
   const { list } = unit
   const { limit, offset } = windowOf(list, args)
-  const around = unit.around.reduce((times, param) => times * Math.max(1, Number(args[param] ?? 1)), 1)
+  const runs = unit.outerLimits.reduce((product, param) => product * Math.max(1, Number(args[param] ?? 1)), 1)
   const take = unit.aggregate === undefined ? limit + offset : Number.MAX_SAFE_INTEGER
   const facts = factsOf({ model, totals, list, tables: plan.tables, take })
   const estimate = estimatePlan(plan.steps, facts)
-  const seen = given?.get(unit)
+  const result = results?.get(unit)
   const isAggregate = unit.aggregate !== undefined
-  const once = isAggregate
+  const perRun = isAggregate
     ? estimate.expected
-    : corrected(estimate, take, seen !== undefined && seen.rows < limit, seen)
+    : corrected(estimate, take, result !== undefined && result.rows < limit, result)
   const isDeep = !isAggregate && offset >= deepOffset && estimate.bounded
   return {
-    words: isDeep ? `${unit.words}${unit.words.includes('?') ? '&' : '?'}page=…` : unit.words,
+    path: isDeep ? `${unit.path}${unit.path.includes('?') ? '&' : '?'}page=…` : unit.path,
     isDeep,
     estimate,
-    looked: Math.round(once * around),
-    asked: limit * around,
-    given: seen?.rows ?? limit * around,
-    does: doing(plan, estimate, Math.round(once * around), list),
+    looked: Math.round(perRun * runs),
+    limit: limit * runs,
+    given: result?.rows ?? limit * runs,
+    does: planSummary(plan, estimate, Math.round(perRun * runs), list),
     indexes: indexesOf(plan),
     advice: adviceFor({ model, list, estimate, offset }),
   }
 }
 
-/** The estimate, corrected by what an answer shows. `take`: limit and offset together. */
+/** The estimate, corrected by the rows that the list returned. `take`: limit and offset together. */
 function corrected(
   { most, expected, walks, searches }: PlanEstimate,
   take: number,
-  isEnded: boolean,
-  seen: Given | undefined,
+  isComplete: boolean,
+  result: Returned | undefined,
 ): number {
-  if (seen === undefined) return expected
-  // A search finds only the rows that match.
-  if (searches) return Math.min(expected, seen.total ?? (isEnded ? seen.rows : expected))
+  if (result === undefined) return expected
+  // A search visits only the rows that match.
+  if (searches) return Math.min(expected, result.total ?? (isComplete ? result.rows : expected))
   if (!walks) return expected
   // A list that returned fewer rows than its limit has scanned everything.
-  if (isEnded) return most
-  return seen.total === undefined ? expected : Math.min(expected, (walkMargin * take * most) / seen.total)
+  if (isComplete) return most
+  return result.total === undefined ? expected : Math.min(expected, (skewFactor * take * most) / result.total)
 }
 
-function doing(plan: ListPlan, estimate: PlanEstimate, rows: number, { collection }: GuardedList): string {
+function planSummary(
+  plan: ListPlan,
+  estimate: PlanEstimate,
+  rows: number,
+  { collection }: GuardedList,
+): string {
   const about = `about ${rows} ${collection.name}`
   if (estimate.searches) return `searches ${about}`
   if (estimate.bounded) return `reads ${about}`
-  if (scansOwn(plan)) return `scans ${about}`
+  if (scansTable(plan)) return `scans ${about}`
   return estimate.sorts === 'none' ? `reads ${about}` : `sorts ${about}`
 }
 
-function scansOwn({ steps }: ListPlan): boolean {
+function scansTable({ steps }: ListPlan): boolean {
   let scans = false
   eachAccess(steps, ({ access, table }) => {
     if (access === 'scan' && table === 't0') scans = true
@@ -149,9 +156,9 @@ function indexesOf({ steps }: ListPlan): readonly string[] {
   return [...found]
 }
 
-/** How many items a unit's list has in a parsed answer; undefined where that is unclear. */
-export function givenRows(parsed: unknown, { keys, around }: ListUnit): number | undefined {
-  if (around.length > 0) return undefined
+/** The number of items of a unit's list in a parsed answer; undefined for a list that runs several times. */
+export function returnedRows(parsed: unknown, { keys, outerLimits }: ListUnit): number | undefined {
+  if (outerLimits.length > 0) return undefined
   let value = parsed
   for (const key of keys) value = isRecord(value) ? value[key] : undefined
   return Array.isArray(value) ? value.length : undefined

@@ -11,21 +11,21 @@ interface Readable {
   readonly counts: { readonly hits: number; readonly misses: number }
 }
 
-/** `reader` itself where there are no statistics. */
+/** `reader` itself if there are no statistics. */
 export function observed<R extends Readable>(
   reader: R,
   statistics: QueryStatistics | undefined,
 ): Pick<R, 'read' | 'counts'> {
   if (statistics === undefined) return reader
-  const made = new ObservedReader(reader as unknown as AnyReader, statistics)
-  return made as unknown as Pick<R, 'read' | 'counts'>
+  const observedReader = new ObservedReader(reader as unknown as AnyReader, statistics)
+  return observedReader as unknown as Pick<R, 'read' | 'counts'>
 }
 
 interface AnyReader extends Readable {
   read(plan: AnyRead): Awaitable<Answer>
 }
 
-/** Answers synchronously where the reader does. */
+/** Answers synchronously if the reader does. */
 class ObservedReader implements AnyReader {
   readonly counts: AnyReader['counts']
   readonly #reader: AnyReader
@@ -38,7 +38,7 @@ class ObservedReader implements AnyReader {
   }
 
   read(plan: AnyRead): Awaitable<Answer> {
-    // Portico's own reads are neither counted nor bounded.
+    // Portico's own reads are neither counted nor limited.
     if (plan.principal.access.system) return this.#reader.read(plan)
     if (!this.#statistics.isBounded) return this.#counted(plan)
     return then(this.#statistics.require(plan), () => this.#counted(plan))
@@ -49,8 +49,8 @@ class ObservedReader implements AnyReader {
     const answer = this.#reader.read(plan)
     if (this.counts.misses === misses) return answer
     if (answer instanceof Promise) {
-      // The caller, who awaits the answer, handles its failure.
-      answer.then(made => this.#statistics.ran(plan, made)).catch(() => {})
+      // The caller awaits the answer itself and handles its failure.
+      answer.then(settled => this.#statistics.ran(plan, settled)).catch(() => {})
     } else this.#statistics.ran(plan, answer)
     return answer
   }

@@ -1,43 +1,43 @@
-/** The slow lists that were found, bounded in number: the cheapest are dropped first. */
+/** The slow lists that were found. Their number is limited: the cheapest are evicted first. */
 import type { Finding } from './look.ts'
 
-/** A list that scans at least this many rows is slow if it returns far fewer. */
+/** A list that scans at least this many rows is slow, unless it returns most of them. */
 export const slowRows = 1000
-/** From this many scanned rows on, the operator is warned. */
+/** A list that scans at least this many rows is logged as a warning. */
 export const warnRows = 10_000
-/** A list may scan this many times the rows that it returns. */
-const fairFactor = 5
-const maxKept = 500
-/** Shapes whose runs one entry adds up: the shapes of different callers read the same in words. */
+/** A list that scans fewer than this many rows for each row that it may return is not slow. */
+const allowedScanFactor = 5
+const maxLists = 500
+/** The maximum number of shapes of one list: its requests by different callers have different shapes. */
 const maxShapes = 50
 
 /** A list that scans many more rows than it returns. */
 export interface SlowList {
   /** E.g. `GET /posts?status=…&sort=-created_at`. */
   readonly request: string
-  /** The estimated rows that each run scans. */
+  /** The estimated number of rows that each run scans. */
   readonly looked: number
-  /** How many rows it returned when it was examined, or the most that it can return. */
+  /** The number of rows that it returned when it was examined, or its limit. */
   readonly given: number
   /** What the plan does, e.g. `sorts about 100000 posts`. */
   readonly does: string
   /** The indexes that the plan uses. */
   readonly indexes: readonly string[]
-  /** What to declare, e.g. `index('status', '-created_at')`; undefined where no index helps. */
+  /** The index to declare, e.g. `index('status', '-created_at')`; undefined if none helps. */
   readonly index: string | undefined
-  /** What to do, in sentences. */
+  /** Sentences. */
   readonly advice: string
   readonly isRefused: boolean
 }
 
-/** A slow list, and how often it ran since it was last taken. */
+/** A slow list, and the number of its runs since the last `take`. */
 export interface SlowRuns extends SlowList {
   readonly runs: number
 }
 
-/** Whether a list scans many rows, and many times as many as it returns. */
-export function isSlow({ looked, asked }: Finding): boolean {
-  return looked >= slowRows && looked >= fairFactor * asked
+/** Whether a list scans many rows, and many times as many as it may return. */
+export function isSlow({ looked, limit }: Finding): boolean {
+  return looked >= slowRows && looked >= allowedScanFactor * limit
 }
 
 interface Counter {
@@ -47,22 +47,22 @@ interface Counter {
 interface Entry {
   slow: SlowList
   readonly shapes: Map<Counter, number>
-  /** Refused runs, and examined runs of deep pages: other pages of their shapes are fast. */
-  extra: number
+  /** Runs that are not in `shapes`: refused ones, and those of deep pages, since other pages of their shapes are fast. */
+  otherRuns: number
 }
 
 export class SlowLists {
   readonly #entries = new Map<string, Entry>()
 
-  /** Returns the list if it was not known to be slow before. `isRefused`: it did not run. */
+  /** Returns the list if this is its first entry. `isRefused`: it did not run. */
   note(finding: Finding, transport: string, shape: Counter, isRefused = false): SlowList | undefined {
-    const { words, looked } = finding
+    const { path, looked } = finding
     if (!isRefused && !isSlow(finding)) return undefined
-    const slow = slowList(finding, `${transport} ${words}`, isRefused)
+    const slow = slowList(finding, `${transport} ${path}`, isRefused)
     const key = `${slow.request} ${slow.index ?? ''}`
     const known = this.#entries.get(key)
-    const entry = known ?? { slow, shapes: new Map(), extra: 0 }
-    if (isRefused || finding.isDeep) entry.extra++
+    const entry = known ?? { slow, shapes: new Map(), otherRuns: 0 }
+    if (isRefused || finding.isDeep) entry.otherRuns++
     else this.#count(entry, shape)
     if (known === undefined) return this.#add(key, entry) ? slow : undefined
     if (looked > known.slow.looked) known.slow = slow
@@ -70,12 +70,12 @@ export class SlowLists {
   }
 
   #count({ shapes }: Entry, shape: Counter): void {
-    // The examined run counts.
+    // The examined run counts, the ones before it do not.
     if (!shapes.has(shape) && shapes.size < maxShapes) shapes.set(shape, Math.max(0, shape.runs - 1))
   }
 
   #add(key: string, entry: Entry): boolean {
-    if (this.#entries.size >= maxKept) {
+    if (this.#entries.size >= maxLists) {
       const [cheapest, least] = [...this.#entries].reduce((a, b) => (costOf(b[1]) < costOf(a[1]) ? b : a))
       if (costOf(least) >= costOf(entry)) return false
       this.#entries.delete(cheapest)
@@ -91,15 +91,15 @@ export class SlowLists {
       const runs = runsOf(entry)
       if (runs === 0) continue
       taken.push({ ...entry.slow, runs })
-      entry.extra = 0
+      entry.otherRuns = 0
       for (const shape of entry.shapes.keys()) entry.shapes.set(shape, shape.runs)
     }
     return taken
   }
 }
 
-function runsOf({ shapes, extra }: Entry): number {
-  let runs = extra
+function runsOf({ shapes, otherRuns }: Entry): number {
+  let runs = otherRuns
   for (const [shape, before] of shapes) runs += shape.runs - before
   return runs
 }

@@ -1,24 +1,32 @@
 /**
- * What the reads of a service cost, by shape. A read itself only increments a counter: plans are examined afterwards, one
- * shape at a time, first after the shape's first run, then each time that its runs have doubled.
+ * What the reads of a service cost, by shape. A read only increments a counter. Its query plans are examined later, one shape
+ * at a time: after the shape's first run, and each time that its runs have doubled.
  */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type {
+  GuardedCompositeRead,
+  GuardedDelete,
+  GuardedItem,
+  GuardedPlan,
+  GuardedRead,
+  GuardedSelected,
+  GuardedWrite,
+} from '../../plan/guarded.ts'
 import { once } from '../once.ts'
 import type { Answer, ReadShape } from '../read/answers.ts'
 import { type Inputs, noSlots } from '../values.ts'
 import type { Totals } from './facts.ts'
 import {
-  type Explainer,
   type Finding,
   findingOf,
-  type Given,
-  givenRows,
   type PlannedUnit,
+  type PlanReader,
   planUnits,
+  type Returned,
+  returnedRows,
 } from './look.ts'
 import { isSlow, type SlowList, SlowLists } from './slow-lists.ts'
 import { type ListUnit, unitsOf, windowOf } from './units.ts'
@@ -28,22 +36,26 @@ export type { SlowList } from './slow-lists.ts'
 export interface StatisticsOptions {
   /** Called once for each slow list. */
   readonly onSlow?: ((slow: SlowList) => void) | undefined
-  /** The most rows that a list may scan, by the estimate; undefined: any number. */
+  /** The maximum number of rows that a list may scan, by the estimate; undefined: unlimited. */
   readonly maxScan?: number | undefined
 }
 
 type AnyRead = GuardedRead | GuardedCompositeRead
 
-/** How many shapes may wait to be examined: further ones are examined when they run again. */
+/** The maximum number of shapes that wait to be examined: further ones are examined after a later run. */
 const maxQueued = 20
-/** The pause between two examinations, in milliseconds, so that they take no noticeable part of the time. */
-const lookIntervalMs = 50
+/** The pause between two examinations, which keeps their share of the time small. */
+const examinationIntervalMs = 50
 /** A shape is examined again after this many runs at the latest. */
 const maxRunsBetween = 10_000
-/** After a table has grown by this factor, the database may choose another plan. */
+/** Plans are read again when the tables have grown by this factor: the database may choose others. */
 const growthFactor = 10
 /** A queued read keeps its arguments and answer in memory. Reads with longer ones are not examined. */
 const maxSampleCharacters = 100_000
+/** Without `maxScan`, further lists of a read are not examined: a document can have hundreds. */
+const maxSampledLists = 32
+
+type AnsweredWrite = Exclude<GuardedWrite['shape'], GuardedDelete>
 
 interface Sample {
   readonly shape: ShapeStatistics
@@ -51,27 +63,28 @@ interface Sample {
   readonly answer: Answer
 }
 
-/** What is known of one shape. */
-interface Known {
+/** The query plans of one shape. */
+interface ExaminedPlans {
   readonly planned: readonly PlannedUnit[]
-  /** How many items the collections had when the plans were examined. */
+  /** The number of items of its collections when the plans were read. */
   readonly size: number
 }
 
 export class QueryStatistics {
   readonly slow = new SlowLists()
   readonly #model: Model
-  readonly #explainer: Explainer
+  readonly #planReader: PlanReader
   readonly #options: StatisticsOptions
-  /** It lives as long as the shape. */
-  readonly #shape = once((shape: ReadShape) => new ShapeStatistics(shape))
+  /** They live as long as the shape. */
+  readonly #statisticsOf = once((shape: ReadShape) => new ShapeStatistics(shape))
+  readonly #answerOf = once(answerOf)
   readonly #queue: Sample[] = []
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(model: Model, explainer: Explainer, options: StatisticsOptions) {
+  constructor(model: Model, planReader: PlanReader, options: StatisticsOptions) {
     this.#model = model
-    this.#explainer = explainer
+    this.#planReader = planReader
     this.#options = options
   }
 
@@ -79,9 +92,9 @@ export class QueryStatistics {
     return this.#options.maxScan !== undefined
   }
 
-  /** To be called after each read that the database answered. */
+  /** Must be called after each read that the database answered. */
   ran(plan: AnyRead, answer: Answer): void {
-    const shape = this.#shape(plan.shape)
+    const shape = this.#statisticsOf(plan.shape)
     const runs = ++shape.counter.runs
     if (runs < shape.next) return
     shape.next = runs + Math.min(runs, maxRunsBetween)
@@ -89,7 +102,7 @@ export class QueryStatistics {
   }
 
   #inputs({ args, principal }: AnyRead): Inputs {
-    return { args, userId: principal.userId, slots: noSlots, actor: this.#explainer.actor?.(principal) }
+    return { args, userId: principal.userId, slots: noSlots, actor: this.#planReader.actor?.(principal) }
   }
 
   /** Queues the shape to be examined. */
@@ -101,27 +114,27 @@ export class QueryStatistics {
   }
 
   #schedule(): void {
-    this.#timer ??= setTimeout(() => this.#next(), lookIntervalMs).unref()
+    this.#timer ??= setTimeout(() => this.#next(), examinationIntervalMs).unref()
   }
 
   #next(): void {
     const sample = this.#queue.shift()
-    const over = (): void => {
+    const scheduleNext = (): void => {
       this.#timer = undefined
       if (this.#queue.length > 0 && !this.#isClosed) this.#schedule()
     }
     if (sample === undefined || this.#isClosed) {
-      over()
+      scheduleNext()
       return
     }
-    // A read that cannot be explained now is explained when it has run again.
+    // If the plans cannot be read now, they are read after a later run.
     Promise.resolve()
-      .then(() => this.#look(sample))
+      .then(() => this.#examine(sample))
       .catch(() => {})
-      .finally(over)
+      .finally(scheduleNext)
   }
 
-  #look({ shape, inputs, answer }: Sample): Awaitable<void> {
+  #examine({ shape, inputs, answer }: Sample): Awaitable<void> {
     return then(this.#findings(shape, inputs, answer), findings => {
       for (const finding of findings) this.#note(finding, shape, answer)
     })
@@ -129,37 +142,37 @@ export class QueryStatistics {
 
   #note(finding: Finding, shape: ShapeStatistics, answer: Answer): void {
     const transport = answer.kind === 'composite' ? 'GraphQL' : 'GET'
-    const told = this.slow.note(finding, transport, shape.counter)
-    if (told !== undefined) this.#options.onSlow?.(told)
+    const slow = this.slow.note(finding, transport, shape.counter)
+    if (slow !== undefined) this.#options.onSlow?.(slow)
   }
 
-  /** What each list of the shape scans now. `answer`: refines the estimates where it is given. */
+  /** What each list of the shape scans now. `answer`: refines the estimates. */
   #findings(shape: ShapeStatistics, inputs: Inputs, answer?: Answer): Awaitable<readonly Finding[]> {
-    return then(this.#explainer.totals(), totals =>
-      then(this.#known(shape, inputs, totals), ({ planned }) => {
-        const given = answer && givenBy(answer, planned)
-        const seen = { model: this.#model, totals, args: inputs.args, given }
-        return planned.map(unit => findingOf(unit, seen))
+    return then(this.#planReader.totals(), totals =>
+      then(this.#plans(shape, inputs, totals), ({ planned }) => {
+        const results = answer && resultsOf(answer, planned)
+        const context = { model: this.#model, totals, args: inputs.args, results }
+        return planned.map(unit => findingOf(unit, context))
       }),
     )
   }
 
-  #known(shape: ShapeStatistics, inputs: Inputs, totals: Totals): Awaitable<Known> {
+  #plans(shape: ShapeStatistics, inputs: Inputs, totals: Totals): Awaitable<ExaminedPlans> {
     const size = sizeOf(shape.shape, totals)
-    const { known } = shape
-    if (known !== undefined && size < growthFactor * Math.max(1, known.size)) return known
-    const units = unitsOf(shape.shape, inputs.args.length)
-    // The last one stands for the id of a parent.
+    const { plans } = shape
+    if (plans !== undefined && size < growthFactor * Math.max(1, plans.size)) return plans
+    const units = unitsOf(shape.shape, inputs.args.length, this.isBounded ? Infinity : maxSampledLists)
+    // The last argument stands for the id of a parent.
     const args: readonly JsonValue[] = [...inputs.args, 1]
-    return then(planUnits(units, { ...inputs, args }, this.#explainer), planned => {
-      shape.known = { planned, size }
-      return shape.known
+    return then(planUnits(units, { ...inputs, args }, this.#planReader), planned => {
+      shape.plans = { planned, size }
+      return shape.plans
     })
   }
 
   /** See `QueryInsight.describe`. */
   describe(plan: AnyRead): Awaitable<string | undefined> {
-    return then(this.#findings(this.#shape(plan.shape), this.#inputs(plan)), findings => {
+    return then(this.#findings(this.#statisticsOf(plan.shape), this.#inputs(plan)), findings => {
       const [first, ...rest] = findings
       if (first === undefined) return undefined
       const worst = rest.reduce((a, b) => (b.looked > a.looked ? b : a), first)
@@ -168,33 +181,41 @@ export class QueryStatistics {
     })
   }
 
-  /** Throws SCAN_TOO_LARGE where a list would scan more rows than allowed; synchronously where the explainer is. */
+  /** Throws SCAN_TOO_LARGE if a list would scan more rows than allowed; synchronously if the plan reader is synchronous. */
   require(plan: AnyRead): Awaitable<void> {
     const { maxScan } = this.#options
     if (maxScan === undefined) return
-    const shape = this.#shape(plan.shape)
+    const shape = this.#statisticsOf(plan.shape)
     const inputs = this.#inputs(plan)
-    return then(this.#explainer.totals(), totals => {
+    return then(this.#planReader.totals(), totals => {
       const size = sizeOf(shape.shape, totals)
       const windows = windowsOf(shape, inputs)
       if (windows !== undefined && shape.passed?.size === size && shape.passed.windows === windows) return
-      return this.#requireAnew(shape, inputs, maxScan, size)
+      return this.#requireUnderLimit(shape, inputs, maxScan, size)
     })
   }
 
-  #requireAnew(shape: ShapeStatistics, inputs: Inputs, maxScan: number, size: number): Awaitable<void> {
+  #requireUnderLimit(shape: ShapeStatistics, inputs: Inputs, maxScan: number, size: number): Awaitable<void> {
     return then(this.#findings(shape, inputs), findings => {
       // How many rows a search finds is not known in advance.
-      const over = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
-      if (over === undefined) {
+      const tooLarge = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
+      if (tooLarge === undefined) {
         shape.passed = { size, windows: windowsOf(shape, inputs) ?? '' }
         return
       }
       const transport = shape.shape.kind === 'composite' ? 'GraphQL' : 'GET'
-      const told = this.slow.note(over, transport, shape.counter, true)
-      if (told !== undefined) this.#options.onSlow?.(told)
-      throw tooLarge(over, maxScan)
+      const slow = this.slow.note(tooLarge, transport, shape.counter, true)
+      if (slow !== undefined) this.#options.onSlow?.(slow)
+      throw scanTooLarge(tooLarge, maxScan)
     })
+  }
+
+  /** As `require`, for the lists that a write's answer selects. */
+  requireAnswer({ shape, args, principal }: GuardedWrite): Awaitable<void> {
+    if (!this.isBounded || shape.kind === 'delete') return
+    const selected = this.#answerOf(shape)
+    if (selected.reads.length === 0) return
+    return this.require({ shape: selected, args, principal } as GuardedPlan<GuardedItem>)
   }
 
   close(): void {
@@ -203,20 +224,36 @@ export class QueryStatistics {
   }
 }
 
-function tooLarge({ words, looked }: Finding, maxScan: number): ApiError {
+/** The answer to a write as a read of its item. Only the lists in it matter: `reads` has their collections. */
+function answerOf({ collection, rows, select }: AnsweredWrite): GuardedItem {
+  const reads = [...new Set(listedCollections(select))]
+  const properties = { reads, personal: true, volatile: true, counts: true }
+  return { kind: 'item', collection, id: 0, rows, select, ...properties }
+}
+
+function listedCollections(select: readonly GuardedSelected[]): readonly string[] {
+  return select.flatMap(each => {
+    if (each.kind !== 'relation') return []
+    const { list, path, select: nested } = each
+    return [...(list === undefined ? [] : [path.target.name]), ...listedCollections(nested)]
+  })
+}
+
+/** Without the estimate, which counts rows that the client cannot read. */
+function scanTooLarge({ path }: Finding, maxScan: number): ApiError {
   return new ApiError(
     'SCAN_TOO_LARGE',
-    `The list ${words} would look at about ${looked} rows, and at most ${maxScan} are allowed. Leave out its sort or its filter, sort by "id", or filter by a relation or a unique field.`,
+    `The list ${path} would read more than ${maxScan} rows, which is the limit. Omit its sort or its filter, sort by "id", or filter by a relation or a unique field.`,
   )
 }
 
-/** The limits and offsets of a shape's lists, as a key; undefined: its lists are not known yet. */
-function windowsOf({ known }: ShapeStatistics, { args }: Inputs): string | undefined {
-  if (known === undefined) return undefined
-  return known.planned
-    .map(({ unit: { list, around } }) => {
+/** The limits and offsets of a shape's lists, as a key; undefined before its plans were read. */
+function windowsOf({ plans }: ShapeStatistics, { args }: Inputs): string | undefined {
+  if (plans === undefined) return undefined
+  return plans.planned
+    .map(({ unit: { list, outerLimits } }) => {
       const { limit, offset } = windowOf(list, args)
-      return [limit, offset, ...around.map(param => args[param])].join()
+      return [limit, offset, ...outerLimits.map(param => args[param])].join()
     })
     .join(';')
 }
@@ -234,28 +271,27 @@ function sizeOf({ reads }: ReadShape, totals: Totals): number {
   return reads.reduce((sum, collection) => sum + totals.of(collection), 0)
 }
 
-function givenBy(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, Given> | undefined {
+function resultsOf(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, Returned> | undefined {
   const { text } = answer
   if (text === null) return undefined
   const parsed: unknown = JSON.parse(text)
   const total = answer.kind === 'list' ? answer.total : undefined
-  const given = new Map<ListUnit, Given>()
+  const results = new Map<ListUnit, Returned>()
   for (const { unit } of planned) {
-    const rows = givenRows(parsed, unit)
-    if (rows !== undefined) given.set(unit, { rows, total: unit.keys.length === 0 ? total : undefined })
+    const rows = returnedRows(parsed, unit)
+    if (rows !== undefined) results.set(unit, { rows, total: unit.keys.length === 0 ? total : undefined })
   }
-  return given
+  return results
 }
 
-/** What is known and counted of one shape. */
 class ShapeStatistics {
   readonly shape: ReadShape
-  /** How often the database was asked. On its own: the list of slow lists keeps it, and must not keep the shape. */
+  /** A separate object: the slow lists keep it, and must not keep the shape from garbage collection. */
   readonly counter = { runs: 0 }
-  /** At how many runs the shape is examined again. */
+  /** The number of runs at which the shape is examined again. */
   next = 1
-  known: Known | undefined
-  /** The last sizes and windows that passed `require`. */
+  plans: ExaminedPlans | undefined
+  /** The last sizes and windows that `require` accepted. */
   passed: { readonly size: number; readonly windows: string } | undefined
 
   constructor(shape: ReadShape) {

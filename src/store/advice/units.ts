@@ -11,60 +11,65 @@ import type {
 } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
 import type { ReadShape } from '../read/answers.ts'
-import { aggregateWords, listWords } from './words.ts'
+import { aggregatePath, listPath } from './words.ts'
 
 /** One list within a read. */
 export interface ListUnit {
   readonly list: GuardedList
-  /** The aggregate that the list stands for, whose groups are no rows. */
+  /** The aggregate that the list represents, whose groups are not rows. */
   readonly aggregate?: GuardedAggregate
-  /** As a path of REST, without values: `/posts?status=…&sort=-created_at`. */
-  readonly words: string
-  /** The limits of the lists around it: it runs once for each of their rows. */
-  readonly around: readonly Param[]
+  /** In REST, without values: `/posts?status=…&sort=-created_at`. */
+  readonly path: string
+  /** The limits of the lists that contain it: it runs once for each of their rows. */
+  readonly outerLimits: readonly Param[]
   /** The keys that lead to its items in the answer. */
   readonly keys: readonly string[]
 }
 
-/** Further lists are not examined: a document can name thousands. */
-const maxUnits = 32
-
-/** `argCount`: how many arguments the read has; the one after them stands for the id of a parent. */
-export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[] {
+/** At most `maxUnits`. `argCount`: how many arguments the read has; the one after them stands for the id of a parent. */
+export function unitsOf(shape: ReadShape, argCount: number, maxUnits: number): readonly ListUnit[] {
   const units: ListUnit[] = []
-  const place = { units, parent: argCount }
+  const place = { units, maxUnits, parent: argCount }
   if (shape.kind === 'list') {
-    units.push({ list: { ...shape, select: [] }, words: listWords(shape), around: [], keys: [] })
+    units.push({ list: { ...shape, select: [] }, path: listPath(shape), outerLimits: [], keys: [] })
     nestedUnits(shape.select, {
       ...place,
       path: `/${shape.collection.name}`,
-      around: [shape.window.limit],
+      outerLimits: [shape.window.limit],
       keys: [],
       shape,
     })
   } else if (shape.kind === 'item') {
-    nestedUnits(shape.select, { ...place, path: `/${shape.collection.name}/…`, around: [], keys: [], shape })
+    nestedUnits(shape.select, {
+      ...place,
+      path: `/${shape.collection.name}/…`,
+      outerLimits: [],
+      keys: [],
+      shape,
+    })
   } else if (shape.kind === 'aggregate') {
     units.push(aggregateUnit(shape, []))
   } else {
     for (const root of shape.roots) {
       const { key, collection } = root
       if (root.kind === 'aggregate') {
-        units.push(aggregateUnit({ ...root, ...baseOf(shape), kind: 'aggregate', within: undefined }, [key]))
+        units.push(
+          aggregateUnit({ ...root, ...readProperties(shape), kind: 'aggregate', within: undefined }, [key]),
+        )
         continue
       }
       const { select } = root
       const path = `/${collection.name}`
       if (root.kind === 'list') units.push(rootUnit(root, shape))
-      const around = root.kind === 'list' ? [root.list.limit] : []
+      const outerLimits = root.kind === 'list' ? [root.list.limit] : []
       const keys = root.kind === 'list' ? [key, ...rowKeys(root.list)] : [key]
-      nestedUnits(select, { ...place, path, around, keys, shape })
+      nestedUnits(select, { ...place, path, outerLimits, keys, shape })
     }
   }
   return units.slice(0, maxUnits)
 }
 
-function baseOf({ reads, personal, volatile, counts }: Base): Base {
+function readProperties({ reads, personal, volatile, counts }: ReadProperties): ReadProperties {
   return { reads, personal, volatile, counts }
 }
 
@@ -77,28 +82,27 @@ function aggregateUnit(shape: GuardedAggregate, keys: readonly string[]): ListUn
   const window = { kind: 'page', offset, limit, total: 'none' } as const
   const list: GuardedList = {
     kind: 'list',
-    ...baseOf(shape),
+    ...readProperties(shape),
     ...{ collection, within, rows, sort, window },
     select: [],
   }
-  return { list, aggregate: shape, words: aggregateWords(shape), around: [], keys }
+  return { list, aggregate: shape, path: aggregatePath(shape), outerLimits: [], keys }
 }
 
-/** Where the rows of a list stand below its key. */
+/** The keys that lead from a list to its rows in the answer. */
 function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'>
+type ReadProperties = Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'>
 
-function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: Base): ListUnit {
-  const { reads, personal, volatile, counts } = base
-  const alone = asList({ reads, personal, volatile, counts, collection, rows, within: undefined }, list)
-  return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
+function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: ReadProperties): ListUnit {
+  const unitList = asList({ ...readProperties(base), collection, rows, within: undefined }, list)
+  return { list: unitList, path: listPath(unitList), outerLimits: [], keys: [key, ...rowKeys(list)] }
 }
 
 function asList(
-  base: Base & Pick<GuardedList, 'collection' | 'rows' | 'within'>,
+  base: ReadProperties & Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   { sort, limit, after }: GuardedSelectedList,
 ): GuardedList {
   return { ...base, kind: 'list', sort, window: { kind: 'cursor', after, limit }, select: [] }
@@ -106,34 +110,39 @@ function asList(
 
 interface Place {
   readonly units: ListUnit[]
+  readonly maxUnits: number
   readonly parent: Param
   readonly path: string
-  readonly around: readonly Param[]
+  readonly outerLimits: readonly Param[]
   readonly keys: readonly string[]
-  readonly shape: Base
+  readonly shape: ReadProperties
 }
 
 function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
-  for (const each of select) {
-    if (each.kind !== 'relation' || place.units.length >= maxUnits) continue
-    const { list, path, key } = each
+  for (const selected of select) {
+    if (selected.kind !== 'relation' || place.units.length >= place.maxUnits) continue
+    const { list, path, key } = selected
     const keys = [...place.keys, key]
-    if (list === undefined) nestedUnits(each.select, { ...place, keys, path: `/${path.target.name}` })
-    else nestedList(each, list, { ...place, keys: [...keys, ...rowKeys(list)] })
+    if (list === undefined) nestedUnits(selected.select, { ...place, keys, path: `/${path.target.name}` })
+    else nestedList(selected, list, { ...place, keys: [...keys, ...rowKeys(list)] })
   }
 }
 
 function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
-  const { units, parent, around, shape, keys } = place
+  const { units, parent, outerLimits, shape, keys } = place
   const collection = path.target
-  const { reads, personal, volatile, counts } = shape
-  const base = { reads, personal, volatile, counts, collection, rows }
+  const base = { ...readProperties(shape), collection, rows }
   // Only the id of the parent matters.
   const within = { collection, id: parent, rows: always, path }
-  const alone = asList({ ...base, within }, list)
-  const start = place.path.endsWith('/…') ? place.path : `${place.path}/…`
-  units.push({ list: alone, words: listWords(alone, `${start}/${path.relation.name}`), around, keys })
-  nestedUnits(select, { ...place, path: `/${collection.name}`, around: [...around, list.limit] })
+  const unitList = asList({ ...base, within }, list)
+  const parentPath = place.path.endsWith('/…') ? place.path : `${place.path}/…`
+  units.push({
+    list: unitList,
+    path: listPath(unitList, `${parentPath}/${path.relation.name}`),
+    outerLimits,
+    keys,
+  })
+  nestedUnits(select, { ...place, path: `/${collection.name}`, outerLimits: [...outerLimits, list.limit] })
 }
 
 /** How many rows a list returns at most, and how many it skips before them. */

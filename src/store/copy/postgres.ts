@@ -21,18 +21,18 @@ import { searchTable } from '../sql/dialect.ts'
 import {
   begunKey,
   type Claim,
+  type CopiedState,
   CopyError,
   type DoneMark,
   doneKey,
   doneMark,
-  isOfEarlierVersion,
-  isTaken,
-  type Kept,
   type LogState,
   type Mark,
   requireSame,
   type Source,
+  sourceIsOutdated,
   type Target,
+  targetIsNotEmpty,
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable, type CopyValue } from './tables.ts'
 
@@ -146,10 +146,10 @@ export class PostgresSource implements Source {
 
   static async open(url: string, model: Model): Promise<PostgresSource> {
     if ((await planPostgres(url, model)).length > 0) {
-      throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
+      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
     }
     return openSide(url, async client => {
-      if (!hasOwnTables(await readCatalog(client))) throw isOfEarlierVersion()
+      if (!hasOwnTables(await readCatalog(client))) throw sourceIsOutdated()
       await client.query(beginSnapshot)
       const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
       return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
@@ -241,7 +241,7 @@ export class PostgresTarget implements Target {
         requireSame(found, mark)
         return 'begun'
       }
-      if (tables.length > 0) throw isTaken()
+      if (tables.length > 0) throw targetIsNotEmpty()
       const own = Object.values(ownTables).map(({ table }) => table)
       await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
       await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [
@@ -287,7 +287,7 @@ export class PostgresTarget implements Target {
     await this.#client.query('COMMIT')
   }
 
-  async finish(model: Model, { lastNumbers, logState }: Kept, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: DoneMark): Promise<void> {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
@@ -330,7 +330,7 @@ export class PostgresTarget implements Target {
     )
     if (search.length === 0) return
     await client.query(createSearch(table).join(';\n'))
-    const sources = search.map(column => ({ column, from: column, text: '' }))
+    const sources = search.map(column => ({ column, expression: ident(column), text: '' }))
     await fillWords(client, name, searchTable(name), sources)
   }
 

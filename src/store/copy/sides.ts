@@ -9,8 +9,8 @@ export class CopyError extends Error {
 
 export type LogState = ReadonlyMap<string, string>
 
-/** What is copied besides rows. */
-export interface Kept {
+/** The state that is copied besides rows. */
+export interface CopiedState {
   /** By table: see `Source.lastNumber`. */
   readonly lastNumbers: ReadonlyMap<string, number>
   readonly logState: LogState
@@ -21,7 +21,7 @@ export interface Source {
   count(table: CopyTable): Promise<number>
   /** All rows in the order of their keys, in batches. */
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
-  /** The greatest id that was ever given to a row; 0 where none was. */
+  /** The greatest id that was ever assigned to a row; 0 if none was. */
   lastNumber(table: CopyTable): Promise<number>
   /** The stored state of the event log besides its rows, by key. */
   logState(): Promise<LogState>
@@ -72,20 +72,25 @@ export interface Target {
   ): Promise<void>
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
   /** Builds indexes and derived tables, and turns the copy into an ordinary database, which stores `done`. */
-  finish(model: Model, kept: Kept, done: DoneMark): Promise<void>
+  finish(model: Model, kept: CopiedState, done: DoneMark): Promise<void>
   close(): Promise<void>
 }
 
 /** The target has tables and is no unfinished copy. */
-export function isTaken(): CopyError {
+export function targetIsNotEmpty(): CopyError {
   return new CopyError(
     'The target is not empty. Name an empty database, or an unfinished copy of this source. Nothing was changed.',
   )
 }
 
-export function isOfEarlierVersion(): CopyError {
+/** SQLite has no lock that excludes another copy into the same file. */
+export function isFinishedByOther(): CopyError {
+  return new CopyError('Another process has finished this copy. Nothing more was changed.')
+}
+
+export function sourceIsOutdated(): CopyError {
   return new CopyError(
-    'An earlier version made the source. Bring it up to date with `portico migrate --apply` first.',
+    'An earlier version created the source. Migrate it with `portico migrate --apply` first.',
   )
 }
 

@@ -4,11 +4,11 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { copiedKeys } from '../log/keys.ts'
 import { ident, literal } from '../schema/quoted.ts'
-import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite/ddl.ts'
+import { createIndex, createTable, createTotalsAndSearch, ownTables } from '../schema/sqlite/ddl.ts'
 import {
+  createFolders,
   fillSearch,
   hasOwnTables,
-  makeFolder,
   planMigration,
   requireReferences,
   storedValue,
@@ -19,18 +19,19 @@ import { openDatabase } from '../sqlite/connection.ts'
 import {
   begunKey,
   type Claim,
+  type CopiedState,
   CopyError,
   type DoneMark,
   doneKey,
   doneMark,
-  isOfEarlierVersion,
-  isTaken,
-  type Kept,
+  isFinishedByOther,
   type LogState,
   type Mark,
   requireSame,
   type Source,
+  sourceIsOutdated,
   type Target,
+  targetIsNotEmpty,
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable } from './tables.ts'
 
@@ -97,12 +98,12 @@ export class SqliteSource implements Source {
   static async open(file: string, model: Model): Promise<SqliteSource> {
     if (!existsSync(file)) throw new CopyError(`There is no database at ${file}.`)
     if (planMigration(file, model).length > 0) {
-      throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
+      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
     }
     const database = open(file)
     if (hasOwnTables(database)) return new SqliteSource(database)
     database.close()
-    throw isOfEarlierVersion()
+    throw sourceIsOutdated()
   }
 
   async count({ name }: CopyTable): Promise<number> {
@@ -141,7 +142,7 @@ export class SqliteTarget implements Target {
   readonly #database: DatabaseSync
 
   constructor(file: string) {
-    makeFolder(file)
+    createFolders(file)
     this.#database = open(file)
     // A power failure may lose part of an unfinished copy, which is compared again. A copy is finished only once all of it
     // is on disk.
@@ -158,8 +159,8 @@ export class SqliteTarget implements Target {
         requireSame(found, mark)
         return 'begun'
       }
-      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw isTaken()
-      for (const text of ownTables.filter(each => !each.includes(' INDEX '))) database.exec(text)
+      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw targetIsNotEmpty()
+      for (const text of ownTables.filter(statement => !statement.includes(' INDEX '))) database.exec(text)
       for (const table of schemaOf(model).tables) database.exec(createTable(table))
       database
         .prepare(`INSERT INTO "_portico" ("key", "value") VALUES (?, ?)`)
@@ -191,6 +192,7 @@ export class SqliteTarget implements Target {
       `INSERT INTO ${ident(table.name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
     )
     this.#transaction(() => {
+      this.#requireUnfinished()
       this.#database.prepare(`DELETE FROM ${ident(table.name)}${where}`).run(...values)
       for (const row of rows) insert.run(...row)
     })
@@ -200,15 +202,16 @@ export class SqliteTarget implements Target {
     return batchesOf(this.#database, table)
   }
 
-  async finish(model: Model, { lastNumbers, logState }: Kept, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: DoneMark): Promise<void> {
     const database = this.#database
     const schema = schemaOf(model)
     database.exec('PRAGMA synchronous = FULL')
     this.#transaction(() => {
+      this.#requireUnfinished()
       for (const text of ownTables) database.exec(text)
       for (const table of schema.tables) {
         for (const index of table.indexes) database.exec(createIndex(table, index))
-        for (const text of createUpkeep(table)) database.exec(text)
+        for (const text of createTotalsAndSearch(table)) database.exec(text)
         fillSearch(database, table)
       }
       for (const [name, last] of lastNumbers) {
@@ -235,6 +238,11 @@ export class SqliteTarget implements Target {
   #doneMark(mark: Mark): DoneMark | undefined {
     const text = storedValue(this.#database, doneKey)
     return text === undefined ? undefined : doneMark(text, mark)
+  }
+
+  /** Throws if another process has finished the copy: a service may already write to it. */
+  #requireUnfinished(): void {
+    if (storedValue(this.#database, begunKey) === undefined) throw isFinishedByOther()
   }
 
   #transaction<T>(work: () => T): T {

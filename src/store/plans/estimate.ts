@@ -4,7 +4,7 @@
  * Guarantees: `most` is an upper bound, within a small factor, of the rows of tables and indexes that SQLite visits
  * while it runs the statement, as long as `PlanFacts` is correct. A `bounded` statement does not visit more rows when its
  * tables grow. A plan with an unknown step is never `bounded`. `expected` is not a bound: if a search by equality finds an
- * unknown number of rows, or a filter keeps an unknown share of them, it uses the averages in `PlanFacts`.
+ * unknown number of rows, or a filter keeps an unknown fraction of them, it uses the averages in `PlanFacts`.
  */
 import type { PlanAccess, PlanBlock, PlanStep } from './steps.ts'
 
@@ -14,17 +14,17 @@ export interface PlanFacts {
   rowsOf(table: string): number | undefined
   /** Whether no two rows have the same values in these columns. By default, only the id is such a key. */
   isKey?(table: string, columns: readonly string[]): boolean
-  /** The average number of rows with equal values in these columns; undefined if unknown. */
-  perKey?(table: string, columns: readonly string[]): number | undefined
-  /** As `perKey`, for the columns by which the outermost rows are sorted, without the last `terms`. */
-  perGroup?(terms: number): number | undefined
+  /** The average number of rows that share their values in these columns; undefined if unknown. */
+  rowsPerKey?(table: string, columns: readonly string[]): number | undefined
+  /** As `rowsPerKey`, for the columns by which the outermost rows are sorted, without the last `terms`. */
+  rowsPerGroup?(terms: number): number | undefined
   /** Whether the rows of the access are filtered by further conditions than its constraint. By default, yes. */
   filtered?(access: PlanAccess): boolean
   /**
-   * The share of the access's rows, from 0 to 1, that fulfils the conditions beyond its constraint. By default, unknown:
+   * The fraction of the access's rows, from 0 to 1, that fulfils the conditions beyond its constraint. By default, unknown:
    * possibly none.
    */
-  share?(access: PlanAccess): number
+  selectivity?(access: PlanAccess): number
   /** The largest limit + offset of the statement's lists. Undefined: its outermost rows have no limit. */
   readonly take: number | undefined
   /** Whether scalar subqueries count rows. If not, they end at their first row. By default, yes. */
@@ -51,11 +51,11 @@ export interface PlanEstimate {
   readonly searches: boolean
 }
 
-/** The share of the table that a search by equality finds, if nothing better is known. */
-const unknownKeyShare = 0.01
+/** The fraction of a table that a search by equality finds, if nothing better is known. */
+const defaultKeySelectivity = 0.01
 const defaultListSize = 100
-/** Matches are not evenly distributed: this factor is applied to the average number of scanned rows per match. */
-export const walkMargin = 2
+/** Matches are not evenly distributed: the average number of scanned rows per match is multiplied by this factor. */
+export const skewFactor = 2
 /** The size of a table about which nothing is known. */
 const unknownRows = Number.MAX_SAFE_INTEGER
 
@@ -76,17 +76,17 @@ interface Calculation {
 
 interface Work {
   /** Rows visited. */
-  readonly looked: number
+  readonly visited: number
   /** Rows returned to the enclosing block. */
-  readonly given: number
+  readonly returned: number
 }
 
 /** `steps`: the result of `parsePlan`. */
 export function estimatePlan(steps: readonly PlanStep[], facts: PlanFacts): PlanEstimate {
   const most = calculation(facts, false)
-  const { looked } = blockWork(steps, facts.take, most)
-  const expected = blockWork(steps, facts.take, calculation(facts, true)).looked
-  return { most: looked, expected, ...most.flags }
+  const { visited } = blockWork(steps, facts.take, most)
+  const expected = blockWork(steps, facts.take, calculation(facts, true)).visited
+  return { most: visited, expected, ...most.flags }
 }
 
 function calculation(facts: PlanFacts, average: boolean): Calculation {
@@ -96,22 +96,22 @@ function calculation(facts: PlanFacts, average: boolean): Calculation {
 
 /** Nested loops: each access runs once for each row of the accesses before it. `limit`: the number of requested rows. */
 function blockWork(steps: readonly PlanStep[], limit: number | undefined, within: Calculation): Work {
-  let looked = 0
-  let visits = 1
+  let visited = 0
+  let loops = 1
   let isFirst = true
   for (const [index, step] of steps.entries()) {
     if (step.kind === 'unknown') within.flags.bounded = false
     if (isSource(step)) {
       const end: End = isFirst ? { limit, steps } : { limit: undefined, steps: [] }
-      const each = sourceRows(step, keysOf(steps, index, within), end, within)
+      const rowsPerLoop = sourceRows(step, keysOf(steps, index, within), end, within)
       isFirst = false
-      if (!isOutput(step, within)) looked += times(visits, each)
-      visits = givenRows(step, visits, each)
+      if (!readsSubquery(step, within)) visited += times(loops, rowsPerLoop)
+      loops = nextLoops(step, loops, rowsPerLoop)
     } else if (step.kind === 'block') {
-      looked += times(step.correlated ? visits : 1, nested(step, within).looked)
+      visited += times(step.correlated ? loops : 1, nested(step, within).visited)
     }
   }
-  return { looked, given: limit === undefined ? visits : Math.min(limit, visits) }
+  return { visited, returned: limit === undefined ? loops : Math.min(limit, loops) }
 }
 
 type Source = PlanAccess | (PlanBlock & { readonly block: 'or' })
@@ -121,24 +121,24 @@ function isSource(step: PlanStep): step is Source {
 }
 
 /** Whether it reads the result of a subquery in FROM, whose rows are already counted. */
-function isOutput(step: Source, { outputs }: Calculation): boolean {
+function readsSubquery(step: Source, { outputs }: Calculation): boolean {
   return step.kind === 'access' && outputs.has(step.table)
 }
 
-function times(visits: number, each: number): number {
-  return visits === 0 || each === 0 ? 0 : visits * each
+function times(loops: number, rowsPerLoop: number): number {
+  return loops === 0 || rowsPerLoop === 0 ? 0 : loops * rowsPerLoop
 }
 
-function givenRows(step: Source, visits: number, each: number): number {
-  if (step.kind === 'access' && (step.access === 'constant' || step.exists)) return visits
-  return times(visits, each)
+function nextLoops(step: Source, loops: number, rowsPerLoop: number): number {
+  if (step.kind === 'access' && (step.access === 'constant' || step.exists)) return loops
+  return times(loops, rowsPerLoop)
 }
 
 function nested(step: PlanBlock, within: Calculation): Work {
   const limits = { rows: within.facts.take, scalar: within.facts.counts === false ? 1 : undefined }
   const limit = step.block === 'rows' || step.block === 'scalar' ? limits[step.block] : undefined
   const work = blockWork(step.steps, limit, within)
-  if (step.name !== undefined) within.outputs.set(step.name, work.given)
+  if (step.name !== undefined) within.outputs.set(step.name, work.returned)
   return work
 }
 
@@ -154,27 +154,27 @@ function keysOf(steps: readonly PlanStep[], index: number, within: Calculation):
   for (const step of steps.slice(index + 1)) {
     if (step.kind !== 'block' || step.block !== 'list') break
     // The cost is counted at the step itself.
-    const alone = { ...within, flags: { ...within.flags, bounded: true } }
-    const rows = blockWork(step.steps, undefined, alone).given
-    keys = { rows: Math.max(rows, keys.rows), grows: keys.grows || !alone.flags.bounded }
+    const separate = { ...within, flags: { ...within.flags, bounded: true } }
+    const rows = blockWork(step.steps, undefined, separate).returned
+    keys = { rows: Math.max(rows, keys.rows), grows: keys.grows || !separate.flags.bounded }
   }
   return keys
 }
 
 /** `end`: what can end the access before it has returned all its rows. */
 function sourceRows(step: Source, keys: Found, end: End, within: Calculation): number {
-  if (step.kind === 'block') return endedRows(either(step, within), step, end, within)
-  const rows = endedRows(foundBy(step, keys, within), step, end, within)
-  return step.automatic ? rows + total(step, within) : rows
+  if (step.kind === 'block') return rowsUntilEnd(orRows(step, within), step, end, within)
+  const rows = rowsUntilEnd(accessRows(step, keys, within), step, end, within)
+  return step.automatic ? rows + tableRows(step, within) : rows
 }
 
 /** Several indexes, one after the other. */
-function either(step: PlanBlock, within: Calculation): Found {
+function orRows(step: PlanBlock, within: Calculation): Found {
   const works = step.steps.map(branch => blockWork(branch.steps, undefined, within))
-  return { rows: works.reduce((sum, work) => sum + work.looked, 0), grows: !within.flags.bounded }
+  return { rows: works.reduce((sum, work) => sum + work.visited, 0), grows: !within.flags.bounded }
 }
 
-function foundBy(access: PlanAccess, keys: Found, within: Calculation): Found {
+function accessRows(access: PlanAccess, keys: Found, within: Calculation): Found {
   const { facts, outputs, flags } = within
   const output = outputs.get(access.table)
   if (output !== undefined) return { rows: output, grows: false }
@@ -185,23 +185,28 @@ function foundBy(access: PlanAccess, keys: Found, within: Calculation): Found {
     }
     flags.searches = true
   }
-  const rows = total(access, within)
+  const rows = tableRows(access, within)
   if (access.access !== 'search' || access.ranged.length > 0) return { rows, grows: true }
   // For `min()` or `max()`: the first entry of the index.
   if (access.constraint === undefined) return { rows: 1, grows: false }
   return equalRows(access, rows, keys, within)
 }
 
-function equalRows(access: PlanAccess, all: number, keys: Found, { facts, average }: Calculation): Found {
+function equalRows(
+  access: PlanAccess,
+  tableSize: number,
+  keys: Found,
+  { facts, average }: Calculation,
+): Found {
   const { index, table, equal } = access
   const isKey = index === 'rowid' || (facts.isKey?.(table, equal) ?? false)
-  if (isKey) return { rows: Math.min(all, keys.rows), grows: keys.grows }
-  if (!average) return { rows: all, grows: true }
-  const perKey = facts.perKey?.(table, equal) ?? Math.max(1, all * unknownKeyShare)
-  return { rows: Math.min(all, keys.rows * perKey), grows: true }
+  if (isKey) return { rows: Math.min(tableSize, keys.rows), grows: keys.grows }
+  if (!average) return { rows: tableSize, grows: true }
+  const rowsPerKey = facts.rowsPerKey?.(table, equal) ?? Math.max(1, tableSize * defaultKeySelectivity)
+  return { rows: Math.min(tableSize, keys.rows * rowsPerKey), grows: true }
 }
 
-function total({ table }: PlanAccess, { facts }: Calculation): number {
+function tableRows({ table }: PlanAccess, { facts }: Calculation): number {
   return facts.rowsOf(table) ?? unknownRows
 }
 
@@ -211,32 +216,32 @@ interface End {
   readonly steps: readonly PlanStep[]
 }
 
-function endedRows(all: Found, step: Source, { limit, steps }: End, within: Calculation): number {
+function rowsUntilEnd(found: Found, step: Source, { limit, steps }: End, within: Calculation): number {
   const { flags, facts } = within
-  if (!all.grows) return all.rows
-  const tree = steps.find(each => each.kind === 'tree')
-  if (tree?.kind === 'tree') return sortedRows(all.rows, tree.lastTerms, within)
+  if (!found.grows) return found.rows
+  const tree = steps.find(other => other.kind === 'tree')
+  if (tree?.kind === 'tree') return sortedRows(found.rows, tree.lastTerms, within)
   const exists = step.kind === 'access' && step.exists
-  const rowsAsked = exists ? 1 : limit
-  const filtered = steps.some(each => each !== step && each.kind === 'access' && each.exists)
-  const isFree = step.kind === 'access' && !filtered && facts.filtered?.(step) === false
-  if (rowsAsked !== undefined && isFree) return Math.min(rowsAsked, all.rows)
+  const neededRows = exists ? 1 : limit
+  const filtered = steps.some(other => other !== step && other.kind === 'access' && other.exists)
+  const isUnfiltered = step.kind === 'access' && !filtered && facts.filtered?.(step) === false
+  if (neededRows !== undefined && isUnfiltered) return Math.min(neededRows, found.rows)
   flags.bounded = false
-  if (rowsAsked === undefined || step.kind === 'block') return all.rows
+  if (neededRows === undefined || step.kind === 'block') return found.rows
   flags.walks = true
-  const share = within.average ? facts.share?.(step) : undefined
-  if (share === undefined) return all.rows
-  return Math.min(all.rows, (walkMargin * rowsAsked) / Math.max(share, Number.EPSILON))
+  const selectivity = within.average ? facts.selectivity?.(step) : undefined
+  if (selectivity === undefined) return found.rows
+  return Math.min(found.rows, (skewFactor * neededRows) / Math.max(selectivity, Number.EPSILON))
 }
 
-function sortedRows(all: number, lastTerms: number | undefined, within: Calculation): number {
+function sortedRows(rows: number, lastTerms: number | undefined, within: Calculation): number {
   const { flags, facts, average } = within
   flags.bounded = false
   if (lastTerms === undefined || flags.sorts === 'all') {
     flags.sorts = 'all'
-    return all
+    return rows
   }
   flags.sorts = 'groups'
-  const perGroup = average ? facts.perGroup?.(lastTerms) : undefined
-  return perGroup === undefined ? all : Math.min(all, (facts.take ?? all) + perGroup)
+  const rowsPerGroup = average ? facts.rowsPerGroup?.(lastTerms) : undefined
+  return rowsPerGroup === undefined ? rows : Math.min(rows, (facts.take ?? rows) + rowsPerGroup)
 }

@@ -9,7 +9,7 @@ import { Answers } from '../read/answers.ts'
 import { listMemory } from '../read/known-lists.ts'
 import { Reader } from '../read/reader.ts'
 import { PostgresFit } from '../schema/postgres/fit.ts'
-import { connected } from '../schema/postgres/session.ts'
+import { withConnection } from '../schema/postgres/session.ts'
 import { Versions } from '../versions.ts'
 import { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connections/connection.ts'
@@ -21,7 +21,7 @@ import { ChangeLog } from './log/change-log.ts'
 import { Cleaning } from './log/cleaning.ts'
 import { isOpenFor, openLog } from './log/opening.ts'
 import { LogPruning } from './log/pruning.ts'
-import { postgresExplainer } from './read/explain.ts'
+import { postgresPlanReader } from './read/explain.ts'
 import { PostgresReads, type ReadSource } from './read/reads.ts'
 import { PostgresRecords } from './records.ts'
 import { Replicas } from './replicas/replicas.ts'
@@ -86,7 +86,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const health = new WriteHealth()
   const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
   const statistics =
-    settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
+    settings.queries && new QueryStatistics(model, postgresPlanReader(pool, security), settings.queries)
   const reading = new TransactionReads(security, lists, statistics)
   const writer = writerOf(model, settings, {
     ...{ connector, security, lease, checks, changes, health, pruning, reads: reading },
@@ -202,7 +202,7 @@ function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning
 async function openForLog(url: string, connector: Connector, now: () => number): Promise<Connection> {
   const connection = await connector.writing(url)
   try {
-    if (!(await isOpenFor(connection))) await connected(url, client => openLog(client, now))
+    if (!(await isOpenFor(connection))) await withConnection(url, client => openLog(client, now))
     return connection
   } catch (cause) {
     connection.destroy()

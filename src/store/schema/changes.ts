@@ -5,15 +5,15 @@ export type ColumnChange =
   | { readonly kind: 'add'; readonly is: Column }
   | { readonly kind: 'drop'; readonly was: Column }
   | {
-      /** `values`: which values are allowed, of which a table knows nothing. */
-      readonly kind: 'rename' | 'type' | 'require' | 'release' | 'reference' | 'values'
+      /** `values`: the allowed values, which are no part of the table. */
+      readonly kind: 'rename' | 'type' | 'set not null' | 'drop not null' | 'reference' | 'values'
       readonly was: Column
       readonly is: Column
-      /** Of `values`: whether one that was allowed may not be any more. */
+      /** For `values`: whether a formerly allowed value is no longer allowed. */
       readonly narrows?: boolean
     }
 
-/** What a thing was, by its own or its old name. */
+/** The old table or column of a new one, by its own or its former name. */
 export function predecessor<T extends { readonly name: string; readonly renamedFrom: string | null }>(
   item: T,
   old: ReadonlyMap<string, T>,
@@ -21,7 +21,7 @@ export function predecessor<T extends { readonly name: string; readonly renamedF
   return old.get(item.name) ?? (item.renamedFrom === null ? undefined : old.get(item.renamedFrom))
 }
 
-/** Whether values have to be turned into those of another type. */
+/** Whether the values have to be converted. */
 export function isConverted(was: Column, is: Column): boolean {
   return was.sqlite !== is.sqlite || was.encoding.name !== is.encoding.name
 }

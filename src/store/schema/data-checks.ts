@@ -10,11 +10,11 @@ import { ident } from './quoted.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export type DataCheck =
-  /** A column that becomes required: no row lacks a value. `was` undefined: the table must be empty. */
+  /** A column that becomes NOT NULL has a value in every row. `was` undefined: the table must be empty. */
   | { readonly kind: 'present'; readonly was: Column | undefined; readonly is: Column }
-  /** The model allows every value, converted if its type changes. */
+  /** The model allows every value, after its conversion if the type changes. */
   | { readonly kind: 'values'; readonly was: Column; readonly is: Column }
-  /** No two rows share the values. `columns`: as they were, and will be. */
+  /** No two rows have the same values. `columns`: before and after the migration. */
   | { readonly kind: 'unique'; readonly columns: readonly (readonly [Column | undefined, Column])[] }
   /** Every value is the id of an item. `target`: the table's name before the migration; undefined: it is new. */
   | {
@@ -35,7 +35,7 @@ interface Change {
   readonly from: Table
   readonly to: Table
   readonly columns: readonly ColumnChange[]
-  /** The indexes that are made. */
+  /** The indexes that the migration creates. */
   readonly indexes: readonly TableIndex[]
   readonly before: Schema
   readonly after: Schema
@@ -52,7 +52,7 @@ export function checksOf({ from, to, columns, indexes, before, after }: Change):
       return [{ kind: 'target', was: change.was, is: change.is, target: targetOf(change.is) }]
     if (change.kind === 'type' || (change.kind === 'values' && change.narrows === true))
       return [{ kind: 'values', was: change.was, is: change.is }]
-    if (change.kind === 'require' && change.is.initial === null)
+    if (change.kind === 'set not null' && change.is.initial === null)
       return [{ kind: 'present', was: change.was, is: change.is }]
     return []
   })
@@ -71,16 +71,16 @@ function ofNewColumn(is: Column, target: string | undefined): DataCheck[] {
 function ofIndex({ columns, unique }: TableIndex, from: Table, to: Table): DataCheck[] {
   if (!unique) return []
   const old = columnsByName(from)
-  const now = columnsByName(to)
-  const pairs = columns.flatMap(name => {
-    const is = now.get(name)
+  const wanted = columnsByName(to)
+  const columnPairs = columns.flatMap(name => {
+    const is = wanted.get(name)
     return is ? [[predecessor(is, old), is] as const] : []
   })
-  // A new column that is null, or distinct in every row, has no shared values.
-  const isDistinct = pairs.some(
+  // A new column that is null, or distinct in every row, makes the rows distinct.
+  const isDistinct = columnPairs.some(
     ([was, is]) => was === undefined && (is.initial === null || is.initial.kind === 'uuid'),
   )
-  return isDistinct ? [] : [{ kind: 'unique', columns: pairs }]
+  return isDistinct ? [] : [{ kind: 'unique', columns: columnPairs }]
 }
 
 /** The same checks after the migration, for all values that were checked or converted. */
@@ -92,48 +92,49 @@ export function checksAfter({ to, checks }: TableChecks): TableChecks {
   }
 }
 
-/** Rows that fail a check: how many, and the lowest id. */
-export interface Misfits {
+/** Rows that fail a check. */
+export interface InvalidRows {
   readonly count: number
+  /** The lowest id. */
   readonly example: number
-  /** Another row, with which the first one shares a value. */
+  /** The id of another row with the same values. */
   readonly other?: number
-  /** What the example must be. */
+  /** The requirement that the example fails, after "must". */
   readonly must?: string
 }
 
 /** Counts the values of a column that the model does not allow. */
-export class ValueJudge {
+export class ValueChecker {
   readonly #type: FieldType
-  readonly #fits: ReturnType<typeof compile>
-  #misfits: Misfits | undefined
+  readonly #isValid: ReturnType<typeof compile>
+  #invalid: InvalidRows | undefined
 
   constructor(type: FieldType) {
     this.#type = type
-    this.#fits = compile(type.schema)
+    this.#isValid = compile(type.schema)
   }
 
-  static of(model: Model, table: string, is: Column): ValueJudge | undefined {
+  static of(model: Model, table: string, is: Column): ValueChecker | undefined {
     const type = model.collections.get(table)?.fields.get(is.name)?.type
-    return type && new ValueJudge(type)
+    return type && new ValueChecker(type)
   }
 
   /** `value` undefined: the stored one cannot be converted. In the order of ids. */
   add(id: number, value: JsonValue | undefined): void {
     const must = this.#fault(value)
     if (must === undefined) return
-    const { count = 0, example = id, must: first = must } = this.#misfits ?? {}
-    this.#misfits = { count: count + 1, example, must: first }
+    const { count = 0, example = id, must: first = must } = this.#invalid ?? {}
+    this.#invalid = { count: count + 1, example, must: first }
   }
 
-  get misfits(): Misfits | undefined {
-    return this.#misfits
+  get invalid(): InvalidRows | undefined {
+    return this.#invalid
   }
 
   #fault(value: JsonValue | undefined): string | undefined {
     const { name, schema, isDocument } = this.#type
     if (value === undefined || value === null) return `can be turned into ${name}`
-    if (!this.#fits(value)) return schemaFaults(schema, value, isDocument)[0]?.must ?? 'fit the model'
+    if (!this.#isValid(value)) return schemaFaults(schema, value, isDocument)[0]?.must ?? 'fit the model'
     try {
       const canonical = this.#type.canonical(value)
       return canonical === value ? undefined : `be written as ${brief(JSON.stringify(canonical))}`
@@ -144,7 +145,7 @@ export class ValueJudge {
   }
 }
 
-/** The number of rows that share their values with another one, and the first two of them. */
+/** Selects the number of rows that have the same values as another one, and the first two of them. */
 export function sharedSql(table: string, values: readonly string[]): string {
   const names = values.map((_, at) => `"v${at}"`)
   const columns = values.map((value, at) => `${value} AS ${names[at]}`).join(', ')
@@ -153,25 +154,29 @@ export function sharedSql(table: string, values: readonly string[]): string {
   return `SELECT sum("n") OVER () AS "n", "id", "other" FROM (${groups}) "g" ORDER BY "id" LIMIT 1`
 }
 
-const items = (count: number) => (count === 1 ? '1 item' : `${count} items`)
+const itemsText = (count: number) => (count === 1 ? '1 item' : `${count} items`)
 
 /** The message: what is wrong, with which rows, and what to do. */
-export function finding({ from, to }: TableChecks, check: DataCheck, misfits: Misfits): string {
-  const { count, example, other, must } = misfits
+export function invalidRowsMessage(
+  { from, to }: TableChecks,
+  check: DataCheck,
+  invalid: InvalidRows,
+): string {
+  const { count, example, other, must } = invalid
   const of = from === to ? '' : ` (of ${from})`
   const where = `e.g. item ${example}${of}`
   switch (check.kind) {
     case 'present': {
       const place = `${to}.${check.is.name}`
       return check.was === undefined
-        ? `${place}: ${items(count)} would be without a value, ${where}. Give the field a default, or make it optional.`
-        : `${place}: ${items(count)} without a value, ${where}. Give them one, or give the field a default.`
+        ? `${place}: ${itemsText(count)} would be without a value, ${where}. Give the field a default, or make it optional.`
+        : `${place}: ${itemsText(count)} without a value, ${where}. Give them one, or give the field a default.`
     }
     case 'values':
-      return `${to}.${check.is.name}: ${items(count)} with a value that the model does not allow, ${where}, which must ${must}. Change or delete them, or let the model allow what they have.`
+      return `${to}.${check.is.name}: ${itemsText(count)} with a value that the model does not allow, ${where}, which must ${must}. Change or delete them, or let the model allow what they have.`
     case 'unique':
-      return `${to}.${check.columns.map(([, is]) => is.name).join(', ')}: ${items(count)} with a value that must be unique and is not, e.g. items ${example} and ${other}${of}. Change or delete all but one of those that share it.`
+      return `${to}.${check.columns.map(([, is]) => is.name).join(', ')}: ${itemsText(count)} with a value that must be unique and is not, e.g. items ${example} and ${other}${of}. Change or delete all but one of those that share it.`
     case 'target':
-      return `${to}.${check.is.name}: ${items(count)} would refer to items of ${check.is.reference?.table} that do not exist, ${where}. Change them, or make those items first.`
+      return `${to}.${check.is.name}: ${itemsText(count)} would refer to items of ${check.is.reference?.table} that do not exist, ${where}. Change them, or create those items first.`
   }
 }

@@ -1,4 +1,4 @@
-/** What turns one schema into another: steps, each with a sentence and whether data is lost. A database adds its SQL. */
+/** The migration from one schema to another: steps, each described by a sentence. A database adds its SQL. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { type ColumnChange, columnsByName, isConverted, predecessor } from './changes.ts'
 import { checksOf, type TableChecks } from './data-checks.ts'
@@ -8,11 +8,11 @@ export interface Step<S = readonly string[]> {
   /** What happens, for the operator. */
   readonly sentence: string
   readonly sql: S
-  /** Data may be lost or refused: the command needs a flag for it. */
+  /** Data may be lost: the command needs a flag for it. */
   readonly destructive: boolean
-  /** It only adds: a start may apply it. */
+  /** It only adds, so a start may apply it. */
   readonly additive: boolean
-  /** A service of the new schema, such as an older version, does not need it: a start that changes no tables ignores it. */
+  /** A service of the new schema, such as an older version, runs without it: a start that changes no tables skips it. */
   readonly surplus: boolean
   /** The parts of the sentence; omitted if there is one. */
   readonly parts?: readonly Part[]
@@ -20,8 +20,8 @@ export interface Step<S = readonly string[]> {
   readonly checks?: TableChecks
   /** In a plan: the faults in the data that prevent the step. */
   readonly faults?: readonly string[]
-  /** Only the allowed values change, not the tables: a start need not wait for it. */
-  readonly isQuiet?: boolean
+  /** Only the allowed values change, not the tables: a start skips it without a report. */
+  readonly allowsValuesOnly?: boolean
 }
 
 export interface Part {
@@ -29,15 +29,15 @@ export interface Part {
   readonly destructive: boolean
 }
 
-/** What a database supplies for each kind of step. */
-export interface Maker<S> {
-  /** Whether the database itself fills a column that an INSERT does not name. */
+/** The differences between databases: SQL for each kind of step. */
+export interface MigrationDialect<S> {
+  /** Whether the column has a default in the database. */
   fillsDefault(table: string, column: Column): boolean
-  /** An index as the database holds it, without its name. */
+  /** The indexed columns and expressions, as in CREATE INDEX. */
   definition(index: TableIndex): string
-  make(table: Table): S
-  drop(table: Table, before: Schema): S
-  change(change: TableChange): S
+  createTable(table: Table): S
+  dropTable(table: Table, before: Schema): S
+  alterTable(change: TableChange): S
 }
 
 export interface TableChange {
@@ -47,32 +47,39 @@ export interface TableChange {
   readonly searchChanged: boolean
 }
 
-type Told<T> = T & Pick<Step<unknown>, 'sentence' | 'destructive' | 'additive' | 'surplus' | 'isQuiet'>
+type Described<T> = T &
+  Pick<Step<unknown>, 'sentence' | 'destructive' | 'additive' | 'surplus' | 'allowsValuesOnly'>
 
 /** The steps in the order in which they are applied. */
-export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>[] {
+export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect<S>): Step<S>[] {
   const old = new Map(before.tables.map(table => [table.name, table]))
-  const kept = new Set<string>()
+  const predecessors = new Set<string>()
   const steps: Step<S>[] = []
   for (const table of after.tables) {
     const from = predecessor(table, old)
-    if (from) kept.add(from.name)
-    if (from) steps.push(...changeTable(from, table, { before, after }, maker))
-    else steps.push(makeTable(table, maker))
+    if (from) predecessors.add(from.name)
+    if (from) steps.push(...alterTable(from, table, { before, after }, dialect))
+    else steps.push(createTable(table, dialect))
   }
-  const gone = before.tables.filter(table => !kept.has(table.name))
+  const dropped = before.tables.filter(table => !predecessors.has(table.name))
   // Tables are dropped first, so that a new one may take an old one's name.
-  return [...gone.map(table => dropTable(table, before, maker)), ...steps]
+  return [...dropped.map(table => dropTable(table, before, dialect)), ...steps]
 }
 
-function makeTable<S>(table: Table, maker: Maker<S>): Step<S> {
+function createTable<S>(table: Table, dialect: MigrationDialect<S>): Step<S> {
   const sentence = `Create the collection ${table.name}.`
-  return { sentence, sql: maker.make(table), destructive: false, additive: true, surplus: false }
+  return { sentence, sql: dialect.createTable(table), destructive: false, additive: true, surplus: false }
 }
 
-function dropTable<S>(table: Table, before: Schema, maker: Maker<S>): Step<S> {
+function dropTable<S>(table: Table, before: Schema, dialect: MigrationDialect<S>): Step<S> {
   const sentence = `Drop the collection ${table.name} with all its items.`
-  return { sentence, sql: maker.drop(table, before), destructive: true, additive: false, surplus: true }
+  return {
+    sentence,
+    sql: dialect.dropTable(table, before),
+    destructive: true,
+    additive: false,
+    surplus: true,
+  }
 }
 
 interface Schemas {
@@ -80,37 +87,38 @@ interface Schemas {
   readonly after: Schema
 }
 
-function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S>): Step<S>[] {
-  const columns = [...columnChanges(from, to, schemas.after), ...droppedColumns(from, to, maker)]
-  const renamed = from.name !== to.name
-  const indexes = indexChanges(from, to, maker)
-  const searchChanged = from.search.join() !== to.search.join() || renamed || fillsSearched(from, to)
-  // Running nodes of the older model write the search columns that they know.
+function alterTable<S>(from: Table, to: Table, schemas: Schemas, dialect: MigrationDialect<S>): Step<S>[] {
+  const columns = [...columnChanges(from, to, schemas), ...droppedColumns(from, to, dialect)]
+  const isRenamed = from.name !== to.name
+  const indexes = indexChanges(from, to, dialect)
+  const searchChanged = from.search.join() !== to.search.join() || isRenamed || fillsSearched(from, to)
+  // Running nodes of the older model still write the former search columns.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
-  const harmless = (sentence: string): Part => ({ sentence, destructive: false })
+  const lossless = (sentence: string): Part => ({ sentence, destructive: false })
   const parts = [
-    ...(renamed ? [harmless(`Rename the collection ${from.name} to ${to.name}.`)] : []),
+    ...(isRenamed ? [lossless(`Rename the collection ${from.name} to ${to.name}.`)] : []),
     ...columns.map(({ sentence, destructive }) => ({ sentence, destructive })),
-    ...indexes.map(change => harmless(change.sentence)),
-    ...(searchChanged && !renamed ? [harmless(`Rebuild the search of ${to.name}.`)] : []),
+    ...indexes.map(change => lossless(change.sentence)),
+    ...(searchChanged && !isRenamed ? [lossless(`Rebuild the search of ${to.name}.`)] : []),
   ]
-  const made = indexes.flatMap(({ made }) => made ?? [])
+  const created = indexes.flatMap(({ created }) => created ?? [])
   return [
     {
       sentence: parts.map(part => part.sentence).join(' '),
       parts,
-      checks: checksOf({ from, to, columns, indexes: made, ...schemas }),
-      sql: maker.change({ from, to, columns, searchChanged }),
+      checks: checksOf({ from, to, columns, indexes: created, ...schemas }),
+      sql: dialect.alterTable({ from, to, columns, searchChanged }),
       destructive: columns.some(change => change.destructive),
-      additive: !renamed && keepsSearch && [...columns, ...indexes].every(change => change.additive),
-      surplus: !renamed && !searchChanged && [...columns, ...indexes].every(change => change.surplus),
-      isQuiet: columns.length === parts.length && columns.every(change => change.isQuiet === true),
+      additive: !isRenamed && keepsSearch && [...columns, ...indexes].every(change => change.additive),
+      surplus: !isRenamed && !searchChanged && [...columns, ...indexes].every(change => change.surplus),
+      allowsValuesOnly:
+        columns.length === parts.length && columns.every(change => change.allowsValuesOnly === true),
     },
   ]
 }
 
-/** Whether items get the default of a searchable field that was optional: they must then be found by it. */
+/** Whether items get the default of a searchable field that was optional, so that a search must find them by it. */
 function fillsSearched(from: Table, to: Table): boolean {
   const old = columnsByName(from)
   return to.columns.some(column => {
@@ -119,46 +127,48 @@ function fillsSearched(from: Table, to: Table): boolean {
   })
 }
 
-function columnChanges(from: Table, to: Table, after: Schema): Told<ColumnChange>[] {
+function columnChanges(from: Table, to: Table, schemas: Schemas): Described<ColumnChange>[] {
   const old = columnsByName(from)
   return to.columns.flatMap(column => {
     const was = predecessor(column, old)
-    return was ? changeColumn(was, column, to, after) : [addColumn(column, to)]
+    return was ? changesOfColumn(was, column, to, schemas) : [addColumn(column, to)]
   })
 }
 
-function addColumn(is: Column, table: Table): Told<ColumnChange> {
-  const place = `${table.name}.${is.name}`
-  const lacking = !is.optional && is.initial === null
+function addColumn(is: Column, table: Table): Described<ColumnChange> {
+  const path = `${table.name}.${is.name}`
+  const needsValue = !is.optional && is.initial === null
   return {
     kind: 'add',
     is,
-    sentence: lacking
-      ? `Add the field ${place}, which every item must have; it has no default, so the collection must be empty.`
-      : `Add the field ${place}.`,
+    sentence: needsValue
+      ? `Add the field ${path}, which every item must have; it has no default, so the collection must be empty.`
+      : `Add the field ${path}.`,
     destructive: false,
-    additive: !lacking,
+    additive: !needsValue,
     surplus: false,
   }
 }
 
-function droppedColumns<S>(from: Table, to: Table, maker: Maker<S>): Told<ColumnChange>[] {
-  const kept = new Set(to.columns.flatMap(column => predecessor(column, columnsByName(from))?.name ?? []))
+function droppedColumns<S>(from: Table, to: Table, dialect: MigrationDialect<S>): Described<ColumnChange>[] {
+  const predecessors = new Set(
+    to.columns.flatMap(column => predecessor(column, columnsByName(from))?.name ?? []),
+  )
   return from.columns
-    .filter(column => !kept.has(column.name))
+    .filter(column => !predecessors.has(column.name))
     .map(was => ({
       kind: 'drop',
       was,
       sentence: `Drop the field ${from.name}.${was.name} with its values.`,
       destructive: true,
       additive: false,
-      surplus: was.optional || maker.fillsDefault(from.name, was),
+      surplus: was.optional || dialect.fillsDefault(from.name, was),
     }))
 }
 
-function changeColumn(was: Column, is: Column, table: Table, after: Schema): Told<ColumnChange>[] {
-  const place = `${table.name}.${is.name}`
-  const changes: Told<ColumnChange>[] = []
+function changesOfColumn(was: Column, is: Column, table: Table, schemas: Schemas): Described<ColumnChange>[] {
+  const path = `${table.name}.${is.name}`
+  const changes: Described<ColumnChange>[] = []
   const change = (
     kind: Exclude<ColumnChange['kind'], 'add' | 'drop'>,
     sentence: string,
@@ -166,54 +176,60 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Tol
   ) => changes.push({ kind, was, is, sentence, destructive, additive, surplus: false })
   if (was.name !== is.name) change('rename', `Rename the field ${table.name}.${was.name} to ${is.name}.`)
   if (isConverted(was, is)) {
-    change('type', `Turn ${place} from ${was.type} into ${is.type}.`, {
+    change('type', `Turn ${path} from ${was.type} into ${is.type}.`, {
       destructive: !is.encoding.widens.includes(was.encoding.name),
     })
   }
   if (was.optional && !is.optional) {
-    const filled = is.initial !== null
-    change('require', `Make ${place} required${filled ? ', its default where it is missing' : ''}.`)
+    const hasDefault = is.initial !== null
+    change(
+      'set not null',
+      `Make ${path} required${hasDefault ? ', with its default where a value is missing' : ''}.`,
+    )
   }
-  if (!was.optional && is.optional) change('release', `Make ${place} optional.`, { additive: true })
-  if (reference(was, after) !== reference(is, after)) change('reference', `Change what ${place} refers to.`)
-  return [...changes, ...changeValues(was, is, place, changes)]
+  if (!was.optional && is.optional) change('drop not null', `Make ${path} optional.`, { additive: true })
+  if (isOtherReference(was.reference, is.reference, schemas))
+    change('reference', `Change what ${path} refers to.`)
+  return [...changes, ...changesOfAllowedValues(was, is, path, changes)]
 }
 
 /**
- * The tables stay as they are, since transports and guard enforce the allowed values; the data is checked. A start waits for
- * it only where an older node could not read what a newer one writes: a choice.
+ * The tables do not change, because transports and guard enforce the allowed values; the data is checked. A start depends on it
+ * only for a choice: an older node could not read the values that a newer one writes.
  */
-function changeValues(
+function changesOfAllowedValues(
   was: Column,
   is: Column,
-  place: string,
-  changes: readonly Told<ColumnChange>[],
-): Told<ColumnChange>[] {
+  path: string,
+  changes: readonly Described<ColumnChange>[],
+): Described<ColumnChange>[] {
   const isRetyped = changes.some(change => change.kind === 'type')
-  const same = { kind: 'values', was, is, destructive: false } as const
-  const fewer = `Allow fewer values in ${place}.`
-  const more = `Allow more values in ${place}.`
-  if (narrows(was, is)) return [{ ...same, sentence: fewer, narrows: true, additive: false, surplus: false }]
-  if (narrows(is, was)) return [{ ...same, sentence: more, additive: true, surplus: false }]
+  const base = { kind: 'values', was, is, destructive: false } as const
+  const fewer = `Allow fewer values in ${path}.`
+  const more = `Allow more values in ${path}.`
+  if (narrows(was, is)) return [{ ...base, sentence: fewer, narrows: true, additive: false, surplus: false }]
+  if (narrows(is, was)) return [{ ...base, sentence: more, additive: true, surplus: false }]
   if (isRetyped || was.accepts === undefined || is.accepts === undefined) return []
-  const quiet = { ...same, additive: true, surplus: true, isQuiet: true }
-  if (!covers(is.accepts, was.accepts)) return [{ ...quiet, sentence: fewer, narrows: true }]
-  return covers(was.accepts, is.accepts) ? [] : [{ ...quiet, sentence: more }]
+  const valuesOnly = { ...base, additive: true, surplus: true, allowsValuesOnly: true }
+  if (!covers(is.accepts, was.accepts)) return [{ ...valuesOnly, sentence: fewer, narrows: true }]
+  return covers(was.accepts, is.accepts) ? [] : [{ ...valuesOnly, sentence: more }]
 }
 
 const atMost: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])
 const atLeast: ReadonlySet<string> = new Set(['minLength', 'minimum', 'minItems'])
 
-/** Whether a schema certainly allows all that another one does: the other has each of its keywords, as strict or stricter. */
+/** Whether a schema certainly allows every value of another one, which has each of its keywords, as strict or stricter. */
 function covers(schema: JsonSchema, other: JsonSchema): boolean {
   return Object.entries(schema).every(([keyword, value]) => {
-    const theirs = other[keyword]
-    if (theirs === undefined) return false
-    if (atMost.has(keyword)) return Number(value) >= Number(theirs)
-    if (atLeast.has(keyword)) return Number(value) <= Number(theirs)
+    const otherValue = other[keyword]
+    if (otherValue === undefined) return false
+    if (atMost.has(keyword)) return Number(value) >= Number(otherValue)
+    if (atLeast.has(keyword)) return Number(value) <= Number(otherValue)
     if (keyword === 'enum')
-      return (theirs as readonly JsonValue[]).every(one => (value as readonly JsonValue[]).includes(one))
-    return JSON.stringify(value) === JSON.stringify(theirs)
+      return (otherValue as readonly JsonValue[]).every(item =>
+        (value as readonly JsonValue[]).includes(item),
+      )
+    return JSON.stringify(value) === JSON.stringify(otherValue)
   })
 }
 
@@ -224,11 +240,16 @@ function narrows(was: Column, is: Column): boolean {
   return was.values.some(value => !allowed.has(value))
 }
 
-/** As it will be: that the table it refers to is renamed is no change. */
-function reference({ reference }: Column, after: Schema): string {
-  if (reference === null) return ''
-  const renamed = after.tables.find(table => table.renamedFrom === reference.table)
-  return `${renamed?.name ?? reference.table} ${reference.onDelete}`
+/** A reference to a table that is only renamed does not change: the database itself follows the name. */
+function isOtherReference(
+  was: Column['reference'],
+  is: Column['reference'],
+  { before, after }: Schemas,
+): boolean {
+  if (was === null || is === null) return was !== is
+  const target = after.tables.find(table => table.name === is.table)
+  const old = new Map(before.tables.map(table => [table.name, table]))
+  return was.onDelete !== is.onDelete || was.table !== (target && predecessor(target, old)?.name)
 }
 
 /** Whether a new column is null or distinct in every row, including those that older nodes still insert. */
@@ -240,24 +261,24 @@ function isDistinct(column: string, from: Table, to: Table): boolean {
 
 interface IndexChange {
   readonly sentence: string
-  readonly made?: TableIndex
+  readonly created?: TableIndex
   readonly additive: boolean
   readonly surplus: boolean
 }
 
-/** A start does not need an index that is not unique: without it lists are slow, but nothing fails. */
-function indexChanges<S>(from: Table, to: Table, { definition }: Maker<S>): IndexChange[] {
-  const shape = (index: TableIndex) => `${index.unique} ${definition(index)}`
-  const old = new Map(from.indexes.map(index => [shape(index), index]))
-  const now = new Map(to.indexes.map(index => [shape(index), index]))
-  const added = [...now].filter(([key]) => !old.has(key)).map(([, index]) => index)
-  const dropped = [...old].filter(([key]) => !now.has(key)).map(([, index]) => index)
+/** A start does not need an index that is not unique: without it, lists are slow, but nothing fails. */
+function indexChanges<S>(from: Table, to: Table, { definition }: MigrationDialect<S>): IndexChange[] {
+  const keyOf = (index: TableIndex) => `${index.unique} ${definition(index)}`
+  const old = new Map(from.indexes.map(index => [keyOf(index), index]))
+  const wanted = new Map(to.indexes.map(index => [keyOf(index), index]))
+  const added = [...wanted].filter(([key]) => !old.has(key)).map(([, index]) => index)
+  const dropped = [...old].filter(([key]) => !wanted.has(key)).map(([, index]) => index)
   const isReplaced = (index: TableIndex, others: readonly TableIndex[]) =>
     others.some(other => other.name === index.name)
   return [
     ...added.map(index => ({
       sentence: `${isReplaced(index, dropped) ? 'Rebuild' : 'Add'} the ${indexWords(index, to)}.`,
-      made: index,
+      created: index,
       additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
       surplus: !index.unique,
     })),
@@ -268,8 +289,8 @@ function indexChanges<S>(from: Table, to: Table, { definition }: Maker<S>): Inde
 }
 
 function indexWords({ columns, order, unique }: TableIndex, { name }: Table): string {
-  const named = order
+  const keys = order
     ?.slice(0, columns.length)
     .map(({ column, descending }) => (descending ? `-${column}` : column))
-  return `${unique ? 'unique index' : 'index'} of ${name} on ${(named ?? columns).join(', ')}`
+  return `${unique ? 'unique index' : 'index'} of ${name} on ${(keys ?? columns).join(', ')}`
 }

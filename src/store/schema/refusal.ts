@@ -8,7 +8,7 @@ export class MigrationError extends Error {
 
 type Told = readonly Pick<Step, 'sentence' | 'parts'>[]
 
-export function destroys(steps: Told): MigrationError {
+export function wouldLoseData(steps: Told): MigrationError {
   const parts = steps.flatMap<{ readonly sentence: string }>(
     step => step.parts?.filter(part => part.destructive) ?? [step],
   )
@@ -18,7 +18,7 @@ export function destroys(steps: Told): MigrationError {
   )
 }
 
-export function notByItself(steps: Told): MigrationError {
+export function needsCommand(steps: Told): MigrationError {
   return new MigrationError(
     `The database does not fit the model:\n${listed(steps)}\n` +
       'Run `portico migrate` to see the plan, and `portico migrate --apply` to apply it.',
@@ -26,7 +26,7 @@ export function notByItself(steps: Told): MigrationError {
 }
 
 /** `faults`: what in the data prevents the migration. */
-export function doesNotFit(faults: readonly string[]): MigrationError {
+export function preventedByRows(faults: readonly string[]): MigrationError {
   return new MigrationError(
     `Nothing was changed. These items prevent the migration:\n${faults.map(fault => `  - ${fault}`).join('\n')}\n` +
       'Then run `portico migrate` again.',
@@ -34,26 +34,26 @@ export function doesNotFit(faults: readonly string[]): MigrationError {
 }
 
 /** The same after the migration: a node of an older model wrote the items during it. */
-export function fitsNoMore(faults: readonly string[]): MigrationError {
+export function rowsWrittenMeanwhile(faults: readonly string[]): MigrationError {
   return new MigrationError(
     `The database was migrated, but these items do not fit the model. Nodes of an older model wrote them during the migration: stop those first.\n${faults.map(fault => `  - ${fault}`).join('\n')}`,
   )
 }
 
-export function lacks(names: readonly string[]): MigrationError {
+export function changedOutside(names: readonly string[]): MigrationError {
   return new MigrationError(
     `The database lacks ${names.join(', ')}, which Portico made. Something else changed its tables: restore them from a backup.`,
   )
 }
 
-export function isHalfCopied(): MigrationError {
+export function unfinishedCopy(): MigrationError {
   return new MigrationError(
     'The database is an unfinished copy. Run the same `portico copy` again to finish it.',
   )
 }
 
 /** Whether PostgreSQL's driver reports that the connection was lost. */
-export function isBroken(cause: unknown): boolean {
+export function isConnectionLost(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false
   const isSaid = /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)
   return isSaid || 'syscall' in cause

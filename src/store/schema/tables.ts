@@ -1,4 +1,4 @@
-/** The tables that a model needs, as plain data: what is stored beside them, compared and made. */
+/** The tables of a model as plain data, which is stored in the database and compared by migrations. */
 import type { Encoding } from '../../model/fields/encoding.ts'
 import { storedEncoding } from '../../model/fields/encodings.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
@@ -31,11 +31,11 @@ export interface Column {
   /** The only values that it may hold; null: any. */
   readonly values: readonly JsonValue[] | null
   /**
-   * The schema that every value fulfils. Undefined: an earlier version made the table, or Portico itself sees to the
-   * values, whose schema may hold names of other collections.
+   * The schema that every value fulfils. Undefined: an earlier version created the table, or Portico itself writes the
+   * values, whose schema may contain the names of other collections.
    */
   readonly accepts?: JsonSchema
-  /** What rows that are there already get when the column is added. */
+  /** The value of existing rows when the column is added. */
   readonly initial: Initial
   readonly renamedFrom: string | null
 }
@@ -48,12 +48,12 @@ export type Initial =
 
 export interface TableIndex {
   readonly name: string
-  /** Those that the model names: an earlier version, which knows no `order`, compares these. */
+  /** The columns that the model names. Earlier versions, which do not know `order`, compare these. */
   readonly columns: readonly string[]
   readonly unique: boolean
   /**
-   * The order of the rows, which ends in the id. Undefined: the index is unique, or an earlier version made it; either
-   * way its columns ascend, with nothing after them.
+   * The order of the rows, which ends in the id. Undefined: the index is unique, or an earlier version created it; then its
+   * columns ascend, and no other follows.
    */
   readonly order?: readonly OrderedColumn[]
 }
@@ -65,7 +65,7 @@ export interface OrderedColumn {
   readonly optional: boolean
 }
 
-/** As a database keeps it: an encoding by its name. */
+/** As databases store it, with encodings by name. */
 export function schemaText({ tables }: Schema): string {
   return JSON.stringify({
     tables: tables.map(table => ({
@@ -75,7 +75,7 @@ export function schemaText({ tables }: Schema): string {
   })
 }
 
-/** What `schemaText` made, perhaps of an earlier or a newer version. */
+/** Reads a result of `schemaText`, perhaps of an earlier or a newer version. */
 export function schemaFrom(text: string): Schema {
   const { tables }: Stored = JSON.parse(text)
   const columnOf = (stored: StoredColumn): Column => ({
@@ -155,7 +155,7 @@ function uniqueIndex({ name }: Collection, keys: readonly IndexKey[]): TableInde
   return { name: `${name}__${columns.join('__')}__unique`, columns, unique: true }
 }
 
-/** The name tells the directions, which no name of a field can look like. It leaves out the id that every order ends in. */
+/** The name contains the directions, in a form that no field name has, and omits the id at the end. */
 function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): TableIndex {
   const all = indexOrder(keys)
   const named = all.slice(0, keys.length)
@@ -172,7 +172,7 @@ function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): 
   }
 }
 
-/** Whether a stored schema knows what its columns accept: one of an earlier version does not. */
+/** Whether a stored schema has `accepts` for its columns: that of an earlier version does not. */
 export function accepts({ tables }: Schema): boolean {
   return tables.every(
     table => ownCollections.has(table.name) || table.columns.every(column => column.accepts),

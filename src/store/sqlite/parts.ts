@@ -18,7 +18,7 @@ import { FileIdentity } from './file/identity.ts'
 import { ChangeLog } from './log/change-log.ts'
 import { EventLog } from './log/event-log.ts'
 import { ReadBudget } from './read/budget.ts'
-import { sqliteExplainer } from './read/explain.ts'
+import { sqlitePlanReader } from './read/explain.ts'
 import { SqliteReads } from './read/reads.ts'
 import { Totals } from './read/totals.ts'
 import { ReaderPool } from './reader-processes/pool.ts'
@@ -56,7 +56,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   })
   const totals = new Totals(connection)
   const statistics =
-    settings.queries && new QueryStatistics(model, sqliteExplainer(connection, totals), settings.queries)
+    settings.queries && new QueryStatistics(model, sqlitePlanReader(connection, totals), settings.queries)
   const identity = new FileIdentity(file)
   const pool = poolOf(identity, settings)
   const slow = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }

@@ -111,7 +111,7 @@ export const slowCases: readonly SlowCase[] = [
     ask: '/posts?score[gte]=100000',
     request: 'GET /posts?score[gte]=…',
     advice:
-      "In collection `posts`, add `index('score')`, and ask with `sort=score`, since one index does not give a range in the order of ids.",
+      "In collection `posts`, add `index('score')`, and request `sort=score`, because one index cannot return a range in the order of ids.",
     instead: '/posts?score[gte]=100000&sort=score',
   },
   {
@@ -123,40 +123,40 @@ export const slowCases: readonly SlowCase[] = [
     ask: '/posts?body[contains]=xyz',
     request: 'GET /posts?body[contains]=…',
     advice:
-      'No index serves `body[contains]`, which looks into every text: declare `body` with `searchable: true` and ask with `?q=`.',
+      'No index serves `body[contains]`, which reads every text: declare `body` with `searchable: true` and request `?q=`.',
     instead: '/posts?q=xyz',
   },
   {
     ask: '/posts?sort=-note',
     request: 'GET /posts?sort=-note',
     advice:
-      'No index gives the order of `note`: in some rows of `posts` its read rule hides it, and there it is sorted as null. Sort by a field that whoever may read the row may read.',
+      'No index gives the order of `note`: in some rows of `posts` its read rule hides it, and there it is sorted as null. Sort by a field that every reader of the row can read.',
     instead: '/posts?sort=-created_at',
   },
   {
     ask: '{ posts(filter: { or: [{ source: { eq: "x" } }, { body: { eq: "y" } }] }, orderBy: [CREATED_AT_DESC]) { id } }',
     request: 'GraphQL /posts?or(source=…,body=…)&sort=-created_at',
-    advice: 'No index serves an `or` together with an order: ask one list for each alternative, or use `in`.',
+    advice:
+      'No index serves an `or` together with an order: request one list for each alternative, or use `in`.',
     instead: '{ posts(filter: { source: { eq: "x" } }, orderBy: [SCORE_DESC]) { id } }',
   },
   {
     ask: '{ posts(filter: { writer: { city: { eq: "nowhere" } } }) { id } }',
     request: 'GraphQL /posts?writer.city=…',
     advice:
-      "The filter along `writer` looks at each row of `posts`: in collection `writers`, add `index('city')`, ask for the items of `writers` first, and filter by their ids.",
+      "The filter along `writer` tests each row of `posts`: in collection `writers`, add `index('city')`, request the items of `writers` first, and filter by their ids.",
     instead: '{ posts(filter: { writerId: { eq: "3" } }, orderBy: [TITLE_ASC, SCORE_DESC]) { id } }',
   },
   {
     ask: '/posts?page=200',
     request: 'GET /posts?page=…',
-    advice: 'A deep `page` counts its way from the first row: follow `cursor` instead.',
+    advice: 'A deep `page` reads all rows before it: follow `cursor` instead.',
     instead: '/posts?cursor=',
   },
   {
     ask: '/posts?q=title&sort=score',
     request: 'GET /posts?q=…&sort=score',
-    advice:
-      'A search sorted by `score` looks at all that it finds: sort it by `id`, or search for rarer words.',
+    advice: 'A search sorted by `score` reads every match: sort it by `id`, or search for rarer words.',
     instead: null,
   },
 ]

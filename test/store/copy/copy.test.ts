@@ -392,6 +392,36 @@ for (const [name, within] of directions) {
     ))
 }
 
+test('SQLite: a copy that another process has finished in the meantime does not change the target any more', () =>
+  withFile(async source => {
+    const [from, file] = [sqlitePlace(source), `${source}.copy`]
+    await withStore(blog, from, async store => {
+      await new Client(store, blog).create('users', { name: 'Ann', email: 'ann@example.com' })
+    })
+    const to = sqlitePlace(file)
+    const interrupted = () => Promise.reject(new Error('killed'))
+    await assert.rejects(copyDatabase(blog, { from, to, live: false, onProgress: interrupted }), /killed/)
+    let isOtherDone = false
+    const onProgress = async () => {
+      if (isOtherDone) return
+      isOtherDone = true
+      // The other process finishes the copy, a service starts on it and writes.
+      await copyOf(blog, from, to)
+      await withStore(blog, to, async store => {
+        await new Client(store, blog).create('users', { name: 'Ben', email: 'ben@example.com' })
+      })
+    }
+    const resumed = copyDatabase(blog, { from, to, live: false, onProgress })
+    await assert.rejects(resumed, /CopyError: Another process has finished this copy/)
+    const database = new DatabaseSync(file)
+    const names = database.prepare('SELECT "name" FROM "users" ORDER BY "id"').all()
+    database.close()
+    assert.deepEqual(
+      names.map(({ name }) => name),
+      ['Ann', 'Ben'],
+    )
+  }))
+
 test('a PostgreSQL database with other tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
+  boolean,
   choice,
   collection,
   index,
@@ -14,6 +15,7 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { CollectionOptions } from '../../../src/model/declaration.ts'
+import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
 import type { Schema, Table, TableIndex } from '../../../src/store/schema/tables.ts'
 import { MigrationError } from '../../../src/store/sqlite.ts'
 import { type Migratable, migratables } from '../../databases/migratable.ts'
@@ -394,6 +396,55 @@ function others(database: Migratable): void {
       assert.deepEqual(await found('given'), [{ id: 1 }])
       assert.deepEqual(await found('words'), [{ id: 1 }, { id: 2 }])
       await store.close()
+    }))
+
+  test('search finds the converted values of a field that became a text', () =>
+    database.withEmpty(async at => {
+      const notes = (done: FieldDeclaration) =>
+        checkModel(model({ notes: collection({ access, fields: { done } }) }))
+      const from = notes(boolean({ optional: true }))
+      const first = await database.open(at, from)
+      const writer = new Client(first, from)
+      for (const done of [true, null]) await writer.create('notes', { done })
+      await first.close()
+      const to = notes(text({ default: 'unknown', searchable: true }))
+      await database.apply(at, to, { allowDestructive: true })
+      assert.deepEqual(await database.rows(at, 'SELECT done FROM notes ORDER BY id'), [['1'], ['unknown']])
+      const store = await database.open(at, to)
+      const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
+      const found = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
+      assert.deepEqual(await found('1'), [{ id: 1 }])
+      assert.deepEqual(await found('unknown'), [{ id: 2 }])
+      await store.close()
+    }))
+
+  test('a reference can change to a collection that is not the renamed one, whatever its renamedFrom says', () =>
+    database.withEmpty(async at => {
+      const fieldsOf = (target: string) => ({ target_id: relation(target, { optional: true }) })
+      const label = { label: string() }
+      const from = checkModel(
+        model({
+          posts: collection({ access, fields: label }),
+          articles: collection({ access, fields: label }),
+          notes: collection({ access, fields: fieldsOf('posts') }),
+        }),
+      )
+      await (await database.open(at, from)).close()
+      const to = checkModel(
+        model({
+          articles: collection({ access, fields: label, renamedFrom: 'posts' }),
+          notes: collection({ access, fields: fieldsOf('articles') }),
+        }),
+      )
+      const steps = await database.apply(at, to, { allowDestructive: true })
+      assert.match(steps.map(step => step.sentence).join(' '), /Change what notes\.target_id refers to\./)
+      assert.deepEqual(await database.targets(at, ['notes']), ['articles'])
+      const store = await database.open(at, to)
+      const client = new Client(store, to)
+      const { id } = await client.create('articles', { label: 'one' })
+      await client.create('notes', { target_id: id })
+      await store.close()
+      assert.deepEqual(await database.plan(at, to), [])
     }))
 
   test('a start names a table that was changed outside Portico', () =>

@@ -1,7 +1,7 @@
 /** The plans of lists on PostgreSQL, and how large its tables are. */
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { Totals } from '../../advice/facts.ts'
-import type { Explainer, ListPlan } from '../../advice/look.ts'
+import type { ListPlan, PlanReader } from '../../advice/look.ts'
 import { explainedSql } from '../../sql/explained.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
@@ -17,7 +17,7 @@ const totalsStatement = statementOf(
   sql`SELECT "collection", sum("n")::bigint FROM "_totals" GROUP BY "collection"`,
 )
 
-export function postgresExplainer(pool: Pool, { dialect, actor }: Security): Explainer {
+export function postgresPlanReader(pool: Pool, { dialect, actor }: Security): PlanReader {
   let known: { readonly at: number; readonly totals: Awaitable<Totals> } | undefined
 
   const readTotals = async (): Promise<Totals> => {

@@ -86,7 +86,7 @@ export function withSecurity(
   model: Model,
   isWanted: boolean | undefined,
 ): readonly Step<PostgresSql>[] {
-  const changesTables = steps.some(step => step.isQuiet !== true)
+  const changesTables = steps.some(step => step.allowsValuesOnly !== true)
   const isThere = found.fingerprint !== undefined || found.objects.length > 0
   const wanted = (isWanted ?? isThere) ? rowSecurity(model) : undefined
   if (wanted === undefined && !isThere) return steps

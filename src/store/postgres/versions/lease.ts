@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { LEASE, NOTICE, WRITERS } from '../../schema/postgres/session.ts'
+import { leaseMs, noticeMs, writerLockClass } from '../../schema/postgres/session.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
@@ -13,15 +13,15 @@ import { ConnectionLost } from '../connections/failure.ts'
 import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
 
 /** How often to ask who may write: while no other node may, and while one may. */
-const renewalMs = LEASE / 2
+const renewalMs = leaseMs / 2
 const sharedRenewalMs = 1000
 
 /** Held until the session ends. Shared, so that nobody waits for it. */
-const lock = statementOf(sql`SELECT pg_advisory_lock_shared(${[WRITERS]}, ${slot(0)})`)
+const lock = statementOf(sql`SELECT pg_advisory_lock_shared(${[writerLockClass]}, ${slot(0)})`)
 
 /** The number and the session of each node that may write. */
 const writers = statementOf(
-  sql`SELECT "objid"::bigint, "pid" FROM pg_locks WHERE "locktype" = 'advisory' AND "classid" = ${[WRITERS]} AND "objsubid" = 2 AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database())`,
+  sql`SELECT "objid"::bigint, "pid" FROM pg_locks WHERE "locktype" = 'advisory' AND "classid" = ${[writerLockClass]} AND "objsubid" = 2 AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database())`,
 )
 
 interface Question {
@@ -65,7 +65,7 @@ export class Lease {
       answered: rows => {
         const isAlone = rows.every(row => this.#isOneOf(this.#own, row))
         if (!isAlone) this.#renewAt = sent + sharedRenewalMs
-        if (isAlone && doubts === this.#doubts) this.#until = sent + LEASE
+        if (isAlone && doubts === this.#doubts) this.#until = sent + leaseMs
       },
     }
   }
@@ -100,7 +100,7 @@ export class Lease {
     })
     const { done, error } = await connection.run([lock.with(slotted([this.#node])), writers.with(noInputs)])
     const isSpokenFor = done[1]?.some(row => this.#isOneOf(this.#admitted, row))
-    if (error === undefined && !isSpokenFor) await wait(NOTICE)
+    if (error === undefined && !isSpokenFor) await wait(noticeMs)
     if (connection.isClosed || error !== undefined) {
       connection.destroy()
       throw new ConnectionLost('The connection was lost before it could write.', { cause: error })

@@ -1,5 +1,6 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see the changes of earlier steps. */
 import { ApiError } from '../../../errors.ts'
+import type { Awaitable } from '../../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
@@ -53,13 +54,13 @@ const ownTotals = statementOf(
 export class TransactionReads {
   readonly #security: Security
   /** Bounds how many rows a list may look at. */
-  readonly #statistics: Pick<QueryStatistics, 'require'> | undefined
+  readonly #statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
   readonly #runOf: (shape: ReadShape) => ShapeRun<Query>
 
   constructor(
     security: Security,
     memory: ListMemory,
-    statistics: Pick<QueryStatistics, 'require'> | undefined,
+    statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined,
   ) {
     this.#security = security
     this.#statistics = statistics
@@ -94,6 +95,11 @@ export class TransactionReads {
       grown: (collection: string) => scope.grown(collection),
     }
     return this.#runOf(shape)(inputs, snapshot)
+  }
+
+  /** Throws if a list in the write's answer would scan too many rows; undefined if that is known at once. */
+  requireAnswer(plan: GuardedWrite): Awaitable<void> {
+    if (plan.principal !== system) return this.#statistics?.requireAnswer(plan)
   }
 }
 
@@ -184,7 +190,13 @@ async function stepDone(
   return { kind: 'read', answer: await parts.reads.read(step, scope) }
 }
 
-function written(plan: GuardedWrite, scope: Scope, { writes, security }: TransactionParts): Promise<Written> {
+async function written(
+  plan: GuardedWrite,
+  scope: Scope,
+  { writes, reads, security }: TransactionParts,
+): Promise<Written> {
+  const required = reads.requireAnswer(plan)
+  if (required !== undefined) await required
   return scope.answered(writes.run(plan, scope), security.inputsOf(plan))
 }
 

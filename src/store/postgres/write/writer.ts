@@ -81,6 +81,8 @@ export class Writer {
   }
 
   async write(plan: GuardedWrite): Promise<WriteAnswer> {
+    const required = this.#options.reads.requireAnswer(plan)
+    if (required !== undefined) await required
     const { id, text } = await this.#add(this.#jobOf(plan))
     return { id, text }
   }

@@ -1,4 +1,4 @@
-/** What a PostgreSQL database actually contains, and what an earlier migration left unfinished. */
+/** The actual tables, indexes and constraints of a PostgreSQL database, and those that an earlier migration left unfinished. */
 import type { ClientBase } from 'pg'
 import { searchTable } from '../../sql/dialect.ts'
 import { allWords } from '../../sql/postgres.ts'
@@ -6,7 +6,7 @@ import { ident } from '../quoted.ts'
 import type { Schema } from '../tables.ts'
 import {
   addConstraint,
-  createIndexBeside,
+  createIndexConcurrently,
   ownStatements,
   ownTables,
   referenceClause,
@@ -68,7 +68,7 @@ export function hasOwnTables({ tables }: Catalog): boolean {
 }
 
 /** The statements that create what is missing of Portico's own tables. */
-export function lackingOwn({ tables, indexes }: Catalog): readonly string[] {
+export function missingOwnStatements({ tables, indexes }: Catalog): readonly string[] {
   return ownStatements(
     name => tables.has(name) || indexes.has(name),
     table => tables.get(table),
@@ -91,8 +91,8 @@ export function missingColumns({ tables }: Catalog, schema: Schema): readonly st
 }
 
 function missing(table: string, columns: readonly string[], tables: Catalog['tables']): string[] {
-  const there = tables.get(table)
-  return columns.filter(column => !there?.has(column)).map(column => `${table}.${column}`)
+  const existing = tables.get(table)
+  return columns.filter(column => !existing?.has(column)).map(column => `${table}.${column}`)
 }
 
 export interface Unfinished {
@@ -109,7 +109,7 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
     const indexes = table.indexes.flatMap(index => {
       const name = shortened(index.name)
       if (catalog.indexes.get(name)) return []
-      const sql = [createIndexBeside(table.name, index)]
+      const sql = [createIndexConcurrently(table.name, index)]
       return [{ sentence: `Finish the index ${name}.`, isRequired: index.unique, sql }]
     })
     const references = table.columns.flatMap(({ name: column, reference }) => {
@@ -134,14 +134,14 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
 /** The statements that remove what an unfinished migration has prepared. */
 export function leftovers({ tables, indexes, constraints }: Catalog): readonly string[] {
   const isTemporary = (name: string) => name.startsWith(temporary)
-  const gone = [...tables.keys()].filter(isTemporary)
+  const temporaryTables = [...tables.keys()].filter(isTemporary)
   return [
     ...[...constraints].flatMap(([table, names]) =>
       [...names.keys()]
-        .filter(name => isTemporary(name) && !gone.includes(table))
+        .filter(name => isTemporary(name) && !temporaryTables.includes(table))
         .map(name => `ALTER TABLE ${ident(table)} DROP CONSTRAINT IF EXISTS ${ident(name)}`),
     ),
-    ...gone.map(name => `DROP TABLE IF EXISTS ${ident(name)}`),
+    ...temporaryTables.map(name => `DROP TABLE IF EXISTS ${ident(name)}`),
     ...[...indexes.keys()]
       .filter(isTemporary)
       .map(name => `DROP INDEX CONCURRENTLY IF EXISTS ${ident(name)}`),

@@ -37,13 +37,13 @@ export function changeColumn(
       return { alter: renameColumn(table, change, columns) }
     case 'type':
       return { alter: changeType(table, change.was, change.is) }
-    case 'require':
-      return require(change.was, change.is, from, to)
-    case 'release':
+    case 'set not null':
+      return setNotNull(change.was, change.is, from, to)
+    case 'drop not null':
       return { alter: [`${table} ALTER COLUMN ${ident(change.is.name)} DROP NOT NULL`] }
     case 'reference': {
-      const retyped = columns.some(other => other.kind === 'type' && other.is === change.is)
-      return changeReference(change.was, change.is, from, to, retyped ? undefined : oldName)
+      const isRetyped = columns.some(other => other.kind === 'type' && other.is === change.is)
+      return changeReference(change.was, change.is, from, to, isRetyped ? undefined : oldName)
     }
     case 'values':
       return {}
@@ -56,10 +56,10 @@ function renameColumn(
   changes: readonly ColumnChange[],
 ): string[] {
   const [old, name] = [referenceName(was.name), referenceName(is.name)]
-  const remade = changes.some(other => other.kind === 'reference' && other.is === is)
+  const isReplaced = changes.some(other => other.kind === 'reference' && other.is === is)
   return [
     `${table} RENAME COLUMN ${ident(was.name)} TO ${ident(is.name)}`,
-    ...(was.reference && !remade ? [`${table} RENAME CONSTRAINT ${ident(old)} TO ${ident(name)}`] : []),
+    ...(was.reference && !isReplaced ? [`${table} RENAME CONSTRAINT ${ident(old)} TO ${ident(name)}`] : []),
   ]
 }
 
@@ -72,7 +72,7 @@ function changeType(table: string, was: Column, is: Column): string[] {
   ]
 }
 
-function require(was: Column, is: Column, from: Table, to: Table): Part {
+function setNotNull(was: Column, is: Column, from: Table, to: Table): Part {
   const table = `ALTER TABLE ${ident(to.name)}`
   const column = ident(is.name)
   const required = `${table} ALTER COLUMN ${column} SET NOT NULL`
@@ -80,7 +80,7 @@ function require(was: Column, is: Column, from: Table, to: Table): Part {
     const fill = `UPDATE ${ident(to.name)} SET ${column} = ${initialSql(is)} WHERE ${column} IS NULL`
     return { alter: [fill, `${table} ALTER COLUMN ${column} SET DEFAULT ${initialSql(is)}`, required] }
   }
-  // A validated constraint saves reading every row under the lock.
+  // With a validated constraint, SET NOT NULL does not scan the table under its lock.
   const name = temporaryName(`${is.name}__required`)
   const text = `CHECK (${ident(was.name)} IS NOT NULL)`
   return {
@@ -95,12 +95,12 @@ function changeReference(was: Column, is: Column, from: Table, to: Table, oldNam
   if (is.reference === null) return { before }
   const target = oldName?.(is.reference.table)
   if (target === undefined) return { before, after: addReference(to, is, '') }
-  const made = temporaryName(name)
+  const temporary = temporaryName(name)
   const text = referenceClause(was.name, target, is.reference)
   return {
-    prepare: [{ kind: 'constraint', table: from.name, name: made, text }],
+    prepare: [{ kind: 'constraint', table: from.name, name: temporary, text }],
     before,
-    after: [`ALTER TABLE ${ident(to.name)} RENAME CONSTRAINT ${ident(made)} TO ${ident(name)}`],
+    after: [`ALTER TABLE ${ident(to.name)} RENAME CONSTRAINT ${ident(temporary)} TO ${ident(name)}`],
   }
 }
 

@@ -5,11 +5,11 @@ import { withoutCollation } from '../../sql/postgres.ts'
 import { isConverted } from '../changes.ts'
 import {
   type DataCheck,
-  finding,
-  type Misfits,
+  type InvalidRows,
+  invalidRowsMessage,
   sharedSql,
   type TableChecks,
-  ValueJudge,
+  ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
@@ -25,30 +25,32 @@ export async function dataFaults(
   const faults: string[] = []
   for (const table of all) {
     for (const check of table.checks) {
-      const misfits = await misfitsOf(client, model, table, check)
-      if (misfits !== undefined) faults.push(finding(table, check, misfits))
+      const invalid = await invalidRowsOf(client, model, table, check)
+      if (invalid !== undefined) faults.push(invalidRowsMessage(table, check, invalid))
     }
   }
   return faults
 }
 
-async function misfitsOf(
+async function invalidRowsOf(
   client: pg.Client,
   model: Model,
   { from, to }: TableChecks,
   check: DataCheck,
-): Promise<Misfits | undefined> {
+): Promise<InvalidRows | undefined> {
   switch (check.kind) {
     case 'present':
-      return counted(client, from, check.was ? `${ident(check.was.name)} IS NULL` : 'true')
+      return countRows(client, from, check.was ? `${ident(check.was.name)} IS NULL` : 'true')
     case 'values': {
-      const judge = ValueJudge.of(model, to, check.is)
-      return judge && withConversion(client, check, value => judged(client, judge, from, check, value))
+      const checker = ValueChecker.of(model, to, check.is)
+      return (
+        checker && withConversion(client, check, value => checkValues(client, checker, from, check, value))
+      )
     }
     case 'unique': {
       // The check of the values has reported what cannot be converted.
       if (check.columns.some(([was, is]) => was !== undefined && isConverted(was, is))) return undefined
-      return misfitsIn(
+      return invalidRowsIn(
         await client.query(
           sharedSql(
             from,
@@ -58,11 +60,11 @@ async function misfitsOf(
       )
     }
     case 'target':
-      return withConversion(client, check, value => counted(client, from, lost(value, check.target)))
+      return withConversion(client, check, value => countRows(client, from, dangling(value, check.target)))
   }
 }
 
-function lost(value: string, target: string | undefined): string {
+function dangling(value: string, target: string | undefined): string {
   const found =
     target === undefined
       ? 'false'
@@ -76,13 +78,13 @@ function newValue(was: Column | undefined, is: Column): string {
   return was.optional && !is.optional && is.initial !== null ? `coalesce(${value}, ${initialSql(is)})` : value
 }
 
-async function counted(client: pg.Client, table: string, where: string): Promise<Misfits | undefined> {
-  return misfitsIn(
+async function countRows(client: pg.Client, table: string, where: string): Promise<InvalidRows | undefined> {
+  return invalidRowsIn(
     await client.query(`SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`),
   )
 }
 
-function misfitsIn({ rows: [row] }: pg.QueryResult): Misfits | undefined {
+function invalidRowsIn({ rows: [row] }: pg.QueryResult): InvalidRows | undefined {
   const count = Number(row?.n ?? 0)
   return count === 0 ? undefined : { count, example: Number(row.id), other: Number(row.other ?? 0) }
 }
@@ -117,21 +119,21 @@ async function withConversion<T>(
 /** How many rows one statement reads. */
 const batchRows = 1000
 
-async function judged(
+async function checkValues(
   client: pg.Client,
-  judge: ValueJudge,
+  checker: ValueChecker,
   table: string,
   { was, is }: { readonly was: Column; readonly is: Column },
   value: string,
-): Promise<Misfits | undefined> {
+): Promise<InvalidRows | undefined> {
   const text = `SELECT "id", (${value})::text AS "value" FROM ${ident(table)} WHERE ${ident(was.name)} IS NOT NULL AND "id" > $1 ORDER BY "id" LIMIT ${batchRows}`
   for (let last = '-9223372036854775808', count = batchRows; count === batchRows; ) {
     const { rows } = await client.query(text, [last])
     for (const { id, value: text } of rows) {
-      judge.add(Number(id), text === null ? undefined : is.encoding.decode(text))
+      checker.add(Number(id), text === null ? undefined : is.encoding.decode(text))
     }
     last = String(rows.at(-1)?.id ?? last)
     count = rows.length
   }
-  return judge.misfits
+  return checker.invalid
 }

@@ -136,11 +136,11 @@ export const allOwnStatements: readonly string[] = ownStatements(
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema({ tables }: Schema): string[] {
-  return [...allOwnStatements, ...tables.flatMap(createWhole), ...tables.flatMap(createReferences)]
+  return [...allOwnStatements, ...tables.flatMap(createTableWithIndexes), ...tables.flatMap(createReferences)]
 }
 
 /** A table with its indexes and search, but without its references, whose targets may not exist yet. */
-export function createWhole(table: Table): string[] {
+export function createTableWithIndexes(table: Table): string[] {
   return [
     createTable(table),
     ...table.indexes.map(index => createIndex(table.name, index)),
@@ -163,7 +163,7 @@ export function columnDefinition(column: Column): string {
 }
 
 /** The statements that create an index while others write. A failed attempt leaves an invalid index, so it is dropped first. */
-export function createIndexBeside(table: string, index: TableIndex): readonly [string, string] {
+export function createIndexConcurrently(table: string, index: TableIndex): readonly [string, string] {
   const dropped = `DROP INDEX CONCURRENTLY IF EXISTS ${ident(shortened(index.name))}`
   return [dropped, createIndex(table, index, ' CONCURRENTLY')]
 }

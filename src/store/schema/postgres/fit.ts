@@ -7,7 +7,7 @@ import { noInputs } from '../../values.ts'
 import { MigrationError } from '../refusal.ts'
 import { fits } from '../start.ts'
 import { planned, stateOf } from './plan.ts'
-import { connected } from './session.ts'
+import { withConnection } from './session.ts'
 
 /** It changes whenever a column is added, changed or dropped. */
 const fingerprint = statementOf(
@@ -48,7 +48,7 @@ export class PostgresFit {
   }
 
   async #look(): Promise<boolean> {
-    const state = await connected(this.#url, stateOf)
+    const state = await withConnection(this.#url, stateOf)
     try {
       const { steps } = planned(state, { model: this.#model, isLocked: undefined })
       return fits(steps, { autoMigrate: false })

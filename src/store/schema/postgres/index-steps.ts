@@ -3,10 +3,10 @@ import { columnsByName, predecessor } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import type { TableIndex } from '../tables.ts'
-import { createIndex, createIndexBeside, indexedColumns, shortened, temporaryName } from './ddl.ts'
+import { createIndex, createIndexConcurrently, indexedColumns, shortened, temporaryName } from './ddl.ts'
 import type { Part } from './sql.ts'
 
-/** The names that old columns have now. */
+/** The new names of the old columns. */
 function newNames({ from, to }: TableChange): ReadonlyMap<string, string> {
   const old = columnsByName(from)
   return new Map(
@@ -35,21 +35,21 @@ export function changeIndexes(change: TableChange): Part {
   const renames: string[] = []
   for (const index of from.indexes) {
     const key = shape(renamed(index, column => names.get(column) ?? ''))
-    const is = wanted.get(key)
+    const replacement = wanted.get(key)
     const old = ident(shortened(index.name))
-    if (is === undefined) dropped.push(`DROP INDEX IF EXISTS ${old}`)
-    else if (is.name !== index.name) {
-      renames.push(`ALTER INDEX IF EXISTS ${old} RENAME TO ${ident(shortened(is.name))}`)
+    if (replacement === undefined) dropped.push(`DROP INDEX IF EXISTS ${old}`)
+    else if (replacement.name !== index.name) {
+      renames.push(`ALTER INDEX IF EXISTS ${old} RENAME TO ${ident(shortened(replacement.name))}`)
     }
     wanted.delete(key)
   }
-  const made = [...wanted.values()].map(index => addIndex(index, change))
+  const additions = [...wanted.values()].map(index => addIndex(index, change))
   return {
-    prepare: made.flatMap(part => part.prepare ?? []),
+    prepare: additions.flatMap(part => part.prepare ?? []),
     before: dropped,
     alter: renames,
-    after: made.flatMap(part => part.after ?? []),
-    finish: made.flatMap(part => part.finish ?? []),
+    after: additions.flatMap(part => part.after ?? []),
+    finish: additions.flatMap(part => part.finish ?? []),
   }
 }
 
@@ -59,22 +59,20 @@ export function changeIndexes(change: TableChange): Part {
  */
 function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
   const old = columnsByName(from)
-  const now = columnsByName(to)
+  const wantedColumns = columnsByName(to)
   const predecessorOf = (name: string) => {
-    const column = now.get(name)
+    const column = wantedColumns.get(name)
     return column && predecessor(column, old)
   }
-  const retyped = columns.some(({ kind, ...each }) => {
-    return kind === 'type' && 'is' in each && index.columns.includes(each.is.name)
-  })
+  const retyped = columns.some(change => change.kind === 'type' && index.columns.includes(change.is.name))
   if (!retyped && index.columns.every(column => predecessorOf(column) !== undefined)) {
     const name = temporaryName(index.name)
     const old = renamed(index, column => predecessorOf(column)?.name ?? column)
-    const texts = createIndexBeside(from.name, { ...old, name })
+    const texts = createIndexConcurrently(from.name, { ...old, name })
     const rename = `ALTER INDEX ${ident(name)} RENAME TO ${ident(shortened(index.name))}`
     return { prepare: [{ kind: 'index', texts }], after: [rename] }
   }
-  const empty = index.columns.some(name => !old.has(name) && now.get(name)?.initial === null)
-  if (!index.unique || (empty && !retyped)) return { finish: createIndexBeside(to.name, index) }
+  const isNull = index.columns.some(name => !old.has(name) && wantedColumns.get(name)?.initial === null)
+  if (!index.unique || (isNull && !retyped)) return { finish: createIndexConcurrently(to.name, index) }
   return { after: [createIndex(to.name, index)] }
 }

@@ -4,16 +4,16 @@ import type { Model } from '../../../model/model.ts'
 import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import type { Step } from '../diff.ts'
-import { destroys, doesNotFit, fitsNoMore, MigrationError } from '../refusal.ts'
-import { fits, requireByItself, type Start } from '../start.ts'
+import { MigrationError, preventedByRows, rowsWrittenMeanwhile, wouldLoseData } from '../refusal.ts'
+import { fits, requireAdditive, type Start } from '../start.ts'
 import { accepts, type Schema, schemaOf, schemaText } from '../tables.ts'
-import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './catalog.ts'
+import { leftovers, missingOwnStatements, readCatalog, type Unfinished, unfinished } from './catalog.ts'
 import { dataFaults } from './data.ts'
 import { addConstraint, createSchema, validate } from './ddl.ts'
-import { lockTimeoutMs, patiently, reasonOf, retried, step } from './patience.ts'
+import { lockTimeoutMs, reasonOf, runWithRetries, step, withRetries } from './patience.ts'
 import { type Aim, isDone, leftStep, type PostgresStep, planned, type State, shown, stateOf } from './plan.ts'
 import { catchUp, type Filled, fillSearch } from './search.ts'
-import { announce, connected, locked, unlessLocked } from './session.ts'
+import { announce, tryWithMigrationLock, withConnection, withMigrationLock } from './session.ts'
 import type { Preparation } from './sql.ts'
 
 /** The statements that create the model's tables in an empty PostgreSQL database. */
@@ -22,9 +22,9 @@ export function postgresSchemaSql(model: Model, isLocked = false): string {
   return `${[...createSchema(schemaOf(model)), ...security].join(';\n\n')};\n`
 }
 
-/** The steps that bring the database to `model`; none when it is there. `isLocked`: as in `applyPostgres`. */
+/** The steps that migrate the database to `model`; empty if it fits. `isLocked`: as in `applyPostgres`. */
 export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
-  return connected(url, async client => {
+  return withConnection(url, async client => {
     const { left, steps } = planned(await stateOf(client), { model, isLocked })
     const checked: Step[] = []
     for (const step of steps) {
@@ -37,21 +37,21 @@ export function planPostgres(url: string, model: Model, isLocked?: boolean): Pro
 
 export interface ApplyOptions {
   readonly allowDestructive: boolean
-  /** Whether row security is to be on (see `policies.ts`). Omitted: it stays as it is. */
+  /** Whether row security is switched on or off (see `policies.ts`). Omitted: it does not change. */
   readonly isLocked?: boolean
 }
 
-/** Brings the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
+/** Migrates the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
 export function applyPostgres(
   url: string,
   model: Model,
   { allowDestructive, isLocked }: ApplyOptions,
 ): Promise<readonly Step[]> {
-  return connected(url, client =>
-    locked(client, () =>
+  return withConnection(url, client =>
+    withMigrationLock(client, () =>
       migrate(client, { model, isLocked }, steps => {
         const destructive = steps.filter(step => step.destructive)
-        if (destructive.length > 0 && !allowDestructive) throw destroys(destructive)
+        if (destructive.length > 0 && !allowDestructive) throw wouldLoseData(destructive)
       }),
     ),
   )
@@ -68,24 +68,24 @@ interface PostgresStart extends Start {
 export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
   const { autoMigrate, isLocked } = start
   const aim = { model, isLocked }
-  return connected(url, async client => {
+  return withConnection(url, async client => {
     if (isLocked) await requireRestrained(client)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
-      const isLittered = autoMigrate && leftovers(state.catalog).length > 0
+      const hasLeftovers = autoMigrate && leftovers(state.catalog).length > 0
       // The leftovers are of another migration, so this start does not fail because of them.
-      if (isLittered) await unlessLocked(client, () => clean(client)).catch(() => {})
+      if (hasLeftovers) await tryWithMigrationLock(client, () => clean(client)).catch(() => {})
       return
     }
-    await locked(client, () =>
+    await withMigrationLock(client, () =>
       migrate(client, aim, (todo, isNew) => {
-        if (!isNew) requireByItself(todo, start)
+        if (!isNew) requireAdditive(todo, start)
       }),
     )
   })
 }
 
-/** Whether nothing has to be done. What is read during another node's migration may be inconsistent: then it is false. */
+/** Whether nothing has to be done. */
 function isPrepared(state: State, aim: Aim, start: Start): boolean {
   try {
     const plan = planned(state, aim)
@@ -112,20 +112,20 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   if (!isNeeded) return []
   const checks = checksIn(steps)
   const faults = await dataFaults(client, aim.model, checks)
-  if (faults.length > 0) throw doesNotFit(faults)
+  if (faults.length > 0) throw preventedByRows(faults)
   await finish(client, left)
   const schema = schemaOf(aim.model)
   try {
     const filled = await prepare(client, steps)
     if (state.stored !== undefined) await announce(client)
-    await transact(client, { own: lackingOwn(state.catalog), filled, steps, schema })
+    await transact(client, { own: missingOwnStatements(state.catalog), filled, steps, schema })
   } catch (error) {
     await clean(client).catch(() => {})
     throw error
   }
   await finish(client, unfinished(await readCatalog(client), schema))
-  const late = await dataFaults(client, aim.model, checks.map(checksAfter))
-  if (late.length > 0) throw fitsNoMore(late)
+  const newFaults = await dataFaults(client, aim.model, checks.map(checksAfter))
+  if (newFaults.length > 0) throw rowsWrittenMeanwhile(newFaults)
   return [...left.map(leftStep), ...steps.map(shown)]
 }
 
@@ -135,13 +135,13 @@ function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[
 
 /** Removes what an unfinished migration has prepared. */
 async function clean(client: pg.Client): Promise<void> {
-  for (const text of leftovers(await readCatalog(client))) await patiently(client, text)
+  for (const text of leftovers(await readCatalog(client))) await runWithRetries(client, text)
 }
 
 async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<void> {
   for (const { sentence, sql } of left) {
     try {
-      for (const texts of sql) await patiently(client, ...texts)
+      for (const texts of sql) await runWithRetries(client, ...texts)
     } catch (cause) {
       throw new MigrationError(
         `The tables fit the model, but this is not finished: ${sentence} (${reasonOf(cause)}) Fix it and run \`portico migrate --apply\` again.`,
@@ -167,12 +167,12 @@ async function prepare(client: pg.Client, steps: readonly PostgresStep[]): Promi
 async function prepareOne(client: pg.Client, preparation: Preparation): Promise<Filled | undefined> {
   switch (preparation.kind) {
     case 'index':
-      await patiently(client, ...preparation.texts)
+      await runWithRetries(client, ...preparation.texts)
       return undefined
     case 'constraint': {
       const { table, name, text } = preparation
-      await patiently(client, addConstraint(table, name, text, ' NOT VALID'))
-      await patiently(client, validate(table, name))
+      await runWithRetries(client, addConstraint(table, name, text, ' NOT VALID'))
+      await runWithRetries(client, validate(table, name))
       return undefined
     }
     case 'search':
@@ -188,9 +188,9 @@ interface Transaction {
   readonly schema: Schema
 }
 
-/** All or nothing. Gives up soon if others hold a lock, since whoever comes later would queue behind this wait. */
+/** All or nothing. Gives up soon if others hold a lock, because later statements would queue behind this one. */
 async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
-  await retried(async () => {
+  await withRetries(async () => {
     try {
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
       await step('Create the tables of Portico itself.', () => client.query(own.join(';\n')))

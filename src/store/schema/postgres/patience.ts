@@ -1,9 +1,9 @@
-/** Statements that have to wait for locks: never long in a queue that would stop whoever comes later. */
+/** Statements that wait for locks, only briefly: later statements of others queue behind a waiting one. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { MigrationError } from '../refusal.ts'
 
-/** Runs a part of a step. The error says which one failed. */
+/** Runs a part of a step. An error names the step. */
 export async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run()
@@ -16,10 +16,10 @@ export async function step(sentence: string, run: () => Promise<unknown>): Promi
 
 /**
  * Runs statements without a transaction, and retries all of them together. `CONCURRENTLY` cannot run in a transaction, and
- * waits without a lock that stops others.
+ * waits without a lock that blocks others.
  */
-export function patiently(client: pg.Client, ...texts: readonly string[]): Promise<void> {
-  return retried(async () => {
+export function runWithRetries(client: pg.Client, ...texts: readonly string[]): Promise<void> {
+  return withRetries(async () => {
     for (const text of texts) {
       const timeout = text.includes(' CONCURRENTLY ') || text.includes(' VALIDATE ') ? 0 : lockTimeoutMs
       await client.query(`SET lock_timeout = ${timeout}`)
@@ -32,8 +32,8 @@ export function patiently(client: pg.Client, ...texts: readonly string[]): Promi
 export const lockTimeoutMs = 500
 const maxLockTries = 40
 
-/** `done`: how the error begins after the last try: what was changed. */
-export async function retried(run: () => Promise<void>, done = ''): Promise<void> {
+/** `done`: what was changed, for the error after the last try. */
+export async function withRetries(run: () => Promise<void>, done = ''): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await run()

@@ -8,7 +8,7 @@ import {
   withSecurity,
 } from '../../postgres/row-security/migration.ts'
 import { diff, type Step } from '../diff.ts'
-import { isHalfCopied, lacks } from '../refusal.ts'
+import { changedOutside, unfinishedCopy } from '../refusal.ts'
 import { type Schema, schemaFrom, schemaOf } from '../tables.ts'
 import {
   type Catalog,
@@ -24,7 +24,7 @@ import { postgresSteps } from './steps.ts'
 /** The aim of a migration. */
 export interface Aim {
   readonly model: Model
-  /** Whether row security is on; undefined: it stays as it is. */
+  /** Whether row security is on; undefined: it does not change. */
   readonly isLocked: boolean | undefined
 }
 
@@ -37,13 +37,23 @@ export interface State {
   readonly security: FoundSecurity
 }
 
+/** Reads one snapshot, because another process may be migrating. */
 export async function stateOf(client: pg.Client): Promise<State> {
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+  try {
+    return await readState(client)
+  } finally {
+    await client.query('COMMIT').catch(() => {})
+  }
+}
+
+async function readState(client: pg.Client): Promise<State> {
   const catalog = await readCatalog(client)
   const none = { objects: [], fingerprint: undefined }
   if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
   const { rows } = await client.query(`SELECT "key", "value" FROM "_portico"`)
   const values = new Map(rows.map(row => [row.key, String(row.value)]))
-  if (values.has('copy')) throw isHalfCopied()
+  if (values.has('copy')) throw unfinishedCopy()
   const text = values.get('schema')
   const security = await readSecurity(client, fingerprintIn(values))
   return { stored: text === undefined ? undefined : schemaFrom(text), catalog, security }
@@ -59,7 +69,7 @@ export function planned(
   { model, isLocked }: Aim,
 ): Plan {
   const missing = missingColumns(catalog, stored)
-  if (missing.length > 0) throw lacks(missing)
+  if (missing.length > 0) throw changedOutside(missing)
   const after = schemaOf(model)
   const steps = diff(stored, after, postgresSteps(stored, after, catalog.defaults))
   return { left: unfinished(catalog, stored), steps: withSecurity(steps, security, model, isLocked) }

@@ -1,28 +1,29 @@
 /** The steps of a migration on PostgreSQL that rebuild the search of a table. */
 import { searchTable } from '../../sql/dialect.ts'
-import { columnsByName, predecessor } from '../changes.ts'
+import { columnsByName, isConverted, predecessor } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
-import type { Table } from '../tables.ts'
+import type { Column, Table } from '../tables.ts'
+import { converted } from './conversion.ts'
 import { createSearchTrigger, searchIndexName, searchKeyName, temporaryName } from './ddl.ts'
 import type { Part, SearchPreparation } from './sql.ts'
 
 export function changeSearch({ from, to }: TableChange): Part {
   const old = ident(searchTable(from.name))
-  const undone =
+  const drops =
     from.search.length === 0
       ? []
       : [`DROP TRIGGER IF EXISTS "_unsearched" ON ${ident(from.name)}`, `DROP TABLE IF EXISTS ${old}`]
-  if (to.search.length === 0) return { before: undone }
+  if (to.search.length === 0) return { before: drops }
   const name = searchTable(to.name)
-  const made = temporaryName(name)
+  const temporaryTable = temporaryName(name)
   return {
     prepare: [searchPreparation(from, to)],
-    before: undone,
+    before: drops,
     after: [
-      `ALTER TABLE ${ident(made)} RENAME TO ${ident(name)}`,
-      `ALTER INDEX ${ident(searchIndexName(made))} RENAME TO ${ident(searchIndexName(name))}`,
-      `ALTER INDEX ${ident(searchKeyName(made))} RENAME TO ${ident(searchKeyName(name))}`,
+      `ALTER TABLE ${ident(temporaryTable)} RENAME TO ${ident(name)}`,
+      `ALTER INDEX ${ident(searchIndexName(temporaryTable))} RENAME TO ${ident(searchIndexName(name))}`,
+      `ALTER INDEX ${ident(searchKeyName(temporaryTable))} RENAME TO ${ident(searchKeyName(name))}`,
       createSearchTrigger(to.name),
     ],
   }
@@ -30,13 +31,22 @@ export function changeSearch({ from, to }: TableChange): Part {
 
 function searchPreparation(from: Table, to: Table): SearchPreparation {
   const old = columnsByName(from)
-  const now = columnsByName(to)
+  const wanted = columnsByName(to)
   const sources = to.search.map(name => {
-    const column = now.get(name)
+    const column = wanted.get(name)
     const was = column && predecessor(column, old)
     const initial = column?.initial?.kind === 'value' ? column.initial.value : null
     const isFilled = was === undefined || column?.optional === false
-    return { column: name, from: was?.name, text: isFilled ? String(initial ?? '') : '' }
+    return {
+      column: name,
+      expression: column && was && newValue(was, column),
+      text: isFilled ? String(initial ?? '') : '',
+    }
   })
   return { kind: 'search', from: from.name, to: to.name, sources }
+}
+
+/** The value of a column after the migration, from a row before it. */
+function newValue(was: Column, is: Column): string {
+  return isConverted(was, is) ? converted(was, { ...is, name: was.name }) : ident(was.name)
 }

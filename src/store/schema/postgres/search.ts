@@ -7,10 +7,10 @@ import { ident } from '../quoted.ts'
 import { createSearchIndex, createSearchTable, keepWordStatistics, temporaryName } from './ddl.ts'
 import type { SearchPreparation } from './sql.ts'
 
-/** How many rows are read and written at once. */
+/** The number of rows that are read and written at once. */
 const rowsPerBatch = 500
 
-/** A search table that was filled. Rows that have changed `since` must be read again. */
+/** A filled search table. Rows that transactions from `since` on have changed must be read again. */
 export interface Filled {
   readonly preparation: SearchPreparation
   readonly since: string
@@ -18,17 +18,17 @@ export interface Filled {
 
 export async function fillSearch(client: ClientBase, preparation: SearchPreparation): Promise<Filled> {
   const { from, to, sources } = preparation
-  const made = temporaryName(searchTable(to))
+  const temporaryTable = temporaryName(searchTable(to))
   const columns = sources.map(source => source.column)
-  await client.query(createSearchTable(made, columns))
-  await client.query(keepWordStatistics(made))
+  await client.query(createSearchTable(temporaryTable, columns))
+  await client.query(keepWordStatistics(temporaryTable))
   const { rows } = await client.query('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "xid"')
-  await fillWords(client, from, made, sources)
-  await client.query(createSearchIndex(made, made))
+  await fillWords(client, from, temporaryTable, sources)
+  await client.query(createSearchIndex(temporaryTable, temporaryTable))
   return { preparation, since: String(rows[0]?.xid) }
 }
 
-/** Stores the words of all rows of a collection in an empty search table. */
+/** Stores the search terms of all rows of a collection in an empty search table. */
 export async function fillWords(
   client: ClientBase,
   collection: string,
@@ -48,10 +48,10 @@ export async function catchUp(client: ClientBase, { preparation, since }: Filled
   const { from, to, sources } = preparation
   const table = ident(from)
   const name = temporaryName(searchTable(to))
-  const made = ident(name)
+  const temporaryTable = ident(name)
   await client.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
   await client.query(
-    `DELETE FROM ${made} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
+    `DELETE FROM ${temporaryTable} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
   )
   // The age of a frozen row may be anything: some are read needlessly.
   const young = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
@@ -65,7 +65,9 @@ type TextRow = readonly (string | null)[]
 type Sources = SearchPreparation['sources']
 
 function selectOf(sources: Sources): string {
-  const texts = sources.flatMap(({ from }) => (from === undefined ? [] : [`${ident(from)}::text`]))
+  const texts = sources.flatMap(({ expression }) =>
+    expression === undefined ? [] : [`(${expression})::text`],
+  )
   return `SELECT ${['"id"::text AS "text"', ...texts].join(', ')}`
 }
 
@@ -84,8 +86,8 @@ async function store(
   const values: unknown[] = []
   const rows = batch.map(([id, ...texts]) => {
     let next = 0
-    const terms = sources.map(({ from, text }) =>
-      indexedTerms((from === undefined ? undefined : texts[next++]) ?? text),
+    const terms = sources.map(({ expression, text }) =>
+      indexedTerms((expression === undefined ? undefined : texts[next++]) ?? text),
     )
     const marks = [id, [...new Set(terms.flat())], ...terms].map(value => `$${values.push(value)}`)
     return `(${marks.join(', ')})`

@@ -1,11 +1,11 @@
 /** The connection of a process that changes the tables, and the lock that lets only one do so. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { isBroken, MigrationError } from '../refusal.ts'
+import { isConnectionLost, MigrationError } from '../refusal.ts'
 import { reasonOf } from './patience.ts'
 
 /** Runs `use` with a connection of its own. */
-export async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connect(url)
   try {
     return await use(client)
@@ -21,7 +21,7 @@ function explained(cause: unknown): unknown {
   if (cause instanceof pg.DatabaseError) {
     return new MigrationError(`The database refuses: ${reasonOf(cause)}.`, { cause })
   }
-  if (!isBroken(cause)) return cause
+  if (!isConnectionLost(cause)) return cause
   return new MigrationError(
     `The connection to the database broke: ${reasonOf(cause)}. Run the same command again.`,
     {
@@ -73,16 +73,16 @@ async function prepare(client: pg.Client): Promise<void> {
 /** The advisory lock of a process that changes the tables. */
 const migrationLock = '20591, 1'
 /** The upper half of the key of a writer's lock; the lower half is the node's number, or 0 for migrations. */
-export const WRITERS = '20592'
+export const writerLockClass = '20592'
 /** How long a node may assume that no other node writes, in milliseconds since it asked. */
-export const LEASE = 50
+export const leaseMs = 50
 /** How long a writer waits between taking its lock and its first commit: a timer may fire a little early. */
-export const NOTICE = LEASE + 10
+export const noticeMs = leaseMs + 10
 
 /** To be called before the first change to rows that nodes may have cached: see `lease.ts`. The lock is held until the connection ends. */
 export async function announce(client: pg.Client): Promise<void> {
-  await client.query(`SELECT pg_advisory_lock_shared(${WRITERS}, 0)`)
-  await wait(NOTICE)
+  await client.query(`SELECT pg_advisory_lock_shared(${writerLockClass}, 0)`)
+  await wait(noticeMs)
 }
 
 const maxLockWaitMs = 10 * 60 * 1000
@@ -91,7 +91,7 @@ const maxLockWaitMs = 10 * 60 * 1000
  * Polls for the lock: a statement that waited for it would hold a snapshot, for which a `CREATE INDEX CONCURRENTLY` of the
  * process that has the lock would wait.
  */
-export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
+export async function withMigrationLock<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   const until = Date.now() + maxLockWaitMs
   while (!(await tryLock(client))) {
     if (Date.now() > until) {
@@ -105,7 +105,7 @@ export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promi
 }
 
 /** The same, but does nothing if another process has the lock. */
-export async function unlessLocked(client: pg.Client, run: () => Promise<void>): Promise<void> {
+export async function tryWithMigrationLock(client: pg.Client, run: () => Promise<void>): Promise<void> {
   if (await tryLock(client)) await unlocking(client, run)
 }
 

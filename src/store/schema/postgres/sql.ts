@@ -25,10 +25,10 @@ export interface SearchPreparation {
   /** The collection's name, before and after. */
   readonly from: string
   readonly to: string
-  /** The source of each column's terms: a column by its former name, and `text` if that is null. */
+  /** The source of each column's terms: an expression over the former columns, and `text` where that is null. */
   readonly sources: readonly {
     readonly column: string
-    readonly from: string | undefined
+    readonly expression: string | undefined
     readonly text: string
   }[]
 }

@@ -4,11 +4,11 @@
  */
 import { searchTable } from '../../sql/dialect.ts'
 import { predecessor } from '../changes.ts'
-import type { Maker, TableChange } from '../diff.ts'
+import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Schema, Table } from '../tables.ts'
 import { addReference, changeColumn, dropConstraint, type OldName } from './column-steps.ts'
-import { createWhole, indexedColumns, referenceName } from './ddl.ts'
+import { createTableWithIndexes, indexedColumns, referenceName } from './ddl.ts'
 import { changeIndexes } from './index-steps.ts'
 import { changeSearch } from './search-steps.ts'
 import { nothing, type Part, type PostgresSql } from './sql.ts'
@@ -18,7 +18,7 @@ export function postgresSteps(
   before: Schema,
   after: Schema,
   defaults: ReadonlySet<string>,
-): Maker<PostgresSql> {
+): MigrationDialect<PostgresSql> {
   const oldName = (target: string): string | undefined => {
     const table = after.tables.find(each => each.name === target)
     const old = new Map(before.tables.map(each => [each.name, each]))
@@ -28,18 +28,18 @@ export function postgresSteps(
   return {
     fillsDefault,
     definition: indexedColumns,
-    make,
-    drop,
-    change: change => changeTable(change, oldName),
+    createTable: makeTable,
+    dropTable,
+    alterTable: change => alterTable(change, oldName),
   }
 }
 
-function make(table: Table): PostgresSql {
+function makeTable(table: Table): PostgresSql {
   const references = table.columns.flatMap(column => addReference(table, column, ''))
-  return { ...nothing, alter: createWhole(table), after: references }
+  return { ...nothing, alter: createTableWithIndexes(table), after: references }
 }
 
-function drop({ name }: Table, before: Schema): PostgresSql {
+function dropTable({ name }: Table, before: Schema): PostgresSql {
   const references = before.tables.flatMap(table =>
     table.columns
       .filter(({ reference }) => reference?.table === name)
@@ -56,7 +56,7 @@ function drop({ name }: Table, before: Schema): PostgresSql {
   }
 }
 
-function changeTable(change: TableChange, oldName: OldName): PostgresSql {
+function alterTable(change: TableChange, oldName: OldName): PostgresSql {
   const { from, to, columns, searchChanged } = change
   const parts = [
     ...(from.name === to.name ? [] : [renameTable(from, to)]),

@@ -1,4 +1,4 @@
-/** A column's values as those of another type, on SQLite. What has no such value is refused by the STRICT table. */
+/** A column's values as those of another type, on SQLite. The STRICT table refuses a value that cannot be converted. */
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
 

@@ -1,4 +1,4 @@
-/** Looks at the rows of a SQLite file before and after a migration. */
+/** Checks the rows of a SQLite database before and after a migration. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Cell } from '../../../model/fields/encoding.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -6,18 +6,18 @@ import type { Model } from '../../../model/model.ts'
 import { isConverted } from '../changes.ts'
 import {
   type DataCheck,
-  finding,
-  type Misfits,
+  type InvalidRows,
+  invalidRowsMessage,
   sharedSql,
   type TableChecks,
-  ValueJudge,
+  ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
 import { converted } from './conversion.ts'
 import { initialSql } from './ddl.ts'
 
-/** What in the data does not fit, as sentences. */
+/** The faults in the data, as sentences. */
 export function dataFaults(
   database: DatabaseSync,
   model: Model,
@@ -25,68 +25,72 @@ export function dataFaults(
 ): readonly string[] {
   return all.flatMap(table =>
     table.checks.flatMap(check => {
-      const misfits = misfitsOf(database, model, table, check)
-      return misfits === undefined ? [] : [finding(table, check, misfits)]
+      const invalid = invalidRowsOf(database, model, table, check)
+      return invalid === undefined ? [] : [invalidRowsMessage(table, check, invalid)]
     }),
   )
 }
 
-function misfitsOf(
+function invalidRowsOf(
   database: DatabaseSync,
   model: Model,
   { from, to }: TableChecks,
   check: DataCheck,
-): Misfits | undefined {
+): InvalidRows | undefined {
   switch (check.kind) {
     case 'present':
-      return counted(database, from, check.was ? `${ident(check.was.name)} IS NULL` : '1')
+      return countRows(database, from, check.was ? `${ident(check.was.name)} IS NULL` : '1')
     case 'values': {
-      const judge = ValueJudge.of(model, to, check.is)
-      if (judge === undefined) return undefined
-      for (const [id, value] of valuesOf(database, from, check)) judge.add(id, value)
-      return judge.misfits
+      const checker = ValueChecker.of(model, to, check.is)
+      if (checker === undefined) return undefined
+      for (const [id, value] of valuesOf(database, from, check)) checker.add(id, value)
+      return checker.invalid
     }
     case 'unique':
-      return shared(
+      return sharedRows(
         database,
         from,
         check.columns.map(([was, is]) => newValue(was, is)),
       )
     case 'target':
-      return counted(database, from, lost(newValue(check.was, check.is), check.target))
+      return countRows(database, from, dangling(newValue(check.was, check.is), check.target))
   }
 }
 
-function lost(value: string, target: string | undefined): string {
+function dangling(value: string, target: string | undefined): string {
   const found =
     target === undefined ? '0' : `EXISTS (SELECT 1 FROM ${ident(target)} "t" WHERE "t"."id" = ${value})`
   return `(${value}) IS NOT NULL AND NOT ${found}`
 }
 
-/** What a row of the old table has in a column of the new one. */
+/** The value of a new column in a row of the old table. */
 function newValue(was: Column | undefined, is: Column): string {
   if (was === undefined) return initialSql(is)
   const value = isConverted(was, is) ? converted(was, is) : ident(was.name)
   return was.optional && !is.optional && is.initial !== null ? `coalesce(${value}, ${initialSql(is)})` : value
 }
 
-function counted(database: DatabaseSync, table: string, where: string): Misfits | undefined {
+function countRows(database: DatabaseSync, table: string, where: string): InvalidRows | undefined {
   const row = database
     .prepare(`SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`)
     .get()
-  return misfitsIn(row)
+  return invalidRowsIn(row)
 }
 
-function misfitsIn(row: Readonly<Record<string, unknown>> | undefined): Misfits | undefined {
+function invalidRowsIn(row: Readonly<Record<string, unknown>> | undefined): InvalidRows | undefined {
   const count = Number(row?.n ?? 0)
   return count === 0 ? undefined : { count, example: Number(row?.id), other: Number(row?.other ?? 0) }
 }
 
-function shared(database: DatabaseSync, table: string, values: readonly string[]): Misfits | undefined {
-  return misfitsIn(database.prepare(sharedSql(table, values)).get())
+function sharedRows(
+  database: DatabaseSync,
+  table: string,
+  values: readonly string[],
+): InvalidRows | undefined {
+  return invalidRowsIn(database.prepare(sharedSql(table, values)).get())
 }
 
-/** Every value that is not null, as a new row would hold it; undefined where it cannot. */
+/** Every value that is not null, converted; undefined if it cannot be converted. */
 function* valuesOf(
   database: DatabaseSync,
   table: string,
@@ -99,14 +103,14 @@ function* valuesOf(
       yield [Number(id), is.encoding.decode(value as Cell)]
     return
   }
-  // A STRICT table of its own decides what a column of the type takes.
+  // A separate STRICT table decides which values a column of the type accepts.
   database.exec(
-    `DROP TABLE IF EXISTS temp."_tried"; CREATE TEMP TABLE "_tried" ("id" INTEGER PRIMARY KEY, "value" ${is.sqlite}) STRICT`,
+    `DROP TABLE IF EXISTS temp."_converted"; CREATE TEMP TABLE "_converted" ("id" INTEGER PRIMARY KEY, "value" ${is.sqlite}) STRICT`,
   )
   const attempt = database.prepare(
-    `INSERT OR REPLACE INTO temp."_tried" SELECT 0, ${converted(was, is)} FROM ${ident(table)} WHERE "id" = ?`,
+    `INSERT OR REPLACE INTO temp."_converted" SELECT 0, ${converted(was, is)} FROM ${ident(table)} WHERE "id" = ?`,
   )
-  const result = database.prepare('SELECT "value" FROM temp."_tried"')
+  const result = database.prepare('SELECT "value" FROM temp."_converted"')
   for (const { id } of database.prepare(rows).all()) {
     try {
       attempt.run(Number(id))
@@ -116,5 +120,5 @@ function* valuesOf(
     }
     yield [Number(id), is.encoding.decode(result.get()?.value as Cell)]
   }
-  database.exec('DROP TABLE temp."_tried"')
+  database.exec('DROP TABLE temp."_converted"')
 }

@@ -3,7 +3,7 @@ import { searchTable } from '../../sql/dialect.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Schema, Table, TableIndex } from '../tables.ts'
 
-/** Portico's own tables: what is stored of the schema, totals, the event log and the records. */
+/** Portico's own tables: the stored schema, totals, the event log and the records. */
 export const ownTables: readonly string[] = [
   'CREATE TABLE IF NOT EXISTS "_portico" ("key" TEXT PRIMARY KEY NOT NULL, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS "_totals" ("collection" TEXT PRIMARY KEY NOT NULL, "n" INTEGER NOT NULL) STRICT, WITHOUT ROWID',
@@ -45,15 +45,15 @@ export const addedColumns: Readonly<Record<string, Readonly<Record<string, strin
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema(schema: Schema): string[] {
-  return [...ownTables, ...schema.tables.flatMap(createWhole)]
+  return [...ownTables, ...schema.tables.flatMap(createTableWithIndexes)]
 }
 
 /** A table with its indexes, triggers and search table. */
-export function createWhole(table: Table): string[] {
+export function createTableWithIndexes(table: Table): string[] {
   return [
     createTable(table),
     ...table.indexes.map(index => createIndex(table, index)),
-    ...createUpkeep(table),
+    ...createTotalsAndSearch(table),
   ]
 }
 
@@ -66,7 +66,7 @@ export function createTable(table: Table, as = table.name): string {
 export function columnDefinition(column: Column): string {
   if (column.name === 'id') return '"id" INTEGER PRIMARY KEY AUTOINCREMENT'
   const parts = [ident(column.name), column.sqlite]
-  // For nodes of an older model, which do not know the column: Portico itself writes every column that it knows.
+  // The default is for nodes of an older model, which do not know the column: Portico itself always sets it.
   if (column.initial !== null) parts.push(`DEFAULT ${defaultSql(column)}`)
   if (!column.optional) parts.push('NOT NULL')
   const check = column.encoding.sqlite.check?.(ident(column.name))
@@ -79,7 +79,7 @@ const hex = (bytes: number) => `lower(hex(randomblob(${bytes})))`
 /** RFC 9562, 5.4. */
 const uuid = `${hex(4)} || '-' || ${hex(2)} || '-4' || substr(${hex(2)}, 2) || '-' || substr('89ab', 1 + (abs(random()) % 4), 1) || substr(${hex(2)}, 2) || '-' || ${hex(6)}`
 
-/** What a column has where nothing is written into it. */
+/** The value of a column that an INSERT omits. */
 export function initialSql({ initial, encoding: { sqlite } }: Column): string {
   if (initial === null) return 'NULL'
   if (initial.kind === 'now') return sqlite.now ?? 'NULL'
@@ -93,7 +93,7 @@ function defaultSql(column: Column): string {
   return column.initial?.kind === 'value' ? text : `(${text})`
 }
 
-/** Cascades and clears are carried out by the store, for their events; the clause is the safety net. */
+/** The store itself cascades and clears, for the events; the clause is the safety net. */
 function referenceClause({ table, onDelete }: NonNullable<Column['reference']>): string {
   const action = { restrict: 'NO ACTION', cascade: 'CASCADE', clear: 'SET NULL' }[onDelete]
   return `REFERENCES ${ident(table)} ("id") ON DELETE ${action}`
@@ -104,7 +104,7 @@ export function createIndex(table: Table, index: TableIndex): string {
   return `${kind} ${ident(index.name)} ON ${ident(table.name)} (${indexedColumns(index)})`
 }
 
-/** The id follows the last column by itself, ascending: an index is read in both directions, so this one's is. */
+/** SQLite appends the id, ascending. An index can be read backwards, so one whose id descends is created in reverse. */
 export function indexedColumns({ columns, order }: TableIndex): string {
   if (order === undefined) return columns.map(ident).join(', ')
   const isReverse = order.at(-1)?.descending === true
@@ -115,7 +115,7 @@ export function indexedColumns({ columns, order }: TableIndex): string {
 }
 
 /** The triggers that keep the total, and the search table with its own. */
-export function createUpkeep(table: Table): string[] {
+export function createTotalsAndSearch(table: Table): string[] {
   return [...createTotals(table), ...createSearch(table)]
 }
 
@@ -129,7 +129,7 @@ function createTotals({ name }: Table): string[] {
   ]
 }
 
-/** Words are split before they get here (see `words.ts`): `ascii` splits at the spaces between them only. */
+/** Texts are split into terms before (see `text-search.ts`): `ascii` splits only at the spaces between them. */
 export function createSearch({ name, search }: Table): string[] {
   if (search.length === 0) return []
   const table = ident(searchTable(name))
@@ -142,7 +142,7 @@ export function createSearch({ name, search }: Table): string[] {
 }
 
 /** Undoes `createUpkeep`. */
-export function dropUpkeep({ name }: { readonly name: string }): string[] {
+export function dropTotalsAndSearch({ name }: { readonly name: string }): string[] {
   return [
     `DROP TRIGGER IF EXISTS ${ident(`_${name}_added`)}`,
     `DROP TRIGGER IF EXISTS ${ident(`_${name}_removed`)}`,

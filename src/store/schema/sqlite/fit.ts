@@ -9,11 +9,11 @@ export class SqliteFit {
   readonly #database: DatabaseSync
   readonly #model: Model
   readonly #version: StatementSync
-  /** Grows with every change of tables (https://sqlite.org/pragma.html#pragma_schema_version). */
+  /** It increases with every change of tables (https://sqlite.org/pragma.html#pragma_schema_version). */
   #seen: unknown
   #isFit = true
 
-  /** Of a database that fits. */
+  /** For a database that fits. */
   constructor(database: DatabaseSync, model: Model) {
     this.#database = database
     this.#model = model
@@ -21,7 +21,7 @@ export class SqliteFit {
     this.#seen = this.#readVersion()
   }
 
-  /** Whether a service of the model can go on. What it does not know may be there. */
+  /** Whether a service of the model can continue. The tables may have more than it knows. */
   isFit(): boolean {
     const version = this.#readVersion()
     if (version === this.#seen) return this.#isFit

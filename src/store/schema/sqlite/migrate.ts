@@ -1,4 +1,4 @@
-/** Brings a database file to a model: plans the steps, applies them in one transaction. */
+/** Migrates a SQLite database to a model: plans the steps, and applies them in one transaction. */
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -12,8 +12,8 @@ import { openWritable } from '../../sqlite/file/writable.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import { diff, type Step } from '../diff.ts'
 import { ident } from '../quoted.ts'
-import { destroys, doesNotFit, isHalfCopied, lacks, MigrationError } from '../refusal.ts'
-import { fits, requireByItself, type Start } from '../start.ts'
+import { changedOutside, MigrationError, preventedByRows, unfinishedCopy, wouldLoseData } from '../refusal.ts'
+import { fits, requireAdditive, type Start } from '../start.ts'
 import { accepts, type Column, type Schema, schemaFrom, schemaOf, schemaText, type Table } from '../tables.ts'
 import { dataFaults } from './data.ts'
 import { addedColumns, createSchema, ownTables } from './ddl.ts'
@@ -21,12 +21,13 @@ import { sqliteSteps } from './steps.ts'
 
 export type { Step } from '../diff.ts'
 export { MigrationError } from '../refusal.ts'
-/** The statements that make an empty SQLite database for the model. */
+
+/** The statements that create the model's tables in an empty SQLite database. */
 export function schemaSql(model: Model): string {
   return `${createSchema(schemaOf(model)).join(';\n\n')};\n`
 }
 
-/** The steps that bring `file` to `model`; none when it is there. A missing file is not made. */
+/** The steps that migrate `file` to `model`; empty if it fits. A missing file is not created. */
 export function planMigration(file: string, model: Model): readonly Step[] {
   if (file !== ':memory:' && !existsSync(file))
     return diff(
@@ -36,6 +37,8 @@ export function planMigration(file: string, model: Model): readonly Step[] {
     )
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
+    // One snapshot, beside other processes that migrate.
+    database.exec('BEGIN')
     return stepsFor(database, model).map(step => {
       const faults = dataFaults(database, model, checksIn([step]))
       return faults.length === 0 ? step : { ...step, faults }
@@ -46,21 +49,21 @@ export function planMigration(file: string, model: Model): readonly Step[] {
 }
 
 export interface MigrationOptions {
-  /** Whether steps that lose data, or that existing items may not survive, are applied. */
+  /** Whether steps that lose data are applied. */
   readonly allowDestructive: boolean
 }
 
 /**
- * Brings `file` to `model` in one transaction and returns the steps that were applied.
- * Throws a `MigrationError` and changes nothing when a step is destructive and not allowed, or fails.
+ * Migrates `file` to `model` in one transaction and returns the steps that were applied. Throws a `MigrationError` and changes
+ * nothing if a step fails, or is destructive and not allowed.
  */
 export function applyMigration(file: string, model: Model, options: MigrationOptions): readonly Step[] {
-  makeFolder(file)
+  createFolders(file)
   const database = openWritable({ file, busyTimeout: 5000 })
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)
-      if (destructive.length > 0 && !options.allowDestructive) throw destroys(destructive)
+      if (destructive.length > 0 && !options.allowDestructive) throw wouldLoseData(destructive)
     })
   } finally {
     database.close()
@@ -68,70 +71,79 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
 }
 
 /**
- * What a start does: makes an empty database, applies what only adds when it may, and throws a `MigrationError` for
- * everything else.
+ * What a start does: creates the tables of an empty database, applies additive changes if it may, and throws a
+ * `MigrationError` for everything else.
  */
 export function prepareDatabase(database: DatabaseSync, model: Model, start: Start): void {
-  const stored = storedSchema(database)
-  const isKnown = !start.autoMigrate || (stored !== undefined && accepts(stored))
-  if (stored !== undefined && isKnown && hasOwnTables(database) && fits(stepsFor(database, model), start))
-    return
+  if (isPrepared(database, model, start)) return
   migrate(database, model, steps => {
-    // Another process may have made the tables meanwhile.
+    // Another process may have created the tables in the meantime.
     if (storedSchema(database) === undefined) return
-    requireByItself(steps, start)
+    requireAdditive(steps, start)
   })
 }
 
-/** A database that an earlier version made may lack the youngest of them, or of their columns. */
-export function hasOwnTables(database: DatabaseSync): boolean {
-  const isThere = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_records'`).get()
-  return isThere !== undefined && lackingColumns(database).length === 0
+/** Whether nothing has to be done. What is read during another process's migration may be inconsistent: then it is false. */
+function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean {
+  const stored = storedSchema(database)
+  if (stored === undefined || (start.autoMigrate && !accepts(stored)) || !hasOwnTables(database)) return false
+  try {
+    return fits(stepsFor(database, model), start)
+  } catch (error) {
+    if (error instanceof MigrationError) return false
+    throw error
+  }
 }
 
-/** The statements that add the columns that the tables of an earlier version lack. */
-function lackingColumns(database: DatabaseSync): readonly string[] {
+/** Whether Portico's own tables are complete: in a database of an earlier version, some tables or columns may be missing. */
+export function hasOwnTables(database: DatabaseSync): boolean {
+  const hasRecords = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_records'`).get()
+  return hasRecords !== undefined && missingColumnStatements(database).length === 0
+}
+
+/** The statements that add the columns that are missing in tables of an earlier version. */
+function missingColumnStatements(database: DatabaseSync): readonly string[] {
   const columnsOf = database.prepare('SELECT "name" FROM pragma_table_info(?)')
   return Object.entries(addedColumns).flatMap(([table, columns]) => {
-    const there = new Set(columnsOf.all(table).map(row => String(row.name)))
-    const lacking = Object.entries(columns).filter(([name]) => !there.has(name))
-    return lacking.map(([name, type]) => `ALTER TABLE ${ident(table)} ADD COLUMN ${ident(name)} ${type}`)
+    const existing = new Set(columnsOf.all(table).map(row => String(row.name)))
+    const missing = Object.entries(columns).filter(([name]) => !existing.has(name))
+    return missing.map(([name, type]) => `ALTER TABLE ${ident(table)} ADD COLUMN ${ident(name)} ${type}`)
   })
 }
 
-/** Makes the folder of a database file. */
-export function makeFolder(file: string): void {
+/** Creates the folder of a database file. */
+export function createFolders(file: string): void {
   if (file === ':memory:') return
-  if (existsSync(file) && !statSync(file).isFile()) throw unopened(`${file} is not a file`)
-  // Not `recursive`, which never ends below /proc, where nothing can be made.
+  if (existsSync(file) && !statSync(file).isFile()) throw cannotOpen(`${file} is not a file`)
+  // Not `recursive`, which never returns below /proc, where nothing can be created.
   const missing: string[] = []
   let folder = dirname(file)
   for (; !existsSync(folder) && folder !== dirname(folder); folder = dirname(folder)) missing.push(folder)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw unopened(`${folder} is not a folder`)
-  for (const one of missing.toReversed()) makeOneFolder(one)
+    throw cannotOpen(`${folder} is not a folder`)
+  for (const missingFolder of missing.toReversed()) createFolder(missingFolder)
 }
 
-function unopened(why: string): MigrationError {
+function cannotOpen(why: string): MigrationError {
   return new MigrationError(
     `The database cannot be opened: ${why}. \`--database\` or DATABASE_URL names its file.`,
   )
 }
 
-function makeOneFolder(folder: string): void {
+function createFolder(folder: string): void {
   try {
     mkdirSync(folder)
     syncName(folder)
   } catch (error) {
-    // Another process may have been quicker.
+    // Another process may have created it.
     if (!existsSync(folder)) throw error
   }
 }
 
-/** The steps that bring an open database to `model`. Throws a `MigrationError` for one that is none of ours. */
+/** The steps that migrate an open database to `model`. Throws a `MigrationError` if something else changed its tables. */
 export function stepsFor(database: DatabaseSync, model: Model): Step[] {
   // See `copy/sides.ts`.
-  if (storedValue(database, 'copy') !== undefined) throw isHalfCopied()
+  if (storedValue(database, 'copy') !== undefined) throw unfinishedCopy()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
   const defaultOf = database.prepare('SELECT "dflt_value" FROM pragma_table_info(?) WHERE "name" = ?')
@@ -140,10 +152,10 @@ export function stepsFor(database: DatabaseSync, model: Model): Step[] {
   return diff(stored, schemaOf(model), sqliteSteps(fillsDefault))
 }
 
-/** What Portico has stored of itself under a key. */
+/** A value of the table `_portico`. */
 export function storedValue(database: DatabaseSync, key: string): string | undefined {
-  const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
-  const row = known && database.prepare('SELECT "value" FROM "_portico" WHERE "key" = ?').get(key)
+  const hasTable = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
+  const row = hasTable && database.prepare('SELECT "value" FROM "_portico" WHERE "key" = ?').get(key)
   return row === undefined ? undefined : String(row.value)
 }
 
@@ -152,14 +164,14 @@ function storedSchema(database: DatabaseSync): Schema | undefined {
   return text === undefined ? undefined : schemaFrom(text)
 }
 
-/** Throws when the tables are not those that were made: somebody else changed them. */
+/** Throws if a column that Portico created no longer exists. */
 function requireTables(database: DatabaseSync, { tables }: Schema): void {
   const columnsOf = database.prepare('SELECT "name" FROM pragma_table_info(?)')
   for (const table of tables) {
-    const real = columnsOf.all(table.name).map(row => String(row.name))
-    const missing = table.columns.filter(column => !real.includes(column.name))
+    const existing = columnsOf.all(table.name).map(row => String(row.name))
+    const missing = table.columns.filter(column => !existing.includes(column.name))
     if (missing.length === 0) continue
-    throw lacks(missing.map(column => `${table.name}.${column.name}`))
+    throw changedOutside(missing.map(column => `${table.name}.${column.name}`))
   }
 }
 
@@ -168,7 +180,7 @@ function migrate(
   model: Model,
   check: (steps: readonly Step[]) => void,
 ): readonly Step[] {
-  // Has no effect within a transaction, so it comes first.
+  // The pragma has no effect within a transaction.
   database.exec('PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE')
   try {
     const steps = stepsFor(database, model)
@@ -176,10 +188,10 @@ function migrate(
     const checks = checksIn(steps)
     requireFit(dataFaults(database, model, checks))
     for (const text of ownTables) database.exec(text)
-    for (const text of lackingColumns(database)) database.exec(text)
-    for (const step of steps) apply(database, step)
+    for (const text of missingColumnStatements(database)) database.exec(text)
+    for (const step of steps) applyStep(database, step)
     const after = schemaOf(model)
-    for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)
+    for (const table of after.tables) if (recreatesSearch(table, steps)) fillSearch(database, table)
     requireReferences(database)
     requireTables(database, after)
     requireFit(dataFaults(database, model, checks.map(checksAfter)))
@@ -199,10 +211,10 @@ function checksIn(steps: readonly Step[]): readonly TableChecks[] {
 }
 
 function requireFit(faults: readonly string[]): void {
-  if (faults.length > 0) throw doesNotFit(faults)
+  if (faults.length > 0) throw preventedByRows(faults)
 }
 
-/** Throws where it fails, and says truly whether the migration may still come to be. */
+/** If it fails, the error says whether the migration may still have been applied. */
 function commit(database: DatabaseSync): void {
   try {
     commitSurely(database)
@@ -220,7 +232,7 @@ function commit(database: DatabaseSync): void {
   }
 }
 
-function apply(database: DatabaseSync, step: Step): void {
+function applyStep(database: DatabaseSync, step: Step): void {
   try {
     for (const text of step.sql) database.exec(text)
   } catch (cause) {
@@ -242,20 +254,20 @@ export function requireReferences(database: DatabaseSync): void {
   )
 }
 
-/** Whether a step made the table's search anew. */
-function remade(table: Table, steps: readonly Step[]): boolean {
-  const made = `CREATE VIRTUAL TABLE ${ident(searchTable(table.name))}`
-  return steps.some(step => step.sql.some(text => text.startsWith(made)))
+/** Whether a step creates the table's search. */
+function recreatesSearch(table: Table, steps: readonly Step[]): boolean {
+  const statement = `CREATE VIRTUAL TABLE ${ident(searchTable(table.name))}`
+  return steps.some(step => step.sql.some(text => text.startsWith(statement)))
 }
 
 export function fillSearch(database: DatabaseSync, { name, search }: Pick<Table, 'name' | 'search'>): void {
   if (search.length === 0) return
   const columns = search.map(ident).join(', ')
-  const marks = search.map(() => '?').join(', ')
+  const placeholders = search.map(() => '?').join(', ')
   const table = ident(searchTable(name))
-  const insert = database.prepare(`INSERT INTO ${table} (rowid, ${columns}) VALUES (?, ${marks})`)
+  const insert = database.prepare(`INSERT INTO ${table} (rowid, ${columns}) VALUES (?, ${placeholders})`)
   for (const row of database.prepare(`SELECT "id", ${columns} FROM ${ident(name)}`).iterate()) {
-    const words = search.map(column => indexedTerms(String(row[column] ?? '')).join(' '))
-    insert.run(Number(row.id), ...words)
+    const terms = search.map(column => indexedTerms(String(row[column] ?? '')).join(' '))
+    insert.run(Number(row.id), ...terms)
   }
 }

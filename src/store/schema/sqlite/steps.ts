@@ -1,6 +1,6 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
 import { type ColumnChange, columnsByName, isConverted, predecessor } from '../changes.ts'
-import type { Maker, TableChange } from '../diff.ts'
+import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Table, TableIndex } from '../tables.ts'
 import { converted } from './conversion.ts'
@@ -8,46 +8,46 @@ import {
   columnDefinition,
   createIndex,
   createTable,
-  createUpkeep,
-  createWhole,
-  dropUpkeep,
+  createTableWithIndexes,
+  createTotalsAndSearch,
+  dropTotalsAndSearch,
   indexedColumns,
   initialSql,
 } from './ddl.ts'
 
-/** `fillsDefault`: tables that an earlier version made have no defaults. */
+/** `fillsDefault`: tables that an earlier version created have no defaults. */
 export function sqliteSteps(
-  fillsDefault: Maker<readonly string[]>['fillsDefault'],
-): Maker<readonly string[]> {
+  fillsDefault: MigrationDialect<readonly string[]>['fillsDefault'],
+): MigrationDialect<readonly string[]> {
   return {
     fillsDefault,
     definition: indexedColumns,
-    make: createWhole,
-    drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
-    change: changeTable,
+    createTable: createTableWithIndexes,
+    dropTable: table => [...dropTotalsAndSearch(table), `DROP TABLE ${ident(table.name)}`],
+    alterTable,
   }
 }
 
-function changeTable({ from, to, columns, searchChanged }: TableChange): string[] {
-  const renamed = from.name !== to.name
+function alterTable({ from, to, columns, searchChanged }: TableChange): string[] {
+  const isRenamed = from.name !== to.name
   const rebuilds = columns.some(needsRebuild)
   const structural = rebuilds ? rebuild(from, to) : alter(from, to, columns)
-  const all = rebuilds || renamed
-  const remakes = rebuilds || searchChanged
+  const recreatesIndexes = rebuilds || isRenamed
+  const recreatesSearch = rebuilds || searchChanged
   return [
-    ...(all ? from.indexes : withoutThoseOf(to, from.indexes)).map(dropIndex),
-    ...(remakes ? dropUpkeep(from) : []),
+    ...(recreatesIndexes ? from.indexes : missingIn(to, from.indexes)).map(dropIndex),
+    ...(recreatesSearch ? dropTotalsAndSearch(from) : []),
     ...structural,
-    ...(all ? to.indexes : withoutThoseOf(from, to.indexes)).map(index => createIndex(to, index)),
-    ...(remakes ? createUpkeep(to) : []),
+    ...(recreatesIndexes ? to.indexes : missingIn(from, to.indexes)).map(index => createIndex(to, index)),
+    ...(recreatesSearch ? createTotalsAndSearch(to) : []),
   ]
 }
 
 /** Those of `indexes` that the table does not have under the same name. */
-function withoutThoseOf({ indexes: others }: Table, indexes: readonly TableIndex[]): readonly TableIndex[] {
-  const text = (index: TableIndex) => `${index.name} ${index.unique} ${indexedColumns(index)}`
-  const known = new Set(others.map(text))
-  return indexes.filter(index => !known.has(text(index)))
+function missingIn({ indexes: others }: Table, indexes: readonly TableIndex[]): readonly TableIndex[] {
+  const keyOf = (index: TableIndex) => `${index.name} ${index.unique} ${indexedColumns(index)}`
+  const known = new Set(others.map(keyOf))
+  return indexes.filter(index => !known.has(keyOf(index)))
 }
 
 function dropIndex({ name }: { readonly name: string }): string {
@@ -59,7 +59,7 @@ function needsRebuild(change: ColumnChange): boolean {
   return change.kind !== 'rename' && change.kind !== 'values'
 }
 
-/** Whether `ADD COLUMN` can give every row what the column has at first: a constant (https://sqlite.org/lang_altertable.html, 4). */
+/** Whether `ADD COLUMN` can set the initial value in every row, which must be a constant (https://sqlite.org/lang_altertable.html, 4). */
 function isAddable({ initial, optional }: Column): boolean {
   return initial === null ? optional : initial.kind === 'value'
 }
@@ -75,27 +75,27 @@ function alter(from: Table, to: Table, changes: readonly ColumnChange[]): string
   return [...rename, ...columns]
 }
 
-/** https://sqlite.org/lang_altertable.html, 7: make anew, copy, drop, rename. Foreign keys are off meanwhile. */
+/** https://sqlite.org/lang_altertable.html, 7: create a new table, copy the rows, drop the old table, rename the new one. Foreign keys are off. */
 function rebuild(from: Table, to: Table): string[] {
-  const made = `_new_${to.name}`
+  const rebuilt = `_new_${to.name}`
   const old = columnsByName(from)
   const columns = to.columns.map(column => ident(column.name)).join(', ')
-  const values = to.columns.map(column => copied(predecessor(column, old), column)).join(', ')
+  const values = to.columns.map(column => copiedValue(predecessor(column, old), column)).join(', ')
   const sequence = `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(to.name)})`
   return [
-    // First, so that other tables' references follow the name.
+    // The rename is first, so that other tables' references follow it.
     ...alter(from, to, []),
-    createTable(to, made),
-    `INSERT INTO ${ident(made)} (${columns}) SELECT ${values} FROM ${ident(to.name)}`,
-    `DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(made)}`,
-    // Ids of deleted items are never given out again.
-    `INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ${literal(made)}, ${sequence} WHERE ${sequence} IS NOT NULL`,
+    createTable(to, rebuilt),
+    `INSERT INTO ${ident(rebuilt)} (${columns}) SELECT ${values} FROM ${ident(to.name)}`,
+    `DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(rebuilt)}`,
+    // Ids of deleted items are never reused.
+    `INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ${literal(rebuilt)}, ${sequence} WHERE ${sequence} IS NOT NULL`,
     `DROP TABLE ${ident(to.name)}`,
-    `ALTER TABLE ${ident(made)} RENAME TO ${ident(to.name)}`,
+    `ALTER TABLE ${ident(rebuilt)} RENAME TO ${ident(to.name)}`,
   ]
 }
 
-function copied(was: Column | undefined, is: Column): string {
+function copiedValue(was: Column | undefined, is: Column): string {
   if (was === undefined) return initialSql(is)
   const value = isConverted(was, is) ? converted(was, is) : ident(was.name)
   if (was.optional && !is.optional && is.initial !== null) return `coalesce(${value}, ${initialSql(is)})`

@@ -45,7 +45,7 @@ export interface TransactionReadsParts extends InlineContext {
   /** Undefined where every read may take as long as it needs. */
   readonly budget: ReadBudget | undefined
   /** Bounds how many rows a list may look at. */
-  readonly statistics: Pick<QueryStatistics, 'require'> | undefined
+  readonly statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
 }
 
 type AtOnce = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
@@ -78,6 +78,12 @@ export class TransactionReads {
     spent.readMs += performance.now() - began
     if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow(spent))
     return answer
+  }
+
+  /** Throws if a list in the write's answer would scan too many rows. */
+  requireAnswer(plan: GuardedWrite): void {
+    // Synchronous on SQLite.
+    if (plan.principal !== system) this.#statistics?.requireAnswer(plan)
   }
 }
 
@@ -160,7 +166,10 @@ function stepDone(
     scope.log(changeOf(step))
     return { kind: 'emission' }
   }
-  const write = (plan: GuardedWrite): Written => answered(writes.run(plan, scope))
+  const write = (plan: GuardedWrite): Written => {
+    reads.requireAnswer(plan)
+    return answered(writes.run(plan, scope))
+  }
   if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
   if (isWrite(step)) return { kind: 'write', written: write(step) }
   return { kind: 'read', answer: reads.read(step, spent, scope.now) }

@@ -78,7 +78,10 @@ export class Writer {
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {
-    return this.#queue.add(() => answered(this.#writes.run(plan, this.#scope)))
+    return this.#queue.add(() => {
+      this.#reads.requireAnswer(plan)
+      return answered(this.#writes.run(plan, this.#scope))
+    })
   }
 
   /** See `doWork`. */

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
 import type { Row } from '../../../../src/store/postgres/connections/statement.ts'
 import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
-import { LEASE, NOTICE } from '../../../../src/store/schema/postgres/session.ts'
+import { leaseMs, noticeMs } from '../../../../src/store/schema/postgres/session.ts'
 import { stubConnection } from '../connections/stub-connection.ts'
 
 /** When the question was sent. */
@@ -26,27 +26,27 @@ test('a lease does not hold before the first answer', () => {
 test('a lease starts when its question is sent and is due for renewal before it ends', () => {
   const lease = leaseWith()
   assert.equal(lease.holds(sent), true)
-  assert.equal(lease.holds(sent + LEASE - 0.001), true)
-  assert.equal(lease.holds(sent + LEASE), false)
-  assert.equal(lease.isDue(sent + LEASE / 2 - 0.001), false)
-  assert.equal(lease.isDue(sent + LEASE / 2), true)
+  assert.equal(lease.holds(sent + leaseMs - 0.001), true)
+  assert.equal(lease.holds(sent + leaseMs), false)
+  assert.equal(lease.isDue(sent + leaseMs / 2 - 0.001), false)
+  assert.equal(lease.isDue(sent + leaseMs / 2), true)
 })
 
 test('a new writer waits longer than a lease lasts', () => {
-  assert.ok(NOTICE > LEASE)
+  assert.ok(noticeMs > leaseMs)
 })
 
 test('while another node may write, the lease does not hold and is renewed less often', () => {
   const lease = leaseWith([otherNode])
   assert.equal(lease.holds(sent), false)
-  assert.equal(lease.isDue(sent + LEASE), false)
+  assert.equal(lease.isDue(sent + leaseMs), false)
 })
 
 test('a lease holds until its end even after another node becomes a writer', () => {
   const lease = leaseWith()
   lease.question(sent + 10).answered([otherNode])
-  assert.equal(lease.holds(sent + LEASE - 1), true)
-  assert.equal(lease.holds(sent + LEASE), false)
+  assert.equal(lease.holds(sent + leaseMs - 1), true)
+  assert.equal(lease.holds(sent + leaseMs), false)
 })
 
 test('the lease does not hold while an own COMMIT is unanswered', () => {
@@ -88,9 +88,9 @@ async function admitted(lease: Lease, others: (node: number) => readonly Row[]) 
 test('the first connection of a node waits until the leases of other nodes have ended, later ones do not wait', async () => {
   const lease = new Lease()
   const first = await admitted(lease, () => [])
-  assert.ok(first.waited >= NOTICE - 1, `${first.waited} ms`)
+  assert.ok(first.waited >= noticeMs - 1, `${first.waited} ms`)
   const second = await admitted(lease, node => [[node, first.stub.connection.pid]])
-  assert.ok(second.waited < NOTICE || second.node === first.node)
+  assert.ok(second.waited < noticeMs || second.node === first.node)
   assert.deepEqual(second.stub.statements.length, 2)
 })
 
@@ -99,7 +99,7 @@ test('a connection of another node with the same process id does not count as an
   const first = await admitted(lease, () => [])
   const own = first.stub.connection.pid
   const { waited } = await admitted(lease, node => [[node + 1, own]])
-  assert.ok(waited >= NOTICE - 1, `${waited} ms`)
+  assert.ok(waited >= noticeMs - 1, `${waited} ms`)
 })
 
 test('a closed connection does not count as an own connection', async () => {
@@ -107,7 +107,7 @@ test('a closed connection does not count as an own connection', async () => {
   const first = await admitted(lease, () => [])
   first.stub.close()
   const { waited } = await admitted(lease, node => [[node, first.stub.connection.pid]])
-  assert.ok(waited >= NOTICE - 1, `${waited} ms`)
+  assert.ok(waited >= noticeMs - 1, `${waited} ms`)
 })
 
 test('a connection is admitted once', async () => {

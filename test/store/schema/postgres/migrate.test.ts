@@ -6,6 +6,7 @@ import pg from 'pg'
 import { index, text, unique } from '../../../../src/index.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import { applyPostgres, planPostgres } from '../../../../src/store/schema/postgres/migrate.ts'
+import { planned, stateOf } from '../../../../src/store/schema/postgres/plan.ts'
 import { MigrationError } from '../../../../src/store/schema/refusal.ts'
 import { postgres } from '../../../databases/migratable.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
@@ -146,4 +147,24 @@ test('a role that lacks privileges on the tables gets an error that says so', ()
     } finally {
       await query(url, `DROP ROLE "${name}"`)
     }
+  }))
+
+test('a plan is not confused by a migration that another process commits while it reads the tables', () =>
+  withPostgres(async url => {
+    await make(url)
+    await withClient(url, async client => {
+      const send = client.query.bind(client) as (text: unknown) => Promise<pg.QueryResult>
+      let isMigrated = false
+      // The columns are read before the stored schema.
+      const query = async (text: unknown) => {
+        if (!isMigrated && String(text).includes('FROM "_portico"')) {
+          isMigrated = true
+          await applyPostgres(url, noted, { allowDestructive: false })
+        }
+        return send(text)
+      }
+      const state = await stateOf(Object.assign(client, { query }))
+      assert.ok(isMigrated)
+      assert.deepEqual(planned(state, { model: plain, isLocked: undefined }).steps, [])
+    })
   }))

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { integer, string } from '../../../../src/index.ts'
-import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { planMigration, prepareDatabase } from '../../../../src/store/schema/sqlite/migrate.ts'
+import { applyMigration, openSqlite } from '../../../../src/store/sqlite.ts'
 import { Client, withFile } from '../../blog.ts'
 import { books } from '../migration-cases.ts'
 
@@ -27,4 +28,25 @@ test('an older model does not start on a table of an earlier version, which has 
     const old = openSqlite(newer, { file, autoMigrate: false })
     assert.equal((await new Client(old, newer).create('books', { title: 'Walden' })).id, 2)
     await old.close()
+  }))
+
+const before = books({ fields: { title: string(), stock: integer({ default: 7 }) } })
+const after = books({ fields: { title: string(), shelf: string({ optional: true }) } })
+
+test('a start is not confused by a migration that another process commits while it reads the tables', () =>
+  withFile(async file => {
+    await openSqlite(before, { file }).close()
+    const database = new DatabaseSync(file)
+    const prepare = database.prepare.bind(database)
+    let lists = 0
+    // The second statement that lists columns follows the read of the stored schema.
+    database.prepare = text => {
+      if (text.includes('pragma_table_info') && ++lists === 2)
+        applyMigration(file, after, { allowDestructive: true })
+      return prepare(text)
+    }
+    prepareDatabase(database, after, { autoMigrate: true })
+    assert.ok(lists > 2)
+    database.close()
+    assert.deepEqual(planMigration(file, after), [])
   }))

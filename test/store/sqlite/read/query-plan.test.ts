@@ -88,7 +88,7 @@ function estimate(plan: ReturnType<typeof planOf>, facts: Partial<PlanFacts> = {
   return estimatePlan(plan.steps, {
     rowsOf: alias => totals[plan.tables.get(alias) ?? alias],
     isKey: (_, columns) => columns.includes('slug') || columns.length === 2,
-    perKey: (_, columns) => (columns[0] === 'author_id' ? 100 : undefined),
+    rowsPerKey: (_, columns) => (columns[0] === 'author_id' ? 100 : undefined),
     take: 20,
     counts: false,
     filtered: () => false,
@@ -141,7 +141,7 @@ test('a sorted lookup by an index is expected to visit the average rows per key,
 
 test('an order served partly by an index is sorted in groups', () => {
   const plan = planOfList({ filter: compare('status'), sort: totalOrder([...by('title'), ...by('slug')]) })
-  const { sorts, most, expected } = estimate(plan, { perGroup: () => 3 })
+  const { sorts, most, expected } = estimate(plan, { rowsPerGroup: () => 3 })
   assert.deepEqual([sorts, most, expected], ['groups', 100_000, 23])
 })
 
