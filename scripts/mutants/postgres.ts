@@ -211,8 +211,8 @@ export const postgres: readonly Mutant[] = [
     [
       [
         'a read of a locked table waits for ever',
-        'this.#deadlines.get(read) ?? now + this.#waitMs',
-        'now + this.#waitMs',
+        'lockDeadline <= now',
+        'lockDeadline < 0',
       ],
       ['reads of a locked table take every connection', ' && this.#connections < this.#maxConnections', ''],
       [

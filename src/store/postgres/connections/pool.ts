@@ -72,7 +72,7 @@ export class Pool {
     const refused = this.#refusal()
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
-    this.#waiting.push({ queries, resolve, reject, tries: 0 })
+    this.#waiting.push({ queries, resolve, reject, tries: 0, lockDeadline: undefined })
     if (atOnce) this.#send()
     else this.#schedule()
     return promise
@@ -146,7 +146,7 @@ export class Pool {
       } else if (isLockTimeout(error)) {
         // It has delayed those behind it: it waits apart from now on, and they are sent again at once.
         if (failed) this.#waiting.push(read)
-        else this.#locked.add(read, read.queries[done.length - at], error)
+        else this.#locked.add(read, read.queries[done.length - at])
         failed = true
       } else if (failed && this.#tries > 1) this.#waiting.push(read)
       else {

@@ -3,8 +3,7 @@
  * connection. So `lock_timeout` ends each wait soon, and from then on reads of that table are sent separately, on a few
  * connections, until the lock is released or their time is over.
  */
-import type { ApiError } from '../../../errors.ts'
-import { failureOf } from '../connections/failure.ts'
+import { ApiError } from '../../../errors.ts'
 import type { Query, Rows, Statement } from '../connections/statement.ts'
 
 /** Queries that see one snapshot. */
@@ -13,6 +12,8 @@ export interface PendingRead {
   readonly resolve: (rows: readonly Rows[]) => void
   readonly reject: (error: ApiError) => void
   tries: number
+  /** Until when it may wait for locks, by `performance.now()`; undefined: it has not waited for one yet. */
+  lockDeadline: number | undefined
 }
 
 /** How long a table counts as locked, or as free, after a read has shown that it is, in milliseconds. */
@@ -37,8 +38,6 @@ export class LockedReads {
   readonly #suspects = new Map<string, number>()
   /** Until when a table counts as free; kept while another one is locked. */
   readonly #free = new Map<string, number>()
-  /** Until when a read that has met a lock may wait. */
-  readonly #deadlines = new WeakMap<PendingRead, number>()
   #waiting: PendingRead[] = []
   #connections = 0
 
@@ -71,28 +70,38 @@ export class LockedReads {
     this.#connections--
   }
 
-  /** Takes the reads that would meet a lock; returns the others. */
+  /** Takes the reads of locked tables and returns the others. Refuses all that have waited for too long. */
   setAside(reads: readonly PendingRead[]): PendingRead[] {
     const now = performance.now()
     for (const [table, until] of this.#suspects) if (until < now) this.#suspects.delete(table)
     if (!this.isAny) this.#free.clear()
     const isSuspect = ({ queries }: PendingRead) =>
       queries.some(({ statement }) => tablesOf(statement).some(table => this.#suspects.has(table)))
-    this.#waiting.push(...reads.filter(isSuspect))
+    for (const read of reads.filter(isSuspect)) this.#wait(read, now)
+    this.#refuseLate(now)
     return reads.filter(read => !isSuspect(read))
   }
 
-  /** A read has met a lock, at one of its queries. It is refused when its time is over. */
-  add(read: PendingRead, query: Query | undefined, cause: unknown): void {
+  /** A read has waited in vain for a lock, at one of its queries. */
+  add(read: PendingRead, query: Query | undefined): void {
     const now = performance.now()
     if (query !== undefined) this.#suspect(tablesOf(query.statement), now)
-    const deadline = this.#deadlines.get(read) ?? now + this.#waitMs
-    if (now < deadline) {
-      this.#deadlines.set(read, deadline)
-      this.#waiting.push(read)
-      return
-    }
-    read.reject(failureOf(cause))
+    this.#wait(read, now)
+  }
+
+  #wait(read: PendingRead, now: number): void {
+    read.lockDeadline ??= now + this.#waitMs
+    this.#waiting.push(read)
+  }
+
+  /** Few reads of a locked table are sent each second: some are never sent before their time is over. */
+  #refuseLate(now: number): void {
+    const isLate = ({ lockDeadline = now }: PendingRead) => lockDeadline <= now
+    const late = this.#waiting.filter(isLate)
+    if (late.length === 0) return
+    this.#waiting = this.#waiting.filter(read => !isLate(read))
+    const cause = new Error('A table was locked for too long.')
+    for (const { reject } of late) reject(new ApiError('UNAVAILABLE', undefined, { cause }))
   }
 
   /** The read was answered: its tables are free. Needed only while `isAny`. */

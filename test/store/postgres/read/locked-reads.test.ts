@@ -12,7 +12,8 @@ function lockedReads(size: number, count: number): LockedReads {
   const reads = new LockedReads(size, 60_000)
   for (let n = 0; n < count; n++) {
     const { resolve, reject } = Promise.withResolvers<readonly Rows[]>()
-    reads.add({ queries: [query], resolve, reject, tries: 0 }, query, new Error('lock timeout'))
+    const read = { queries: [query], resolve, reject, tries: 0, lockDeadline: undefined }
+    reads.add(read, query)
   }
   return reads
 }
