@@ -9,7 +9,7 @@ import type { Outcome, Query, Rows, Statement } from './statement.ts'
 
 export interface ConnectionOptions {
   readonly url: string
-  /** In milliseconds. */
+  /** How long the login may take, and then the settings, in milliseconds. */
   readonly connectTimeout: number
   /** How long an answer may take before the connection is destroyed, in milliseconds. */
   readonly answerTimeout: number
@@ -75,12 +75,17 @@ export class Connection {
     })
     // Without a listener, a connection that breaks now would end the process.
     client.on('error', () => {})
+    let timer: NodeJS.Timeout | undefined
     try {
       await client.connect()
+      // The driver's time limit ends with the login.
+      timer = setTimeout(() => channelOf(client).stream.destroy(), connectTimeout)
       await client.query(settings)
     } catch (cause) {
       client.end().catch(() => {})
       throw new Unreachable(cause)
+    } finally {
+      clearTimeout(timer)
     }
     return new Connection(client, options)
   }
