@@ -585,8 +585,8 @@ const sqlite: readonly Mutant[] = [
       ],
       [
         'a write waits for others for ever',
-        'return now - this.#since < this.#patienceMs',
-        'return now - this.#since >= 0',
+        'return now - this.#seenSince < this.#patienceMs',
+        'return now - this.#seenSince >= 0',
       ],
       [
         'a write whose statement failed is not rolled back',
@@ -806,8 +806,8 @@ const sqlite: readonly Mutant[] = [
     [
       [
         'after a full round nothing is pruned for a while',
-        'this.#nextPrune = prunable === undefined ? now + this.#intervalMs : now',
-        'this.#nextPrune = now + this.#intervalMs',
+        'this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now',
+        'this.#nextPrune = now + this.#pauseMs',
       ],
     ],
   ),
