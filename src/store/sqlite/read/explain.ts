@@ -1,4 +1,4 @@
-/** The plans of lists on SQLite, and how large its tables are. */
+/** The query plans of lists on SQLite, and the sizes of its tables. */
 import type { Explainer, ListPlan } from '../../advice/look.ts'
 import { explainedSql } from '../../sql/explained.ts'
 import { sqlite } from '../../sql/sqlite.ts'
@@ -7,7 +7,8 @@ import { parsePlan, tablesByAlias } from './query-plan.ts'
 import type { Totals } from './totals.ts'
 
 /**
- * Answers at once. Conditions on related rows are explained as sets of ids: what runs where a short walk finds too few. SQLite plans without the values of parameters, so none is bound.
+ * Synchronous. Conditions on related rows are explained as sets of ids, the form that runs if a short walk finds too few rows.
+ * SQLite plans without the values of parameters, so none is bound.
  */
 export function sqliteExplainer(connection: Connection, totals: Totals): Explainer {
   return {
