@@ -209,11 +209,7 @@ export const postgres: readonly Mutant[] = [
     'store/postgres/read/locked-reads',
     ['store/postgres/read/locked-reads', 'store/postgres/read/locked-table#read'],
     [
-      [
-        'a read of a locked table waits for ever',
-        'lockDeadline <= now',
-        'lockDeadline < 0',
-      ],
+      ['a read of a locked table waits for ever', 'lockDeadline <= now', 'lockDeadline < 0'],
       ['reads of a locked table take every connection', ' && this.#connections < this.#maxConnections', ''],
       [
         'reads of a locked table are asked among the others',

@@ -32,9 +32,9 @@ export async function runActSlowly(
 ): Promise<void> {
   const actRun = new ActRun(act)
   const calls: Call[] = []
-  const ask = (step: GuardedActStep) =>
+  const queue = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await actRun.nextTurn(() => actRun.start(ask))
+  await actRun.nextTurn(() => actRun.start(queue))
   // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
   for (let call = calls.shift(); call !== undefined && !actRun.hasEnded; call = calls.shift()) {
     const { step, resolve, reject } = call

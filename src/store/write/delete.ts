@@ -42,14 +42,14 @@ export function deleteRun<S>(
     const { args, principal } = plan
     const inputs = writeInputs(plan, scope, noSlots)
     const itemId = Number(args[shape.id])
-    const [, found, allowed, administrators] = yield [
+    const [, looked, allowed, administrators] = yield [
       lock?.(inputs),
       { statement: look, inputs },
       // Before anything is removed: the rule may read rows that are deleted with this one.
       permission && { statement: permission, inputs: { ...inputs, slots: [itemId] } },
       remaining?.before,
     ]
-    const stored = found?.[0]
+    const stored = looked?.[0]
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
     requireChecks(before, stored, CHECKS, shape)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
