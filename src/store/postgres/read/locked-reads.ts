@@ -17,16 +17,16 @@ export interface PendingRead {
 }
 
 /** How long a table counts as locked, or as free, after a read has shown that it is, in milliseconds. */
-const knownMs = 1000
+const stateMs = 1000
 
 const tablesByStatement = new WeakMap<Statement, readonly string[]>()
 
 /** The tables that a statement reads. PostgreSQL does not say for which of them it waited. */
 function tablesOf(statement: Statement): readonly string[] {
-  const known = tablesByStatement.get(statement)
-  if (known !== undefined) return known
-  const found = [...statement.text.matchAll(/\b(?:FROM|JOIN) "([^"]+)"/g)].map(([, name = '']) => name)
-  const tables = [...new Set(found)]
+  const cached = tablesByStatement.get(statement)
+  if (cached !== undefined) return cached
+  const names = [...statement.text.matchAll(/\b(?:FROM|JOIN) "([^"]+)"/g)].map(([, name = '']) => name)
+  const tables = [...new Set(names)]
   tablesByStatement.set(statement, tables)
   return tables
 }
@@ -56,17 +56,17 @@ export class LockedReads {
     return this.#waiting.length
   }
 
-  get mayAsk(): boolean {
+  get mayStart(): boolean {
     return this.#waiting.length > 0 && this.#connections < this.#maxConnections
   }
 
-  /** The reads to be sent together; `asked` must be called when they are answered. */
+  /** The reads to be sent together; `ended` must be called when they have been answered or refused. */
   next(count: number): readonly PendingRead[] {
     this.#connections++
     return this.#waiting.splice(0, count)
   }
 
-  asked(): void {
+  ended(): void {
     this.#connections--
   }
 
@@ -106,7 +106,7 @@ export class LockedReads {
 
   /** The read was answered: its tables are free. Needed only while `isAny`. */
   answered(read: PendingRead): void {
-    const until = performance.now() + knownMs
+    const until = performance.now() + stateMs
     for (const { statement } of read.queries) {
       for (const table of tablesOf(statement)) {
         this.#suspects.delete(table)
@@ -118,7 +118,7 @@ export class LockedReads {
   /** Of several tables, only those that no other read has found free. */
   #suspect(tables: readonly string[], now: number): void {
     const unknown = tables.filter(table => (this.#free.get(table) ?? 0) < now)
-    for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + knownMs)
+    for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + stateMs)
   }
 
   /** Removes and returns all reads that wait. */

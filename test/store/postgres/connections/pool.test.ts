@@ -128,7 +128,7 @@ test('a connection that is lost before its first use is not counted as open', as
       return connection
     }
     const connections = new ConnectionSet(open)
-    await connections.one()
+    await connections.acquire()
     assert.equal(connections.size, 0)
   })
 })

@@ -21,7 +21,7 @@ function lockedReads(size: number, count: number): LockedReads {
 /** Starts reads until no more may start; returns how many. */
 function startAll(reads: LockedReads): number {
   let count = 0
-  while (reads.mayAsk) {
+  while (reads.mayStart) {
     reads.next(1)
     count++
   }
@@ -38,7 +38,7 @@ test('reads of locked tables use at most a quarter of the connections, but at le
     const reads = lockedReads(size, 10)
     assert.equal(startAll(reads), most, `of ${size} connections`)
     assert.equal(reads.waiting, 10 - most)
-    reads.asked()
+    reads.ended()
     assert.equal(startAll(reads), 1, 'the connection that became free')
   }
 })
