@@ -68,7 +68,7 @@ export function deleteRun<S>(
   }
 }
 
-/** Whether Portico deletes something of its own, on behalf of no user and no product logic. */
+/** Whether Portico itself deletes the item, on behalf of neither a user nor the product's own logic. */
 function isOwnDeletion({ access, userId }: Principal): boolean {
   return access.system && access.logic !== true && userId === null
 }

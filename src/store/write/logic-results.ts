@@ -126,7 +126,7 @@ function jsonOf(value: unknown, what: string, size: { left: number }, depth = 0)
   )
 }
 
-/** A value in a message. None of its own code is called. */
+/** Describes a value for a message, without calling the value's own code. */
 function named(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)

@@ -1,4 +1,4 @@
-/** Deletes old events, expired records, traces of commits, and records of deleted users, a few at a time. */
+/** Deletes old events, expired records, records of deleted users, and old rows of `_touched`, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { slotted } from '../../values.ts'
@@ -11,7 +11,7 @@ import { type LogPruning, runOn } from './pruning.ts'
 const cleanIntervalMs = 5000
 /** How many rows are deleted at once, so that no write waits long. */
 const rowsPerStep = 500
-/** How long commits stay traceable, in milliseconds: a node that has not looked for longer clears its caches. */
+/** How long the rows of commits are kept, in milliseconds. A node that has not checked for longer clears its caches. */
 const tracesKeptMs = 2 * 60_000
 
 const pruneRecords = statementOf(
@@ -32,7 +32,7 @@ export class Cleaning {
     this.#now = now
   }
 
-  /** Cleans every few seconds, in transactions of its own. */
+  /** Cleans every few seconds, in separate transactions. */
   async clean(connection: Connection): Promise<void> {
     const now = this.#now()
     if (now < this.#nextClean) return

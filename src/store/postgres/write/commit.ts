@@ -148,7 +148,7 @@ export class CommitQueue<T> {
   }
 }
 
-/** Whether a transaction with a number of tries of its own failed because of concurrent transactions. */
+/** Whether a transaction that limits its number of tries failed because of concurrent transactions. */
 function isConflict<T>([first]: readonly QueuedWrite<T>[], failure: unknown): boolean {
   return first?.job.own?.tries !== undefined && (isTransient(failure) || isLockTimeout(failure))
 }

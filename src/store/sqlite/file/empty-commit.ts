@@ -1,4 +1,4 @@
-/** A commit that changes nothing. It makes sure that a failed commit is undone: see `log-tail.ts`. */
+/** A commit that changes nothing. It ensures that a failed commit is undone: see `log-tail.ts`. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isSurelyUndone } from '../failure.ts'
 
@@ -20,7 +20,7 @@ export function mark(database: DatabaseSync): void {
   }
 }
 
-/** Commits the transaction. If that fails, rethrows the failure once the transaction is surely undone, otherwise throws `Unsettled`. */
+/** Commits the transaction. Throws the failure if the transaction is certainly undone, otherwise `Unsettled`. */
 export function commitSurely(database: DatabaseSync): void {
   try {
     database.exec('COMMIT')

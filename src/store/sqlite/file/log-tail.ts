@@ -3,7 +3,7 @@
  * transaction, with valid checksums. The next process that opens the database would apply them, although the change was
  * refused (https://sqlite.org/fileformat2.html#walformat; wal.c, sqlite3WalFrames). The next commit overwrites the first of
  * these frames. The checksums are cumulative, so those of the other frames become invalid. So once an empty commit is
- * durable, the failed one is surely undone.
+ * durable, the failed one is certainly undone.
  */
 import type { Connection } from '../connection.ts'
 

@@ -34,7 +34,7 @@ export class ReadBudget {
     this.#endsAt = performance.now() + this.#halfMs
   }
 
-  /** Whether the budget is 0: then only reads that are surely fast run on the event loop. */
+  /** Whether the budget is 0: then only reads that are certainly fast run on the event loop. */
   get isNone(): boolean {
     return this.#budgetMs === 0
   }

@@ -78,7 +78,7 @@ function clearedValues(
   return new Map([...values, ...prepared])
 }
 
-/** Hides the faults of `check`: whoever deletes another item may not be able to read this one. */
+/** Hides the faults of `check`, since the caller may not be allowed to read the item that loses its reference. */
 function runLogic({ collection, field }: Reference, run: () => PreparedValues): PreparedValues {
   try {
     return run()
