@@ -28,13 +28,13 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'a group is tried once more than is said',
-        'tries >= most',
-        'tries > most',
+        'tries >= maxGroupTries',
+        'tries > maxGroupTries',
         'five tries or six: nobody counts them',
       ],
       [
         'a group that may be done again is refused',
-        'if (!(cause instanceof Again) || tries >= most)',
+        'if (!(cause instanceof Again) || tries >= maxGroupTries)',
         'if (!(cause instanceof Again) || tries > 0)',
       ],
       ['a connection is not given back', '    this.#connections.giveBack(connection)\n', ''],
@@ -44,7 +44,7 @@ export const postgres: readonly Mutant[] = [
     'store/postgres/write/lock-order',
     ['store/postgres/write/order', 'store/write/races#PostgreSQL'],
     [
-      ['writes of one item are done side by side', '      last.set(key, mine)\n', ''],
+      ['writes of one item are done side by side', '      last.set(key, ended)\n', ''],
       [
         'deletions are done beside the others',
         'if (isAlone) alone.push(waiting)',
@@ -192,7 +192,11 @@ export const postgres: readonly Mutant[] = [
     'store/postgres/connections/pool',
     ['store/postgres/connections/pool'],
     [
-      ['a read is asked again for ever', 'if (isAgain && read.tries < this.#tries && !', 'if (isAgain && !'],
+      [
+        'a read is asked again for ever',
+        'if (isRepeatable && read.tries < this.#tries && !',
+        'if (isRepeatable && !',
+      ],
       [
         'one more waits than may',
         'this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting',
@@ -209,16 +213,12 @@ export const postgres: readonly Mutant[] = [
     'store/postgres/read/locked-reads',
     ['store/postgres/read/locked-reads', 'store/postgres/read/locked-table#read'],
     [
-      [
-        'a read of a locked table waits for ever',
-        'this.#deadlines.get(read) ?? now + this.#waitMs',
-        'now + this.#waitMs',
-      ],
+      ['a read of a locked table waits for ever', 'lockDeadline <= now', 'lockDeadline < 0'],
       ['reads of a locked table take every connection', ' && this.#connections < this.#maxConnections', ''],
       [
         'reads of a locked table are asked among the others',
-        'this.#suspects.set(table, now + knownMs)',
-        'this.#suspects.set(table, knownMs)',
+        'this.#suspects.set(table, now + stateMs)',
+        'this.#suspects.set(table, stateMs)',
       ],
     ],
   ),

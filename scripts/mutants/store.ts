@@ -375,7 +375,7 @@ const writes: readonly Mutant[] = [
         '',
       ],
       ['a new row does not count', '    scope.count(name, 1)\n', ''],
-      ['references are not looked at', '      references.require(found)\n', ''],
+      ['references are not looked at', '      references.require(referenced)\n', ''],
       [
         'a new row cannot be found by its words',
         'indexed.map(at => slots[at]),',
@@ -399,7 +399,7 @@ const writes: readonly Mutant[] = [
       ['an answer of other fields is the event', '    select.length === fields.length &&\n', ''],
       [
         'an answer in which fields are hidden is the event',
-        " &&\n        each.field.when.kind === 'always',",
+        " &&\n        selected.field.when.kind === 'always',",
         ',',
       ],
     ],
@@ -417,7 +417,7 @@ const writes: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf('store/write/update', updates, [
-    ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
+    ['the changed row is not checked', '    requireChecks(shape.after, result, CHECKS, shape)\n', ''],
     [
       'an update that changes nothing makes answers stale',
       'changed: changed.length > 0 ? touched : none',
@@ -426,8 +426,8 @@ const writes: readonly Mutant[] = [
     ],
     [
       'references that stay as they are must lead somewhere',
-      'references.require(found, decided.unchanged)',
-      'references.require(found)',
+      'references.require(referenced, decided.unchanged)',
+      'references.require(referenced)',
     ],
     [
       'write-only names are told as changed',
@@ -524,13 +524,13 @@ const writes: readonly Mutant[] = [
       ],
       [
         'a ring of rows is walked for ever',
-        'if (cascadeSet.add(item)) found.push(item)\n',
-        'cascadeSet.add(item)\n          if (found.length < 1000) found.push(item)\n',
+        'if (cascadeSet.add(item)) level.push(item)\n',
+        'cascadeSet.add(item)\n          if (level.length < 1000) level.push(item)\n',
       ],
       [
         'the versions of cleared references do not grow',
-        '...removed, ...cleared.keys(), ...forgotten',
-        '...removed, ...forgotten',
+        '...removed, ...cleared.keys(), ...versions',
+        '...removed, ...versions',
       ],
       [
         'a deleted user keeps its records',
@@ -585,8 +585,8 @@ const sqlite: readonly Mutant[] = [
       ],
       [
         'a write waits for others for ever',
-        'return now - this.#since < this.#patienceMs',
-        'return now - this.#since >= 0',
+        'return now - this.#seenSince < this.#patienceMs',
+        'return now - this.#seenSince >= 0',
       ],
       [
         'a write whose statement failed is not rolled back',
@@ -806,8 +806,8 @@ const sqlite: readonly Mutant[] = [
     [
       [
         'after a full round nothing is pruned for a while',
-        'this.#nextPrune = prunable === undefined ? now + this.#intervalMs : now',
-        'this.#nextPrune = now + this.#intervalMs',
+        'this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now',
+        'this.#nextPrune = now + this.#pauseMs',
       ],
     ],
   ),

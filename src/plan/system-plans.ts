@@ -86,21 +86,32 @@ export function deleteShape(collection: string): DeleteShape {
   return { kind: 'delete', collection, id: 0, ifMatch: undefined }
 }
 
-async function readPage<R>(run: Run, shape: ListShape, args: readonly JsonValue[]): Promise<readonly R[]> {
-  const { text } = await run.list({ shape, args }, system)
-  return JSON.parse(text ?? '[]')
-}
-
 const pageSize = 10_000
 
-/** All items of a `listShape`, whose own arguments are `values`. */
+const keysetShapes = new WeakMap<ListShape, ListShape>()
+
+/** The `listShape` with keyset paging. Arguments: the id after which the page begins, the limit, then those of the filter. */
+function keysetShape(shape: ListShape): ListShape {
+  const known = keysetShapes.get(shape)
+  if (known !== undefined) return known
+  const made: ListShape = { ...shape, window: { kind: 'cursor', after: [0], limit: 1 } }
+  keysetShapes.set(shape, made)
+  return made
+}
+
+/**
+ * All items of a `listShape`, whose own arguments are `values`. Pages begin after an id rather than at an offset, which would
+ * miss items when earlier ones are deleted meanwhile.
+ */
 export async function readAll<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Promise<readonly R[]> {
   const found: R[] = []
-  for (;;) {
-    const page = await readPage<R>(run, shape, [found.length, pageSize, ...values])
-    found.push(...page)
-    if (page.length < pageSize) return found
+  for (let lastId: JsonValue | undefined = 0; lastId !== undefined; ) {
+    const plan = { shape: keysetShape(shape), args: [lastId, pageSize, ...values] }
+    const { text, next } = await run.list(plan, system)
+    found.push(...JSON.parse(text ?? '[]'))
+    lastId = next?.[0]
   }
+  return found
 }
 
 /** The first item of a `listShape`; synchronous where the store is. */

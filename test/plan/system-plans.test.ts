@@ -1,9 +1,14 @@
 /** The plans of Portico's own reads and writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { anyone, collection, model, string } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
 import type { ListShape, Plan } from '../../src/plan/plan.ts'
 import type { Run } from '../../src/plan/run.ts'
 import {
+  createPlan,
+  deleteShape,
   itemShape,
   listShape,
   readAll,
@@ -12,8 +17,11 @@ import {
   updateShape,
   where,
 } from '../../src/plan/system-plans.ts'
+import { system } from '../../src/principal.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
 
-/** Returns lists with a slice of `items` and records the arguments. */
+/** Returns pages of `items` by offset and records the arguments. */
 function listing(items: readonly unknown[]) {
   const seen: unknown[] = []
   const list = ({ args }: Plan<ListShape>) => {
@@ -24,19 +32,75 @@ function listing(items: readonly unknown[]) {
   return { run: { list } as unknown as Run, seen }
 }
 
-test('readAll reads all pages of a list', async () => {
-  const all = Array.from({ length: 25_000 }, (_, at) => ({ id: at + 1 }))
-  assert.deepEqual(await readAll(listing(all).run, listShape('users', ['id'])), all)
-})
+/** Returns keyset pages of `items` and records the arguments. */
+function keysetListing(items: readonly { readonly id: number }[]) {
+  const seen: unknown[] = []
+  const list = ({ args }: Plan<ListShape>) => {
+    seen.push(args)
+    const [lastId = 0, limit = 0] = args.map(Number)
+    const rows = items.filter(({ id }) => id > lastId)
+    const page = rows.slice(0, limit)
+    return { text: JSON.stringify(page), next: rows.length > limit ? [page.at(-1)?.id] : null }
+  }
+  return { run: { list } as unknown as Run, seen }
+}
 
-test('readAll reads an empty page after a full last page', async () => {
-  const all = Array.from({ length: 10_000 }, (_, at) => ({ id: at + 1 }))
-  const { run, seen } = listing(all)
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1 }))
+
+test('readAll reads all pages of a list', async () => {
+  const all = numbered(25_000)
+  const { run, seen } = keysetListing(all)
   assert.deepEqual(await readAll(run, listShape('users', ['id']), 'x'), all)
   assert.deepEqual(seen, [
     [0, 10_000, 'x'],
     [10_000, 10_000, 'x'],
+    [20_000, 10_000, 'x'],
   ])
+})
+
+test('readAll uses one shape for all pages, since shapes are compiled once', async () => {
+  const shapes = new Set<ListShape>()
+  const list = ({ shape, args: [lastId] }: Plan<ListShape>) => {
+    shapes.add(shape)
+    return { text: '[]', next: lastId === 0 ? [1] : null }
+  }
+  const shape = listShape('users', ['id'])
+  for (let n = 0; n < 2; n++) await readAll({ list } as unknown as Run, shape)
+  assert.equal(shapes.size, 1)
+})
+
+async function withNotes(count: number, use: (run: Run) => Promise<void>): Promise<void> {
+  const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+  const notes = checkModel(model({ notes: collection({ access, fields: { title: string() } }) }))
+  const store = await openSqlite(notes, { file: ':memory:', maxWaiting: count })
+  const run = createRun(createGuard(notes), store)
+  try {
+    const create = ({ id }: { readonly id: number }) =>
+      run.write(createPlan('notes', { title: `Note ${id}` }, {}), system)
+    await Promise.all(numbered(count).map(create))
+    await use(run)
+  } finally {
+    await store.close()
+  }
+}
+
+test('readAll neither misses nor repeats items when others are deleted and created between its pages', async () => {
+  await withNotes(10_005, async run => {
+    let pages = 0
+    const list: Run['list'] = async (plan, principal) => {
+      const answer = await run.list(plan, principal)
+      if (++pages > 1) return answer
+      for (const id of [1, 5000, 10_003]) await run.write({ shape: deleteShape('notes'), args: [id] }, system)
+      await run.write(createPlan('notes', { title: 'new' }, {}), system)
+      return answer
+    }
+    const found = await readAll<{ readonly id: number }>({ ...run, list }, listShape('notes', ['id']))
+    assert.deepEqual(
+      found,
+      numbered(10_006).filter(({ id }) => id !== 10_003),
+    )
+    assert.equal(pages, 2)
+  })
 })
 
 test('the argument of a filter follows the offset and the limit', async () => {

@@ -27,6 +27,7 @@ export function retentionOf({ keptMs, maxBytes, idleMs }: Partial<Retention> = {
 export const rowsPerPrune = 500
 const bytesPerPrune = 4 * 1024 * 1024
 
+/** How many rows the estimate of the log's size samples. */
 const samples = 32
 
 /** The statements that find what is to be pruned. */
@@ -110,8 +111,8 @@ export function* lookAtLog<S>(
 /** Within a transaction. Returns how many events it has deleted. */
 export function* prune<S>(statements: PruneStatements<S>, { bySize, byAge }: Prunable): Steps<S, number> {
   const inputs = slotted([bySize, byAge])
-  const [gone] = yield statements.prune.map(statement => ({ statement, inputs }))
-  return gone?.length ?? 0
+  const [deleted] = yield statements.prune.map(statement => ({ statement, inputs }))
+  return deleted?.length ?? 0
 }
 
 /** The numbers above which the log continued after restored backups. */
@@ -161,7 +162,7 @@ function* extentOf<S>(statements: PruneStatements<S>, bases: readonly number[]):
   return {
     oldest: extents[0]?.first ?? 0,
     newest: extents.at(-1)?.last ?? 0,
-    bytes: Math.round(bytes.reduce((sum, one) => sum + one, 0)),
+    bytes: Math.round(bytes.reduce((sum, size) => sum + size, 0)),
   }
 }
 

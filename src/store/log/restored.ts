@@ -22,5 +22,5 @@ export function withBase(
   base: number,
   oldest: number | undefined,
 ): readonly number[] {
-  return oldest === undefined ? [] : [...bases.filter(each => each >= oldest), base]
+  return oldest === undefined ? [] : [...bases.filter(number => number >= oldest), base]
 }

@@ -120,7 +120,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   }
 }
 
-/** The connection that tells what was committed, and whether the database is there. */
+/** The connection that shows what was committed, and whether the database can be reached. */
 function watchOf({ url, maxWaiting }: Settings, connector: Connector, signals: EventEmitter<Signals>): Pool {
   return new Pool({
     open: async () => {

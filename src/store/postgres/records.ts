@@ -74,5 +74,5 @@ const statements = {
   afterId: statementOf(recordSql.afterId),
 }
 
-/** Returns whether the row is new: xmax of a replaced row is the transaction that locked it. */
+/** Returns whether the row is new: the xmax of a replaced row is the transaction that locked it, that of a new one is 0. */
 const put = statementOf(sql`${recordSql.put} RETURNING "xmax" = 0`)

@@ -13,19 +13,19 @@ export type Key = number | string
 export type ReadShape = (GuardedRead | GuardedCompositeRead)['shape']
 export type Answer = ReadAnswer | CompositeAnswer
 
-interface Remembered {
+interface CachedAnswer {
   readonly answer: Answer
   /** Whether its weight includes the response that REST rendered from the answer. */
-  isWhole: boolean
+  isWeighed: boolean
 }
 
 const entryBytes = 300
-/** After so many cached answers of a shape, it is judged by its cache hits whether caching them is worth it. */
-const judgedAnswers = 256
+/** After so many cached answers of a shape, their cache hits decide whether caching is worthwhile. */
+const answersPerJudgement = 256
 /** With fewer hits per cached answer, storing and garbage-collecting it costs more than it saves. */
-const worthwhileUses = 0.5
+const minHitsPerAnswer = 0.5
 /** Of a shape that is not worth caching, one answer in so many is cached, to notice when that changes. */
-const sampledAnswers = 8
+const samplingInterval = 8
 
 /** The bound that all shapes' answers share. */
 export class Answers {
@@ -59,12 +59,12 @@ export class Answers {
 
 export class ShapeAnswers {
   readonly #all: Answers
-  readonly #cache: Cache<Key, Remembered>
+  readonly #cache: Cache<Key, CachedAnswer>
   /** Cached answers and cache hits since the shape was last judged. */
-  #kept = 0
-  #used = 0
+  #cached = 0
+  #hits = 0
   #isSampled = false
-  #passedOver = 0
+  #skipped = 0
 
   constructor(all: Answers) {
     this.#all = all
@@ -72,37 +72,37 @@ export class ShapeAnswers {
   }
 
   get(key: Key, stamp: number): Answer | undefined {
-    const remembered = this.#cache.get(key, stamp)
-    if (remembered === undefined) return undefined
-    this.#used++
-    if (!remembered.isWhole) this.#weigh(key, remembered)
-    return remembered.answer
+    const cached = this.#cache.get(key, stamp)
+    if (cached === undefined) return undefined
+    this.#hits++
+    if (!cached.isWeighed) this.#weigh(key, cached)
+    return cached.answer
   }
 
   /** Caches the answer, or skips it where the shape's answers are rarely read again. */
   set(key: Key, stamp: number, answer: Answer): void {
-    if (this.#isSampled && ++this.#passedOver % sampledAnswers !== 0) return
+    if (this.#isSampled && ++this.#skipped % samplingInterval !== 0) return
     const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
     const bytes = entryBytes + 2 * characters
     if (!this.#all.fits(bytes)) return
-    const remembered = { answer, isWhole: false }
-    this.#cache.set(key, remembered, bytes, stamp)
-    this.#all.added(() => this.#weigh(key, remembered))
-    if (++this.#kept === judgedAnswers) this.#judge()
+    const cached = { answer, isWeighed: false }
+    this.#cache.set(key, cached, bytes, stamp)
+    this.#all.added(() => this.#weigh(key, cached))
+    if (++this.#cached === answersPerJudgement) this.#judge()
   }
 
   /** Adds the weight of the rendered response, once. */
-  #weigh(key: Key, remembered: Remembered): void {
-    const { rendered } = remembered.answer
-    if (remembered.isWhole || rendered === undefined) return
-    remembered.isWhole = true
+  #weigh(key: Key, cached: CachedAnswer): void {
+    const { rendered } = cached.answer
+    if (cached.isWeighed || rendered === undefined) return
+    cached.isWeighed = true
     this.#cache.grow(key, rendered.bytes)
   }
 
   #judge(): void {
-    this.#isSampled = this.#used < worthwhileUses * this.#kept
-    this.#kept = 0
-    this.#used = 0
+    this.#isSampled = this.#hits < minHitsPerAnswer * this.#cached
+    this.#cached = 0
+    this.#hits = 0
   }
 }
 

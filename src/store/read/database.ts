@@ -34,7 +34,7 @@ export type Run = (inputs: Inputs, principal: Principal) => Answer | Later
 export interface Statements<Q> {
   /** `build` must write every limit by `Dialect.limit`. */
   prepare(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Q
-  /** The lines of `listSql`. */
+  /** A slice of a list, by `listSql`. */
   slice(list: GuardedList, slice: (dialect: Dialect) => Slice, size: SliceSize): (inputs: Inputs) => Q
   /** A statement over the rows of a whole list. */
   count<L extends WholeList>(list: L, build: CountSql<L>): (inputs: Inputs) => Q
@@ -68,7 +68,7 @@ export interface ListQueries<Q> {
   readonly rows: Q
   readonly parent?: Q | undefined
   readonly count?: Count<Q> | undefined
-  /** How many rows match, where that is known. */
+  /** How many rows match, if known. */
   readonly total?: Total | undefined
   /** Whether `ListRows.isNewer` will be called. */
   readonly isChecked: boolean

@@ -1,7 +1,7 @@
-/** Reads in progress: an equal read with the same stamp shares the answer instead of asking the database again. */
+/** Reads in progress: an equal read with the same stamp shares the answer instead of querying the database again. */
 import type { Answer, Key } from './answers.ts'
 
-/** Asks the database. `signal` is aborted when the answer is no longer needed. */
+/** Queries the database. `signal` is aborted when the answer is no longer needed. */
 export type Later = (signal: AbortSignal | undefined) => Promise<Answer>
 
 interface Read {
@@ -23,22 +23,22 @@ export class InFlight {
    * An equal read of another caller may be queued behind many reads of that caller. So this read is sent to the database
    * as well, and the first answer serves both.
    */
-  add(key: Key, stamp: number, caller: string, ask: Later): Promise<Answer> {
+  add(key: Key, stamp: number, caller: string, query: Later): Promise<Answer> {
     const other = this.#reads.get(key)
-    const answer = other?.stamp === stamp ? firstOf(ask, other.answer) : ask(undefined)
+    const answer = other?.stamp === stamp ? firstOf(query, other.answer) : query(undefined)
     const read = { caller, stamp, answer }
     this.#reads.set(key, read)
-    const over = (): void => {
+    const ended = (): void => {
       if (this.#reads.get(key) === read) this.#reads.delete(key)
     }
-    answer.then(over, over)
+    answer.then(ended, ended)
     return answer
   }
 }
 
-function firstOf(ask: Later, other: Promise<Answer>): Promise<Answer> {
+function firstOf(query: Later, other: Promise<Answer>): Promise<Answer> {
   const answered = new AbortController()
-  const own = ask(answered.signal)
+  const own = query(answered.signal)
   const answer = Promise.any([own, other]).catch(() => own)
   const abort = (): void => answered.abort()
   answer.then(abort, () => {})

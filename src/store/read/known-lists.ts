@@ -12,11 +12,11 @@ import type { Total } from './lists.ts'
 
 /** Below this offset, skipping rows is as cheap as starting at an anchor. */
 export const shallowRows = 200
-/** No anchor is added fewer rows after another: a page of the default size, since PostgreSQL is slow to skip rows. */
-const nearestRows = 20
-/** The largest page shows the whole of a list with so few items: no other page needs its total. */
-const smallTotal = 100
-/** Per list. Beyond that, every second anchor is dropped. */
+/** The minimum distance between two anchors: a page of the default size, since PostgreSQL is slow to skip rows. */
+const minAnchorDistance = 20
+/** A list with at most so many items fits on the largest page: no other page needs its total. */
+const maxUncachedTotal = 100
+/** The maximum number of anchors per list. When it is reached, every second anchor is dropped. */
 const maxAnchors = 10_000
 const listBytes = 400
 const anchorBytes = 150
@@ -68,28 +68,28 @@ export interface KnownList {
 export interface ListMemory {
   readonly bound: CacheBound
   readonly versions: Versions
-  /** Versions that do not grow while rows are only added at the end or changed in place. */
+  /** Versions that do not increase while rows are only added at the end or changed in place. */
   readonly orders?: Versions | undefined
-  /** Whether totals are kept, too. */
+  /** Whether totals are cached, too. */
   readonly keepsTotals: boolean
   /** Whether nothing is shared between the lists of different users, whatever the shape says. */
   readonly isPersonal?: boolean
 }
 
-/** How much memory anchors and totals may take, in bytes. */
+/** The maximum memory for anchors and totals, in bytes. */
 const memoryBytes = 8 * 1024 * 1024
 
 export function listMemory(memory: Omit<ListMemory, 'bound'>): ListMemory {
   return { ...memory, bound: new CacheBound('lists', memoryBytes) }
 }
 
-/** All lists of one shape: arguments and users differ. */
+/** The lists of one shape, by arguments and users. */
 export class KnownLists {
   readonly #window: PageWindow
   readonly #lists: Cache<string, KnownList>
   readonly #versions: readonly Version[]
   readonly #isPersonal: boolean
-  /** Whether totals are remembered, which takes counting. */
+  /** Whether totals are cached. Only counted totals are. */
   readonly keepsTotals: boolean
   /** Whether one statement finds the anchors on the way to a page of a whole collection. */
   readonly findsAnchors: boolean
@@ -133,7 +133,7 @@ export class KnownLists {
   }
 
   addTotal(key: string, stamp: number, total: Total): void {
-    if (this.keepsTotals && total.total > smallTotal) this.#list(key, stamp).total = total
+    if (this.keepsTotals && total.total > maxUncachedTotal) this.#list(key, stamp).total = total
   }
 
   /** `row`: the text and the sort keys of the row before the offset. */
@@ -141,18 +141,18 @@ export class KnownLists {
     if (row === undefined) return
     const { anchors } = this.#list(key, stamp)
     const before = anchors.before(offset)?.offset ?? 0
-    if (offset - before < nearestRows) return
+    if (offset - before < minAnchorDistance) return
     anchors.add({ offset, position: row.slice(1) })
     this.#lists.grow(key, anchorBytes)
   }
 
   #list(key: string, stamp: number): KnownList {
-    const known = this.#lists.peek(key, stamp)
-    if (known !== undefined) return known
-    const made = { anchors: new Anchors(), total: undefined }
-    // The result of a read that began before a change does not replace what was found since.
-    if (stamp === this.stamp) this.#lists.set(key, made, listBytes + 2 * key.length, stamp)
-    return made
+    const cached = this.#lists.peek(key, stamp)
+    if (cached !== undefined) return cached
+    const list = { anchors: new Anchors(), total: undefined }
+    // The result of a read that began before a change does not replace a newer one.
+    if (stamp === this.stamp) this.#lists.set(key, list, listBytes + 2 * key.length, stamp)
+    return list
   }
 }
 
@@ -172,10 +172,10 @@ export function listsOf(shape: GuardedList, window: PageWindow, memory: ListMemo
   return shape.volatile ? new UnknownLists(shape, window, memory) : new KnownLists(shape, window, memory)
 }
 
-/** The versions that grow when a row of the list may have moved. */
+/** The versions that increase when a row of the list may have moved. */
 function versionsOf(shape: GuardedList, { versions, orders }: ListMemory): readonly Version[] {
   const ascending = shape.sort[0]?.descending === false
-  // In the order of ids new rows come last, and only a deletion removes a row.
+  // In the order of ids new rows come last, and only deletions move rows.
   if (orders !== undefined && isWholeById(shape) && ascending) return [orders.cell(shape.collection.name)]
   return shape.reads.map(collection => versions.cell(collection))
 }
@@ -189,7 +189,7 @@ function isWhole({ rows, within }: GuardedList): boolean {
   return rows.kind === 'always' && within === undefined
 }
 
-/** Whether the total is counted row by row. */
+/** Whether the total is counted, instead of read from the totals of collections. */
 export function isCounted(shape: GuardedList): boolean {
   return shape.window.kind === 'page' && shape.window.total !== 'none' && !isWhole(shape)
 }

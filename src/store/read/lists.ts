@@ -11,7 +11,7 @@ import type { ResultRow, SqlValue } from '../values.ts'
 
 export type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
 
-/** The rows after the position, one more than is asked for: it tells whether another page follows. */
+/** The rows after the position. The limit is one more than requested, to find out whether another page follows. */
 export function cursorSlice({ sort }: GuardedList, window: CursorWindow, dialect: Dialect): Slice {
   const position = window.after?.map((param, index) => {
     return arg(param, sortAt(sort, index).field.field.type.encoding)
@@ -31,9 +31,9 @@ function cursorKey({ field }: GuardedSort, value: SqlValue | undefined): JsonVal
 }
 
 function sortAt(sort: readonly GuardedSort[], index: number): GuardedSort {
-  const each = sort[index]
-  if (each === undefined) throw new TypeError('a position needs one value per sort key')
-  return each
+  const key = sort[index]
+  if (key === undefined) throw new TypeError('a position needs one value per sort key')
+  return key
 }
 
 /** The answer for a list whose parent is missing or hidden. */
@@ -47,18 +47,18 @@ export interface Total {
   readonly isEstimate: boolean
 }
 
-/** `row`: of a statement that counts. */
+/** `row`: the result of a statement that counts. */
 export function counted(row: ResultRow | undefined): Total {
   return { total: Number(row?.[0] ?? 0), isEstimate: false }
 }
 
-/** How many rows a page is read with: one more than it shows where no exact total tells whether others follow. */
+/** The number of rows to read for a page: one more than it shows, unless an exact total shows whether more follow. */
 export function pageLimit({ limit, total }: PageWindow, dialect: Dialect): Sql {
   const rows = dialect.limit(arg(limit))
   return total === 'exact' ? rows : sql`${rows} + 1`
 }
 
-/** `rows`: as many as `pageLimit` says, or fewer where the list ends. `count`: undefined where nothing was counted. */
+/** `rows`: at most as many as `pageLimit` allows. `count`: undefined if nothing was counted. */
 export function pageAnswer(
   rows: readonly ResultRow[],
   count: Total | undefined,
@@ -72,26 +72,26 @@ export function pageAnswer(
   const more = rows.length > size
   const text = arrayText(rows, shown)
   if (count === undefined) return { ...page, text, total: undefined, more }
-  const { total, isEstimate } = seen(count, Number(args[window.offset]), shown, more)
+  const { total, isEstimate } = corrected(count, Number(args[window.offset]), shown, more)
   return { ...page, text, total, more, ...(isEstimate && { isEstimate }) }
 }
 
-/** What the page itself says of a total that is an estimate: how many there are at least, at most, or exactly. */
-function seen(count: Total, offset: number, shown: number, more: boolean): Total {
+/** Corrects an estimated total by what the page shows: a minimum, a maximum, or the exact number. */
+function corrected(count: Total, offset: number, shown: number, more: boolean): Total {
   if (!count.isEstimate) return count
   if (shown === 0) return { ...count, total: Math.min(count.total, Math.max(offset, maxCounted + 1)) }
   if (!more) return { total: offset + shown, isEstimate: false }
   return { ...count, total: Math.max(count.total, offset + shown + 1) }
 }
 
-/** `rows`: of a `cursorSlice` for `size` items. */
+/** `rows`: the result of a `cursorSlice` for `size` items. */
 export function cursorAnswer(
   rows: readonly ResultRow[],
   size: number,
   sort: readonly GuardedSort[],
 ): ListAnswer {
   const last = rows.length > size ? rows[size - 1] : undefined
-  const next = last === undefined ? null : sort.map((each, index) => cursorKey(each, last[index + 1]))
+  const next = last === undefined ? null : sort.map((key, index) => cursorKey(key, last[index + 1]))
   return { kind: 'list', text: arrayText(rows, Math.min(size, rows.length)), total: undefined, next }
 }
 

@@ -1,4 +1,4 @@
-/** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
+/** Pages by number. Beyond the first few hundred rows they start at a cached anchor. */
 import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'
@@ -22,22 +22,22 @@ interface PagesParts<Q> {
   readonly lists: KnownLists
 }
 
-/** A page that is asked for. */
+/** A requested page. */
 interface Page<Q> {
   readonly inputs: Inputs
   readonly snapshot: Snapshot<Q>
   readonly offset: number
-  /** Of its list, and what it was known under when the page was asked for. */
+  /** The key of its list, and the stamp at the time of the request. */
   readonly key: string
   readonly stamp: number
 }
 
 interface DeepQueries<Q> {
-  /** By counting: the page, and the row before it, whose keys are an anchor for this very page. */
+  /** From the start of the list: the page, and the row before it, whose keys are an anchor for this page. */
   readonly first: Query<Q>
-  /** From an anchor on. */
+  /** From an anchor. */
   readonly later: Query<Q>
-  /** The anchors on the way, where one statement finds them. */
+  /** The anchors before the page, if one statement finds them. */
   readonly anchors: Query<Q> | undefined
 }
 
@@ -66,13 +66,13 @@ export class Pages<Q> {
     return then(this.#approach(page), () => this.#far(page, lists.get(key, page.stamp)))
   }
 
-  /** `total`: where it is known. */
+  /** `total`: if known. */
   #near(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
     const { inputs, offset } = page
     const rows = (offset === 0 ? this.#first : this.#shallowQuery())(inputs)
     const { lists, window } = this.#parts
-    const found = this.#ask(page, rows, total, lists.keepsTotals)
-    return then(found, list => {
+    const result = this.#ask(page, rows, total, lists.keepsTotals)
+    return then(result, list => {
       if (list.rows === undefined) return absent(window)
       const isNewer = lists.keepsTotals && this.#isNewer(page, list)
       if (isNewer && total !== undefined) return this.#near(page, undefined)
@@ -80,7 +80,7 @@ export class Pages<Q> {
     })
   }
 
-  /** `known`: of the list. */
+  /** `known`: what is cached of the list. */
   #far(page: Page<Q>, known: KnownList | undefined): Awaitable<ListAnswer> {
     const { inputs, offset, key, stamp } = page
     const { lists } = this.#parts
@@ -94,7 +94,7 @@ export class Pages<Q> {
     return then(this.#ask(page, rows, total, true), list => {
       if (list.rows === undefined) return absent(this.#parts.window)
       const isNewer = this.#isNewer(page, list)
-      // Something may have moved before the anchor: then the rows are of another page.
+      // A row before the anchor may have moved: then these rows belong to another page.
       if (isNewer && (from !== undefined || total !== undefined)) return this.#far(page, undefined)
       const shown = from === undefined ? list.rows.slice(1) : list.rows
       if (!isNewer) {
@@ -105,7 +105,7 @@ export class Pages<Q> {
     })
   }
 
-  /** Finds the anchors on the way to a page that is far from all that are known. */
+  /** Finds the anchors before a page that is far from all known ones. */
   #approach(page: Page<Q>): Awaitable<void> {
     const { inputs, offset, key, stamp, snapshot } = page
     const { lists } = this.#parts
@@ -114,8 +114,8 @@ export class Pages<Q> {
     const from = lists.get(key, stamp)?.anchors.before(offset)
     if (offset - (from?.offset ?? 0) <= anchorSpacing) return
     const slots = [from?.offset ?? 0, from?.position[0] ?? 0, offset]
-    const found = snapshot.list({ rows: anchors({ ...inputs, slots }), isChecked: true })
-    return then(found, list => {
+    const result = snapshot.list({ rows: anchors({ ...inputs, slots }), isChecked: true })
+    return then(result, list => {
       if (this.#isNewer(page, list)) return
       for (const [at, id = null] of list.rows ?? []) lists.addAnchor(key, stamp, Number(at), [null, id])
     })
@@ -128,7 +128,7 @@ export class Pages<Q> {
     return snapshot.list({ rows, parent, count, total, isChecked })
   }
 
-  /** Whether what is known of the list may not be true in the snapshot that was read. */
+  /** Whether what is cached of the list may be wrong for the snapshot that was read. */
   #isNewer({ stamp }: Page<Q>, list: ListRows): boolean {
     return list.isNewer(() => this.#parts.lists.stamp === stamp)
   }
@@ -156,7 +156,7 @@ export class Pages<Q> {
   }
 }
 
-/** Undefined where no total is asked for. */
+/** Undefined if no total is requested. */
 function countOf<Q>(
   shape: GuardedList,
   { total }: PageWindow,
@@ -198,7 +198,7 @@ function deepQueries<Q>({ shape, window, statements, lists }: PagesParts<Q>): De
   }
 }
 
-/** How many rows a page is read with. */
+/** The number of rows to read for a page: see `pageLimit`. */
 function pageSize({ limit, total }: PageWindow): (inputs: Inputs) => number {
   return ({ args }) => Number(args[limit]) + (total === 'exact' ? 0 : 1)
 }

@@ -1,4 +1,4 @@
-/** Runs guarded reads on any database: answers are remembered while they stay true. */
+/** Runs guarded reads on any database. Answers are cached while they are valid. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
@@ -15,7 +15,7 @@ interface ShapeReader {
   readonly inFlight: InFlight
   readonly reads: readonly Version[]
   readonly isPersonal: boolean
-  /** Whether no answer is used twice. */
+  /** Whether answers are neither cached nor shared. */
   readonly isVolatile: boolean
   readonly run: Run
 }
@@ -23,7 +23,7 @@ interface ShapeReader {
 export class Reader {
   readonly #database: ReadDatabase
   readonly #readerOf: (shape: ReadShape) => ShapeReader
-  /** Reads that were answered from memory, and those for which the database was asked. */
+  /** Reads that were answered from the cache, and those that queried the database. */
   readonly counts = { hits: 0, misses: 0 }
 
   constructor(database: ReadDatabase) {
@@ -39,7 +39,7 @@ export class Reader {
     }))
   }
 
-  /** Answers at once what is remembered, and whatever the database answers at once. */
+  /** Synchronous if the answer is cached, or if the database is synchronous. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
   read(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
   read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Awaitable<Answer> {
@@ -48,17 +48,17 @@ export class Reader {
     const reader = this.#readerOf(shape)
     if (reader.isVolatile) return this.#ask(reader, args, principal)
     const { userId } = principal
-    // Taken before the database is asked: it may be too old for the answer, and then is of no use, but never too new.
+    // Taken before the query: it may be too old for the answer, which then is never found in the cache, but never too new.
     const stamp = stampOf(reader.reads)
     const key = keyOf(args, userId, reader.isPersonal)
-    const known = reader.answers.get(key, stamp)
-    if (known !== undefined) {
+    const cached = reader.answers.get(key, stamp)
+    if (cached !== undefined) {
       this.counts.hits++
-      return known
+      return cached
     }
     const caller = database.queuesByCaller ? principal.budgetKey : ''
-    const underWay = reader.inFlight.get(key, stamp, caller)
-    if (underWay !== undefined) return underWay
+    const inFlight = reader.inFlight.get(key, stamp, caller)
+    if (inFlight !== undefined) return inFlight
     this.counts.misses++
     const inputs = { args, userId, slots: noSlots, actor: database.actor(principal) }
     const answer = reader.run(inputs, principal)
@@ -67,7 +67,7 @@ export class Reader {
     return answer
   }
 
-  /** Answers by what is true at this moment, for this request alone. */
+  /** Queries the database for this request alone, with the current time and the caller's claims. */
   #ask({ run }: ShapeReader, args: readonly JsonValue[], principal: Principal): Awaitable<Answer> {
     const database = this.#database
     this.counts.misses++
@@ -86,10 +86,10 @@ function later(
   key: Key,
   stamp: number,
   caller: string,
-  ask: Later,
+  query: Later,
 ): Promise<Answer> {
   return inFlight.add(key, stamp, caller, async signal => {
-    const answer = await ask(signal)
+    const answer = await query(signal)
     answers.set(key, stamp, answer)
     return answer
   })

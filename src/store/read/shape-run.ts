@@ -1,4 +1,4 @@
-/** How reads of one shape run, on any database: its statements, and what is made of their rows. */
+/** Runs the reads of one shape, on any database: its statements, and the answers from their rows. */
 import { type Awaitable, type CompositeAnswer, type ItemAnswer, then } from '../../plan/answer.ts'
 import type { GuardedAggregate, GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'
@@ -12,10 +12,10 @@ import type { KnownLists } from './known-lists.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from './lists.ts'
 import { Pages } from './pages.ts'
 
-/** Answers at once where the snapshot does. */
+/** Synchronous if the snapshot is. */
 export type ShapeRun<Q> = (inputs: Inputs, snapshot: Snapshot<Q>) => Awaitable<Answer>
 
-/** `lists`: of a shape that has pages by number. */
+/** `lists`: for a shape that has pages by number. */
 export function shapeRun<Q>(
   shape: ReadShape,
   statements: Statements<Q>,
@@ -44,8 +44,8 @@ function aggregateRun<Q>(shape: GuardedAggregate, statements: Statements<Q>): Sh
   const parent = within && statements.prepare(dialect => parentSql(within, dialect))
   const groups = statements.count(shape, aggregateSql)
   return (inputs, snapshot) => {
-    const found = snapshot.list({ rows: groups(inputs), parent: parent?.(inputs), isChecked: false })
-    return then(found, ({ rows }: ListRows) =>
+    const result = snapshot.list({ rows: groups(inputs), parent: parent?.(inputs), isChecked: false })
+    return then(result, ({ rows }: ListRows) =>
       rows === undefined ? absent(window) : pageAnswer(rows, undefined, window, inputs.args),
     )
   }
@@ -59,7 +59,7 @@ function listRun<Q>(
   const { window, within } = shape
   const parent = within && statements.prepare(dialect => parentSql(within, dialect))
   if (window.kind === 'cursor') return cursorRun(shape, window, statements, parent)
-  if (lists === undefined) throw new TypeError('pages by number need to know their lists')
+  if (lists === undefined) throw new TypeError('pages by number need `lists`')
   const pages = new Pages({ shape, window, statements, parent, lists })
   return (inputs, snapshot) => pages.read(inputs, snapshot)
 }
@@ -74,8 +74,8 @@ function cursorRun<Q>(
   const size = { rows: (inputs: Inputs) => sizeOf(inputs) + 1, skipped: () => 0 }
   const slice = statements.slice(shape, dialect => cursorSlice(shape, window, dialect), size)
   return (inputs, snapshot) => {
-    const found = snapshot.list({ rows: slice(inputs), parent: parent?.(inputs), isChecked: false })
-    return then(found, ({ rows }: ListRows) =>
+    const result = snapshot.list({ rows: slice(inputs), parent: parent?.(inputs), isChecked: false })
+    return then(result, ({ rows }: ListRows) =>
       rows === undefined ? absent(window) : cursorAnswer(rows, sizeOf(inputs), shape.sort),
     )
   }

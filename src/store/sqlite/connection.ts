@@ -1,4 +1,4 @@
-/** One SQLite connection: its statements, the read transaction that reads share, and how it notices others' commits. */
+/** One SQLite connection: its statements, the read transaction that reads share, and how it notices commits of other connections. */
 import { closeSync, existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
@@ -85,7 +85,7 @@ function createFile(file: string): void {
   try {
     closeSync(openPrivate(file))
   } catch {
-    // Another process has just created it, or SQLite will say why it cannot be created.
+    // Another process has just created it, or SQLite will report why it cannot be created.
   }
 }
 
@@ -100,10 +100,10 @@ export function openDatabase({ file, busyTimeout }: ConnectionOptions): Database
   return database
 }
 
-/** How long one attempt at the write lock may block: `CommitQueue` tries again, and the event loop runs in between. */
-const attemptMs = 2
+/** How long one attempt to take the write lock may block. `CommitQueue` retries, and the event loop runs in between. */
+const lockAttemptMs = 2
 
-/** The connections of this process by file: a commit of one ends the snapshots of the others. */
+/** The connections of this process by file: a commit on one ends the snapshots of the others. */
 const open = new Map<string, Set<Connection>>()
 
 export class Connection {
@@ -123,13 +123,13 @@ export class Connection {
   readonly #otherThreads: OtherThreads
   #lastDataVersion: unknown
   #reading = false
-  /** The turn of the event loop in which a request began the snapshot. Undefined: something else began it. */
+  /** The turn of the event loop in which a request began the snapshot; undefined if no request began it. */
   #requestTurn: number | undefined
-  /** The commits of the other threads when the snapshot began. */
+  /** `OtherThreads.commits` when the snapshot began. */
   #commits = 0
   readonly #release = (): void => this.release()
 
-  /** `onForeignCommit` is called before the first read or write that may see a commit of another connection. */
+  /** Calls `onForeignCommit` before the first read or write that may see a commit of another connection. */
   constructor(
     database: DatabaseSync,
     { file, otherThreads, busyTimeout }: ConnectionOptions & { readonly otherThreads: OtherThreads },
@@ -140,7 +140,7 @@ export class Connection {
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
     this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
-    this.#waitShortly = this.#database.prepare(`PRAGMA busy_timeout = ${attemptMs}`)
+    this.#waitShortly = this.#database.prepare(`PRAGMA busy_timeout = ${lockAttemptMs}`)
     this.#waitLong = this.#database.prepare(`PRAGMA busy_timeout = ${busyTimeout}`)
     this.#end = this.#database.prepare('COMMIT')
     this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
@@ -176,7 +176,7 @@ export class Connection {
     this.#database.exec(text)
   }
 
-  /** Grows with every statement, other than a SELECT, that may have changed something. */
+  /** Increases with every statement, other than a SELECT, that may have changed something. */
   get changes(): number {
     return this.#changes.count
   }
@@ -186,8 +186,8 @@ export class Connection {
   }
 
   /**
-   * Begins the snapshot that all reads share until the turn of the event loop ends: a transaction for each would cost more
-   * than a read by key does. A commit of another thread ends the snapshot.
+   * Begins the snapshot that all reads share until the turn of the event loop ends: a transaction for each read would cost
+   * more than a read by key. A commit of another thread ends the snapshot.
    */
   hold(): void {
     const commits = this.#otherThreads.commits()
@@ -203,9 +203,9 @@ export class Connection {
   }
 
   /**
-   * As `hold`, for a request. A snapshot that was begun in the phase of `setImmediate` lasts into the next turn of the
-   * event loop, and a request that arrives there may have been sent after a later commit of another process. So only
-   * requests of one turn share a snapshot.
+   * Like `hold`, for a request. A snapshot that begins in the check phase (`setImmediate`) lasts into the next turn of the
+   * event loop, where a request may arrive that was sent after a later commit of another process. So only requests of the
+   * same turn share a snapshot.
    */
   refresh(): void {
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount
@@ -214,7 +214,7 @@ export class Connection {
     this.#requestTurn = turn
   }
 
-  /** Begins a new snapshot, which notices every commit of other processes until now. */
+  /** Begins a new snapshot, which includes every commit of other processes so far. */
   look(): void {
     this.release()
     this.hold()
@@ -228,7 +228,7 @@ export class Connection {
     if (this.#database.isTransaction) this.#end.get()
   }
 
-  /** As `release`, but never throws: it follows a commit that is done. */
+  /** Like `release`, but never throws: it runs after a successful commit. */
   #endSnapshot(): void {
     try {
       this.release()
@@ -237,7 +237,7 @@ export class Connection {
     }
   }
 
-  /** Fails with SQLITE_BUSY after a few milliseconds where another process has the write lock. */
+  /** Fails with SQLITE_BUSY after a few milliseconds if another process has the write lock. */
   beginWrite(): void {
     this.release()
     this.#waitShortly.get()
@@ -256,8 +256,8 @@ export class Connection {
   }
 
   /**
-   * Commits an unchanged page. Throws where that cannot be made durable. `waits`: whether it waits for the write lock of
-   * another process, as long as other writes do.
+   * Commits an unchanged page. Throws if that cannot be made durable. `waits`: whether to wait for the write lock of another
+   * process, for as long as other writes do.
    */
   mark(waits: boolean): void {
     this.release()
@@ -270,22 +270,22 @@ export class Connection {
     }
   }
 
-  /** How many pages the write-ahead log has, and how many of them a checkpoint has copied. Outside of a transaction. */
+  /** The number of pages in the write-ahead log, and how many of them a checkpoint has copied. Only outside a transaction. */
   log(): { readonly pages: number; readonly copied: number } {
     this.release()
     const [, pages, copied] = Object.values(this.#logState.get() ?? {})
     return { pages: Number(pages), copied: Number(copied) }
   }
 
-  /** Copies the log into the file, as far as no reader needs the old pages. */
+  /** Copies the log into the file, up to the pages that a reader still needs. */
   checkpoint(): void {
     this.release()
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
   }
 
   /**
-   * Turns automatic checkpoints off: the caller runs `checkpoint`. Returns false, and leaves them on, where this SQLite
-   * cannot report the length of its log.
+   * Turns automatic checkpoints off: the caller runs `checkpoint`. Returns false, and leaves them on, if this version of
+   * SQLite cannot report the length of its log.
    */
   takeOverCheckpoints(): boolean {
     const version: unknown = this.#database.prepare('SELECT sqlite_version() AS "v"').get()?.v
@@ -300,8 +300,8 @@ export class Connection {
   }
 
   /**
-   * Runs work in a savepoint within that of a write, and rolls it back if it throws. The savepoint has a name of its own:
-   * where the work is terminated without reaching this `catch`, the savepoint of the write undoes it.
+   * Runs work in a savepoint within that of a write, and rolls it back if it throws. The two savepoints have different names:
+   * if the work is terminated before it reaches this `catch`, the savepoint of the write undoes it.
    */
   step<T>(work: () => T): T {
     this.#database.exec('SAVEPOINT one_step')
@@ -323,12 +323,12 @@ export class Connection {
     this.#database.exec('ROLLBACK TO one_write; RELEASE one_write')
   }
 
-  /** Within a transaction: whether foreign keys are checked at its end instead of after each statement. */
+  /** Within a transaction: whether foreign keys are checked at its end rather than after each statement. */
   deferReferences(isDeferred: boolean): void {
     this.#database.exec(`PRAGMA defer_foreign_keys = ${isDeferred ? 'ON' : 'OFF'}`)
   }
 
-  /** Outside of a transaction. VACUUM needs a temporary copy of the database, which may not fit in memory. */
+  /** Only outside a transaction. VACUUM needs a temporary copy of the database, which may not fit in memory. */
   rewrite(): void {
     this.release()
     this.#database.exec('PRAGMA temp_store = FILE')
@@ -346,7 +346,7 @@ export class Connection {
   close(): void {
     this.release()
     this.#siblings.delete(this)
-    // The last connection to close checkpoints the log. To force a checkpoint here would wait for other readers.
+    // The last connection that closes checkpoints the log. Forcing a checkpoint here would wait for other readers.
     this.#database.close()
   }
 

@@ -12,7 +12,7 @@ const UNIQUE = 2067
 const PRIMARY_KEY = 1555
 const ROW_ID = 2579
 
-/** Primary result codes that are transient, or that an operator can fix: the request itself is valid. */
+/** Primary result codes of failures that are transient, or that an operator can fix: the request itself is valid. */
 const unavailable = new Set([
   BUSY,
   6, // LOCKED
@@ -36,7 +36,7 @@ export function failureOf(cause: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
-/** Failures of a COMMIT before its last frame is written to the log, or that roll it back. */
+/** Result codes of a COMMIT that failed before its last frame was written to the log, or that was rolled back. */
 const undone = new Set([
   BUSY,
   6, // LOCKED
@@ -45,20 +45,20 @@ const undone = new Set([
 ])
 
 /**
- * Whether a COMMIT that failed in this way certainly left nothing that could be applied later. After a failed sync, or
- * where the index of the log could not grow, the log holds the whole transaction with valid checksums.
+ * Whether a COMMIT that failed in this way certainly left nothing that could be applied later. After a failed sync, or if the
+ * WAL index could not grow, the log contains the whole transaction with valid checksums.
  */
 export function isSurelyUndone(cause: unknown): boolean {
   const code = resultCode(cause)
   return code !== undefined && undone.has(code & 0xff)
 }
 
-/** Another connection has the lock (https://sqlite.org/rescode.html#busy). */
+/** Whether another connection has the lock (https://sqlite.org/rescode.html#busy). */
 export function isBusy(cause: unknown): boolean {
   return ((resultCode(cause) ?? 0) & 0xff) === BUSY
 }
 
-/** Why changes cannot be stored, for the operator. */
+/** The reason why changes cannot be stored, for the operator. */
 export function storageTrouble(cause: unknown): string {
   const code = resultCode(cause)
   const reason = reasons.get(code === undefined ? 0 : code & 0xff) ?? 'the disk fails'
@@ -72,7 +72,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [13, 'the disk is full'],
 ])
 
-/** A sync of the log or of the database file has failed (https://sqlite.org/rescode.html#ioerr_fsync). */
+/** Whether a sync of the log or of the database file failed (https://sqlite.org/rescode.html#ioerr_fsync). */
 export function isSyncFailure(cause: unknown): boolean {
   return resultCode(cause) === 1034
 }
@@ -100,5 +100,5 @@ function resultCode(cause: unknown): number | undefined {
 /** `UNIQUE constraint failed: posts.slug, posts.author_id` names the fields. */
 function uniqueFields(cause: unknown): readonly string[] {
   const [, list = ''] = /constraint failed: (.*)$/.exec(String(cause)) ?? []
-  return list.split(', ').map(each => each.slice(each.indexOf('.') + 1))
+  return list.split(', ').map(column => column.slice(column.indexOf('.') + 1))
 }

@@ -1,4 +1,4 @@
-/** Builds the parts of a store on SQLite, in the order of their dependencies. */
+/** The parts of a store on SQLite, each created from those before it. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { observed } from '../advice/observed.ts'
@@ -43,7 +43,7 @@ export interface StoreParts {
   readonly idlePruning: IdlePruning
 }
 
-/** `database`: open, with the tables of the model. */
+/** `database`: open, and with the model's tables. */
 export function partsOf(model: Model, database: DatabaseSync, settings: Settings): StoreParts {
   const { file, cacheBytes, walkedRows, otherThreads, busyTimeout, now } = settings
   const versions = new Versions()
@@ -98,7 +98,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   }
 }
 
-/** Undefined without reader processes, and for a database in memory, which no other process can read. */
+/** Undefined if reader processes are turned off, and for a database in memory, which no other process can read. */
 function poolOf(identity: FileIdentity, { file, readers, busyTimeout }: Settings): ReaderPool | undefined {
   if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
   const orders = { file, identities: identity.expected, busyTimeoutMs: busyTimeout }
@@ -113,7 +113,7 @@ function checkpointsOf(
 ): Checkpoints {
   return new Checkpoints(connection, {
     onUnsafe(cause) {
-      // Readers that still have the file open at the next start would keep SQLite from copying the log again.
+      // SQLite copies the log again only once no process has the file open, so the reader processes must end.
       void pool?.close()
       onUnsafe?.(cause)
     },

@@ -1,12 +1,12 @@
-/** Removes expired records and those of deleted users, a few at a time. */
+/** Deletes expired records and records of deleted users, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
 
-/** How many records are removed in one transaction, so that no write waits long. */
+/** How many records one transaction deletes, so that no write waits long. */
 const rowsPerPrune = 200
-/** The pause after a transaction that found no more, in milliseconds. */
+/** The pause after a transaction that left no expired record, in milliseconds. */
 const pruneIntervalMs = 5_000
 
 export class RecordPruning {
@@ -14,7 +14,7 @@ export class RecordPruning {
   readonly #removeOrphans: Statement
   readonly #lastOwned: Statement
   readonly #round = new Round(rowsPerPrune)
-  #next = 0
+  #nextPrune = 0
 
   constructor(connection: Connection) {
     this.#prune = connection.prepare(
@@ -24,12 +24,12 @@ export class RecordPruning {
     this.#lastOwned = connection.prepare(lastOwned)
   }
 
-  /** Within a transaction: removes some if it is time. `now`: in milliseconds. */
+  /** Within a transaction: deletes some records if the pause is over. `now`: in milliseconds. */
   prune(now: number): void {
-    if (now < this.#next) return
-    const gone = this.#prune.all(slotted([now, rowsPerPrune]))
+    if (now < this.#nextPrune) return
+    const pruned = this.#prune.all(slotted([now, rowsPerPrune]))
     const step = slotted(this.#round.slots)
     this.#round.stepped(this.#removeOrphans.all(step).length, this.#lastOwned.get(step))
-    this.#next = gone.length < rowsPerPrune ? now + pruneIntervalMs : now
+    this.#nextPrune = pruned.length < rowsPerPrune ? now + pruneIntervalMs : now
   }
 }

@@ -21,7 +21,7 @@ export class SqliteRecords extends RecordChanges<Statement> implements Records {
   readonly #versions: Versions
   readonly #now: () => number
   readonly #statements = new Map<Sql, Statement>()
-  /** Cached: each request with a token asks for a version. */
+  /** Every request with a token reads a version. */
   readonly #cells = new Map<string, Version>()
 
   constructor({ connection, writer, versions, now }: Parts) {

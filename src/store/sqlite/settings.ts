@@ -9,44 +9,44 @@ import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
 export interface SqliteOptions {
   /** The database file, or `:memory:`. A missing folder is created. */
   readonly file: string
-  /** How much memory cached answers may take; 0: none are cached. 64 MiB by default. */
+  /** The maximum memory for cached answers, in bytes; 0: no cache. 64 MiB by default. */
   readonly cacheBytes?: number
-  /** Whether additive changes of the model are applied to the tables at the start. True by default. */
+  /** Whether additive changes of the model are applied at the start. True by default. */
   readonly autoMigrate?: boolean
   /** Without `autoMigrate`: see `Start`. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
   readonly retention?: Partial<Retention> | undefined
-  /** How many writes may wait for a commit; further ones are refused. 10,000 by default. */
+  /** How many writes may wait for a commit; more are refused. 10,000 by default. */
   readonly maxWaiting?: number
   /** How long to wait for the write lock of another process, in milliseconds. 5,000 by default. */
   readonly busyTimeout?: number
-  /** Processes for slow reads. By default every read is answered on the event loop. See `ReaderPool`. */
+  /** Processes for slow reads. By default every read runs on the event loop. See `ReaderPool`. */
   readonly readers?: ReadersOptions | undefined
   /**
-   * How many rows of a list are checked one by one for conditions on related rows, before the set of matching ids is
-   * built instead. 500 by default, which takes less than half a millisecond.
+   * How many rows of a list are checked one by one for conditions on related rows before the set of matching ids is built
+   * instead. 500 by default, which takes less than half a millisecond.
    */
   readonly walkedRows?: number
   /** Other threads of this process with the same file. */
   readonly otherThreads?: OtherThreads | undefined
-  /** Called when only a restart of the process can make the file whole again: see `sqlite/file/checkpoints.ts`. */
+  /** Called when only a restart can make the file complete again: see `sqlite/file/checkpoints.ts`. */
   readonly onUnsafe?: (cause: unknown) => void
-  /** Called for each deletion that deletes or changes many other items, before its commit. */
+  /** Called for each deletion that cascades to many items, before its commit. */
   readonly onCascade?: OnCascade | undefined
-  /** Bounds the run time of the model's own code. By default, exceeding it is not reported. */
+  /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
-  /** Statistics of what reads cost. None by default. */
+  /** What to record of the cost of reads; omitted: nothing. */
   readonly queries?: StatisticsOptions | undefined
 }
 
 export interface ReadersOptions {
-  /** How many processes there are at most; 0: none. */
+  /** The maximum number of processes; 0: none. */
   readonly count: number
-  /** How long a slow read may take, waiting included, in milliseconds. */
+  /** How long a slow read may take, including the time in the queue, in milliseconds. */
   readonly timeoutMs: number
-  /** How long a read may block the event loop before it moves to a process, in milliseconds; 0: it begins there. 2 by default. */
+  /** How long a read may block the event loop before it moves to a process, in milliseconds; 0: it starts in the process. 2 by default. */
   readonly budgetMs?: number
   /** See `ReaderPoolOptions`. */
   readonly idleMs?: number

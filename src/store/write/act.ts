@@ -32,9 +32,9 @@ export async function runActSlowly(
 ): Promise<void> {
   const actRun = new ActRun(act)
   const calls: Call[] = []
-  const ask = (step: GuardedActStep) =>
+  const queue = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await actRun.nextTurn(() => actRun.start(ask))
+  await actRun.nextTurn(() => actRun.start(queue))
   // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
   for (let call = calls.shift(); call !== undefined && !actRun.hasEnded; call = calls.shift()) {
     const { step, resolve, reject } = call
@@ -47,8 +47,10 @@ export async function runActSlowly(
   actRun.end()
 }
 
-/** What a call returns after the end. */
-const never = new Promise<never>(() => {})
+/** A new promise for each call: one that all calls share would keep every function that awaits it in memory. */
+function never(): Promise<never> {
+  return new Promise(() => {})
+}
 
 class ActRun {
   readonly #act: Act<GuardedPlanStep>
@@ -70,7 +72,7 @@ class ActRun {
   start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
     const bounded = (step: GuardedActStep) => {
       this.#bound()
-      return this.#hasEnded ? never : run(step)
+      return this.#hasEnded ? never() : run(step)
     }
     this.#act.start(bounded).then(
       () => {

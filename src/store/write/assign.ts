@@ -9,12 +9,12 @@ import { encoded, type SqlValue } from '../values.ts'
 
 /** In the order of `set`. `now`: ISO 8601 UTC. */
 export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, now: string): SqlValue[] {
-  return set.map(one => assigned(one, plan, now))
+  return set.map(assignment => assigned(assignment, plan, now))
 }
 
 /** The value of one assignment. `now`: see `valuesOf`. */
-export function assigned(one: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
-  return encoded(jsonOf(one, plan, now), one.field.type.encoding)
+export function assigned(assignment: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
+  return encoded(jsonOf(assignment, plan, now), assignment.field.type.encoding)
 }
 
 /** The same, as JSON. */

@@ -44,14 +44,14 @@ export function cardinalityLimits<S>(
     groups: row => all.map(({ limit }) => groupSql(limit, row)),
     *require(id, before = []) {
       const entering = all.filter(({ limit }, index) => limit.per !== undefined || isNull(before[index]))
-      const asks: Asks<S> = entering.flatMap(one => {
-        const inputs = slotted([id, before[all.indexOf(one)] ?? null])
+      const asks: Asks<S> = entering.flatMap(statements => {
+        const inputs = slotted([id, before[all.indexOf(statements)] ?? null])
         return [
-          { statement: one.enter, inputs },
-          { statement: one.count, inputs },
+          { statement: statements.enter, inputs },
+          { statement: statements.count, inputs },
         ]
       })
-      if (asks.length > 0) requireRoom(entering, yield asks)
+      if (asks.length > 0) requireWithinLimits(entering, yield asks)
     },
   }
 }
@@ -60,7 +60,7 @@ function isNull(value: SqlValue | undefined): boolean {
   return value === undefined || value === null
 }
 
-function requireRoom<S>(entering: readonly LimitStatements<S>[], answers: readonly Rows[]): void {
+function requireWithinLimits<S>(entering: readonly LimitStatements<S>[], answers: readonly Rows[]): void {
   for (const [index, { limit }] of entering.entries()) {
     const [entered, counted] = [answers[2 * index], answers[2 * index + 1]]
     if (entered?.length === 0) continue
@@ -95,12 +95,12 @@ function statementsOf<S>(
     ...(per ? [sql`${counted.column(per.name)} = ${value}`] : []),
     conditionSql(limit.where, counted),
   ])
-  const most = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
+  const maxCounted = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
   return {
     limit,
     enter: prepare(sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${where(entering(limit, row))}`),
     count: prepare(
-      sql`SELECT count(*) FROM (SELECT 1 FROM ${counted.from()}${counts} LIMIT ${most}) AS "counted"`,
+      sql`SELECT count(*) FROM (SELECT 1 FROM ${counted.from()}${counts} LIMIT ${maxCounted}) AS "counted"`,
     ),
   }
 }

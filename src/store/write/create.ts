@@ -31,7 +31,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     ? undefined
     : database.look({ row, id: slot(0), outputs: createdOutputs(shape, row), shown: TEXT })
   const index = database.searchIndex(collection)
-  const indexed = searchable.map(field => set.findIndex(one => one.field === field))
+  const indexed = searchable.map(field => set.findIndex(assignment => assignment.field === field))
   const changed = new Set([name])
   const slotsOf = slotsMaker(shape, database)
   const limits = cardinalityLimits(collection, shape.limits, database)
@@ -77,7 +77,7 @@ function preparedSlots(
   plan: GuardedPlan,
   now: string,
 ): readonly SqlValue[] {
-  const values = set.map(one => jsonOf(one, plan, now))
+  const values = set.map(assignment => jsonOf(assignment, plan, now))
   // `prepare` may set required fields that clients cannot set.
   const isGiven = set.map(({ field }) => !field.readOnly)
   requireValues(set, values, isGiven)
@@ -85,8 +85,8 @@ function preparedSlots(
     field.internal || field.name === 'id' ? [] : [[field.name, values[at] ?? null] as const],
   )
   const next = Object.fromEntries(entries)
-  const made = logic.run({ next, previous: undefined, principal: plan.principal, now })
-  const stored = set.map(({ field }, at) => (made.has(field) ? made.get(field) : values[at]) ?? null)
+  const prepared = logic.run({ next, previous: undefined, principal: plan.principal, now })
+  const stored = set.map(({ field }, at) => (prepared.has(field) ? prepared.get(field) : values[at]) ?? null)
   requireValues(set, stored)
   return set.map(({ field }, at) => encoded(stored[at], field.type.encoding))
 }
@@ -107,8 +107,8 @@ function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S
   const asksFirst = !checksReferences && references.checks.length > 0
   return function* insert(inputs, scope) {
     if (asksFirst) {
-      const [found] = yield [references.ask(inputs)]
-      references.require(found)
+      const [referenced] = yield [references.ask(inputs)]
+      references.require(referenced)
     }
     let rows: readonly ResultRow[] | undefined
     try {
@@ -154,11 +154,11 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
     rows.kind === 'always' &&
     select.length === fields.length &&
     select.every(
-      (each, index) =>
-        each.kind === 'field' &&
-        each.key === fields[index]?.name &&
-        each.field.field === fields[index] &&
-        each.field.when.kind === 'always',
+      (selected, index) =>
+        selected.kind === 'field' &&
+        selected.key === fields[index]?.name &&
+        selected.field.field === fields[index] &&
+        selected.field.when.kind === 'always',
     )
   )
 }
@@ -166,9 +166,9 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
 /** Whether a selection needs no other rows. */
 function isAlone(select: readonly GuardedSelected[]): boolean {
   return select.every(
-    each =>
-      each.kind === 'constant' ||
-      (each.kind === 'field' && each.field.computation === undefined && isOwn(each.field.when)),
+    selected =>
+      selected.kind === 'constant' ||
+      (selected.kind === 'field' && selected.field.computation === undefined && isOwn(selected.field.when)),
   )
 }
 

@@ -42,14 +42,14 @@ export function deleteRun<S>(
     const { args, principal } = plan
     const inputs = writeInputs(plan, scope, noSlots)
     const itemId = Number(args[shape.id])
-    const [, found, allowed, administrators] = yield [
+    const [, looked, allowed, administrators] = yield [
       lock?.(inputs),
       { statement: look, inputs },
       // Before anything is removed: the rule may read rows that are deleted with this one.
       permission && { statement: permission, inputs: { ...inputs, slots: [itemId] } },
       remaining?.before,
     ]
-    const stored = found?.[0]
+    const stored = looked?.[0]
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
     requireChecks(before, stored, CHECKS, shape)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
@@ -68,7 +68,7 @@ export function deleteRun<S>(
   }
 }
 
-/** Whether Portico deletes something of its own, on behalf of no user and no product logic. */
+/** Whether Portico itself deletes the item, on behalf of neither a user nor the product's own logic. */
 function isOwnDeletion({ access, userId }: Principal): boolean {
   return access.system && access.logic !== true && userId === null
 }

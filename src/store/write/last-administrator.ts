@@ -68,12 +68,12 @@ export function remainingAdministrator<S>(
 /** Whether a deletion in the collection may delete users besides the item itself. */
 function takesUsers(collection: Collection, model: Model): boolean {
   const reached = new Set<Collection>()
-  for (let found = [collection]; found.length > 0; ) {
-    const cascading = found
+  for (let level = [collection]; level.length > 0; ) {
+    const cascading = level
       .flatMap(target => referencesTo(target, model))
       .filter(({ onDelete }) => onDelete === 'cascade')
-    found = [...new Set(cascading.map(one => one.collection))].filter(one => !reached.has(one))
-    for (const one of found) reached.add(one)
+    level = [...new Set(cascading.map(reference => reference.collection))].filter(next => !reached.has(next))
+    for (const next of level) reached.add(next)
   }
   return [...reached].some(({ name }) => name === 'users')
 }

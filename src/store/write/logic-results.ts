@@ -68,7 +68,7 @@ export function requireNoFaults(
   if (!Array.isArray(returned)) {
     throw new LogicFault(`${place} returned ${named(returned)}: return a list of faults, or nothing.`)
   }
-  const faults = returned.slice(0, maxFaults).map(one => faultOf(one, collection, place))
+  const faults = returned.slice(0, maxFaults).map(fault => faultOf(fault, collection, place))
   return faults.length === 0 ? undefined : refusal(faults)
 }
 
@@ -119,14 +119,14 @@ function jsonOf(value: unknown, what: string, size: { left: number }, depth = 0)
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (depth === maxDepth)
     throw new LogicFault(`${what} to a value that is nested too deep, or contains itself.`)
-  if (Array.isArray(value)) return value.map(one => jsonOf(one, what, size, depth + 1))
+  if (Array.isArray(value)) return value.map(element => jsonOf(element, what, size, depth + 1))
   if (!isPlainObject(value)) throw new LogicFault(`${what} to ${named(value)}, which is no JSON.`)
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, jsonOf(one, what, size, depth + 1)]),
+    Object.entries(value).map(([name, member]) => [name, jsonOf(member, what, size, depth + 1)]),
   )
 }
 
-/** A value in a message. None of its own code is called. */
+/** Describes a value for a message, without calling the value's own code. */
 function named(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)

@@ -46,14 +46,15 @@ export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): Writ
   const checking = (context: WriteContext, changed: PreparedValues, place: string): void => {
     if (check === undefined) return
     const { next } = context
-    const result = changed.size === 0 ? context : frozen({ ...context, next: withValues(next, changed) })
+    const result =
+      changed.size === 0 ? context : deepFrozen<WriteContext>({ ...context, next: withValues(next, changed) })
     const faults = called(place, () => requireNoFaults(check(result), collection, place))
     if (faults !== undefined) throw faults
   }
   return {
     stored: row => itemSql(collection, row),
     run({ next, previous, principal, now }) {
-      const context = frozen({ next, previous, caller: callerOf(principal), now })
+      const context = deepFrozen<WriteContext>({ next, previous, caller: callerOf(principal), now })
       const stages = new Stages(`${name}.prepare`, `${name}.check`)
       // One time limit for both: setting one up takes longer than most of this code.
       return bounded(timeLimit, stages, () => {
@@ -71,7 +72,7 @@ class Stages {
   place: string
   readonly #first: string
   readonly #second: string
-  readonly #began = performance.now()
+  readonly #startedAt = performance.now()
   #firstMs = 0
 
   constructor(first: string, second: string) {
@@ -81,13 +82,13 @@ class Stages {
   }
 
   next(): void {
-    this.#firstMs = performance.now() - this.#began
+    this.#firstMs = performance.now() - this.#startedAt
     this.place = this.#second
   }
 
   get slowest(): string {
     if (this.place === this.#first) return this.#first
-    const secondMs = performance.now() - this.#began - this.#firstMs
+    const secondMs = performance.now() - this.#startedAt - this.#firstMs
     return this.#firstMs > secondMs ? this.#first : this.#second
   }
 }
@@ -142,10 +143,6 @@ function callerOf({ userId, access }: Principal): LogicCaller | null {
   if (userId === null) return null
   const { role, scopes } = access
   return { id: userId, role: role ?? '', scopes: scopes === 'all' ? scopes : [...scopes].sort() }
-}
-
-function frozen(context: WriteContext): WriteContext {
-  return deepFrozen(context)
 }
 
 function deepFrozen<T>(value: T): T {

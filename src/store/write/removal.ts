@@ -47,13 +47,14 @@ export class Removal<S> {
     const walked = yield* this.#walk.walk(item, data, by, scope)
     yield* this.#database.remove(walked, collection => this.#walk.statements(collection).remove, scope)
     const { cascadeSet } = walked
-    for (const one of cascadeSet.collections) scope.count(one.name, -cascadeSet.countOf(one))
+    for (const collection of cascadeSet.collections)
+      scope.count(collection.name, -cascadeSet.countOf(collection))
     this.#cascades.note(item, walked, startedAt)
     return walked
   }
 }
 
-/** For a statement that takes a limit, where there is none. */
+/** The limit of a statement that needs one, to return all rows. */
 const noLimit = Number.MAX_SAFE_INTEGER
 
 interface RowStatements<S> {
@@ -89,23 +90,23 @@ class RemovalWalk<S> {
     yield* this.#requireUnreferred(cascadeSet)
     const cleared = yield* this.#clear(cascadeSet, by, scope)
     yield* this.#log(cascadeSet.items, data, by, scope)
-    const removed = new Set(cascadeSet.collections.map(one => one.name))
-    const forgotten = yield* this.#forget(cascadeSet.items)
-    return { cascadeSet, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...forgotten]) }
+    const removed = new Set(cascadeSet.collections.map(({ name }) => name))
+    const versions = yield* this.#deleteRecords(cascadeSet.items)
+    return { cascadeSet, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...versions]) }
   }
 
   /** The row and all that are deleted with it by cascade, each once. */
   *#collect(first: Item): Steps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
-    for (let found = [first]; found.length > 0; ) {
-      const referring = this.#referring(found, 'cascade')
+    for (let level = [first]; level.length > 0; ) {
+      const referring = this.#referring(level, 'cascade')
       const ids = yield* idsOf(referring, () => noLimit)
-      found = []
+      level = []
       for (const [at, { referrer }] of referring.entries()) {
         for (const id of ids[at] ?? []) {
           const item = { collection: referrer.collection, id }
-          if (cascadeSet.add(item)) found.push(item)
+          if (cascadeSet.add(item)) level.push(item)
           else cascadeSet.again.push({ id, referrer })
         }
       }
@@ -149,7 +150,7 @@ class RemovalWalk<S> {
 
   /** One after the other: a row that loses two references has an event after each. */
   *#clearPlainly(cleared: readonly (Referrer<S> & Item)[], by: Author, scope: WriteScope<S>): Steps<S, void> {
-    const states = yield* asked(
+    const states = yield* rowsOf(
       cleared.flatMap(item => [
         this.#state(item),
         { statement: item.clear, inputs: slotted([item.id, scope.at]) },
@@ -166,17 +167,17 @@ class RemovalWalk<S> {
 
   /** `first`: the first item's text for its event. */
   *#log(items: readonly Item[], first: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, void> {
-    const states = yield* asked(items.slice(1).map(item => this.#state(item)))
+    const states = yield* rowsOf(items.slice(1).map(item => this.#state(item)))
     for (const [at, { collection, id }] of items.entries()) {
       if (collection.unlogged) continue
       const data = at === 0 ? first : (states[at - 1]?.[0]?.[0] ?? null)
-      const one = { collection: collection.name, itemId: id, kind: 'deleted', data } as const
-      scope.log({ ...one, before: null, changed: undefined, by })
+      const event = { collection: collection.name, itemId: id, kind: 'deleted', data } as const
+      scope.log({ ...event, before: null, changed: undefined, by })
     }
   }
 
   /** Deletes the records that belong to the items. Returns the names of the versions that increase. */
-  *#forget(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
+  *#deleteRecords(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
     const users = items.filter(({ collection }) => collection.name === 'users')
     const asks = users.map(({ id }) => ({ statement: this.#removeOwner, inputs: slotted([String(id)]) }))
     const own = items.flatMap(({ collection, id }) => {
@@ -187,8 +188,8 @@ class RemovalWalk<S> {
       statement: this.#removeRecord,
       inputs: slotted([kind, id]),
     }))
-    const gone = yield* asked([...asks, ...ownAsks])
-    const kinds = gone.slice(0, users.length).flatMap(rows => rows.map(([kind]) => String(kind)))
+    const deleted = yield* rowsOf([...asks, ...ownAsks])
+    const kinds = deleted.slice(0, users.length).flatMap(rows => rows.map(([kind]) => String(kind)))
     return new Set([...kinds, ...own.map(({ kind }) => kind)].map(versionName))
   }
 
@@ -205,7 +206,7 @@ class RemovalWalk<S> {
   }
 }
 
-function* asked<S>(asks: Asks<S>): Steps<S, readonly Rows[]> {
+function* rowsOf<S>(asks: Asks<S>): Steps<S, readonly Rows[]> {
   return asks.length === 0 ? [] : yield asks
 }
 
@@ -214,7 +215,7 @@ function* idsOf<S>(
   referring: readonly Referring<S>[],
   limit: (referrer: Referrer<S>) => number,
 ): Steps<S, readonly (readonly number[])[]> {
-  const answers = yield* asked(
+  const answers = yield* rowsOf(
     referring.map(({ item, referrer }) => ({
       statement: referrer.rows,
       inputs: slotted([item.id, limit(referrer)]),

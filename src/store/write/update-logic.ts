@@ -21,10 +21,10 @@ interface UpdateValues {
 }
 
 /** An update with the values that `prepare` sets. */
-interface MadeUpdate<S> {
+interface PreparedUpdate<S> {
   readonly change: Change<S>
   readonly changed: readonly GuardedAssignment[]
-  /** Of the assignments of `change`. */
+  /** The values of the assignments of `change`. */
   readonly slots: readonly SqlValue[]
 }
 
@@ -32,12 +32,12 @@ export interface UpdateLogic<S> {
   /** See `WriteLogic`. */
   stored(row: Row): Sql
   valuesOf(plan: GuardedPlan, now: string): UpdateValues
-  /** Undefined if `prepare` sets nothing. `stored`: the value of that output. Throws as `WriteLogic.run` does. */
-  made(
+  /** Undefined if `prepare` sets nothing. `stored`: the value of the output. Throws the errors of `WriteLogic.run`. */
+  prepare(
     values: UpdateValues,
     changed: readonly GuardedAssignment[],
     stored: SqlValue | undefined,
-  ): MadeUpdate<S> | undefined
+  ): PreparedUpdate<S> | undefined
 }
 
 export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>): UpdateLogic<S> | undefined {
@@ -48,7 +48,7 @@ export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
   return {
     stored: row => logic.stored(row),
     valuesOf(plan, now) {
-      const json = set.map(one => jsonOf(one, plan, now))
+      const json = set.map(assignment => jsonOf(assignment, plan, now))
       return {
         plan,
         now,
@@ -56,12 +56,12 @@ export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
         slots: json.map((value, at) => encoded(value, set[at]?.field.type.encoding ?? asIs)),
       }
     },
-    made(values, changed, stored) {
+    prepare(values, changed, stored) {
       // The model's code does not see internal fields.
       if (changed.every(({ field }) => field.internal) || typeof stored !== 'string') return undefined
       const previous = JSON.parse(stored)
-      const made = runLogic(logic, set, values, changed, previous)
-      return made.size === 0 ? undefined : changes.made(made, changed, previous, values)
+      const prepared = runLogic(logic, set, values, changed, previous)
+      return prepared.size === 0 ? undefined : changes.update(prepared, changed, previous, values)
     },
   }
 }
@@ -75,22 +75,22 @@ function runLogic(
   changed: readonly GuardedAssignment[],
   previous: Readonly<Record<string, JsonValue>>,
 ): PreparedValues {
-  const given = changed
+  const assigned = changed
     .filter(({ field }) => !field.internal)
-    .map(one => {
-      const at = set.indexOf(one)
+    .map(assignment => {
+      const at = set.indexOf(assignment)
       const text = slots[at]
-      const value = one.merges && typeof text === 'string' ? JSON.parse(text) : json[at]
-      return [one.field.name, value ?? null] as const
+      const value = assignment.merges && typeof text === 'string' ? JSON.parse(text) : json[at]
+      return [assignment.field.name, value ?? null] as const
     })
-  const next = { ...previous, ...Object.fromEntries(given) }
+  const next = { ...previous, ...Object.fromEntries(assigned) }
   return logic.run({ next, previous, principal: plan.principal, now })
 }
 
-/** More combinations of fields than code sets, unless values decide which fields it sets. */
+/** The maximum number of cached combinations of fields. More occur only if values decide which fields `prepare` sets. */
 const maxChanges = 64
 
-interface KnownChange<S> {
+interface CachedChange<S> {
   readonly set: readonly GuardedAssignment[]
   readonly change: Change<S>
 }
@@ -99,24 +99,24 @@ interface KnownChange<S> {
 class Changes<S> {
   readonly #shape: GuardedUpdate
   readonly #database: WriteDatabase<S>
-  readonly #known = new Map<string, KnownChange<S>>()
+  readonly #cached = new Map<string, CachedChange<S>>()
 
   constructor(shape: GuardedUpdate, database: WriteDatabase<S>) {
     this.#shape = shape
     this.#database = database
   }
 
-  made(
+  update(
     values: PreparedValues,
     changed: readonly GuardedAssignment[],
     previous: Readonly<Record<string, JsonValue>>,
     { slots }: UpdateValues,
-  ): MadeUpdate<S> {
+  ): PreparedUpdate<S> {
     const { set, change } = this.#of([...values.keys()])
-    const slotOf = (one: GuardedAssignment): SqlValue => {
-      const value = values.get(one.field)
-      if (value === undefined) return slots[this.#shape.set.indexOf(one)] ?? null
-      return encoded(value, one.field.type.encoding)
+    const slotOf = (assignment: GuardedAssignment): SqlValue => {
+      const value = values.get(assignment.field)
+      if (value === undefined) return slots[this.#shape.set.indexOf(assignment)] ?? null
+      return encoded(value, assignment.field.type.encoding)
     }
     const kept = changed.filter(({ field }) => !values.has(field))
     const own = set.filter(({ field }) => {
@@ -126,19 +126,19 @@ class Changes<S> {
     return { change, changed: realChanges([...kept, ...own]), slots: set.map(slotOf) }
   }
 
-  #of(fields: readonly Field[]): KnownChange<S> {
+  #of(fields: readonly Field[]): CachedChange<S> {
     const key = fields
       .map(({ name }) => name)
       .sort()
       .join()
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
-    if (this.#known.size >= maxChanges) this.#known.clear()
-    const given = this.#shape.set.filter(({ field }) => !fields.includes(field))
-    const set = [...given, ...fields.map(field => ({ field, value: noValue }))]
-    const made = { set, change: changer({ ...this.#shape, set }, this.#database) }
-    this.#known.set(key, made)
-    return made
+    const cached = this.#cached.get(key)
+    if (cached !== undefined) return cached
+    if (this.#cached.size >= maxChanges) this.#cached.clear()
+    const others = this.#shape.set.filter(({ field }) => !fields.includes(field))
+    const set = [...others, ...fields.map(field => ({ field, value: noValue }))]
+    const change = { set, change: changer({ ...this.#shape, set }, this.#database) }
+    this.#cached.set(key, change)
+    return change
   }
 }
 

@@ -36,12 +36,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     database,
     set.map(({ field }) => field.name),
   )
-  const more = [
+  const additional = [
     ...(logic === undefined ? [] : [logic.stored(row)]),
     ...(limits?.groups(row) ?? []),
     ...(administrator === undefined ? [] : [administrator.was(row)]),
   ]
-  const look = database.prepare(rowSql(row, id, [...outputs, ...more]))
+  const look = database.prepare(rowSql(row, id, [...outputs, ...additional]))
   const references = new References(shape.references, database)
   const change = changer(shape, database)
   const touched = new Set([collection.name])
@@ -51,27 +51,27 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     const slots = values?.slots ?? valuesOf(set, plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
     // In this order: the later statements see what was committed during the wait for the lock.
-    const [, stored, found] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
-    const decided = decide(shape, plan, stored?.[0], slots)
-    references.require(found, decided.unchanged)
+    const [, looked, referenced] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
+    const stored = looked?.[0]
+    const decided = decide(shape, plan, stored, slots)
+    references.require(referenced, decided.unchanged)
     const itemId = Number(args[shape.id])
-    const made = values && logic?.made(values, decided.changed, stored?.[0]?.[outputs.length])
-    const changed = made?.changed ?? decided.changed
-    const became = yield* (made?.change ?? change)(
+    const prepared = values && logic?.prepare(values, decided.changed, stored?.[outputs.length])
+    const changed = prepared?.changed ?? decided.changed
+    const result = yield* (prepared?.change ?? change)(
       itemId,
       changed,
-      made ? { ...inputs, slots: made.slots } : inputs,
+      prepared ? { ...inputs, slots: prepared.slots } : inputs,
       scope,
     )
-    requireAllowed(shape, became)
-    if (limits !== undefined && changed.length > 0)
-      yield* limits.require(itemId, stored?.[0]?.slice(groupsAt))
-    if (changed.length > 0) yield* administrator?.require(stored?.[0]?.at(-1)) ?? []
-    const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[0]?.[BEFORE], became[EVENT]])
+    requireChecks(shape.after, result, CHECKS, shape)
+    if (limits !== undefined && changed.length > 0) yield* limits.require(itemId, stored?.slice(groupsAt))
+    if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
+    const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[BEFORE], result[EVENT]])
     if (event !== undefined) scope.log(event)
     return {
       id: itemId,
-      text: textOf(became[TEXT]),
+      text: textOf(result[TEXT]),
       changed: changed.length > 0 ? touched : none,
       removed: none,
     }
@@ -89,7 +89,7 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
     isLogged(shape) ? eventSql(collection, row) : ['NULL'],
     ...checksSql(before, row),
-    ...set.map((one, index) => changesSql(one, index, row)),
+    ...set.map((assignment, index) => changesSql(assignment, index, row)),
     ...documentOutputs(set, row),
   ]
 }
@@ -146,11 +146,6 @@ function changedAssignments(
   return realChanges(set.filter(({ withheld }, index) => changes[index] && !withheld))
 }
 
-/** Throws FORBIDDEN unless the changed row passes its checks. */
-function requireAllowed(shape: GuardedUpdate, became: ResultRow): void {
-  requireChecks(shape.after, became, CHECKS, shape)
-}
-
 /** The event, with the row's text before and after; undefined if only internal fields changed. */
 export function eventOf(
   { collection, eventType: type }: GuardedUpdate,
@@ -160,7 +155,9 @@ export function eventOf(
   [before = null, data = null]: readonly (SqlValue | undefined)[],
 ): ItemChange | undefined {
   if (collection.unlogged || changed.every(({ field }) => field.internal)) return undefined
-  const names = changed.filter(({ field }) => !field.internal && !field.writeOnly).map(one => one.field.name)
+  const names = changed
+    .filter(({ field }) => !field.internal && !field.writeOnly)
+    .map(({ field }) => field.name)
   const change = {
     collection: collection.name,
     itemId,

@@ -1,11 +1,16 @@
 /** Asynchronous functions as steps of a transaction: calls that they did not await. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { ApiError } from '../../../src/errors.ts'
 import type { Act, RunStep, StepAnswer } from '../../../src/plan/transaction.ts'
 import { type GuardedActStep, runAct, runActSlowly } from '../../../src/store/write/act.ts'
 import type { GuardedPlanStep } from '../../../src/store/write/transaction.ts'
 import { createTimeLimit } from '../../../src/time-limit.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 const step = {} as GuardedActStep
 const answer: StepAnswer = true
@@ -77,4 +82,25 @@ test('a function that exceeds its limit of calls runs none of the queued ones', 
   const { ran, error } = await stepsOf(greedy)
   assert.equal(ran, 0)
   assert.ok(error instanceof ApiError && error.code === 'BAD_REQUEST')
+})
+
+test('a function that was refused a call is not kept in memory', async () => {
+  const refused = async () => {
+    const held = { text: 'what the function holds' }
+    const { error } = await stepsOf(
+      act(async run => {
+        for (;;) {
+          await run(step)
+          held.text += '.'
+        }
+      }, 3),
+    )
+    assert.ok(error instanceof ApiError && error.code === 'BAD_REQUEST')
+    return new WeakRef(held)
+  }
+  const held = await refused()
+  // A `WeakRef` keeps its target until the turn of the event loop ends.
+  await new Promise(resolve => setImmediate(resolve))
+  collectGarbage()
+  assert.equal(held.deref(), undefined)
 })

@@ -5,7 +5,7 @@ import { ConnectionLost } from './failure.ts'
 
 export const unreachableMessage = 'The database cannot be reached.'
 
-/** How long requests are refused at once after a failed attempt to connect, in milliseconds. */
+/** How long requests are refused immediately after a failed attempt to connect, in milliseconds. */
 const pauseMs = 200
 
 export class ConnectionSet {
@@ -54,8 +54,8 @@ export class ConnectionSet {
     }
   }
 
-  /** An idle connection, or a new one. Rejects with `ConnectionLost`, at once while the database is away. */
-  async one(): Promise<Connection> {
+  /** An idle connection, or a new one. Rejects with `ConnectionLost`, immediately while the database is away. */
+  async acquire(): Promise<Connection> {
     const connection = this.take()
     if (connection !== undefined) return connection
     if (this.isAway) throw new ConnectionLost(unreachableMessage)

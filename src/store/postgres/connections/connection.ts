@@ -9,7 +9,7 @@ import type { Outcome, Query, Rows, Statement } from './statement.ts'
 
 export interface ConnectionOptions {
   readonly url: string
-  /** In milliseconds. */
+  /** How long the login may take, and then the settings, in milliseconds. */
   readonly connectTimeout: number
   /** How long an answer may take before the connection is destroyed, in milliseconds. */
   readonly answerTimeout: number
@@ -21,10 +21,10 @@ export interface ConnectionOptions {
   readonly onSlow?: () => void
 }
 
-/** How many statements stay prepared on a connection; beyond, the least recently used one is closed. */
+/** How many statements stay prepared on a connection. When more are needed, the least recently used ones are closed. */
 const maxPrepared = 400
 
-/** An answer that takes longer is slow, in milliseconds. */
+/** The time after which an answer counts as slow, in milliseconds. */
 const slowAnswerMs = 1500
 
 /** How long the server may take to close a connection, in milliseconds. */
@@ -75,12 +75,17 @@ export class Connection {
     })
     // Without a listener, a connection that breaks now would end the process.
     client.on('error', () => {})
+    let timer: NodeJS.Timeout | undefined
     try {
       await client.connect()
+      // The driver's time limit ends with the login.
+      timer = setTimeout(() => channelOf(client).stream.destroy(), connectTimeout)
       await client.query(settings)
     } catch (cause) {
       client.end().catch(() => {})
       throw new Unreachable(cause)
+    } finally {
+      clearTimeout(timer)
     }
     return new Connection(client, options)
   }
@@ -104,7 +109,7 @@ export class Connection {
     this.#client.on('notification', ({ payload }) => listener(payload ?? ''))
   }
 
-  /** Runs them in order, until one fails. One pipeline at a time. Never rejects. */
+  /** Runs the queries in order, until one fails. One pipeline at a time. Never rejects. */
   run(queries: readonly Query[]): Promise<Outcome> {
     if (!this.#isLocked) return this.#run(queries)
     const sent = withActors(queries)
@@ -197,7 +202,7 @@ class Pipeline {
 
   submit(channel: Channel): void {
     channel.stream.cork()
-    // First of all: the server skips what follows a failure.
+    // First, since the server skips everything after a failure.
     for (const name of this.#surplus()) channel.close({ type: 'S', name })
     const fresh = new Set<Statement>()
     for (const { statement, values } of this.#queries) {
@@ -216,14 +221,14 @@ class Pipeline {
     channel.stream.uncork()
   }
 
-  /** The least recently used prepared statements beyond the maximum. None of this pipeline. */
+  /** The least recently used prepared statements beyond the maximum, without those of this pipeline. */
   #surplus(): readonly string[] {
     if (this.#prepared.size + this.#queries.length <= maxPrepared) return []
     const used = new Set(this.#queries.map(query => query.statement.name))
     const fresh = [...used].filter(name => !this.#prepared.has(name)).length
-    const many = this.#prepared.size + fresh - maxPrepared
-    if (many <= 0) return []
-    const old = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, many)
+    const surplus = this.#prepared.size + fresh - maxPrepared
+    if (surplus <= 0) return []
+    const old = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, surplus)
     for (const name of old) this.#prepared.delete(name)
     return old
   }
@@ -254,8 +259,8 @@ class Pipeline {
   }
 
   handleError(error: Error): void {
-    const known = error instanceof ConnectionLost || ('severity' in error && !isFarewell(error))
-    this.#end(known ? error : new ConnectionLost(error.message, { cause: error }))
+    const isFinal = error instanceof ConnectionLost || ('severity' in error && !isFarewell(error))
+    this.#end(isFinal ? error : new ConnectionLost(error.message, { cause: error }))
   }
 
   handleEmptyQuery(): void {}

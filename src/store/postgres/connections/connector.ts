@@ -1,13 +1,13 @@
-/** How a node connects to a server: the settings of each kind of connection, and how long to wait for it. */
+/** Opens the connections of a node, with the settings and time limits of each kind. */
 import { Connection } from './connection.ts'
 
-/** How long to wait for a connection, and for the answer to a statement that does nearly nothing. */
+/** How long to wait for a connection, and for the answer to a cheap statement, in milliseconds. */
 const connectTimeoutMs = 2000
 const watchTimeoutMs = 1500
 
 /**
- * For Portico's own statements, and for all statements without row security: a migration may turn it on while this node
- * runs.
+ * For Portico's own statements; without row security, for all statements, since a migration may turn row security on while
+ * this node runs.
  */
 const everything = `; SET portico.service = 'on'`
 
@@ -22,7 +22,7 @@ interface ConnectorOptions {
   readonly timeout: number
   /** Whether row security is on. */
   readonly isLocked: boolean
-  /** Called when the primary's answer takes long, but not too long yet. */
+  /** Called when an answer of the primary is slow, before it times out. */
   readonly onSlow: () => void
 }
 
@@ -57,8 +57,8 @@ export class Connector {
   }
 
   /**
-   * Each statement sees what was committed before it. It is closed soon if the server is silent. It reads the event log,
-   * which policies hide from everyone but Portico.
+   * Each statement sees what was committed before it. The connection is closed soon if the server is silent. It acts for
+   * Portico itself, since policies hide the event log from everyone else.
    */
   watching(url: string): Promise<Connection> {
     const settings = `${this.#common}; SET default_transaction_read_only = on${everything}`
@@ -74,7 +74,7 @@ export class Connector {
     return Connection.open({
       url,
       connectTimeout: connectTimeoutMs,
-      // Several statements may be sent together, each of which may take its time.
+      // Several statements may be sent together, each with its own time limit.
       answerTimeout: 1.5 * timeout,
       settings: isLocked ? settings : `${settings}${everything}`,
       isLocked,

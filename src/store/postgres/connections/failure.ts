@@ -51,7 +51,7 @@ export function failureOf(cause: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
-/** Why changes cannot be stored, in words for whoever runs the service. */
+/** The reason why changes cannot be stored, for the operator. */
 export function storageTrouble(error: unknown): string {
   let cause = error
   while (cause instanceof ApiError && cause.cause !== undefined) cause = cause.cause
@@ -73,26 +73,26 @@ export function isForeignKeyFailure(cause: unknown): boolean {
   return sqlState(cause) === FOREIGN_KEY
 }
 
-/** A deadlock or a serialisation failure: the same transaction may succeed the next time. */
-export function isPassing(cause: unknown): boolean {
+/** A deadlock or a serialisation failure: the same transaction may succeed if it is tried again. */
+export function isTransient(cause: unknown): boolean {
   const code = sqlState(cause)
   return code === '40001' || code === '40P01'
 }
 
 /**
- * The server ends the connection: it stops or has crashed, an administrator or a time limit ends the session, or the
- * database is dropped. The severity says so too, but in the server's language.
+ * Whether the server is ending the connection: it stops or has crashed, an administrator or a time limit ends the session, or
+ * the database is dropped. The severity shows this too, but in the server's language.
  */
 export function isFarewell(cause: unknown): boolean {
   return /^(57P01|57P02|57P04|57P05|25P03)$/.test(sqlState(cause) ?? '')
 }
 
-/** The statement waited for a lock for as long as `lock_timeout` allows. */
+/** Whether the statement has waited for a lock for as long as `lock_timeout` allows. */
 export function isLockTimeout(cause: unknown): boolean {
   return sqlState(cause) === LOCK_TIMEOUT
 }
 
-/** The prepared statement is for tables that have changed since, or a proxy has dropped it. */
+/** The tables of a prepared statement have changed, or a proxy has dropped the statement. */
 export function isOutdated(cause: unknown): boolean {
   const code = sqlState(cause)
   return code === '0A000' || code === '26000' || code === '42P05'
@@ -110,8 +110,8 @@ function isPolicy(cause: unknown): boolean {
 }
 
 /**
- * The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. Where policies lock the
- * rows, PostgreSQL leaves them out; then those in the name of the constraint, unless that was too long.
+ * The names in `Key (slug, author_id)=(a, 1) already exists.`, whose form is the same in every language. PostgreSQL omits the
+ * key if row security applies; then the names come from the constraint's own name, unless that was shortened.
  */
 export function keyFields(cause: unknown): readonly string[] {
   const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''

@@ -17,7 +17,7 @@ import type { Query, Rows, Statement } from './statement.ts'
 export interface PoolOptions {
   readonly open: () => Promise<Connection>
   readonly size: number
-  /** How many reads may wait; further ones are refused as UNAVAILABLE. */
+  /** How many reads may wait; more are refused as UNAVAILABLE. */
   readonly maxWaiting: number
   /** The first queries of each pipeline; every read's results begin with theirs. */
   readonly before?: () => readonly Query[]
@@ -65,15 +65,14 @@ export class Pool {
   }
 
   /**
-   * Runs the queries in one snapshot. Rejects with an `ApiError`.
-   * `atOnce`: in a pipeline of its own, now.
+   * Runs the queries in one snapshot. Rejects with an `ApiError`. `isImmediate`: sends them now, in a separate pipeline.
    */
-  ask(queries: readonly Query[], atOnce = false): Promise<readonly Rows[]> {
+  ask(queries: readonly Query[], isImmediate = false): Promise<readonly Rows[]> {
     const refused = this.#refusal()
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
-    this.#waiting.push({ queries, resolve, reject, tries: 0 })
-    if (atOnce) this.#send()
+    this.#waiting.push({ queries, resolve, reject, tries: 0, lockDeadline: undefined })
+    if (isImmediate) this.#send()
     else this.#schedule()
     return promise
   }
@@ -120,11 +119,11 @@ export class Pool {
   }
 
   #sendLocked(): void {
-    while (this.#locked.mayAsk) {
+    while (this.#locked.mayStart) {
       const connection = this.#connections.take()
       if (connection === undefined) return
       void this.#run(connection, this.#locked.next(maxSentTogether)).finally(() => {
-        this.#locked.asked()
+        this.#locked.ended()
         this.#schedule()
       })
     }
@@ -144,9 +143,9 @@ export class Pool {
         if (this.#locked.isAny) this.#locked.answered(read)
         read.resolve(shared === undefined ? rows : [...shared, ...rows])
       } else if (isLockTimeout(error)) {
-        // It has delayed those behind it: it waits apart from now on, and they are sent again at once.
+        // It has delayed the reads behind it. From now on it waits separately, and they are sent again.
         if (failed) this.#waiting.push(read)
-        else this.#locked.add(read, read.queries[done.length - at], error)
+        else this.#locked.add(read, read.queries[done.length - at])
         failed = true
       } else if (failed && this.#tries > 1) this.#waiting.push(read)
       else {
@@ -157,23 +156,23 @@ export class Pool {
     }
     if (error !== undefined && isOutdated(error)) connection.destroy()
     this.#connections.giveBack(connection)
-    // They would be sent again, on connections that are closed as soon as they are open.
+    // Otherwise they would be sent again, on connections that are closed as soon as they open.
     if (this.#isClosed) this.#refuseAll(stopping())
     else if (this.#waiting.length + this.#locked.waiting > 0) this.#send()
   }
 
-  /** Reads change nothing: one whose connection broke is sent again on another. */
+  /** Reads change nothing, so one whose connection broke is sent again on another connection. */
   #fail(read: PendingRead, cause: unknown): void {
     read.tries++
-    const isAgain =
+    const isRepeatable =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isAgain && read.tries < this.#tries && !this.#connections.isAway) this.#waiting.push(read)
+    if (isRepeatable && read.tries < this.#tries && !this.#connections.isAway) this.#waiting.push(read)
     else read.reject(failureOf(cause))
   }
 
   #openMore(): void {
     const { size, isPaused } = this.#connections
-    // A server that refuses further connections is not asked again at once while an open one serves the reads.
+    // A server that refuses more connections is not asked again at once while an open connection serves the reads.
     if (isPaused && size > 0) return
     if (size + this.#opening >= this.#options.size) return
     if (this.#opening >= this.#waiting.length + this.#locked.waiting) return

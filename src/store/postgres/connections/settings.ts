@@ -7,26 +7,26 @@ import type { OnCascade } from '../../write/removal/cascades.ts'
 
 export interface ReplicaSettings {
   readonly url: string
-  /** Called with the reason why it is no longer used; undefined: it is used again. */
+  /** Called with the reason when the replica is no longer used, and with undefined when it is used again. */
   readonly onChange?: (trouble: string | undefined) => void
 }
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly url: string
-  /** How many connections this node may hold, to each server. 8 by default; no fewer than 4. */
+  /** The maximum number of this node's connections to each server. 8 by default, at least 4. */
   readonly connections?: number
   /** Hot standbys that answer reads. */
   readonly replicas?: readonly ReplicaSettings[] | undefined
   /** How long a statement may take, in milliseconds. 10,000 by default. */
   readonly timeout?: number
-  /** How much memory cached answers may take; 0: no cache. 64 MiB by default. */
+  /** The maximum memory for cached answers, in bytes; 0: no cache. 64 MiB by default. */
   readonly cacheBytes?: number
   /** Whether additive changes of the model are applied at the start. True by default. */
   readonly autoMigrate?: boolean
   /** Without `autoMigrate`: see `Start`. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
-  /** Whether policies made from the model's rules protect the rows (row security). False by default. */
+  /** Whether row security enforces the model's rules as well. False by default. */
   readonly rowSecurity?: boolean
   readonly retention?: Partial<Retention> | undefined
   /** How many reads, and how many writes, may wait. 10,000 by default. */

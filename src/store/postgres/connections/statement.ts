@@ -5,7 +5,7 @@ import { type Actor, bound, type Inputs, type SqlValue } from '../../values.ts'
 
 export type Value = string | null
 
-/** A value of a row: whole and real numbers as numbers, truth as 1 and 0, all else as text. */
+/** A value of a row: numbers as numbers, booleans as 1 and 0, all others as text. */
 export type Cell = string | number | null
 export type Row = readonly Cell[]
 export type Rows = readonly Row[]
@@ -13,7 +13,7 @@ export type Rows = readonly Row[]
 type Decoder = ((text: string) => Cell) | undefined
 
 export class Statement {
-  /** Empty: the statement is planned for the values of each execution (see `statementOf`). */
+  /** Empty: the statement is planned separately for each execution (see `statementOf`). */
   readonly name: string
   readonly text: string
   readonly changes: boolean
@@ -67,8 +67,8 @@ export interface Outcome {
 let count = 0
 
 /**
- * To be called once for each text: a connection prepares each statement by its name. A search has no name: after five
- * executions PostgreSQL would use one plan for all words, which scans a whole list for words that hardly any row has.
+ * To be called once for each text: a connection prepares each statement under its name. A search has no name: after five
+ * executions PostgreSQL would switch to a generic plan, which scans the whole list for rare words.
  */
 export function statementOf(fragment: Sql): Statement {
   const { text, binds } = compile(fragment, postgres.sign)
@@ -79,11 +79,11 @@ export function statementOf(fragment: Sql): Statement {
 }
 
 const number = (text: string): Cell => Number(text)
-const truth = (text: string): Cell => (text === 't' ? 1 : 0)
+const boolean = (text: string): Cell => (text === 't' ? 1 : 0)
 
 /** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
 const decoders: ReadonlyMap<number, Decoder> = new Map([
-  [16, truth],
+  [16, boolean],
   [20, number],
   [21, number],
   [23, number],

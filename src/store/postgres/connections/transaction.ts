@@ -1,6 +1,6 @@
 /**
- * A transaction whose writes run side by side: their statements of one turn are sent together. The first statement that
- * fails ends the transaction for all of them.
+ * A transaction whose writes run concurrently: their statements of one turn are sent together. The first statement that fails
+ * ends the transaction for all of them.
  */
 import { type Inputs, noInputs, type SqlValue } from '../../values.ts'
 import type { Connection } from './connection.ts'
@@ -77,7 +77,7 @@ export class Transaction {
       for (const { reject } of batch) reject(failed)
       return
     }
-    const { done, tags, error } = await this.#connection.run(batch.map(each => each.query))
+    const { done, tags, error } = await this.#connection.run(batch.map(({ query }) => query))
     this.tag = tags.at(-1) ?? ''
     this.#failure = error
     for (const [index, { resolve, reject }] of batch.entries()) {

@@ -9,7 +9,7 @@ import type { Rows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
 import { drawn, eventsAfter, eventsWithin, held, newest, pruned } from './event-log.ts'
 
-/** How soon to look again for changes that unfinished commits hold back, in milliseconds. */
+/** The pause before another look at changes that unfinished commits hold back, in milliseconds. */
 const retryMs = 5
 
 interface ChangeLogParts {

@@ -1,4 +1,4 @@
-/** Deletes old events, expired records, traces of commits, and records of deleted users, a few at a time. */
+/** Deletes old events, expired records, records of deleted users, and old rows of `_touched`, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { slotted } from '../../values.ts'
@@ -7,46 +7,46 @@ import { statementOf } from '../connections/statement.ts'
 import { pruneTouched } from './event-log.ts'
 import { type LogPruning, runOn } from './pruning.ts'
 
-/** How often, in milliseconds. */
+/** How often to clean, in milliseconds. */
 const cleanIntervalMs = 5000
 /** How many rows are deleted at once, so that no write waits long. */
 const rowsPerStep = 500
-/** How long commits stay traceable, in milliseconds: a node that has not looked for longer clears its caches. */
+/** How long the rows of commits are kept, in milliseconds. A node that has not checked for longer clears its caches. */
 const tracesKeptMs = 2 * 60_000
 
 const pruneRecords = statementOf(
   sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
 )
 
-const sweep = statementOf(removeOrphans)
-const swept = statementOf(lastOwned)
+const deleteOrphans = statementOf(removeOrphans)
+const lastChecked = statementOf(lastOwned)
 
 export class Cleaning {
   readonly #log: LogPruning
   readonly #now: () => number
   readonly #round = new Round(rowsPerStep)
-  #next = 0
+  #nextClean = 0
 
   constructor({ log, now }: { readonly log: LogPruning; readonly now: () => number }) {
     this.#log = log
     this.#now = now
   }
 
-  /** Cleans every few seconds, in transactions of its own. */
+  /** Cleans every few seconds, in separate transactions. */
   async clean(connection: Connection): Promise<void> {
     const now = this.#now()
-    if (now < this.#next) return
-    this.#next = now + cleanIntervalMs
+    if (now < this.#nextClean) return
+    this.#nextClean = now + cleanIntervalMs
     const step = slotted(this.#round.slots)
-    const [gone = [], last = [], records] = await runOn(connection, [
-      sweep.with(step),
-      swept.with(step),
+    const [orphans = [], last = [], records] = await runOn(connection, [
+      deleteOrphans.with(step),
+      lastChecked.with(step),
       pruneRecords.with(slotted([now, rowsPerStep])),
       pruneTouched.with(slotted([now - tracesKeptMs])),
     ])
-    this.#round.stepped(gone.length, last[0])
+    this.#round.stepped(orphans.length, last[0])
     const prunable = await this.#log.look(queries => runOn(connection, queries))
     const pruned = prunable === undefined ? 0 : await this.#log.prune(connection, prunable)
-    if (records?.length === rowsPerStep || pruned > 0) this.#next = now
+    if (records?.length === rowsPerStep || pruned > 0) this.#nextClean = now
   }
 }

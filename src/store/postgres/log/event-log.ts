@@ -8,7 +8,7 @@ import { afterSql, afterWithinSql } from '../../log/logged-change.ts'
 import { type Sql, slot, sql } from '../../sql/writer.ts'
 import { statementOf } from '../connections/statement.ts'
 
-/** The upper 16 bits of the keys of our advisory locks, which other programs in the same database should not use. */
+/** The upper 16 bits of the keys of Portico's advisory locks, which other programs in the same database should not use. */
 const lockClass = 0x506f
 
 /** The last number drawn. */
@@ -24,7 +24,7 @@ export const addEvents = statementOf(
   sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth") SELECT "at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth" FROM unnest(${slot(0)}::text[], ${slot(1)}::text[], ${slot(2)}::bigint[], ${slot(3)}::text[], ${slot(4)}::text[], ${slot(5)}::text[], ${slot(6)}::text[], ${slot(7)}::bigint[], ${slot(8)}::bigint[], ${slot(9)}::text[], ${slot(10)}::integer[]) WITH ORDINALITY AS "e" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "n") ORDER BY "n"`,
 )
 
-/** Several rows a collection, so that commits of different connections seldom wait for one another. */
+/** Each collection has several rows, so that commits of different connections rarely wait for each other. */
 export const addTotals = statementOf(
   sql`INSERT INTO "_totals" AS "t" ("collection", "slot", "n") SELECT "collection", pg_backend_pid() % 16, "n" FROM unnest(${slot(0)}::text[], ${slot(1)}::bigint[]) WITH ORDINALITY AS "d" ("collection", "n", "i") ORDER BY "i" ON CONFLICT ("collection", "slot") DO UPDATE SET "n" = "t"."n" + excluded."n"`,
 )
@@ -48,7 +48,7 @@ export const pruned = statementOf(sql`SELECT ${prunedSql}`)
 export const eventsAfter = statementOf(afterSql)
 export const eventsWithin = statementOf(afterWithinSql)
 
-/** The one row of `_touched` that is of no transaction: its name is the id below which rows may have been deleted. */
+/** The only row of `_touched` without a transaction. Its name is the transaction id below which rows may have been deleted. */
 export const floorRow = sql`'0'::xid8`
 
 /** Deletes only rows that every later snapshot sees. */

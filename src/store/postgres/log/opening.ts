@@ -1,6 +1,6 @@
 /**
- * What a log needs before it is written to: its bounds, and numbers above those of a log that this one has replaced. A
- * database that was restored from a dump, brought back to a point in time, or promoted from a standby has another identity.
+ * Prepares a log for writing: stores its bounds, and continues above the numbers of a log that this one has replaced. A
+ * database that was restored from a dump or to a point in time, or promoted from a standby, has another identity.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
@@ -15,15 +15,15 @@ import { isMissingPrivilege } from '../connections/failure.ts'
 import { statementOf } from '../connections/statement.ts'
 import { drawnText, heldText } from './event-log.ts'
 
-/** A part of an identity that cannot be known. It matches any other. */
+/** Replaces a part of an identity that cannot be read. It matches any value. */
 const unknown = '-'
-/** Everybody may call this by default; an operator may have revoked it. */
+/** Every user may call this function by default, but an operator may have revoked it. */
 const system = `(SELECT "system_identifier"::text FROM pg_control_system())`
-/** It grows with every promotion and every recovery to a point in time. A standby is not written to. */
+/** It increases with every promotion and every recovery to a point in time. A standby is not written to. */
 const timeline = `CASE WHEN pg_is_in_recovery() THEN '${unknown}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
 const database = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
 
-/** How long to wait for unfinished commits, and how often to look. */
+/** How long to wait for unfinished commits, and how often to check for them, in milliseconds. */
 const settleMs = 30_000
 const settlePauseMs = 10
 
@@ -34,8 +34,8 @@ const lookText = (systemText: string) =>
 const looks = [lookText(system), lookText(literal(unknown))] as const
 const [look, lookWithoutSystem] = looks.map(text => statementOf([text]))
 
-interface Found {
-  /** The statement that found it. */
+interface LogState {
+  /** The statement that read it. */
   readonly text: string
   readonly identity: string
   readonly stored: string | null
@@ -45,11 +45,11 @@ interface Found {
 
 /** The database must have Portico's own tables. If several nodes start at once, one does it. `now`: in milliseconds. */
 export async function openLog(client: pg.Client, now: () => number): Promise<void> {
-  const before = await found(client)
+  const before = await logState(client)
   if (isOpen(before)) return
   await transact(client, async () => {
     await lockBounds(client)
-    const { identity, stored, isRestored } = await foundBy(client, before.text)
+    const { identity, stored, isRestored } = await logStateBy(client, before.text)
     if (isRestored || (stored !== null && !isSame(stored, identity))) await raise(client, now())
     await store(client, identityKey, identity)
   })
@@ -57,7 +57,7 @@ export async function openLog(client: pg.Client, now: () => number): Promise<voi
 
 /** The log continues far above its present numbers, and no reader may resume from one of them. */
 export async function raiseLog(client: pg.Client, now: () => number): Promise<void> {
-  const { identity } = await found(client)
+  const { identity } = await logState(client)
   await transact(client, async () => {
     await lockBounds(client)
     await raise(client, now())
@@ -72,36 +72,36 @@ export async function isOpenFor(connection: Connection): Promise<boolean> {
     const { done, error } = await connection.run([statement.with(noInputs)])
     if (error !== undefined && isMissingPrivilege(error)) continue
     if (error !== undefined) throw error
-    return isOpen(foundIn(statement.text, done[0]?.[0] ?? []))
+    return isOpen(logStateIn(statement.text, done[0]?.[0] ?? []))
   }
   return true
 }
 
-function isOpen({ identity, stored, pruned, isRestored }: Found): boolean {
+function isOpen({ identity, stored, pruned, isRestored }: LogState): boolean {
   return !isRestored && pruned !== null && stored !== null && isSame(stored, identity)
 }
 
-/** Whether two identities may be of one server. */
+/** Whether two identities may belong to the same server. */
 function isSame(stored: string, identity: string): boolean {
   const [before, after] = [stored.split('/'), identity.split('/')]
   return before.every((part, at) => part === after[at] || part === unknown || after[at] === unknown)
 }
 
-async function found(client: pg.Client): Promise<Found> {
+async function logState(client: pg.Client): Promise<LogState> {
   try {
-    return await foundBy(client, looks[0])
+    return await logStateBy(client, looks[0])
   } catch (error) {
     if (!isMissingPrivilege(error)) throw error
-    return foundBy(client, looks[1])
+    return logStateBy(client, looks[1])
   }
 }
 
-async function foundBy(client: pg.Client, text: string): Promise<Found> {
+async function logStateBy(client: pg.Client, text: string): Promise<LogState> {
   const [row] = await rows(client, text)
-  return foundIn(text, row ?? [])
+  return logStateIn(text, row ?? [])
 }
 
-function foundIn(text: string, [identity, stored, pruned, isRestored]: readonly unknown[]): Found {
+function logStateIn(text: string, [identity, stored, pruned, isRestored]: readonly unknown[]): LogState {
   return {
     text,
     identity: String(identity),

@@ -1,4 +1,4 @@
-/** The plans of lists on PostgreSQL, and how large its tables are. */
+/** The query plans of lists on PostgreSQL, and the sizes of its tables. */
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { Totals } from '../../advice/facts.ts'
 import type { ListPlan, PlanReader } from '../../advice/look.ts'
@@ -10,21 +10,21 @@ import { statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
 import { postgresPlan } from './query-plan.ts'
 
-/** How old the totals may be, in milliseconds: they only give the approximate size of tables. */
-const totalsMs = 5000
+/** The maximum age of the totals, in milliseconds: they only need to be approximate. */
+const maxTotalsAgeMs = 5000
 
 const totalsStatement = statementOf(
   sql`SELECT "collection", sum("n")::bigint FROM "_totals" GROUP BY "collection"`,
 )
 
 export function postgresPlanReader(pool: Pool, { dialect, actor }: Security): PlanReader {
-  let known: { readonly at: number; readonly totals: Awaitable<Totals> } | undefined
+  let cached: { readonly at: number; readonly totals: Awaitable<Totals> } | undefined
 
   const readTotals = async (): Promise<Totals> => {
     const rows = await pool.rows(totalsStatement, noInputs)
     const counts = new Map(rows.map(([collection, n]) => [String(collection), Number(n)]))
     const totals = { of: (collection: string) => counts.get(collection) ?? 0 }
-    known = { at: Date.now(), totals }
+    cached = { at: performance.now(), totals }
     return totals
   }
 
@@ -36,11 +36,11 @@ export function postgresPlanReader(pool: Pool, { dialect, actor }: Security): Pl
       return postgresPlan(String(rows?.[0]?.[0]))
     },
     totals() {
-      if (known !== undefined && Date.now() - known.at < totalsMs) return known.totals
+      if (cached !== undefined && performance.now() - cached.at < maxTotalsAgeMs) return cached.totals
       const totals = readTotals()
-      known = { at: Date.now(), totals }
+      cached = { at: performance.now(), totals }
       totals.catch(() => {
-        known = undefined
+        cached = undefined
       })
       return totals
     },

@@ -29,13 +29,13 @@ export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (in
   return inputs => {
     const { args } = inputs
     const key = limits.map(param => args[param]).join()
-    const known = statements.get(key)
-    if (known !== undefined) return known.with(inputs)
+    const prepared = statements.get(key)
+    if (prepared !== undefined) return prepared.with(inputs)
     const whole = limits.every(param => Number.isSafeInteger(args[param]) && Number(args[param]) >= 0)
     if (!whole || statements.size >= maxStatements) return bound.with(inputs)
     const limit = (rows: Bind) => (rows.from === 'arg' ? [String(args[rows.param])] : dialect.limit(rows))
-    const made = statementOf(build({ ...dialect, limit }))
-    statements.set(key, made)
-    return made.with(inputs)
+    const statement = statementOf(build({ ...dialect, limit }))
+    statements.set(key, statement)
+    return statement.with(inputs)
   }
 }

@@ -3,8 +3,7 @@
  * connection. So `lock_timeout` ends each wait soon, and from then on reads of that table are sent separately, on a few
  * connections, until the lock is released or their time is over.
  */
-import type { ApiError } from '../../../errors.ts'
-import { failureOf } from '../connections/failure.ts'
+import { ApiError } from '../../../errors.ts'
 import type { Query, Rows, Statement } from '../connections/statement.ts'
 
 /** Queries that see one snapshot. */
@@ -13,19 +12,21 @@ export interface PendingRead {
   readonly resolve: (rows: readonly Rows[]) => void
   readonly reject: (error: ApiError) => void
   tries: number
+  /** Until when it may wait for locks, by `performance.now()`; undefined: it has not waited for one yet. */
+  lockDeadline: number | undefined
 }
 
 /** How long a table counts as locked, or as free, after a read has shown that it is, in milliseconds. */
-const knownMs = 1000
+const stateMs = 1000
 
 const tablesByStatement = new WeakMap<Statement, readonly string[]>()
 
 /** The tables that a statement reads. PostgreSQL does not say for which of them it waited. */
 function tablesOf(statement: Statement): readonly string[] {
-  const known = tablesByStatement.get(statement)
-  if (known !== undefined) return known
-  const found = [...statement.text.matchAll(/\b(?:FROM|JOIN) "([^"]+)"/g)].map(([, name = '']) => name)
-  const tables = [...new Set(found)]
+  const cached = tablesByStatement.get(statement)
+  if (cached !== undefined) return cached
+  const names = [...statement.text.matchAll(/\b(?:FROM|JOIN) "([^"]+)"/g)].map(([, name = '']) => name)
+  const tables = [...new Set(names)]
   tablesByStatement.set(statement, tables)
   return tables
 }
@@ -37,8 +38,6 @@ export class LockedReads {
   readonly #suspects = new Map<string, number>()
   /** Until when a table counts as free; kept while another one is locked. */
   readonly #free = new Map<string, number>()
-  /** Until when a read that has met a lock may wait. */
-  readonly #deadlines = new WeakMap<PendingRead, number>()
   #waiting: PendingRead[] = []
   #connections = 0
 
@@ -57,47 +56,57 @@ export class LockedReads {
     return this.#waiting.length
   }
 
-  get mayAsk(): boolean {
+  get mayStart(): boolean {
     return this.#waiting.length > 0 && this.#connections < this.#maxConnections
   }
 
-  /** The reads to be sent together; `asked` must be called when they are answered. */
+  /** The reads to be sent together; `ended` must be called when they have been answered or refused. */
   next(count: number): readonly PendingRead[] {
     this.#connections++
     return this.#waiting.splice(0, count)
   }
 
-  asked(): void {
+  ended(): void {
     this.#connections--
   }
 
-  /** Takes the reads that would meet a lock; returns the others. */
+  /** Takes the reads of locked tables and returns the others. Refuses all that have waited for too long. */
   setAside(reads: readonly PendingRead[]): PendingRead[] {
     const now = performance.now()
     for (const [table, until] of this.#suspects) if (until < now) this.#suspects.delete(table)
     if (!this.isAny) this.#free.clear()
     const isSuspect = ({ queries }: PendingRead) =>
       queries.some(({ statement }) => tablesOf(statement).some(table => this.#suspects.has(table)))
-    this.#waiting.push(...reads.filter(isSuspect))
+    for (const read of reads.filter(isSuspect)) this.#wait(read, now)
+    this.#refuseLate(now)
     return reads.filter(read => !isSuspect(read))
   }
 
-  /** A read has met a lock, at one of its queries. It is refused when its time is over. */
-  add(read: PendingRead, query: Query | undefined, cause: unknown): void {
+  /** A read has waited in vain for a lock, at one of its queries. */
+  add(read: PendingRead, query: Query | undefined): void {
     const now = performance.now()
     if (query !== undefined) this.#suspect(tablesOf(query.statement), now)
-    const deadline = this.#deadlines.get(read) ?? now + this.#waitMs
-    if (now < deadline) {
-      this.#deadlines.set(read, deadline)
-      this.#waiting.push(read)
-      return
-    }
-    read.reject(failureOf(cause))
+    this.#wait(read, now)
+  }
+
+  #wait(read: PendingRead, now: number): void {
+    read.lockDeadline ??= now + this.#waitMs
+    this.#waiting.push(read)
+  }
+
+  /** Few reads of a locked table are sent each second: some are never sent before their time is over. */
+  #refuseLate(now: number): void {
+    const isLate = ({ lockDeadline = now }: PendingRead) => lockDeadline <= now
+    const late = this.#waiting.filter(isLate)
+    if (late.length === 0) return
+    this.#waiting = this.#waiting.filter(read => !isLate(read))
+    const cause = new Error('A table was locked for too long.')
+    for (const { reject } of late) reject(new ApiError('UNAVAILABLE', undefined, { cause }))
   }
 
   /** The read was answered: its tables are free. Needed only while `isAny`. */
   answered(read: PendingRead): void {
-    const until = performance.now() + knownMs
+    const until = performance.now() + stateMs
     for (const { statement } of read.queries) {
       for (const table of tablesOf(statement)) {
         this.#suspects.delete(table)
@@ -109,7 +118,7 @@ export class LockedReads {
   /** Of several tables, only those that no other read has found free. */
   #suspect(tables: readonly string[], now: number): void {
     const unknown = tables.filter(table => (this.#free.get(table) ?? 0) < now)
-    for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + knownMs)
+    for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + stateMs)
   }
 
   /** Removes and returns all reads that wait. */

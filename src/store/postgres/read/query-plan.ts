@@ -1,6 +1,6 @@
 /**
- * The plan of a list on PostgreSQL (https://www.postgresql.org/docs/15/using-explain.html, FORMAT JSON) as the steps by
- * which plans of SQLite are estimated. Only what decides how many rows are visited is kept.
+ * Translates the plan of a list on PostgreSQL (https://www.postgresql.org/docs/15/using-explain.html, FORMAT JSON) to the same
+ * steps as SQLite's plans. Only what decides how many rows are visited is kept.
  */
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { ListPlan } from '../../advice/look.ts'
@@ -43,7 +43,7 @@ function isSubplan(node: Node): boolean {
   return ['SubPlan', 'InitPlan'].includes(textOf(node['Parent Relationship']))
 }
 
-/** One that is hashed, or that comes first, runs once. */
+/** A hashed subplan runs once, and so does an InitPlan. */
 function subplan(parent: Node, node: Node, tables: Tables): PlanBlock {
   const isHashed = textOf(parent.Filter).includes(`hashed ${textOf(node['Subplan Name'])}`)
   const isOnce = isHashed || textOf(node['Parent Relationship']) === 'InitPlan'
@@ -93,7 +93,7 @@ function constant(detail: string): PlanAccess {
   }
 }
 
-/** With the values of a list, where that is what is looked up. */
+/** A lookup of a list of values also has a step for the list. */
 function accessSteps(node: Node, inner: readonly Node[], tables: Tables): readonly PlanStep[] {
   const access = accessOf(node, inner, tables)
   if (!access.constraint?.includes(' = ANY ')) return [access]
@@ -114,7 +114,7 @@ function accessOf(node: Node, inner: readonly Node[], tables: Tables): PlanAcces
   return { kind: 'access', access, table: alias, ...nothing, ...found, ...columns, detail, steps: [] }
 }
 
-/** Of a bitmap, the first index: what others find is at most as much. */
+/** For a bitmap scan, the first index: further indexes only reduce the number of rows. */
 function indexOf(node: Node, inner: readonly Node[]): readonly [string | undefined, string] {
   const name = textOf(node['Index Name'])
   if (name !== '') return [name, textOf(node['Index Cond'])]
@@ -129,7 +129,7 @@ function indexOf(node: Node, inner: readonly Node[]): readonly [string | undefin
 function columnsOf(condition: string): Pick<PlanAccess, 'equal' | 'ranged'> {
   const equal: string[] = []
   const ranged: string[] = []
-  // Texts may hold anything.
+  // Literals may contain anything.
   const bare = condition.replaceAll(/'(?:[^']|'')*'/g, "''")
   const tuples = /ROW\(([^()]*)\) [<>]/g
   for (const [, tuple = ''] of bare.matchAll(tuples)) ranged.push(...tuple.split(', '))
@@ -142,11 +142,11 @@ function columnsOf(condition: string): Pick<PlanAccess, 'equal' | 'ranged'> {
   return { equal: [...new Set(equal)], ranged: [...new Set(ranged)] }
 }
 
-/** Where an index gives the order of the first keys, only those with equal ones are sorted together. */
+/** If an index provides the order of the first keys, only rows with equal first keys are sorted together. */
 function sorted(node: Node, inner: readonly Node[], tables: Tables): readonly PlanStep[] {
   const keys = Array.isArray(node['Sort Key']) ? node['Sort Key'].length : 1
-  const given = Array.isArray(node['Presorted Key']) ? node['Presorted Key'].length : 0
-  const lastTerms = given === 0 ? undefined : keys - given
+  const presorted = Array.isArray(node['Presorted Key']) ? node['Presorted Key'].length : 0
+  const lastTerms = presorted === 0 ? undefined : keys - presorted
   const tree: PlanTree = { kind: 'tree', purpose: 'order', lastTerms, detail: 'Sort', steps: [] }
   return [...inner.flatMap(child => stepsOf(child, tables)), tree]
 }

@@ -1,4 +1,4 @@
-/** Reads on PostgreSQL: one pipeline each, in one snapshot. */
+/** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
 import type { Answers, ReadShape } from '../../read/answers.ts'
 import { batched, type Freshness } from '../../read/batched.ts'
@@ -24,7 +24,7 @@ export interface PostgresReadsParts {
   readonly lists: ListMemory
   readonly checks: Pick<Checks, 'query'>
   readonly security: Security
-  /** What `now` in rules stands for; left out: the database's own clock. */
+  /** The value of `now` in rules; omitted: the database's own clock. */
   readonly clock?: (() => number) | undefined
   /** For Portico's own reads. */
   readonly primary: ReadSource
@@ -75,7 +75,7 @@ export class PostgresReads implements ReadDatabase {
     const others = snapshotOf(source)
     return (inputs, { access }) =>
       async () =>
-        // The primary knows the one clock, and whether an address was confirmed just now.
+        // Volatile reads depend on the primary's clock, or on whether an address has just been confirmed.
         run(inputs, access.system || volatile ? own : others)
   }
 }
@@ -83,7 +83,7 @@ export class PostgresReads implements ReadDatabase {
 export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
   return {
     prepare: build => limited(dialect, build),
-    slice: (list, slice) => limited(dialect, each => listSql(list, slice(each), each)),
+    slice: (list, slice) => limited(dialect, limiting => listSql(list, slice(limiting), limiting)),
     count: (list, build) => {
       const statement = statementOf(build(list, dialect))
       return inputs => statement.with(inputs)

@@ -133,7 +133,7 @@ export class Replicas implements ReadSource, CheckObserver {
   }
 }
 
-/** The primary can answer what a standby cannot, except a read that takes too long, which would do so there too. */
+/** The primary can answer what a standby cannot, unless the read timed out, which it would on the primary too. */
 function refused(error: unknown): undefined {
   if (isTooLong(error)) throw error
   return undefined

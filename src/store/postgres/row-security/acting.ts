@@ -11,8 +11,8 @@ const act = statementOf(
   )}`,
 )
 
-function isSame(one: Actor, other: Actor): boolean {
-  return one === other || one.every((value, at) => value === other[at])
+function isSame(actor: Actor, other: Actor): boolean {
+  return actor === other || actor.every((value, at) => value === other[at])
 }
 
 /**

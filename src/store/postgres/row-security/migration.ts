@@ -34,8 +34,8 @@ export async function readSecurity(client: ClientBase, fingerprint?: string): Pr
   return { objects: rows.map(({ object }) => object), fingerprint }
 }
 
-/** Policies before the tables that they read. */
-const undoing: Readonly<Record<string, (table: string, name: string) => readonly string[]>> = {
+/** The statements that remove each kind of object: policies before the tables that they read. */
+const removals: Readonly<Record<string, (table: string, name: string) => readonly string[]>> = {
   policy: (table, name) => [`DROP POLICY ${ident(name)} ON ${ident(table)}`],
   trigger: (table, name) => [
     `DROP TRIGGER ${ident(name)} ON ${ident(table)}`,
@@ -50,9 +50,9 @@ const undoing: Readonly<Record<string, (table: string, name: string) => readonly
   ],
 }
 
-function undo(found: readonly string[]): readonly string[] {
+function removalSql(found: readonly string[]): readonly string[] {
   const split = found.map(object => object.split(' '))
-  return Object.entries(undoing).flatMap(([kind, drop]) =>
+  return Object.entries(removals).flatMap(([kind, drop]) =>
     split.flatMap(([is, table = '', name = '']) => (is === kind ? drop(table, name) : [])),
   )
 }
@@ -64,16 +64,16 @@ export function fingerprintIn(values: ReadonlyMap<string, string>): string | und
   return values.get(fingerprintKey)
 }
 
-function remember({ fingerprint }: RowSecurity): string {
+function storeFingerprint({ fingerprint }: RowSecurity): string {
   return `INSERT INTO "_portico" ("key", "value") VALUES ('${fingerprintKey}', '${fingerprint}') ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`
 }
 
-const forget = `DELETE FROM "_portico" WHERE "key" = '${fingerprintKey}'`
+const deleteFingerprint = `DELETE FROM "_portico" WHERE "key" = '${fingerprintKey}'`
 
 /** The statements that create it on existing tables. */
 export function securitySql(model: Model): readonly string[] {
-  const made = rowSecurity(model)
-  return [...made.sql, remember(made)]
+  const security = rowSecurity(model)
+  return [...security.sql, storeFingerprint(security)]
 }
 
 /**
@@ -96,22 +96,22 @@ export function withSecurity(
       wanted === undefined
         ? 'Remove the policies of row security: every row is visible to whoever may read its table.'
         : 'Remove the policies of row security while the tables change.',
-    sql: { ...nothing, before: [...undo(found.objects), forget] },
-    // Not by a command that merely lacks the setting.
+    sql: { ...nothing, before: [...removalSql(found.objects), deleteFingerprint] },
+    // A command that merely lacks the setting must not remove them.
     destructive: wanted === undefined,
     additive: wanted !== undefined,
     surplus: false,
   }
   const before = isThere ? [removal] : []
   if (wanted === undefined) return [...before, ...steps]
-  const making: Step<PostgresSql> = {
+  const creation: Step<PostgresSql> = {
     sentence: 'Lock the rows by policies made of the access rules (row security).',
     sql: { ...nothing, after: securitySql(model) },
     destructive: false,
     additive: true,
     surplus: false,
   }
-  return [...before, ...steps, making]
+  return [...before, ...steps, creation]
 }
 
 function isAsWanted({ objects: there, fingerprint }: FoundSecurity, wanted: RowSecurity): boolean {
@@ -121,7 +121,7 @@ function isAsWanted({ objects: there, fingerprint }: FoundSecurity, wanted: RowS
   )
 }
 
-/** Throws a `MigrationError` for a user to whom policies do not apply. */
+/** Throws a `MigrationError` if policies do not apply to the database user. */
 export async function requireRestrained(client: ClientBase): Promise<void> {
   const { rows } = await client.query(
     'SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user',

@@ -1,10 +1,10 @@
 /**
- * Row-level security, made from the model's rules: a second defence behind the guard. Policies read on whose behalf a
- * statement runs from settings of the transaction; without settings, they let nothing pass.
+ * Row-level security from the model's rules: a second defence behind the guard. Settings of the transaction tell the policies
+ * on whose behalf a statement runs. Without these settings, no row is visible.
  *
- * Rules see rows as they are stored, whatever the caller may read. Policies of a table do not apply when its rows are read
- * through a parent (https://www.postgresql.org/docs/15/ddl-inherit.html), so each table that rules read has one, `_all_…`,
- * with the columns that they need.
+ * Rules see all rows, whatever the caller may read. Policies of a table do not apply if its rows are read through a parent
+ * table (https://www.postgresql.org/docs/15/ddl-inherit.html). So each table that rules read has a parent, `_all_…`, with the
+ * columns that the rules need.
  */
 import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../model/model.ts'
@@ -25,15 +25,15 @@ import {
   setting,
 } from './rule-sql.ts'
 
-/** What the names of our triggers and their functions begin with, and the name of the constraint that they stand for. */
+/** The prefix of the names of Portico's triggers and their functions, and the name of the constraint that they report. */
 export const ROW_SECURITY = '_row_security'
 
 export interface RowSecurity {
-  /** The statements that create it, on tables without it. */
+  /** The statements that create it on tables without row security. */
   readonly sql: readonly string[]
-  /** The objects that exist then, as `migration.ts` finds them. */
+  /** The resulting objects, in the form in which `migration.ts` reads them. */
   readonly objects: readonly string[]
-  /** Of all of it. */
+  /** A hash of all statements. */
   readonly fingerprint: string
 }
 
@@ -45,7 +45,7 @@ interface Part {
 export function rowSecurity(model: Model): RowSecurity {
   const collections = [...model.collections.values()]
   const parts = [
-    ...[...lookedAt(model)].map(([name, columns]) => parentOf(name, columns, model)),
+    ...[...columnsRead(model)].map(([name, columns]) => parentOf(name, columns, model)),
     ...collections.flatMap(collection => [
       lockedTable(collection.name, policies(collection, model)),
       ...triggers(collection, model),
@@ -76,7 +76,7 @@ function may(action: 'read' | 'write', { singular }: Collection): string {
   return `${actorIs} AND ${hasScope(`${action}:${singular}`)}`
 }
 
-/** A write may refer to rows that its scopes do not allow to be read. */
+/** A write may refer to rows that its scopes do not allow it to read. */
 function mayRead({ singular }: Collection): string {
   const isWriting = `${setting('writing')} <> ''`
   return `${actorIs} AND (${isWriting} OR ${hasScope(`read:${singular}`)})`
@@ -105,29 +105,29 @@ function changing(rule: Rule, collection: Collection, model: Model): string {
 
 interface Policy {
   readonly name: string
-  /** What stands after the table. */
+  /** The rest of the statement, after the table. */
   readonly text: string
 }
 
-/** `portico.writing`: the statement returns what it wrote, which its caller may not be able to read. */
+/** `portico.writing`: a statement may return the row that it wrote even if its caller cannot read it. */
 function policies(collection: Collection, model: Model): readonly Policy[] {
   const { name, access } = collection
   const isWriting = once(`${actorIs} AND ${setting('writing')} = ${literal(name)}`)
   const isRead = `${once(mayRead(collection))} AND ${holds(access.read, collection, model)}`
-  const made = (rule: Rule) => {
+  const check = (rule: Rule) => {
     const isAllowed = looksBack(rule, collection, model) ? 'TRUE' : holds(rule, collection, model)
     return `(${isService} OR (${once(may('write', collection))} AND ${isAllowed}))`
   }
   const update = changing(access.update, collection, model)
   return [
     { name: 'portico_read', text: `FOR SELECT USING (${isService} OR ${isWriting} OR (${isRead}))` },
-    { name: 'portico_create', text: `FOR INSERT WITH CHECK ${made(access.create)}` },
-    { name: 'portico_update', text: `FOR UPDATE USING (${update}) WITH CHECK ${made(access.update)}` },
+    { name: 'portico_create', text: `FOR INSERT WITH CHECK ${check(access.create)}` },
+    { name: 'portico_update', text: `FOR UPDATE USING (${update}) WITH CHECK ${check(access.update)}` },
     { name: 'portico_delete', text: `FOR DELETE USING (${deletion(collection, model)})` },
   ]
 }
 
-/** Forced: it applies to the owner too, which is Portico. */
+/** Forced, so that it applies to the owner too, which is Portico. */
 function lockedTable(table: string, all: readonly Policy[]): Part {
   return {
     sql: [
@@ -138,7 +138,7 @@ function lockedTable(table: string, all: readonly Policy[]): Part {
   }
 }
 
-/** For everyone but its owner: a statement under a policy could not use the index of words. */
+/** Not forced: with a policy, a statement could not use the index of the search terms. */
 function searchOf({ name }: Collection): Part {
   const table = searchTable(name)
   return {
@@ -157,15 +157,15 @@ function totalsSql(collections: readonly Collection[], model: Model): string {
   return `CASE "collection" ${whens.join(' ')} ELSE FALSE END`
 }
 
-// --- rules that look back at the table that is written
+// --- rules that read the written table
 
 /** Whether the rule's result for a row depends on what the same statement does to the table. */
 function looksBack(rule: Rule, of: Collection, model: Model): boolean {
-  let found = false
+  let isFound = false
   walk(rule, of, model, true, ({ collection, isOwn }) => {
-    if (!isOwn && collection === of) found = true
+    if (!isOwn && collection === of) isFound = true
   })
-  return found
+  return isFound
 }
 
 /** A policy is evaluated before the row is stored, a trigger afterwards. */
@@ -174,7 +174,7 @@ function triggers(collection: Collection, model: Model): readonly Part[] {
     .filter(operation => looksBack(collection.access[operation], collection, model))
     .map(operation => {
       const { name, access } = collection
-      const made = shortened(`${ROW_SECURITY}_${operation}_${name}`)
+      const trigger = shortened(`${ROW_SECURITY}_${operation}_${name}`)
       const refused = `new row violates row-level security policy for table ${ident(name)}`
       const body = `BEGIN
   IF ${isService} OR ${holds(access[operation], collection, model, 'NEW')} THEN RETURN NULL; END IF;
@@ -183,15 +183,15 @@ END`
       const event = operation === 'create' ? 'INSERT' : 'UPDATE'
       return {
         sql: [
-          `CREATE FUNCTION ${ident(made)}() RETURNS trigger LANGUAGE plpgsql AS ${literal(body)}`,
-          `CREATE TRIGGER ${ident(made)} AFTER ${event} ON ${ident(name)} FOR EACH ROW EXECUTE FUNCTION ${ident(made)}()`,
+          `CREATE FUNCTION ${ident(trigger)}() RETURNS trigger LANGUAGE plpgsql AS ${literal(body)}`,
+          `CREATE TRIGGER ${ident(trigger)} AFTER ${event} ON ${ident(name)} FOR EACH ROW EXECUTE FUNCTION ${ident(trigger)}()`,
         ],
-        objects: [`trigger ${name} ${made}`],
+        objects: [`trigger ${name} ${trigger}`],
       }
     })
 }
 
-// --- what rules look at in other rows
+// --- what rules read of other rows
 
 interface Seen {
   readonly collection: Collection
@@ -204,7 +204,7 @@ function walk(rule: Rule, of: Collection, model: Model, isOwn: boolean, see: (se
   switch (rule.kind) {
     case 'and':
     case 'or':
-      for (const one of rule.rules) walk(one, of, model, isOwn, see)
+      for (const part of rule.rules) walk(part, of, model, isOwn, see)
       break
     case 'not':
       walk(rule.rule, of, model, isOwn, see)
@@ -258,7 +258,7 @@ function walkRelated(
 }
 
 /** The columns that rules read in other rows, by table; and, for events, the columns that the log does not have. */
-function lookedAt(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
+function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>()
   const add = ({ name, fields }: Collection, columns: readonly string[]) => {
     const known = found.get(name) ?? new Set(['id'])
@@ -282,15 +282,15 @@ function parentOf(name: string, columns: ReadonlySet<string>, { collections }: M
   const [parent, child] = [ident(table), ident(name)]
   const fields = [...(collections.get(name)?.fields.values() ?? [])].filter(field => columns.has(field.name))
   const definitions = fields.map(field => `${ident(field.name)} ${field.type.encoding.postgres.type}`)
-  const known = lockedTable(table, [
+  const locked = lockedTable(table, [
     { name: 'portico_rules', text: `FOR SELECT USING (${once(`${serviceIs} OR ${actorIs}`)})` },
   ])
   return {
     sql: [
       `CREATE TABLE ${parent} (${definitions.join(', ')})`,
       `ALTER TABLE ${child} INHERIT ${parent}`,
-      ...known.sql,
+      ...locked.sql,
     ],
-    objects: [`parent ${name} ${table}`, ...known.objects],
+    objects: [`parent ${name} ${table}`, ...locked.objects],
   }
 }

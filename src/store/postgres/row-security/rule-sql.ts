@@ -1,6 +1,6 @@
 /**
- * Access rules as SQL over the settings of a transaction (`postgres/security.ts`): the same meaning as `rule.ts`
- * gives them, without the guard, so that a fault there is none here.
+ * Access rules as SQL over the settings of a transaction (see `security.ts`). Independent of the guard, so that a fault of the
+ * guard does not affect the policies.
  */
 import type { Encoding } from '../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'
@@ -12,7 +12,7 @@ import { storedTable } from '../../sql/dialect.ts'
 import { nowSql, withoutCollation } from '../../sql/postgres.ts'
 import { encoded } from '../../values.ts'
 
-/** In a subquery it is asked once a statement, not once a row. */
+/** As a subquery it is evaluated once per statement rather than once per row. */
 export function once(expression: string): string {
   return `(SELECT ${expression})`
 }
@@ -28,31 +28,31 @@ function listed(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
 }
 
-/** As `hasScope` has it: `write:x` covers `read:x`, `*` everything. */
+/** Like `hasScope` of the guard: `write:x` covers `read:x`, and `*` covers everything. */
 export function hasScope(scope: string): string {
   const covering = scope.startsWith('read:') ? [`write:${scope.slice('read:'.length)}`] : []
   return `string_to_array(${setting('scopes')}, ' ') && ARRAY[${listed(['*', scope, ...covering])}]`
 }
 
-/** Never unknown. */
+/** Never NULL. */
 function certain(expression: string): string {
   return once(`coalesce(${expression}, FALSE)`)
 }
 
 type Of<K extends Rule['kind']> = Rule & { readonly kind: K }
 
-/** A row that a rule is about. */
+/** The row to which a rule applies. */
 export interface Place {
   readonly collection: Collection
-  /** What stands before its columns, e.g. `"posts"`. */
+  /** The qualifier of its columns, e.g. `"posts"`. */
   readonly name: string
 }
 
 interface Context {
   readonly model: Model
-  /** Below `not`, where unknown is not as good as false. */
+  /** Whether the rule is negated, so that NULL must become FALSE. */
   readonly exact: boolean
-  /** Of the rows that are looked at on the way: each has a name of its own. */
+  /** The nesting depth, for unique aliases. */
   readonly depth: number
 }
 
@@ -86,7 +86,7 @@ function sqlOf(rule: Rule, place: Place, context: Context): string {
 
 /** Whether the rule holds, or with `not` does not hold, whatever the row is. */
 export function anywaySql(rule: Rule, place: Place, model: Model, not = false): string {
-  const each = (one: Rule) => anywaySql(one, place, model, not)
+  const nested = (part: Rule) => anywaySql(part, place, model, not)
   switch (rule.kind) {
     case 'anyone':
       return not ? 'FALSE' : 'TRUE'
@@ -104,7 +104,7 @@ export function anywaySql(rule: Rule, place: Place, model: Model, not = false): 
     case 'and':
     case 'or': {
       const isAll = (rule.kind === 'and') !== not
-      const parts = rule.rules.map(each)
+      const parts = rule.rules.map(nested)
       return parts.length === 0 ? (isAll ? 'TRUE' : 'FALSE') : `(${parts.join(isAll ? ' AND ' : ' OR ')})`
     }
     case 'not':
@@ -117,10 +117,10 @@ function neverSql({ operand, comparison }: Of<'compare'>): string {
   if (operand.kind !== 'literal') return `NOT coalesce(${isSignedIn}, FALSE)`
   const { value } = operand
   if (value === null) return comparison === 'eq' || comparison === 'ne' ? 'FALSE' : 'TRUE'
-  return Array.isArray(value) && value.every(one => one === null) ? 'TRUE' : 'FALSE'
+  return Array.isArray(value) && value.every(element => element === null) ? 'TRUE' : 'FALSE'
 }
 
-/** About whoever asks, whatever the row is. */
+/** A condition on the caller, independent of the row. */
 function callerSql(rule: Of<'signedIn'> | Of<'firstParty'> | Of<'role'> | Of<'scope'>): string {
   if (rule.kind === 'signedIn') return isSignedIn
   if (rule.kind === 'firstParty') return `coalesce(${setting('third_party')}, '') = ''`
@@ -148,17 +148,17 @@ function testSql({ field: path, comparison, operand }: Of<'compare'>, place: Pla
   }
   const { value } = operand
   if (comparison === 'in') {
-    const values = [value].flat().filter(one => one !== null)
+    const values = [value].flat().filter(element => element !== null)
     return values.length === 0
       ? 'FALSE'
-      : `${column} IN (${values.map(one => constant(one, field)).join(', ')})`
+      : `${column} IN (${values.map(element => constant(element, field)).join(', ')})`
   }
   if (value !== null) return `${column} ${symbols[comparison]} ${constant(value, field)}`
   if (comparison === 'eq') return `${column} IS NULL`
   return comparison === 'ne' ? `${column} IS NOT NULL` : 'FALSE'
 }
 
-/** A field's value along a path: null where it leads nowhere. */
+/** The value of a field along a path: NULL if a relation of the path is empty. */
 function valueSql(path: string, place: Place, model: Model): { readonly field: Field; readonly sql: string } {
   const { steps, field } = followPath(path, place.collection, name => collectionOf(model, name))
   const rows = steps.map((step, at) => ({ ...step, alias: ident(`_p${at}`) }))
@@ -180,7 +180,7 @@ function tableSql({ name }: Collection, alias: string): string {
 
 const clock = `coalesce(nullif(${setting('now')}, '')::timestamptz, transaction_timestamp())`
 
-/** What the field is compared with: never of the row, but for another field. */
+/** The value that the field is compared with. Only `field` depends on the row. */
 function operandSql(
   operand: Exclude<RuleOperand, { readonly kind: 'literal' }>,
   { type: { encoding } }: Field,
@@ -201,11 +201,11 @@ function operandSql(
   }
 }
 
-/** That a record says whose address is confirmed, and is the caller's. */
+/** Whether a row of `_records` is the caller's address record. */
 const isOwnAddress = `"kind" = ${literal(addressRecord)} AND "id" = ${setting('user_id')}`
 export const ownAddressSql = `${once(isSignedIn)} AND ${isOwnAddress}`
 
-/** A field of the caller's own row; an address only where they have confirmed it. */
+/** A field of the caller's own row. The email address only if it is confirmed. */
 function ofCaller(field: string): string {
   const value = `"_caller".${ident(field)}`
   const own = `SELECT ${value} FROM ${ident(storedTable('users'))} AS "_caller" WHERE "_caller"."id" = ${userId}`
@@ -214,7 +214,7 @@ function ofCaller(field: string): string {
   return `(${own} AND (SELECT ${isProven} FROM "_records" WHERE ${isOwnAddress}))`
 }
 
-/** Null where the claim is of another type than the field. */
+/** NULL if the type of the claim differs from that of the field. */
 function claimSql(claim: string, encoding: Encoding): string {
   const claims = `nullif(${setting('claims')}, '')::json`
   const type = claimTypeOf(encoding) ?? 'null'
@@ -229,7 +229,7 @@ function constant(value: Scalar | readonly Scalar[], { type }: Field): string {
   return `${text}::${withoutCollation(type.encoding.postgres.type)}`
 }
 
-/** Of a rule that is about the rows at the other end of a relation: these rows, without a name. */
+/** The rows at the other end of a relation, without a qualifier. */
 function targetOf(rule: Of<'related'>, { collection }: Place, model: Model): Place {
   const target = model.collections.get(relationOf(collection, rule.relation).target)
   if (!target) throw new Error(`${collection.name}.${rule.relation} leads nowhere`)

@@ -69,8 +69,8 @@ function actorOf({ userId, access, claims }: Principal, now: number | undefined)
   const listed = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
   const id = userId === null ? '' : String(userId)
   const moment = now === undefined ? '' : new Date(now).toISOString()
-  const told = claims === undefined ? '' : claimsText(claims)
-  return ['', kind, id, role ?? '', listed, '', told, moment, thirdParty ? 'yes' : '']
+  const claimsJson = claims === undefined ? '' : claimsText(claims)
+  return ['', kind, id, role ?? '', listed, '', claimsJson, moment, thirdParty ? 'yes' : '']
 }
 
 function claimsText({ values }: Claims): string {

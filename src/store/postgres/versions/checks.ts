@@ -12,9 +12,9 @@ import { type Query, type Row, type Rows, statementOf } from '../connections/sta
 import { floorRow } from '../log/event-log.ts'
 import type { Lease } from './lease.ts'
 
-/** Above this number of commits since the last check, everything counts as changed. */
+/** After more commits since the last check, everything counts as changed. */
 const maxCommits = 1000
-/** Own commits that no check has seen yet. */
+/** How many own commits, which no check has seen yet, are remembered. */
 const maxOwnCommits = 10_000
 
 const since = sql`${slot(0)}::text::pg_snapshot`
@@ -22,7 +22,7 @@ const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snaps
 const lost = sql`(SELECT "names"::xid8 FROM "_touched" WHERE "xid" = ${floorRow}) > pg_snapshot_xmin(${since})`
 const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
 
-/** Is told what the versions count. There are no leases where it is used. */
+/** Is notified of what the versions count. With an observer, leases are not used. */
 export interface CheckObserver {
   /** Sent after the snapshot of each check is taken. */
   readonly query: Query
@@ -38,6 +38,7 @@ export interface CheckObserver {
   /** Another server may answer from now on. */
   forget(): void
 }
+
 export interface ChecksParts {
   readonly pool: Pool
   readonly versions: Versions
@@ -47,7 +48,7 @@ export interface ChecksParts {
   readonly observer?: CheckObserver | undefined
 }
 
-/** The commits since: of each, the transaction and the names that it touched. Undefined: unknown. */
+/** The commits since the last check: the transaction id of each, and the names that it touched. Undefined: unknown. */
 function commitsOf([, touched, isLost]: ResultRow): readonly (readonly string[])[] | undefined {
   if (isLost === 1) return undefined
   const commits = typeof touched === 'string' ? touched.split('\n\n') : []
@@ -72,7 +73,7 @@ export class Checks {
   readonly #own = new Set<string>()
   #next: PendingCheck | undefined
   #running = false
-  /** Older than every other. */
+  /** Older than every other snapshot. */
   #snapshot = '1:1:'
   #isLost = false
 
@@ -80,7 +81,7 @@ export class Checks {
     this.#parts = parts
   }
 
-  /** Sent with other queries, it shows by `isTouched` whether their snapshot has something new. */
+  /** A query to be sent with others: `isTouched` then shows whether their snapshot contains new commits. */
   get query(): Query {
     return this.#statement.with(slotted([this.#snapshot, maxCommits + 1]))
   }

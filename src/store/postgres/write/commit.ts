@@ -5,11 +5,11 @@
 import { ApiError } from '../../../errors.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
-import { failureOf, isLockTimeout, isPassing } from '../connections/failure.ts'
+import { failureOf, isLockTimeout, isTransient } from '../connections/failure.ts'
 import { Again, Groups, type GroupsOptions, type Job, type QueuedWrite, unavailable } from './group.ts'
 import { WriteQueues } from './queues.ts'
 
-/** How often a group is tried that met a deadlock, or whose connection broke before its COMMIT. */
+/** How often a group is tried if it meets a deadlock, or its connection breaks before the COMMIT. */
 const maxTries = 5
 
 export interface CommitOptions<T> extends GroupsOptions<T> {
@@ -110,18 +110,18 @@ export class CommitQueue<T> {
   }
 
   async #lane(group: readonly QueuedWrite<T>[]): Promise<void> {
-    const most = group[0]?.job.own?.tries ?? maxTries
+    const maxGroupTries = group[0]?.job.own?.tries ?? maxTries
     for (let tries = 1; ; tries++) {
       let connection: Connection | undefined
       try {
-        connection = await this.#connections.one()
+        connection = await this.#connections.acquire()
         await this.#admit(connection)
         await this.#groups.transact(connection, group)
         return
       } catch (cause) {
         // Any other failure may have left the transaction open: nothing else may be committed with it.
         if (!(cause instanceof Again || cause instanceof ApiError)) connection?.destroy()
-        if (!(cause instanceof Again) || tries >= most) return this.#refuse(group, cause)
+        if (!(cause instanceof Again) || tries >= maxGroupTries) return this.#refuse(group, cause)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 20 * tries))
       } finally {
         if (connection !== undefined) await this.#rest(connection)
@@ -148,9 +148,9 @@ export class CommitQueue<T> {
   }
 }
 
-/** Whether a transaction with a number of tries of its own failed because of concurrent transactions. */
+/** Whether a transaction that limits its number of tries failed because of concurrent transactions. */
 function isConflict<T>([first]: readonly QueuedWrite<T>[], failure: unknown): boolean {
-  return first?.job.own?.tries !== undefined && (isPassing(failure) || isLockTimeout(failure))
+  return first?.job.own?.tries !== undefined && (isTransient(failure) || isLockTimeout(failure))
 }
 
 function conflict(cause: unknown): ApiError {

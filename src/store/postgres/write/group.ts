@@ -5,11 +5,11 @@ import { unconfirmed } from '../../refusals.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
-import { ConnectionLost, failureOf, isLockTimeout, isPassing, NotSent } from '../connections/failure.ts'
+import { ConnectionLost, failureOf, isLockTimeout, isTransient, NotSent } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
 import type { Lease } from '../versions/lease.ts'
-import { type Ordered, ordered, sideBySide } from './lock-order.ts'
+import { type Ordered, ordered, runConcurrently } from './lock-order.ts'
 import { type Moment, Scope } from './scope.ts'
 
 /** How many groups use savepoints from the start, after one that needed them. */
@@ -154,7 +154,7 @@ export class Groups<T> {
     }
   }
 
-  /** Begins with the locks. Whoever holds one may be waiting for another, so no wait is long. */
+  /** Begins the transaction with its locks. A transaction that holds one may wait for another, so no wait is long. */
   async #lockTables(transaction: Transaction, locks: readonly Statement[]): Promise<void> {
     const { lockWaitMs } = this.#options
     const deadline = performance.now() + lockWaitMs
@@ -188,14 +188,14 @@ export class Groups<T> {
     if (failure instanceof ConnectionLost) throw unconfirmed(failure)
     transaction.recover()
     await transaction.rows(rollback).catch(() => connection.destroy())
-    if (isPassing(failure)) throw new Again(failure)
+    if (isTransient(failure)) throw new Again(failure)
     if (hasSavepoints || failureOf(failure).code === 'UNAVAILABLE') throw unavailable(failure)
     this.#savepointGroupsLeft = savepointGroups
     throw new Again(failure)
   }
 
   /**
-   * Runs the writes side by side. Hardly any write fails after it has changed something. When one does, all are rolled back,
+   * Runs the writes concurrently. Hardly any write fails after it has changed something. When one does, all are rolled back,
    * to be run again one after the other, with savepoints. Undefined: they are rolled back.
    */
   async #plainly(
@@ -211,7 +211,7 @@ export class Groups<T> {
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
     const done: Scope[] = []
     let undone = false
-    const one = async (waiting: QueuedWrite<T>) => {
+    const run = async (waiting: QueuedWrite<T>) => {
       const scope = new Scope(transaction, moment, done)
       try {
         outcomes.set(waiting, { value: await waiting.job.run(scope), scope })
@@ -221,7 +221,7 @@ export class Groups<T> {
         outcomes.set(waiting, { error: failureOf(cause) })
       }
     }
-    await sideBySide(group, one)
+    await runConcurrently(group, run)
     if (transaction.failure === undefined && !undone) return outcomes
     await this.#rollBack(transaction)
     this.#savepointGroupsLeft = savepointGroups
@@ -272,7 +272,7 @@ export class Groups<T> {
       return { value, scope }
     } catch (cause) {
       const failure = transaction.failure ?? cause
-      if (failure instanceof ConnectionLost || isPassing(failure)) {
+      if (failure instanceof ConnectionLost || isTransient(failure)) {
         await this.#rollBack(transaction)
         throw new Again(failure)
       }
@@ -289,7 +289,7 @@ export class Groups<T> {
     if (failure instanceof ConnectionLost) throw new Again(failure)
     transaction.recover()
     await transaction.rows(rollback).catch(againIfLost)
-    if (failure !== undefined && isPassing(failure)) throw new Again(failure)
+    if (failure !== undefined && isTransient(failure)) throw new Again(failure)
   }
 }
 

@@ -2,13 +2,13 @@
 import type { GuardedCreate, GuardedWrite } from '../../../plan/guarded.ts'
 import { assigned } from '../../write/assign.ts'
 
-/** What decides the order of a write. */
+/** The properties of a write that decide when it runs within its group. */
 export interface Ordered {
-  /** Writes with the same key run one after the other, in the order of keys; those without one, side by side. */
+  /** Writes with the same key run one after the other, in the order of keys; those without one, concurrently. */
   readonly key: string | undefined
-  /** Whether it runs side by side with writes that have the same key, and is only ordered by it. */
+  /** Whether it runs concurrently with writes that have the same key. Then the key only decides the order. */
   readonly sharesKey?: boolean
-  /** Whether it runs while no other write of the group does. */
+  /** Whether it runs while no other write of the group runs. */
   readonly alone: boolean
 }
 
@@ -30,7 +30,7 @@ function compare(one: string, other: string): number {
 }
 
 /** Runs writes with the same key one after the other, and those that must run alone at the end. */
-export async function sideBySide<W extends OrderedWrite>(
+export async function runConcurrently<W extends OrderedWrite>(
   group: readonly W[],
   run: (waiting: W) => Promise<void>,
 ): Promise<void> {
@@ -43,9 +43,9 @@ export async function sideBySide<W extends OrderedWrite>(
     else if (key === undefined || sharesKey) running.push(run(waiting))
     else {
       const before = last.get(key)
-      const mine = before === undefined ? run(waiting) : before.then(() => run(waiting))
-      last.set(key, mine)
-      running.push(mine)
+      const ended = before === undefined ? run(waiting) : before.then(() => run(waiting))
+      last.set(key, ended)
+      running.push(ended)
     }
   }
   await Promise.all(running)
@@ -57,15 +57,16 @@ export function itemKey(collection: string, id: unknown): string {
   return `${collection}/${String(id).padStart(16, '0')}`
 }
 
-/** Whether it counts rows that others of its transaction have written. */
+/** Whether the write counts rows, also those of other writes of its transaction. */
 export function isLimited(shape: GuardedWrite['shape']): boolean {
   return shape.kind !== 'delete' && shape.limits.length > 0
 }
 
 /**
- * The key of a create with a limit: of the group in which its item counts, if its values say which. Creates run side by side
- * all the same: counts only grow meanwhile, and the last one to count sees all items, so if none is refused, all of them
- * fit. If one is refused, perhaps because of a later one, the group runs again, one write after the other.
+ * The key of a create with a limit: that of the group in which its item counts, if its values determine the group. Creates
+ * run concurrently all the same: counts only increase meanwhile, and the last one to count sees all items, so if none is
+ * refused, all of them fit. If one is refused, perhaps because of a later one, the group runs again, one write after the
+ * other.
  */
 export function limitKey({ collection, limits, set }: GuardedCreate, plan: GuardedWrite): string | undefined {
   const per = limits.find(limit => limit.per !== undefined)?.per

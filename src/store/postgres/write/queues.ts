@@ -1,18 +1,18 @@
-/** The writes that wait for a connection, and which of them is next. */
+/** The queues of writes that wait for a connection. */
 import type { QueuedWrite } from './group.ts'
 
 const maxBatch = 500
 
 /**
- * `shared`: single writes, which share transactions. `own`: writes with a transaction of their own. `long`: those of them
- * that wait for locks of tables, or only read.
+ * `shared`: single writes, which share transactions. `own`: writes with a separate transaction. `long`: those of them that
+ * wait for table locks, or only read.
  */
 const kinds = ['shared', 'own', 'long'] as const
 type Kind = (typeof kinds)[number]
 
 export class WriteQueues<T> {
   readonly #queues: Readonly<Record<Kind, QueuedWrite<T>[]>> = { shared: [], own: [], long: [] }
-  /** How many long ones may run at once: with two lanes or more, one is left for the others. */
+  /** The maximum number of concurrent `long` writes. Of two lanes or more, one stays free for the others. */
   readonly #maxLong: number
   #long = 0
   /** The kind that was taken last: the kinds take turns. */

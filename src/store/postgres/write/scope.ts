@@ -3,7 +3,7 @@ import { slot, sql } from '../../sql/writer.ts'
 import { type Inputs, slotted } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from '../../write/steps.ts'
-import { ConnectionLost, isLockTimeout, isPassing } from '../connections/failure.ts'
+import { ConnectionLost, isLockTimeout, isTransient } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
 
@@ -11,11 +11,11 @@ const savepoint = statementOf(sql`SAVEPOINT "one_step"`)
 const release = statementOf(sql`RELEASE "one_step"`)
 const rollbackTo = statementOf(sql`ROLLBACK TO "one_step"`)
 
-/** As long as the first try of a transaction that locks its tables at the start. */
+/** How long to wait for the lock of a table while other locks are held, in milliseconds. */
 const heldLockMs = 50
 const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
-/** How many statements are sent together: all of them must be answered within the time limit of one answer. */
+/** How many statements are sent together. All of them must be answered within the time limit of one answer. */
 const maxStatementsAtOnce = 1000
 const noRows: Rows = []
 
@@ -74,7 +74,7 @@ export class Scope implements WriteScope<Statement> {
       return value
     } catch (cause) {
       const failure = this.#transaction.failure ?? cause
-      if (failure instanceof ConnectionLost || isPassing(failure) || isLockTimeout(failure)) throw failure
+      if (failure instanceof ConnectionLost || isTransient(failure) || isLockTimeout(failure)) throw failure
       this.#transaction.recover()
       this.#transaction.queue(rollbackTo)
       await this.#transaction.rows(release)

@@ -45,19 +45,19 @@ export class TableLocks {
 
   #statement(table: string, mode: Mode): Statement {
     const key = `${table} ${mode}`
-    const known = this.#statements.get(key)
-    if (known !== undefined) return known
-    const made = statementOf(sql`LOCK TABLE ${name(table)} IN ${[mode]} MODE`)
-    this.#statements.set(key, made)
-    return made
+    const prepared = this.#statements.get(key)
+    if (prepared !== undefined) return prepared
+    const statement = statementOf(sql`LOCK TABLE ${name(table)} IN ${[mode]} MODE`)
+    this.#statements.set(key, statement)
+    return statement
   }
 
   #reachedFrom(collection: string): Reached {
-    const known = this.#reached.get(collection)
-    if (known !== undefined) return known
-    const found = reachedFrom(collection, this.#model)
-    this.#reached.set(collection, found)
-    return found
+    const cached = this.#reached.get(collection)
+    if (cached !== undefined) return cached
+    const reached = reachedFrom(collection, this.#model)
+    this.#reached.set(collection, reached)
+    return reached
   }
 }
 
@@ -70,7 +70,7 @@ function reachedFrom(collection: string, model: Model): Reached {
   const start = model.collections.get(collection)
   const all = start === undefined ? new Set<Collection>() : withCascades(start, model)
   const decides = new Set<string>()
-  for (const one of all) addReached(one, model, decides)
+  for (const changed of all) addReached(changed, model, decides)
   return { changes: new Set([...all].map(({ name: table }) => table)), decides }
 }
 
@@ -105,7 +105,7 @@ function addRule(rule: Rule, collection: Collection, model: Model, found: Set<st
   switch (rule.kind) {
     case 'and':
     case 'or':
-      for (const one of rule.rules) addRule(one, collection, model, found)
+      for (const part of rule.rules) addRule(part, collection, model, found)
       return
     case 'not':
       addRule(rule.rule, collection, model, found)

@@ -40,10 +40,10 @@ import { isLimited } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * How many writes run side by side: their statements, a few each, are answered in time. Writes with a cardinality limit run
- * one after the other, since each counts what the others have created.
+ * How many writes run concurrently, so that their statements are answered in time. Writes with a cardinality limit run one
+ * after the other, since each counts the items of the others.
  */
-const writesAtOnce = 100
+const maxConcurrentWrites = 100
 
 /** The committed totals plus the changes of this transaction, which are written only at its commit. */
 const ownTotals = statementOf(
@@ -208,11 +208,11 @@ async function allWritten(
 ): Promise<readonly Written[]> {
   const all: Written[] = []
   const plans = writesOf(step)
-  const most = plans.some(({ shape }) => isLimited(shape)) ? 1 : writesAtOnce
-  for (let at = 0; at < plans.length; at += most) {
+  const concurrency = plans.some(({ shape }) => isLimited(shape)) ? 1 : maxConcurrentWrites
+  for (let at = 0; at < plans.length; at += concurrency) {
     const scopes: Scope[] = []
     const settled = await Promise.allSettled(
-      plans.slice(at, at + most).map(plan => {
+      plans.slice(at, at + concurrency).map(plan => {
         const own = scope.beside()
         scopes.push(own)
         return written(plan, own, parts)
@@ -225,15 +225,15 @@ async function allWritten(
       step.onFailure(at + failed)
       throw (settled[failed] as PromiseRejectedResult).reason
     }
-    all.push(...settled.flatMap(one => (one.status === 'fulfilled' ? [one.value] : [])))
+    all.push(...settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : [])))
   }
   return all
 }
 
 /** The first failure that is not the consequence of another one. */
 function firstFailure(settled: readonly PromiseSettledResult<Written>[]): number | undefined {
-  const failed = settled.flatMap((one, index) =>
-    one.status === 'rejected' ? [{ index, cause: one.reason }] : [],
+  const failed = settled.flatMap((result, index) =>
+    result.status === 'rejected' ? [{ index, cause: result.reason }] : [],
   )
   return (failed.find(({ cause }) => !(cause instanceof TransactionFailed)) ?? failed[0])?.index
 }

@@ -1,22 +1,22 @@
 /**
- * Checkpoints: moves the log into the database file (https://sqlite.org/wal.html, 2.2). SQLite would do so by itself
- * and say nothing of a failure. After a sync of the file that failed, the system may have dropped pages that it could
- * not write, and a later sync succeeds all the same (https://wiki.postgresql.org/wiki/Fsync_Errors). So pages that
- * were copied before that sync must be copied again, before the log that holds them may be overwritten.
+ * Checkpoints copy the log into the database file (https://sqlite.org/wal.html, 2.2). SQLite's automatic checkpoints do not
+ * report failures. When a sync of the file fails, the operating system may drop the pages that it could not write, and a
+ * later sync succeeds all the same (https://wiki.postgresql.org/wiki/Fsync_Errors). So pages that were copied before the
+ * failed sync must be copied again before their log may be overwritten.
  */
 import type { Connection } from '../connection.ts'
 import { isSyncFailure } from '../failure.ts'
 
-/** As many pages in the log as SQLite itself lets there be. */
+/** The length of the log, in pages, from which on a checkpoint runs: SQLite's default. */
 const checkpointPages = 1000
-/** How long to wait after a failure, in milliseconds: doubled each time. */
+/** The pause after a failure, in milliseconds. Doubled each time. */
 const minPauseMs = 1000
 const maxPauseMs = 30_000
 
 export interface CheckpointOptions {
   /**
-   * Pages that an earlier checkpoint has copied without a sync may be lost: SQLite does not copy them again before
-   * nobody in any process has the database open any more.
+   * Called when pages that an earlier checkpoint copied without a sync may be lost. SQLite copies them again only once no
+   * process has the database open.
    */
   readonly onUnsafe: (cause: unknown) => void
   /** In milliseconds. */
@@ -36,13 +36,13 @@ export class Checkpoints {
     this.#clock = clock
   }
 
-  /** In words for whoever runs the service. */
+  /** For the operator; undefined: none. */
   get trouble(): string | undefined {
     if (this.#pauseMs === minPauseMs) return undefined
-    return 'The log of the database grows: it cannot be moved into its file, because the disk fails or is full.'
+    return 'The log of the database grows: it cannot be copied into the database file, because the disk fails or is full.'
   }
 
-  /** Outside of a transaction. Never throws: the commit before it is done. */
+  /** Only outside a transaction. Never throws: the commit before it has succeeded. */
   run(): void {
     if (this.#clock() < this.#pausedUntil) return
     try {
@@ -56,7 +56,7 @@ export class Checkpoints {
   #failed(cause: unknown): void {
     this.#pausedUntil = this.#clock() + this.#pauseMs
     this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs)
-    // Where no page was copied before, the next checkpoint copies all of them again, and its sync covers them.
+    // If no page had been copied before, the next checkpoint copies all pages again, and its sync covers them.
     if (!isSyncFailure(cause) || !this.#mayHaveCopied()) return
     this.#pausedUntil = Number.POSITIVE_INFINITY
     this.#onUnsafe(cause)

@@ -1,13 +1,13 @@
-/** A commit that changes nothing, by which one that has failed is surely undone: see `tail.ts`. */
+/** A commit that changes nothing. It ensures that a failed commit is undone: see `log-tail.ts`. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isSurelyUndone } from '../failure.ts'
 
-/** Nobody knows whether a COMMIT that has failed will be found done by whoever opens the database next. */
+/** A COMMIT has failed, but may turn out to be applied when the database is opened again. */
 export class Unsettled extends Error {
   override readonly name = 'Unsettled'
 }
 
-/** Commits a page that holds what it held before. Throws where that cannot be made durable. */
+/** Commits an unchanged page. Throws if that cannot be made durable. */
 export function mark(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
@@ -20,7 +20,7 @@ export function mark(database: DatabaseSync): void {
   }
 }
 
-/** Ends the transaction. Throws what failed where nothing of it is left, and `Unsettled` where that is not sure. */
+/** Commits the transaction. Throws the failure if the transaction is certainly undone, otherwise `Unsettled`. */
 export function commitSurely(database: DatabaseSync): void {
   try {
     database.exec('COMMIT')

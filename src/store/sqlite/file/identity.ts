@@ -1,19 +1,19 @@
-/** Whether the database that is open is still the one that its name stands for. */
+/** Whether the open database file is still the file of that name. */
 import { statSync } from 'node:fs'
 
-/** How often writes look, in milliseconds. */
-const lookIntervalMs = 1000
+/** How often writes check this, in milliseconds. */
+const checkIntervalMs = 1000
 
 /**
- * A file that is replaced or removed stays open: what is written to it then is lost with the process
- * (https://sqlite.org/howtocorrupt.html, 2.4 and 2.5). The same goes for its log.
+ * A file that is replaced or deleted stays open, and what is written to it then is lost when the process ends
+ * (https://sqlite.org/howtocorrupt.html, 2.4 and 2.5). The same is true of its log.
  */
 export class FileIdentity {
   readonly #files: readonly (readonly [path: string, identity: string])[]
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #checkedAt = Number.NEGATIVE_INFINITY
   #isSame = true
 
-  /** Of a database that is open and was read. */
+  /** The database must be open, and must have been read, so that its log exists. */
   constructor(file: string) {
     const paths = file === ':memory:' ? [] : [file, `${file}-wal`]
     this.#files = paths
@@ -21,25 +21,25 @@ export class FileIdentity {
       .filter(([, identity]) => identity !== '')
   }
 
-  /** What the paths stood for when the database was opened. */
+  /** The identities of the files when the database was opened. */
   get expected(): readonly (readonly [path: string, identity: string])[] {
     return this.#files
   }
 
-  /** Looks at the disk now. */
+  /** Checks the disk now. */
   isSame(): boolean {
-    this.#lookedAt = performance.now()
+    this.#checkedAt = performance.now()
     this.#isSame = this.#files.every(([path, identity]) => identityOf(path) === identity)
     return this.#isSame
   }
 
-  /** What was found a moment ago. */
+  /** The result of the last check, unless it is too old. */
   wasSame(): boolean {
-    return performance.now() - this.#lookedAt < lookIntervalMs ? this.#isSame : this.isSame()
+    return performance.now() - this.#checkedAt < checkIntervalMs ? this.#isSame : this.isSame()
   }
 }
 
-/** What a path stands for, as text; empty where there is no file. */
+/** The device and inode of a file, as text; empty if it does not exist. */
 export function identityOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
   return stats === undefined ? '' : `${stats.dev}:${stats.ino}`

@@ -1,19 +1,19 @@
 /**
- * What a failed COMMIT may have left at the end of the log. After a sync that failed, the frames of the transaction
- * stand there with valid checksums: whoever opens the database first would apply them, and the change that was refused
- * would be there (https://sqlite.org/fileformat2.html#walformat; wal.c, sqlite3WalFrames). The next commit overwrites
- * the first of them, and the checksums of the rest, which build on each other, fit no more. So once a commit that
- * changes nothing is durable, the failed one is surely gone.
+ * What a failed COMMIT may have left at the end of the log. If its sync failed, the log ends with the frames of the
+ * transaction, with valid checksums. The next process that opens the database would apply them, although the change was
+ * refused (https://sqlite.org/fileformat2.html#walformat; wal.c, sqlite3WalFrames). The next commit overwrites the first of
+ * these frames. The checksums are cumulative, so those of the other frames become invalid. So once an empty commit is
+ * durable, the failed one is certainly undone.
  */
 import type { Connection } from '../connection.ts'
 
-/** How long to wait before the next try, in milliseconds: doubled each time. */
+/** The pause before the next attempt, in milliseconds. Doubled each time. */
 const minPauseMs = 50
 const maxPauseMs = 2000
 
 export class LogTail {
   readonly #connection: Connection
-  /** Called when it is time for another try. */
+  /** Called when the next attempt is due. */
   readonly #onDue: () => void
   #failure: unknown
   #pauseMs = minPauseMs
@@ -24,14 +24,14 @@ export class LogTail {
     this.#onDue = onDue
   }
 
-  /** Why nobody knows what the log holds; undefined: it holds what was acknowledged, and nothing else. */
+  /** The failure after which the content of the log is unknown; undefined: the log contains exactly what was acknowledged. */
   get failure(): unknown {
     return this.#failure
   }
 
   /**
-   * Makes sure that nothing of a failed COMMIT is left, now. Returns whether it is sure. If not, `onDue` is called
-   * until a later call succeeds. `waits`: for another process's write.
+   * Tries to make sure that nothing of a failed COMMIT is left. Returns whether it succeeded. If not, `onDue` is called
+   * repeatedly until a later call succeeds. `waits`: whether to wait for another process's write.
    */
   settle(cause: unknown, waits: boolean): boolean {
     clearTimeout(this.#timer)
@@ -48,7 +48,7 @@ export class LogTail {
     }
   }
 
-  /** No more tries. */
+  /** Cancels the next attempt. */
   stop(): void {
     clearTimeout(this.#timer)
   }

@@ -1,22 +1,22 @@
 /** Other threads of this process that have the same SQLite file open. */
 export interface OtherThreads {
-  /** Another number than before whenever one of them has committed; told before the commit is acknowledged. */
+  /** Changes with each of their commits, before the commit is acknowledged. */
   commits(): number
   /** This store has committed. */
   committed(): void
-  /** Grows whenever a write of one of them was refused for a reason that is not its own. */
+  /** Increases whenever one of their writes is refused for a reason that would fail other writes, too. */
   failures(): number
-  /** A write of this store was. */
+  /** A write of this store was refused for such a reason. */
   failed(): void
   readonly lock: {
-    /** Whether one may write now. If not, calls `again` when it should be asked anew. */
-    take(again: () => void): boolean
-    /** Does nothing where it is not ours. */
+    /** Returns whether this store may write now. If not, calls `retry` when it should try again. */
+    take(retry: () => void): boolean
+    /** Does nothing if this store does not hold the lock. */
     release(): void
   }
 }
 
-/** Of a store that has the file for itself, as far as this process goes. */
+/** For a store that no other thread of this process shares. */
 export const noOtherThreads: OtherThreads = {
   commits: () => 0,
   committed() {},

@@ -1,13 +1,13 @@
-/** Whether a database file can be written at all: SQLite opens one that cannot for reading, without a word. */
+/** Whether a database file can be written at all: SQLite silently opens a read-only file for reading. */
 import type { DatabaseSync } from 'node:sqlite'
 import { MigrationError } from '../../schema/refusal.ts'
 import { type ConnectionOptions, openDatabase } from '../connection.ts'
 import { isUnwritable } from '../failure.ts'
 
-/** How long the write lock of another process is waited for: one that has it can write. */
+/** How long to wait for the write lock of another process, in milliseconds. If another process has it, the file can be written. */
 const probeWaitMs = 100
 
-/** As `openDatabase`. Throws a `MigrationError` that names the file where it, or its folder, cannot be written. */
+/** Like `openDatabase`. Throws a `MigrationError` that names the file if the file or its folder cannot be written. */
 export function openWritable(options: ConnectionOptions): DatabaseSync {
   const { file, busyTimeout } = options
   let database: DatabaseSync | undefined

@@ -1,10 +1,10 @@
-/** Who asks whether changes can be stored, and what is answered. */
+/** Checks whether changes can be stored, for readiness probes. */
 import { ApiError } from '../../../errors.ts'
 import type { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
 import { isBusy, storageTrouble } from '../failure.ts'
 
-/** For so long another process may write before that keeps this one from being ready, in milliseconds. */
+/** How long another process may hold the write lock before this one counts as not ready, in milliseconds. */
 const maxBusyMs = 5000
 
 interface Probe {
@@ -24,7 +24,7 @@ export class Probes {
   #waiting: Probe[] = []
   /** Since when another process has had the lock. */
   #busySince: number | undefined
-  /** What was found last, beside that. */
+  /** The last failure for another reason. */
   #trouble: ApiError | undefined
 
   constructor(options: ProbesOptions) {
@@ -35,7 +35,7 @@ export class Probes {
     return this.#waiting.length > 0
   }
 
-  /** Settles with the next answer. */
+  /** Settles with the next call of `answer`. */
   add(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#waiting.push({ resolve, reject })
@@ -49,7 +49,7 @@ export class Probes {
     this.#options.health.stored()
   }
 
-  /** Commits nothing. Does not wait for another process's write. Returns why it cannot be done; undefined: it can. */
+  /** Makes an empty commit, without waiting for another process's write. Returns why that is not possible; undefined: it is. */
   look(): ApiError | undefined {
     const { connection, health, clock } = this.#options
     try {

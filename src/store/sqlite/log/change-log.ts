@@ -1,4 +1,4 @@
-/** The log of committed changes, as it is read. `event-log.ts` writes it. */
+/** Reads the log of committed changes. `event-log.ts` writes it. */
 import type { Hold } from '../../log/holds.ts'
 import { prunedSql } from '../../log/keys.ts'
 import type { LogMetrics } from '../../log/log-metrics.ts'

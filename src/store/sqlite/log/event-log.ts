@@ -1,4 +1,4 @@
-/** The log of changes, written in the transaction of each change, and pruned there. */
+/** Writes the event log in the transaction of each change, and prunes it there. */
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import { lookAtLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
@@ -8,7 +8,8 @@ import type { ItemChange } from '../../write/event.ts'
 import type { Connection, Statement } from '../connection.ts'
 import { answered } from '../write/database.ts'
 
-const maxIntervalMs = 10_000
+/** The maximum pause after a check that found nothing to prune, in milliseconds. */
+const maxPauseMs = 10_000
 
 export class EventLog {
   readonly metrics: LogMetrics = new LogMetrics()
@@ -16,14 +17,14 @@ export class EventLog {
   readonly #insert: Statement
   readonly #statements: PruneStatements<Statement>
   readonly #retention: Retention
-  /** How soon to look again where there was nothing to prune, in milliseconds. */
-  readonly #intervalMs: number
+  /** The pause after a check that found nothing to prune, in milliseconds. */
+  readonly #pauseMs: number
   #nextPrune = 0
 
   constructor(connection: Connection, retention: Retention) {
     this.#connection = connection
     this.#retention = retention
-    this.#intervalMs = Math.min(maxIntervalMs, retention.idleMs)
+    this.#pauseMs = Math.min(maxPauseMs, retention.idleMs)
     this.#statements = statementsOf(connection)
     this.#insert = connection.prepare(
       sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)}, ${slot(10)})`,
@@ -41,27 +42,26 @@ export class EventLog {
     )
   }
 
-  /** Within a transaction: drops some of the events that are not kept, now and then. `now` in milliseconds. */
+  /** Within a transaction: prunes some events if the pause is over. `now`: in milliseconds. */
   prune(now: number): void {
     if (now < this.#nextPrune) return
     const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
     this.metrics.looked(extent)
     if (prunable !== undefined) this.metrics.pruned(answered(prune(this.#statements, prunable)))
-    this.#nextPrune = prunable === undefined ? now + this.#intervalMs : now
+    this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now
   }
 
-  /** Whether the next write would drop events. */
+  /** Whether the next write would prune events. */
   isPrunable(now: number): boolean {
     if (now < this.#nextPrune) return false
     this.#connection.hold()
     const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
     this.metrics.looked(extent)
-    if (prunable === undefined) this.#nextPrune = now + this.#intervalMs
+    if (prunable === undefined) this.#nextPrune = now + this.#pauseMs
     return prunable !== undefined
   }
 }
 
-/** Nothing is committed meanwhile. */
 function statementsOf(connection: Connection): PruneStatements<Statement> {
   const until = sql`CAST(max(${slot(0)}, ${slot(1)}) AS INTEGER)`
   const pruned = quoted(prunedKey)
@@ -70,6 +70,7 @@ function statementsOf(connection: Connection): PruneStatements<Statement> {
     extent: connection.prepare(pruneSql.extent),
     sample: connection.prepare(pruneSql.sample),
     oldest: connection.prepare(pruneSql.oldest(sql`${slot(0)} + 0`)),
+    // No other transaction commits meanwhile.
     settled: undefined,
     prune: [
       connection.prepare(sql`DELETE FROM "_events" WHERE "id" <= ${until} RETURNING 1`),

@@ -1,11 +1,11 @@
-/** What a log needs before it is written to: its bounds, and numbers above those of a log that a backup has replaced. */
+/** Prepares a log for writing: stores its bounds, and continues above the numbers of a log that a backup has replaced. */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { basesKey, prunedKey, restoredKey } from '../../log/keys.ts'
 import { basesIn } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
 import { commitSurely } from '../file/empty-commit.ts'
 
-/** Of a database that has Portico's own tables. `now`: in milliseconds. */
+/** The database must have Portico's own tables. `now`: in milliseconds. */
 export function openLog(database: DatabaseSync, now: () => number): void {
   if (stored(database, prunedKey) !== undefined && stored(database, restoredKey) === undefined) return
   transact(database, () => {
@@ -14,7 +14,7 @@ export function openLog(database: DatabaseSync, now: () => number): void {
   })
 }
 
-/** The log goes on far above its numbers, and no reader may resume from one of them. */
+/** The log continues far above its present numbers, and no reader may resume from one of them. */
 export function raiseLog(database: DatabaseSync, now: () => number): void {
   transact(database, () => {
     requireBounds(database)
@@ -22,12 +22,12 @@ export function raiseLog(database: DatabaseSync, now: () => number): void {
   })
 }
 
-/** Makes a copy's log go on far above its numbers when it is opened. */
+/** Marks a copy: when it is opened, its log continues far above its present numbers. */
 export function markRestored(database: DatabaseSync): void {
   store(database, restoredKey, 'copy')
 }
 
-/** Earlier versions did not store how far they have pruned. */
+/** Stores the pruned number if an earlier version did not. */
 function requireBounds(database: DatabaseSync): void {
   if (stored(database, prunedKey) !== undefined) return
   const oldest = oldestOf(database)

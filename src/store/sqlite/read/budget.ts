@@ -1,13 +1,14 @@
 /**
- * How long a read may hold the event loop. A statement cannot be ended from outside, so it asks, every so many rows,
- * whether its time is over (`Dialect.budgetCheck`): a function that throws ends it, and the connection stays usable.
+ * Limits how long a read may block the event loop. A statement cannot be interrupted from outside, so it calls a function
+ * every so many rows (`Dialect.budgetCheck`). The function throws when the time is over, which ends the statement but leaves
+ * the connection usable.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { budgetFunction } from '../../sql/sqlite.ts'
 
 class BudgetSpent extends Error {}
 
-/** One for all: it has no stack to be made for each. */
+/** Shared: creating an error with its stack trace for each read would be slow. */
 const spent = new BudgetSpent('the read takes too long for the event loop')
 
 const unlimited = Number.POSITIVE_INFINITY
@@ -26,19 +27,19 @@ export class ReadBudget {
     })
   }
 
-  /** In two halves: a thread that the system lets wait once has not worked meanwhile. */
+  /** In two halves: if the system suspends the thread once, only one half is lost. */
   #spend(): void {
     if (this.#isHalfSpent) throw spent
     this.#isHalfSpent = true
     this.#endsAt = performance.now() + this.#halfMs
   }
 
-  /** Whether there is none: what is not surely quick does not begin on the event loop. */
+  /** Whether the budget is 0: then only reads that are certainly fast run on the event loop. */
   get isNone(): boolean {
     return this.#budgetMs === 0
   }
 
-  /** What `read` returns; undefined where it took too long. */
+  /** Returns the result of `read`; undefined if it took too long. */
   run<T>(read: () => T, budgetMs = this.#budgetMs): T | undefined {
     this.#halfMs = budgetMs / 2
     this.#endsAt = performance.now() + this.#halfMs

@@ -1,4 +1,4 @@
-/** Counts the items of lists that are not whole collections. */
+/** Statements that count the items of a list, if that is not a whole collection. */
 import type { CountSql, WholeList } from '../../read/database.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { countSql } from '../../sql/read.ts'
@@ -10,16 +10,16 @@ import { parsePlan } from './query-plan.ts'
 import { relatedForm } from './related-rows.ts'
 
 type CountContext = InlineContext & {
-  /** With `budgetCheck` where a statement may have to be ended. */
+  /** With `budgetCheck` if the time of statements is limited. */
   readonly dialect: Dialect
 }
 
-/** An index alone gives up to this many entries within some 2 ms: to watch the time would take as long again. */
-const unwatchedEntries = 100_000
+/** Counting so many entries of one index takes about 2 ms, and checking the time would double that. */
+const unlimitedEntries = 100_000
 
 /**
- * All rows are looked at, so that a set is always the better way where it is made from no more of them. What counts the
- * entries of one index is watched in large collections only.
+ * A count visits all rows, so a set of ids is always better if building it visits no more rows. A count of the entries of
+ * one index is limited in time only if the collection is large.
  */
 export function countStatement<L extends WholeList>(
   shape: L,
@@ -33,17 +33,17 @@ export function countStatement<L extends WholeList>(
   const statements = new Map<string, Statement>()
   return () => {
     const form = relatedForm(shape, context)
-    const isUnwatched = isCheap && totals.of(shape.collection.name) <= unwatchedEntries
-    const key = `${form} ${isUnwatched}`
-    const known = statements.get(key)
-    if (known !== undefined) return known
-    const made = connection.prepare(build(shape, isUnwatched ? sqlite : context.dialect, form))
-    statements.set(key, made)
-    return made
+    const isUnlimited = isCheap && totals.of(shape.collection.name) <= unlimitedEntries
+    const key = `${form} ${isUnlimited}`
+    const prepared = statements.get(key)
+    if (prepared !== undefined) return prepared
+    const statement = connection.prepare(build(shape, isUnlimited ? sqlite : context.dialect, form))
+    statements.set(key, statement)
+    return statement
   }
 }
 
-/** Whether the statement reads the entries of one index, or of one full-text index, and nothing else. */
+/** Whether the statement reads only the entries of one index or full-text index. */
 function readsIndexOnly(fragment: Sql, connection: Connection): boolean {
   const [step, ...others] = parsePlan(connection.explain(fragment).rows)
   return step?.kind === 'access' && (step.covering || step.access === 'virtual') && others.length === 0

@@ -1,9 +1,9 @@
-/** Statements on the event loop, and what they are made with. */
+/** Statements that run on the event loop. */
 import type { Inputs, ResultRow } from '../../values.ts'
 import type { Connection } from '../connection.ts'
 import type { Totals } from './totals.ts'
 
-/** `total`: how many rows the list has, where that is known. */
+/** `total`: the number of rows of the list, if known. */
 export interface InlineStatement {
   get(inputs: Inputs): ResultRow | undefined
   all(inputs: Inputs, total?: number): readonly ResultRow[]
@@ -17,6 +17,6 @@ export interface InlineQuery {
 export interface InlineContext {
   readonly connection: Connection
   readonly totals: Totals
-  /** How many rows of a list are walked along for conditions on related rows: see `related-rows.ts`. */
+  /** How many rows of a list are walked for conditions on related rows: see `related-rows.ts`. */
   readonly walkedRows: number
 }

@@ -1,4 +1,4 @@
-/** Reads on the event loop, answered at once: the statements of a shape, and how they are asked. */
+/** Synchronous reads on the event loop. */
 import type { Snapshot, Statements } from '../../read/database.ts'
 import { listSql } from '../../sql/read.ts'
 import { isRanked } from '../../sql/search.ts'
@@ -9,7 +9,7 @@ import type { InlineContext, InlineQuery, InlineStatement } from './inline-state
 import { followsRelations, RelatedRows } from './related-rows.ts'
 import type { Totals } from './totals.ts'
 
-/** `isBudgeted`: whether they end when the time is over that the event loop may be held: see `budget.ts`. */
+/** `isBudgeted`: whether their time is limited: see `budget.ts`. */
 export function inlineStatements(shared: InlineContext, isBudgeted: boolean): Statements<InlineQuery> {
   const dialect = isBudgeted ? budgetedSqlite : sqlite
   const context = { ...shared, dialect }
@@ -34,7 +34,7 @@ export function inlineStatements(shared: InlineContext, isBudgeted: boolean): St
   }
 }
 
-/** Of a collection whose total is known as long as nobody writes to it. */
+/** The total of a whole collection. */
 function wholeTotal(collection: string, totals: Totals): InlineStatement {
   const get = () => [totals.of(collection)]
   return { get, all: () => [get()] }
@@ -42,14 +42,14 @@ function wholeTotal(collection: string, totals: Totals): InlineStatement {
 
 const never = () => false
 
-/** What reads in one turn of the event loop see. */
+/** The snapshot that reads of one turn of the event loop share. */
 export const inlineSnapshot: Snapshot<InlineQuery> = {
   row: ({ statement, inputs }) => statement.get(inputs),
   list({ rows, parent, count, total }) {
     if (parent !== undefined && parent.statement.get(parent.inputs) === undefined) return missing
     const counted = count?.of(count.query.statement.get(count.query.inputs))
-    const known = total ?? counted
-    return { rows: rows.statement.all(rows.inputs, known?.total), count: counted, isNewer: never }
+    const size = total ?? counted
+    return { rows: rows.statement.all(rows.inputs, size?.total), count: counted, isNewer: never }
   },
 }
 

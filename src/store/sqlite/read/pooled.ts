@@ -1,4 +1,4 @@
-/** Reads in a reader process: the same statements as on the event loop, in one transaction. */
+/** Reads in a reader process, in one transaction, by the same statements as on the event loop. */
 import { type Ask, batched } from '../../read/batched.ts'
 import type { Snapshot, Statements, WholeList } from '../../read/database.ts'
 import type { RelatedForm } from '../../sql/condition.ts'
@@ -29,7 +29,7 @@ export function pooledStatements(
   }
 }
 
-/** Its queries may see commits that came after the versions were read: then this connection sees them as well. */
+/** Its queries may see commits after the versions were read. `look` makes the versions count those commits. */
 export function pooledSnapshot(
   ask: Ask<ReaderQuery>,
   connection: Pick<Connection, 'look'>,
@@ -42,13 +42,12 @@ export function pooledSnapshot(
   })
 }
 
-/** Compiled when it is first needed. */
 function querier(fragment: Sql): Querier {
   const { text, binds } = compile(fragment, sqlite.sign)
   return inputs => ({ sql: text, values: binds.map(bind => bound(bind, inputs)) })
 }
 
-/** A list's statement in the form that suits the sizes of the collections at the time. */
+/** The statement of a list, in the form that suits the current sizes of the collections. */
 function listQuerier(
   shape: WholeList,
   context: Pick<InlineContext, 'totals' | 'walkedRows'>,
@@ -57,8 +56,8 @@ function listQuerier(
   const queriers = new Map<RelatedForm, Querier>()
   return inputs => {
     const form = relatedForm(shape, context)
-    const known = queriers.get(form) ?? querier(build(form))
-    queriers.set(form, known)
-    return known(inputs)
+    const queryOf = queriers.get(form) ?? querier(build(form))
+    queriers.set(form, queryOf)
+    return queryOf(inputs)
   }
 }

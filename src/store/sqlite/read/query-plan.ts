@@ -1,7 +1,7 @@
 /**
- * The rows of `EXPLAIN QUERY PLAN` as data (https://sqlite.org/eqp.html). The texts are those of SQLite 3.46 to 3.53, in
- * whose sources `wherecode.c` and `select.c` write them; SQLite promises nothing about them, so a text that is not known
- * becomes a step of the kind `unknown`, which `estimatePlan` counts as unbounded.
+ * Parses the rows of `EXPLAIN QUERY PLAN` (https://sqlite.org/eqp.html). The texts are those of SQLite 3.46 to 3.53, written
+ * by `wherecode.c` and `select.c`. Their format is not stable, so any other text becomes a step of the kind `unknown`, which
+ * `estimatePlan` counts as unbounded.
  */
 import type { PlanAccess, PlanBase, PlanBlock, PlanNote, PlanStep, PlanTree } from '../../plans/steps.ts'
 import type { ResultRow } from '../../values.ts'
@@ -9,7 +9,7 @@ import type { ResultRow } from '../../values.ts'
 /** The columns `id`, `parent`, `notused` and `detail`. */
 export type PlanRow = ResultRow
 
-/** The tree of steps. Rows whose parent is missing stand at the top. Never throws. */
+/** The tree of steps. Rows whose parent is missing are at the top. Never throws. */
 export function parsePlan(rows: readonly PlanRow[]): readonly PlanStep[] {
   const children = new Map<number, PlanRow[]>()
   const ids = new Set(rows.map(([id]) => Number(id)))
@@ -37,9 +37,9 @@ const rowidPattern = /^ USING INTEGER PRIMARY KEY(?: \((?<constraint>.*)\))?$/
 
 function parseAccess(base: PlanBase): PlanAccess | undefined {
   if (constantPattern.test(base.detail)) return accessOf(base, 'constant', '')
-  const found = accessPattern.exec(base.detail)?.groups
-  if (found === undefined) return undefined
-  const { verb, table = '', alias = table, exists, how = '' } = found
+  const groups = accessPattern.exec(base.detail)?.groups
+  if (groups === undefined) return undefined
+  const { verb, table = '', alias = table, exists, how = '' } = groups
   const access = verb === 'SEARCH' ? 'search' : 'scan'
   const step = { ...accessOf(base, access, alias), exists: exists !== undefined }
   if (how === '') return step
@@ -62,7 +62,7 @@ function accessOf(base: PlanBase, access: PlanAccess['access'], table: string): 
   return { ...base, kind: 'access', access, table, ...none, ...constraintOf(undefined) }
 }
 
-/** E.g. `a=? AND ANY(b) AND (c,d)>(?,?)`: https://sqlite.org/eqp.html shows the first, `wherecode.c` the rest. */
+/** E.g. `a=? AND ANY(b) AND (c,d)>(?,?)`: the first is documented at https://sqlite.org/eqp.html, the rest only in `wherecode.c`. */
 function constraintOf(constraint: string | undefined): Pick<PlanAccess, 'constraint' | 'equal' | 'ranged'> {
   const equal: string[] = []
   const ranged: string[] = []
@@ -87,10 +87,10 @@ const blockPatterns: readonly (readonly [PlanBlock['block'], RegExp])[] = [
 
 function parseBlock(base: PlanBase): PlanBlock | undefined {
   for (const [block, pattern] of blockPatterns) {
-    const found = pattern.exec(base.detail)
-    if (found === null) continue
+    const match = pattern.exec(base.detail)
+    if (match === null) continue
     const correlated = base.detail.startsWith('CORRELATED ')
-    return { ...base, kind: 'block', block, correlated, name: found.groups?.name }
+    return { ...base, kind: 'block', block, correlated, name: match.groups?.name }
   }
   return undefined
 }
@@ -99,26 +99,26 @@ const treePattern =
   /^USE TEMP B-TREE FOR (?:LAST (?:(?<last>\d+) TERMS|TERM) OF )?(?:(?<purpose>ORDER BY|GROUP BY|DISTINCT|UNION)|\w+\(DISTINCT\))$/
 
 function parseTree(base: PlanBase): PlanTree | undefined {
-  const found = treePattern.exec(base.detail)?.groups
-  if (found === undefined) return undefined
+  const groups = treePattern.exec(base.detail)?.groups
+  if (groups === undefined) return undefined
   const purposes = { 'ORDER BY': 'order', 'GROUP BY': 'group', UNION: 'union' } as const
-  const purpose = purposes[found.purpose as keyof typeof purposes] ?? 'distinct'
-  const lastTerms = base.detail.includes(' LAST ') ? Number(found.last ?? 1) : undefined
+  const purpose = purposes[groups.purpose as keyof typeof purposes] ?? 'distinct'
+  const lastTerms = base.detail.includes(' LAST ') ? Number(groups.last ?? 1) : undefined
   return { ...base, kind: 'tree', purpose, lastTerms }
 }
 
-/** A subquery that ran before, a filter in front of a join, an index that is used as a list as it is. */
+/** A subquery that has already run, a Bloom filter of a join, an index that serves as the list of an IN operator. */
 const harmless = /^(?:REUSE (?:LIST )?SUBQUERY \d+|BLOOM FILTER ON .+|USING (?:INDEX|ROWID) .+IN-OPERATOR)$/
 
 function parseNote(base: PlanBase): PlanNote {
   return { ...base, kind: harmless.test(base.detail) ? 'harmless' : 'unknown' }
 }
 
-/** The table behind each alias of a statement that Portico wrote: it names every one as `"posts" AS "t0"`. */
+/** The table behind each alias of a statement of Portico's, which declares aliases as `"posts" AS "t0"`. */
 export function tablesByAlias(text: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
+  const tables = new Map<string, string>()
   for (const [, table, alias] of text.matchAll(/'(?:[^']|'')*'|"((?:[^"]|"")*)" AS "((?:[^"]|"")*)"/g)) {
-    if (table !== undefined && alias !== undefined) found.set(alias, table)
+    if (table !== undefined && alias !== undefined) tables.set(alias, table)
   }
-  return found
+  return tables
 }

@@ -1,4 +1,4 @@
-/** Reads on SQLite: at once on the event loop, or in a reader process where they may take long. */
+/** Reads on SQLite: on the event loop, or in a reader process if they may be slow. */
 import type { Principal } from '../../../principal.ts'
 import type { Answer, Answers, ReadShape } from '../../read/answers.ts'
 import type { ReadDatabase, Run } from '../../read/database.ts'
@@ -14,7 +14,7 @@ import type { InlineContext } from './inline-statement.ts'
 import { pooledSnapshot, pooledStatements } from './pooled.ts'
 import { plannedRoute, ShapeRoute } from './route.ts'
 
-/** What slow reads run in. */
+/** Where slow reads run. */
 export interface SlowReads {
   readonly pool: Pick<ReaderPool, 'run'>
   readonly budget: ReadBudget
@@ -62,24 +62,24 @@ export class SqliteReads implements ReadDatabase {
   }
 }
 
-type AtOnce = (inputs: Inputs) => Answer
+type SyncRun = (inputs: Inputs) => Answer
 
-/** The snapshot answers at once, so that the run does. */
-function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): AtOnce {
+/** Synchronous, because the snapshot is. */
+function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): SyncRun {
   return inputs => run(inputs, inlineSnapshot) as Answer
 }
 
 interface Routed {
   readonly slow: SlowReads
   readonly lists: KnownLists | undefined
-  readonly inline: AtOnce
+  readonly inline: SyncRun
   readonly route: ShapeRoute
 }
 
-/** A shape that some of its reads take long for. */
+/** For a shape of which some reads may be slow. */
 function routedRun(shape: ReadShape, parts: SqliteReadsParts, { slow, lists, inline, route }: Routed): Run {
   const { budget, pool } = slow
-  let budgeted: AtOnce | undefined
+  let budgeted: SyncRun | undefined
   const pooled = shapeRun(shape, pooledStatements(parts), lists)
   const later =
     (inputs: Inputs, { budgetKey }: Principal): Later =>
@@ -92,11 +92,11 @@ function routedRun(shape: ReadShape, parts: SqliteReadsParts, { slow, lists, inl
       return pooled(inputs, snapshot)
     }
   return (inputs, principal) => {
-    // What Portico asks for itself is answered at once: it asks by keys.
+    // Portico's own reads are by keys.
     if (principal.access.system) return inline(inputs)
-    const where = route.of(inputs, lists?.skipped(inputs) ?? 0)
-    if (where === 'inline') return inline(inputs)
-    if (where === 'pool') return later(inputs, principal)
+    const destination = route.of(inputs, lists?.skipped(inputs) ?? 0)
+    if (destination === 'inline') return inline(inputs)
+    if (destination === 'pool') return later(inputs, principal)
     budgeted ??= inlineRun(shapeRun(shape, inlineStatements(parts, true), lists))
     const run = budgeted
     const answer = budget.run(() => run(inputs))

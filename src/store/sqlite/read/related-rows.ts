@@ -1,8 +1,8 @@
 /**
- * Lists with conditions on related rows. Two statements find the same rows, and neither is always quick: one walks
- * along the list's order and looks up what each row refers to, which is quick where many rows match; the other makes the
- * set of ids that match and begins there, which is quick where few do. So the list is walked first, for a bounded number
- * of rows, unless its total says that it would not be enough. See decisions/related-filters.md.
+ * Lists with conditions on related rows. Two statements find the same rows, and neither is always fast. One walks the list
+ * in its order and looks up the related rows of each row, which is fast if many rows match. The other starts from the set of
+ * matching ids, which is fast if few rows match. So a bounded number of rows is walked first, unless the total shows that they
+ * would not be enough. See decisions/related-filters.md.
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
@@ -17,11 +17,11 @@ import type { Connection, Statement } from '../connection.ts'
 import type { InlineContext, InlineStatement } from './inline-statement.ts'
 
 interface Context extends InlineContext {
-  /** With `budgetCheck` where a statement may have to be ended. */
+  /** With `budgetCheck` if the time of statements is limited. */
   readonly dialect: Dialect
 }
 
-/** The rows of a slice, found in the way that suits the list. */
+/** Finds the rows of a slice by the statement that suits the list. */
 export class RelatedRows implements InlineStatement {
   readonly #shape: GuardedList
   readonly #slice: Slice
@@ -29,7 +29,7 @@ export class RelatedRows implements InlineStatement {
   readonly #context: Context
   #byLookUp: Statement | undefined
   #bySet: Statement | undefined
-  /** Null: no index has the list's order, so that to walk it would be to sort it. */
+  /** Null: no index has the list's order, so a walk would have to sort all rows. */
   #walk: Statement | null | undefined
 
   constructor(shape: GuardedList, slice: Slice, size: SliceSize, context: Context) {
@@ -54,14 +54,14 @@ export class RelatedRows implements InlineStatement {
     return rows ?? this.#fromSet(inputs)
   }
 
-  /** Whether enough rows that match are to be expected among the first. */
+  /** Whether the first rows probably contain enough matches. */
   #isNear(inputs: Inputs, total: number | undefined, whole: number): boolean {
     if (total === undefined) return true
     const wanted = this.#size.skipped(inputs) + this.#size.rows(inputs)
     return 2 * wanted * whole <= this.#context.walkedRows * total
   }
 
-  /** Undefined where fewer than are asked for were found. */
+  /** Undefined if it found too few rows. */
   #walked(inputs: Inputs): readonly ResultRow[] | undefined {
     if (this.#walk === undefined) {
       const { connection, walkedRows } = this.#context
@@ -83,7 +83,7 @@ function sorts(fragment: ReturnType<typeof walkSql>, connection: Connection): bo
   return connection.explain(fragment).rows.some(([, , , detail]) => String(detail).includes('TEMP B-TREE'))
 }
 
-/** Whether a condition on related rows stands where a set of ids can lead to the rows. */
+/** Whether the condition contains one on related rows, in a position where a set of ids can lead to the rows. */
 export function followsRelations(condition: Condition): boolean {
   if (condition.kind === 'related') return true
   const isJoined = condition.kind === 'and' || condition.kind === 'or'
@@ -91,18 +91,18 @@ export function followsRelations(condition: Condition): boolean {
 }
 
 /**
- * Whether the sets of ids are made without reading more rows than the list has: by an index, or from a collection that
- * is no larger.
+ * Whether building the sets of ids reads no more rows than the list has: because an index leads to them, or because their
+ * collections are no larger.
  */
 export function prefersSets(
   { collection, rows }: WholeList,
   { totals, walkedRows }: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): boolean {
-  const most = Math.max(walkedRows, totals.of(collection.name))
-  return scannedForSets(rows).every(name => totals.of(name) <= most)
+  const maxScanned = Math.max(walkedRows, totals.of(collection.name))
+  return scannedForSets(rows).every(name => totals.of(name) <= maxScanned)
 }
 
-/** How a list is read in one statement. */
+/** The form in which one statement reads the list. */
 export function relatedForm(
   shape: WholeList,
   context: Pick<InlineContext, 'totals' | 'walkedRows'>,
@@ -112,41 +112,41 @@ export function relatedForm(
 
 const scannedByCondition = new WeakMap<Condition, readonly string[]>()
 
-/** The collections that are read whole to make the sets. */
+/** The collections that are scanned to build the sets. */
 function scannedForSets(condition: Condition): readonly string[] {
-  const known = scannedByCondition.get(condition)
-  if (known) return known
-  const found = new Set<string>()
-  gatherScanned(condition, found)
-  const made = [...found]
-  scannedByCondition.set(condition, made)
-  return made
+  const cached = scannedByCondition.get(condition)
+  if (cached) return cached
+  const names = new Set<string>()
+  addScanned(condition, names)
+  const scanned = [...names]
+  scannedByCondition.set(condition, scanned)
+  return scanned
 }
 
-function gatherScanned(condition: Condition, found: Set<string>): void {
+function addScanned(condition: Condition, names: Set<string>): void {
   if (condition.kind === 'and' || condition.kind === 'or') {
-    for (const each of condition.conditions) gatherScanned(each, found)
+    for (const part of condition.conditions) addScanned(part, names)
   } else if (condition.kind === 'related') {
     const { target } = condition.path
-    if (!isLed(condition.rows, target)) found.add(target.name)
-    gatherScanned(condition.rows, found)
+    if (!isIndexable(condition.rows, target)) names.add(target.name)
+    addScanned(condition.rows, names)
   }
 }
 
 /** Whether an index leads to the rows for which the condition holds. */
-function isLed(condition: Condition, collection: Collection): boolean {
+function isIndexable(condition: Condition, collection: Collection): boolean {
   switch (condition.kind) {
     case 'and':
-      return condition.conditions.some(each => isLed(each, collection))
+      return condition.conditions.some(part => isIndexable(part, collection))
     case 'or':
-      return condition.conditions.every(each => isLed(each, collection))
+      return condition.conditions.every(part => isIndexable(part, collection))
     case 'compare':
-      return leading.has(condition.operator) && isIndexed(collection, condition.field.field.name)
+      return indexableOperators.has(condition.operator) && isIndexed(collection, condition.field.field.name)
     case 'related':
-      return isLed(condition.rows, condition.path.target)
+      return isIndexable(condition.rows, condition.path.target)
     default:
       return condition.kind === 'never'
   }
 }
 
-const leading: ReadonlySet<string> = new Set(['eq', 'in'])
+const indexableOperators: ReadonlySet<string> = new Set(['eq', 'in'])

@@ -1,4 +1,4 @@
-/** Where a read runs: on the event loop as it is, there within a budget of time, or in a reader process. */
+/** Decides where a read runs: on the event loop, there with limited time, or in a reader process. */
 import type {
   Condition,
   GuardedAggregate,
@@ -27,66 +27,66 @@ import { parsePlan, tablesByAlias } from './query-plan.ts'
 import { relatedForm } from './related-rows.ts'
 import type { Totals } from './totals.ts'
 
-/** `budgeted`: on the event loop until its budget is spent. */
+/** `budgeted`: on the event loop until its time budget is spent. */
 export type Route = 'inline' | 'budgeted' | 'pool'
 
-/** Rows of a table beyond which to read all of it is nothing for the event loop: 2 to 5 ms. */
+/** Tables with more rows are not scanned on the event loop. Scanning so many takes 2 to 5 ms. */
 const wholeTableRows = 5000
-/** Rows that the nested lists of one read may have together before it is watched. */
-const watchedRows = 1000
-/** Rows that a deep page may skip from the nearest anchor: by id alone they take a tenth of others. */
-const skippedRows = 20_000
-const skippedRowsById = 100_000
-/** The largest page, and the largest offset that is no deep page. */
+/** The number of rows of all nested lists of one read, beyond which its time is limited. */
+const maxInlineRows = 1000
+/** How many rows a deep page may skip after the nearest anchor. Skipping rows by id alone takes a tenth of the time. */
+const maxSkippedRows = 20_000
+const maxSkippedRowsById = 100_000
+/** The size of the largest page plus the largest offset of a page that is not deep. */
 const take = 300
-/** After a read that was too slow, the shape's reads go to the pool until so many were quick there. */
-const quickInTurn = 2
-const quickMs = 1.5
+/** After a read that was too slow, the shape's reads go to the pool until so many of them were fast there. */
+const fastReadsToReturn = 2
+const fastReadMs = 1.5
 
-/** What is known of one shape's reads. */
+/** The route of the reads of one shape. */
 export class ShapeRoute {
-  /** Where the plan alone decides. */
+  /** The route by the query plan alone. */
   readonly #planned: PlannedRoute
   readonly #limits: readonly (readonly Param[])[]
-  readonly #skippable: number
+  readonly #maxSkipped: number
   readonly #isBudgeted: boolean
   #slowLeft = 0
 
-  /** `isBudgeted`: whether a read may begin on the event loop that is not surely quick. */
+  /** `isBudgeted`: whether a read that may be slow starts on the event loop. */
   constructor(shape: ReadShape, planned: PlannedRoute, isBudgeted: boolean) {
     this.#planned = planned
     this.#isBudgeted = isBudgeted
     this.#limits =
       shape.kind === 'composite' ? shape.roots.flatMap(rootLimits) : selectLimits(selectOf(shape))
-    this.#skippable = isBudgeted
+    this.#maxSkipped = isBudgeted
       ? shape.kind === 'list' && isWholeById(shape)
-        ? skippedRowsById
-        : skippedRows
+        ? maxSkippedRowsById
+        : maxSkippedRows
       : 0
   }
 
-  /** Whether a read of the shape can be anything but quick. `isPaged`: whether it can be of a deep page. */
+  /** Whether reads of the shape may be slow. `isPaged`: whether the shape has pages by number, which may be deep. */
   canBeSlow(isPaged: boolean): boolean {
     return isPaged || this.#limits.length > 0 || this.#planned() !== 'inline'
   }
 
-  /** `skipped`: how many rows a deep page begins after the nearest anchor. */
+  /** `skipped`: how many rows a deep page skips after the nearest anchor. */
   of({ args }: Inputs, skipped: number): Route {
-    if (skipped > this.#skippable) return 'pool'
+    if (skipped > this.#maxSkipped) return 'pool'
     const route = this.#planned()
     if (route === 'pool') return 'pool'
-    if (route === 'inline' && rowsAtMost(this.#limits, args) <= watchedRows) return 'inline'
+    if (route === 'inline' && rowsAtMost(this.#limits, args) <= maxInlineRows) return 'inline'
     return this.#slowLeft > 0 || !this.#isBudgeted ? 'pool' : 'budgeted'
   }
 
-  /** Its budget on the event loop was spent. */
+  /** A read has spent its budget on the event loop. */
   overran(): void {
-    this.#slowLeft = quickInTurn
+    this.#slowLeft = fastReadsToReturn
   }
 
-  /** How much processor time a read of it took in the pool, in milliseconds. */
+  /** A read has run in the pool. `ms`: its processor time. */
   took(ms: number): void {
-    this.#slowLeft = ms > quickMs ? quickInTurn : Math.max(0, this.#slowLeft - 1)
+    this.#slowLeft = ms > fastReadMs ? fastReadsToReturn : Math.max(0, this.#slowLeft - 1)
   }
 }
 
@@ -111,7 +111,7 @@ interface StatementPlan {
   rowsOf(table: string): number | undefined
 }
 
-/** Looks at the plans once. What they say of whole tables counts while these are large. */
+/** Reads the query plans once. A scan of a whole table matters only while the table is large. */
 export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRoute {
   const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
   const filtered = () => isFiltered(shape)
@@ -143,7 +143,7 @@ function planOf(fragment: Sql, counts: Counts, { connection, totals }: PlanConte
   return { steps: parsePlan(rows), counts, rowsOf }
 }
 
-/** The tables that are read whole whatever the parameters are: sorted, or counted row by row. */
+/** The tables that are scanned whatever the parameters are, since their rows are sorted or counted. */
 function wholeScans(steps: readonly PlanStep[], counts: Counts): string[] {
   const sorts = steps.some(step => step.kind === 'tree' && step.lastTerms === undefined)
   const own = sorts || counts ? steps.flatMap(step => (isScan(step) ? [step.table] : [])) : []
@@ -164,11 +164,11 @@ function statementsOf(
   const plain = (fragment: Sql) => ({ fragment, counts: false })
   if (shape.kind === 'item') return [plain(itemSql(shape, sqlite))]
   if (shape.kind === 'composite') {
-    // What a composite says of its limits holds for lists, and not for what is aggregated.
+    // The limits of a composite apply to its lists, not to its aggregates.
     const aggregates = shape.roots.flatMap(root =>
       root.kind === 'aggregate' ? aggregateAlone(root, shape) : [],
     )
-    return [plain(compositeSql(shape, sqlite)), ...aggregates.map(each => groupsOf(each, context))]
+    return [plain(compositeSql(shape, sqlite)), ...aggregates.map(aggregate => groupsOf(aggregate, context))]
   }
   if (shape.kind === 'aggregate') {
     const { within } = shape
@@ -194,7 +194,7 @@ function groupsOf(shape: GuardedAggregate, context: PlanContext) {
   return { fragment: aggregateSql(shape, sqlite, relatedForm(shape, context)), counts: 'groups' as const }
 }
 
-/** A root as a read of its own. */
+/** An aggregate root as a separate read. */
 function aggregateAlone(
   { collection, rows, aggregation }: GuardedAggregateRoot,
   { reads, personal, volatile, counts }: GuardedComposite,
@@ -207,7 +207,7 @@ function isComposite({ kind }: ReadShape): boolean {
   return kind === 'composite'
 }
 
-/** Whether a list of the shape may leave out rows that it has looked at. */
+/** Whether a list of the shape may visit rows that it does not return. */
 function isFiltered(shape: ReadShape): boolean {
   if (shape.kind === 'item') return selectFilters(shape.select)
   if (shape.kind === 'aggregate') return isCondition(shape.rows)
@@ -223,7 +223,7 @@ function rootFilters(root: GuardedRoot): boolean {
   return root.kind === 'list' && isFilter(root.list.after, root.list.sort)
 }
 
-/** A position in several keys: rows that are equal in the first of them may stand before it. */
+/** A keyset of several keys: rows before it may have the same first key. */
 function isFilter(after: readonly Param[] | undefined, sort: readonly GuardedSort[]): boolean {
   return after !== undefined && sort.length > 1
 }
@@ -233,12 +233,12 @@ function isCondition({ kind }: Condition): boolean {
 }
 
 function selectFilters(select: readonly GuardedSelected[]): boolean {
-  return select.some(each => {
-    if (each.kind !== 'relation') return false
-    const { list } = each
+  return select.some(selected => {
+    if (selected.kind !== 'relation') return false
+    const { list } = selected
     return (
-      isCondition(each.rows) ||
-      selectFilters(each.select) ||
+      isCondition(selected.rows) ||
+      selectFilters(selected.select) ||
       (list && isFilter(list.after, list.sort)) === true
     )
   })
@@ -249,11 +249,12 @@ function rootLimits(root: GuardedRoot): (readonly Param[])[] {
   return root.kind === 'item' ? selectLimits(root.select) : listLimits(root.list.limit, root.select)
 }
 
-/** For each list of a selection, the limits of the lists around it and its own. */
+/** For each list of a selection, its own limit and those of the lists around it. */
 function selectLimits(select: readonly GuardedSelected[]): (readonly Param[])[] {
-  return select.flatMap(each => {
-    if (each.kind !== 'relation') return []
-    return each.list === undefined ? selectLimits(each.select) : listLimits(each.list.limit, each.select)
+  return select.flatMap(selected => {
+    if (selected.kind !== 'relation') return []
+    const { list, select: nested } = selected
+    return list === undefined ? selectLimits(nested) : listLimits(list.limit, nested)
   })
 }
 
@@ -261,13 +262,13 @@ function listLimits(limit: Param, select: readonly GuardedSelected[]): (readonly
   return [[limit], ...selectLimits(select).map(inner => [limit, ...inner])]
 }
 
-/** How many rows the nested lists can have together. */
+/** The maximum number of rows of all nested lists. */
 function rowsAtMost(limits: readonly (readonly Param[])[], args: Inputs['args']): number {
   let rows = 0
   for (const chain of limits) {
-    let each = 1
-    for (const param of chain) each *= Number(args[param])
-    rows += each
+    let product = 1
+    for (const param of chain) product *= Number(args[param])
+    rows += product
   }
   return rows
 }

@@ -1,12 +1,12 @@
-/** How many rows whole collections have. */
+/** The number of rows of whole collections. */
 import { slot, sql } from '../../sql/writer.ts'
 import { slotted } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
 
-/** How many rows the collection has that slot 0 names. */
+/** The number of rows of the collection that slot 0 names. */
 export const totalSql = sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`
 
-/** How many rows whole collections have, from the table that triggers keep. */
+/** Reads the totals from the table that triggers maintain. */
 export class Totals {
   readonly #connection: Connection
   #statement: Statement | undefined

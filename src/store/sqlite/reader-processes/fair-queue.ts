@@ -1,4 +1,4 @@
-/** Jobs that wait, served in turns by caller: whoever has many waits behind whoever has few. */
+/** A queue of jobs that serves its callers in turn: many jobs of one caller do not delay those of others. */
 
 interface CallerJobs<T> {
   readonly waiting: T[]
@@ -16,7 +16,7 @@ export interface FairQueueOptions {
 
 export class FairQueue<T> {
   readonly #options: FairQueueOptions
-  /** The one that is served next comes first. */
+  /** In the order in which they are served next. */
   readonly #callers = new Map<string, CallerJobs<T>>()
   #waiting = 0
 
@@ -28,7 +28,7 @@ export class FairQueue<T> {
     return this.#waiting
   }
 
-  /** Returns whether there was room. */
+  /** Returns false if the queue is full. */
   add(caller: string, job: T): boolean {
     const { maxOfCaller, maxWaiting } = this.#options
     const jobs = this.#callers.get(caller) ?? { waiting: [], running: 0 }
@@ -39,7 +39,7 @@ export class FairQueue<T> {
     return true
   }
 
-  /** The next job, which now counts as running until `done`. Undefined: none waits, or none may run. */
+  /** The next job, which counts as running until `done` is called. Undefined: no job waits, or none may run. */
   next(): T | undefined {
     for (const [caller, jobs] of this.#callers) {
       if (jobs.running >= this.#options.maxRunningOfCaller) continue
@@ -54,7 +54,7 @@ export class FairQueue<T> {
     return undefined
   }
 
-  /** A job of this caller's runs no more. */
+  /** A job of this caller has ended. */
   done(caller: string): void {
     const jobs = this.#callers.get(caller)
     if (jobs === undefined) return
@@ -62,7 +62,7 @@ export class FairQueue<T> {
     this.#forget(caller, jobs)
   }
 
-  /** Takes a waiting job out. Returns whether it was there. */
+  /** Removes a waiting job. Returns whether it was in the queue. */
   remove(caller: string, job: T): boolean {
     const jobs = this.#callers.get(caller)
     const at = jobs?.waiting.indexOf(job) ?? -1
@@ -73,7 +73,7 @@ export class FairQueue<T> {
     return true
   }
 
-  /** Takes all that wait. */
+  /** Removes and returns all waiting jobs. */
   takeAll(): T[] {
     const all = [...this.#callers.values()].flatMap(({ waiting }) => waiting.splice(0))
     this.#waiting = 0

@@ -1,7 +1,7 @@
-/** What the service and a reader process say to each other: one job at a time. */
+/** The messages between the service and a reader process, which runs one job at a time. */
 import type { ResultRow, SqlValue } from '../../values.ts'
 
-/** A statement that only reads, with the values of its parameters by number. */
+/** A statement that only reads, with the values of its numbered parameters. */
 export interface ReaderQuery {
   readonly sql: string
   readonly values: readonly SqlValue[]
@@ -13,18 +13,18 @@ export interface ReaderJob {
   readonly queries: readonly ReaderQuery[]
 }
 
-/** The rows of each query. `ms`: how much processor time they took. */
+/** The rows of each query. `ms`: their processor time. */
 export interface ReaderRows {
   readonly results: readonly (readonly ResultRow[])[]
   readonly ms: number
 }
 
-/** SQLite's failure: see `failure.ts`. */
+/** A failed job. */
 export interface ReaderFailure {
   readonly message: string
-  /** Undefined: not one of SQLite's. */
+  /** SQLite's result code; undefined: another failure. */
   readonly errcode: number | undefined
-  /** The file is not the one that the service has open. */
+  /** Whether the database file is not the one that the service has open. */
   readonly isMoved: boolean
 }
 
@@ -32,14 +32,14 @@ export type ReaderReply =
   | { readonly id: number; readonly rows: ReaderRows }
   | { readonly id: number; readonly failure: ReaderFailure }
 
-/** What a reader process is started with, as JSON in its first argument. */
+/** The options of a reader process: JSON in its first argument. */
 export interface ReaderOrders {
   readonly file: string
-  /** What `FileIdentity.expected` says of the file and of its log. */
+  /** `FileIdentity.expected` of the file and of its log. */
   readonly identities: readonly (readonly [path: string, identity: string])[]
   /** How long a statement waits for a lock, in milliseconds. */
   readonly busyTimeoutMs: number
 }
 
-/** The descriptor of a pipe that the service holds open: its end tells the process that the service has ended. */
+/** The descriptor of a pipe that the service holds open. When the pipe ends, the service has ended. */
 export const lifelineDescriptor = 4

@@ -1,6 +1,6 @@
 /**
- * Slow reads run in processes beside the event loop: `node:sqlite` cannot end a statement, and a process can be killed.
- * They are started when they are needed and ended when they are not. See `decisions/slow-reads.md`.
+ * Slow reads run in separate processes: `node:sqlite` cannot interrupt a statement, but a process can be killed. Processes are
+ * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
 import { ApiError } from '../../../errors.ts'
 import type { SlowReadCounts } from '../../store.ts'
@@ -11,16 +11,16 @@ import { ReaderLost, ReaderProcess } from './process.ts'
 
 export interface ReaderPoolOptions {
   readonly orders: ReaderOrders
-  /** How many processes there are at most. */
+  /** The maximum number of processes. */
   readonly size: number
-  /** How long a read may take from when it was asked for, waiting included, in milliseconds. */
+  /** How long a read may take, including its time in the queue, in milliseconds. */
   readonly timeoutMs: number
-  /** After how long without work a process is ended, in milliseconds. 30,000 by default. */
+  /** How long a process stays idle before it is ended, in milliseconds. 30,000 by default. */
   readonly idleMs?: number
-  /** How many reads may wait, in all and of one caller; 1,000 and 200 by default. */
+  /** How many reads may wait, in total and of one caller; 1,000 and 200 by default. */
   readonly maxWaiting?: number
   readonly maxOfCaller?: number
-  /** Told why a process ended that nobody had ended. */
+  /** Called with the cause when a process ends unexpectedly. */
   readonly onLost?: ((cause: unknown) => void) | undefined
 }
 
@@ -34,9 +34,9 @@ interface Job {
   tries: number
 }
 
-/** A read whose process ended under it is tried once more: it may not be the read's fault. */
+/** A read whose process has ended is tried once more: the read may not be the cause. */
 const maxTries = 2
-/** How long to wait before another process is started after one that has ended before its first answer. */
+/** The pause before the next process is started, after one that ended before its first answer, in milliseconds. */
 const restartPauseMs = 500
 const timeoutCause = 'a read took longer than PORTICO_DB_TIMEOUT allows'
 
@@ -44,7 +44,7 @@ export class ReaderPool {
   readonly #options: Required<Omit<ReaderPoolOptions, 'onLost'>> & Pick<ReaderPoolOptions, 'onLost'>
   readonly #queue: FairQueue<Job>
   readonly #processes = new Set<ReaderProcess>()
-  /** The one used last comes last, and is used first: the others become idle. */
+  /** The last one is used first, so that the others can be ended. */
   readonly #idle: ReaderProcess[] = []
   readonly #idleTimers = new Map<ReaderProcess, NodeJS.Timeout>()
   readonly #counts = { running: 0, done: 0, timedOut: 0, refused: 0, killed: 0 }
@@ -54,7 +54,7 @@ export class ReaderPool {
   constructor(options: ReaderPoolOptions) {
     this.#options = { idleMs: 30_000, maxWaiting: 1000, maxOfCaller: 200, ...options }
     const { size, maxWaiting, maxOfCaller } = this.#options
-    // One caller's reads cannot hold all processes, unless there is but one.
+    // The reads of one caller cannot occupy all processes, unless there is only one.
     this.#queue = new FairQueue({ maxOfCaller, maxWaiting, maxRunningOfCaller: Math.max(1, size - 1) })
   }
 
@@ -62,14 +62,14 @@ export class ReaderPool {
     return { ...this.#counts, processes: this.#processes.size, waiting: this.#queue.waiting }
   }
 
-  /** The ids of the processes that are there. */
+  /** The ids of the running processes. */
   get pids(): readonly number[] {
     return [...this.#processes].flatMap(({ pid }) => (pid === undefined ? [] : [pid]))
   }
 
   /**
-   * Runs queries in one snapshot, begun after this call. Rejects with an `ApiError`. `caller`: see `Principal.budgetKey`.
-   * Aborting `signal` gives up the place in the queue; a read that runs goes on.
+   * Runs queries in one snapshot, which begins after this call. Rejects with an `ApiError`. `caller`: see
+   * `Principal.budgetKey`. Aborting `signal` removes the read from the queue; a running read continues.
    */
   run(caller: string, queries: readonly ReaderQuery[], signal?: AbortSignal): Promise<ReaderRows> {
     if (this.#isClosed) return Promise.reject(stopping())
@@ -86,7 +86,7 @@ export class ReaderPool {
     return promise
   }
 
-  /** Refuses what waits and what runs, and resolves when every process has ended. */
+  /** Refuses all waiting and running reads. Resolves when every process has ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#pause)
@@ -114,9 +114,9 @@ export class ReaderPool {
       clearTimeout(this.#idleTimers.get(idle))
       return idle
     }
-    const made = new ReaderProcess(this.#options.orders, ended => this.#ended(ended))
-    this.#processes.add(made)
-    return made
+    const process = new ReaderProcess(this.#options.orders, ended => this.#ended(ended))
+    this.#processes.add(process)
+    return process
   }
 
   async #run(job: Job, process: ReaderProcess): Promise<void> {
@@ -139,7 +139,7 @@ export class ReaderPool {
   }
 
   #failed(job: Job, cause: unknown): void {
-    // Its time is over: it was answered, and the process was killed for that.
+    // It has timed out: it was refused, and its process was killed.
     if (job.timer === undefined) return
     const isAgain = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
     if (isAgain && this.#queue.add(job.caller, job)) return
@@ -168,7 +168,7 @@ export class ReaderPool {
     this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause: new Error(timeoutCause) }))
   }
 
-  /** Keeps it for the next read, and ends it when none comes. */
+  /** Keeps the process for further reads, and ends it if none comes. */
   #rest(process: ReaderProcess): void {
     this.#idle.push(process)
     const timer = setTimeout(() => {
@@ -195,7 +195,7 @@ export class ReaderPool {
     this.#serve()
   }
 
-  /** What ends at its start would do so again at once. */
+  /** A process that ends at its start would do so again at once. */
   #waitToStart(): void {
     clearTimeout(this.#pause)
     this.#pause = setTimeout(() => {

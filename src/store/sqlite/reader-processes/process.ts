@@ -1,4 +1,4 @@
-/** One reader process, as the service sees it. */
+/** A reader process, from the service's side. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ export class ReaderLost extends Error {
   override readonly name = 'ReaderLost'
 }
 
-/** A failure of SQLite's in a reader process, as `failureOf` reads it. */
+/** A failure in a reader process, in the form that `failureOf` accepts. */
 class ReaderError extends Error {
   readonly errcode: number | undefined
 
@@ -24,18 +24,18 @@ const program = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url),
 )
 
-/** As `nice` has it: where every core is busy, the service gets about ten times what a reader gets. */
+/** A `nice` value: if every core is busy, the service gets about ten times as much processor time as a reader. */
 const priority = 10
 
-/** What of the environment a reader needs: none of the secrets in it. */
+/** The environment variables that a reader needs, which contain no secrets. */
 function environment(): NodeJS.ProcessEnv {
   const { NODE_COMPILE_CACHE, TMPDIR, SQLITE_TMPDIR, SystemRoot } = process.env
   return { NODE_COMPILE_CACHE, TMPDIR, SQLITE_TMPDIR, SystemRoot }
 }
 
 /**
- * Undefined where the system starts no process, for want of descriptors or memory: `onFailure` is told why, later. Node
- * throws some of these failures and emits others, from a child without pipes.
+ * Undefined if the system cannot start a process, e.g. for lack of descriptors or memory: `onFailure` is called later. Node
+ * throws some of these failures; for others it returns a child without pipes, which emits them.
  */
 function start(orders: ReaderOrders, onFailure: (cause: unknown) => void): ChildProcess | undefined {
   let child: ChildProcess
@@ -44,7 +44,7 @@ function start(orders: ReaderOrders, onFailure: (cause: unknown) => void): Child
       execArgv: ['--disable-warning=ExperimentalWarning'],
       serialization: 'advanced',
       env: environment(),
-      // The last one is the pipe whose end tells the process that this one has ended.
+      // The last one is the lifeline: see `lifelineDescriptor`.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
     })
   } catch (cause) {
@@ -56,12 +56,12 @@ function start(orders: ReaderOrders, onFailure: (cause: unknown) => void): Child
     child.on('error', onFailure)
     return undefined
   }
-  // A signal or a message that could not be sent: what matters is the exit.
+  // For a signal or a message that could not be sent. Only the exit matters.
   child.on('error', () => {})
   try {
     setPriority(pid, priority)
   } catch {
-    // The process has ended already, or the system forbids it. Reads work all the same.
+    // The process has already ended, or the system does not allow it. Reads work all the same.
   }
   return child
 }
@@ -80,12 +80,12 @@ export class ReaderProcess {
   #isOver = false
   /** Whether it has ever answered. */
   hasAnswered = false
-  /** Whether this side has ended it. */
+  /** Whether the service has ended it. */
   wasKilled = false
-  /** Why it has ended: an error, a signal or a code. */
+  /** Why it has ended: an error, a signal or an exit code. */
   cause: unknown
 
-  /** Starts the process. `onEnd` is called once it has ended, for whatever reason. */
+  /** Starts the process. Calls `onEnd` once it has ended, whatever the reason. */
   constructor(orders: ReaderOrders, onEnd: (process: ReaderProcess) => void) {
     const over = (cause?: unknown): void => {
       if (this.#isOver) return
@@ -105,29 +105,29 @@ export class ReaderProcess {
     return this.#child?.pid
   }
 
-  /** Whether a job can be given to it. */
+  /** Whether it accepts jobs. */
   get isUsable(): boolean {
     return !this.#isOver && !this.wasKilled
   }
 
-  /** Runs the queries in one snapshot. Rejects with `ReaderLost`, or with what failed. One at a time. */
+  /** Runs the queries in one snapshot, one job at a time. Rejects with `ReaderLost`, or with the failure. */
   run(queries: readonly ReaderQuery[]): Promise<ReaderRows> {
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
     const job: ReaderJob = { id: ++this.#lastId, queries }
     this.#running = { id: job.id, resolve, reject }
     this.#hold(true)
-    // Where it cannot be sent, the process has ended, or is about to.
+    // If the job cannot be sent, the process has ended or is about to end.
     this.#child?.send(job, cause => {
       if (cause) this.#child?.kill('SIGKILL')
     })
     return promise
   }
 
-  /** Ends the process now, whatever it does. Resolves when it has ended. */
+  /** Kills the process. Resolves when it has ended. */
   kill(): Promise<void> {
     this.wasKilled = true
     if (!this.#isOver) {
-      // Whoever waits for the end is not left waiting by a program that has nothing else to do.
+      // A program with nothing else to do must not exit before the returned promise settles.
       this.#child?.ref()
       this.#child?.kill('SIGKILL')
     }
@@ -152,7 +152,7 @@ export class ReaderProcess {
     return running
   }
 
-  /** An idle process does not keep a program from ending: it ends with the program. */
+  /** An idle process does not keep the program running: it ends with the program. */
   #hold(isBusy: boolean): void {
     const child = this.#child
     const pipe = child?.stdio[4] as { unref?(): void } | null | undefined

@@ -1,6 +1,6 @@
 /**
- * A reader process: answers reads of one SQLite file, one job at a time, and never writes to it. It ends only by being
- * killed: by the pool, or by its own watch when the service has ended, even within a statement.
+ * A reader process: answers reads of one SQLite file, one job at a time, and never writes to the file. It only ends by being
+ * killed, even during a statement: by the pool, or by its own watch thread when the service has ended.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
@@ -14,10 +14,10 @@ import {
   type ReaderReply,
 } from './messages.ts'
 
-/** Prepared statements that are kept, by their text. */
+/** How many prepared statements are kept. */
 const maxStatements = 200
 
-/** A thread of its own: a statement holds the event loop of this one. It blocks until the pipe ends. */
+/** Runs in a separate thread, because statements block the event loop of this one. Blocks until the pipe ends. */
 const watch = `require('node:fs').readSync(${lifelineDescriptor}, Buffer.alloc(1)); process.kill(process.pid, 'SIGKILL')`
 
 class MovedFile extends Error {}
@@ -42,14 +42,14 @@ class FileReader {
     }
   }
 
-  /** Looks before and after: another file may be put in the place of this one at any time. */
+  /** Checks the identity before and after, because the file may be replaced at any time. */
   #open(): DatabaseSync {
     const { file, busyTimeoutMs } = this.#orders
     this.#requireSameFile()
     const database = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })
-    // Not in memory, as the service has it: what is sorted may be larger.
+    // `temp_store` is not MEMORY, unlike in the service: sorted rows may not fit in memory.
     database.exec('PRAGMA query_only = ON; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF')
-    // The log is opened by the first read.
+    // The first read opens the log.
     database.exec('SELECT 1 FROM sqlite_schema LIMIT 1')
     this.#requireSameFile()
     return database
@@ -61,13 +61,13 @@ class FileReader {
   }
 
   #prepared(database: DatabaseSync, sql: string): StatementSync {
-    const known = this.#statements.get(sql)
-    if (known !== undefined) return known
+    const prepared = this.#statements.get(sql)
+    if (prepared !== undefined) return prepared
     if (this.#statements.size >= maxStatements) this.#statements.clear()
-    const made = database.prepare(sql)
-    made.setReturnArrays(true)
-    this.#statements.set(sql, made)
-    return made
+    const statement = database.prepare(sql)
+    statement.setReturnArrays(true)
+    this.#statements.set(sql, statement)
+    return statement
   }
 }
 
@@ -78,7 +78,7 @@ function failureOf(cause: unknown): ReaderFailure {
   return { message, errcode, isMoved: cause instanceof MovedFile }
 }
 
-/** Not the time that passed: at its low priority the process also waits. */
+/** Processor time, not elapsed time: a process with low priority also waits. */
 function cpuMs(since: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since)
   return (user + system) / 1000
@@ -96,7 +96,7 @@ function replyTo(reader: FileReader, job: ReaderJob): ReaderReply {
 }
 
 function main(): void {
-  // A terminal and a supervisor signal the whole group: what is being read is still answered.
+  // Terminals and supervisors signal the whole process group: running reads are still answered.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   new Worker(watch, { eval: true, execArgv: [] }).unref()
   const reader = new FileReader(JSON.parse(process.argv[2] ?? '') as ReaderOrders)

@@ -1,6 +1,6 @@
 /**
- * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each is done
- * wholly or not at all, and none is answered before the commit that covers it is on disk.
+ * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each write succeeds or
+ * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
 import { ApiError } from '../../../errors.ts'
 import { unconfirmed } from '../../refusals.ts'
@@ -12,42 +12,42 @@ import type { OtherThreads } from '../file/other-threads.ts'
 import { Probes } from '../file/write-probes.ts'
 
 const maxBatch = 1000
-/** No write waits longer for others, in milliseconds. */
+/** The maximum time that a write waits for further writes, in milliseconds. */
 const maxPatienceMs = 10
-/** How many batches take savepoints from the start after one that needed them. */
+/** How many batches use savepoints from the start, after one that needed them. */
 const savepointBatches = 100
 
-/** How soon the lock of another process is asked for again; later and later, as SQLite does. In milliseconds. */
-const firstRetryMs = 1
-const lastRetryMs = 25
+/** The pauses between attempts to take the lock of another process, in milliseconds. They double, as SQLite's own do. */
+const minRetryMs = 1
+const maxRetryMs = 25
 
 interface QueuedWrite<T, A> {
   readonly job: () => T
-  /** Whether it takes a savepoint at once, since it may well fail after it has changed something. */
+  /** Whether it uses a savepoint from the start, since it is likely to fail after a change. */
   readonly hasSteps: boolean
-  /** When it was added, by the clock. */
-  readonly since: number
+  /** When it was added, by the queue's clock. */
+  readonly addedAt: number
   readonly resolve: (answer: A) => void
   readonly reject: (error: ApiError) => void
 }
 
-/** A COMMIT that has failed, and nobody knows yet what it has left. */
+/** A COMMIT failed. What it left is not known yet. */
 class CommitFailed extends Error {}
 
 type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
 
 export interface CommitOptions<T, A> {
-  /** How many writes may wait; beyond, they are refused as UNAVAILABLE. */
+  /** How many writes may wait; more are refused as UNAVAILABLE. */
   readonly maxWaiting: number
-  /** How long a write may wait for another process's lock, from when it was added, in milliseconds. */
+  /** How long a write may wait for the lock of another process after it was added, in milliseconds. */
   readonly lockWaitMs: number
-  /** Without it a commit would sleep until other threads have committed. */
+  /** The lock of the threads of this process. Without it, a commit would block the event loop while another thread commits. */
   readonly lock: OtherThreads['lock']
   /** Within the transaction, before the writes. */
   readonly atBegin: () => void
-  /** After the commit, with the result of each write that it holds. */
+  /** After the commit, with the result of each write in it. */
   readonly atCommit: (result: T) => void
-  /** After a commit and its answers, while the lock is still ours. */
+  /** After a commit, before the lock is released. The answers are sent afterwards, in microtasks. */
   readonly afterCommit?: () => void
   readonly health?: WriteHealth
   readonly answer: (result: T) => A
@@ -55,7 +55,7 @@ export interface CommitOptions<T, A> {
   readonly clock?: () => number
 }
 
-/** `T`: what a write gives; `A`: what of it answers. */
+/** `T`: the result of a write; `A`: its answer. */
 export class CommitQueue<T, A> {
   readonly #connection: Connection
   readonly #options: CommitOptions<T, A>
@@ -66,18 +66,18 @@ export class CommitQueue<T, A> {
   readonly #health: WriteHealth
   readonly #probes: Probes
   #waiting: QueuedWrite<T, A>[] = []
-  /** Whether the end of the log should be settled again. */
+  /** Whether the next attempt to settle the end of the log is due. */
   #isSettlingDue = false
   #scheduled = false
   #savepointBatchesLeft = 0
-  /** Of the writes that wait: how many there were a turn ago, and since when there are any. */
+  /** The number of waiting writes a turn ago, and when the first of them was seen. */
   #seen = 0
-  #since = 0
-  /** How long a write may wait for others: as long as the last transaction took, in milliseconds. */
+  #seenSince = 0
+  /** How long a write may wait for further writes: as long as the last transaction took, in milliseconds. */
   #patienceMs = 0
-  /** When to ask again for a lock that another process has, in milliseconds; 0: nobody is known to have it. */
+  /** The pause before the next attempt to take the lock of another process, in milliseconds; 0: no process has it. */
   #retryMs = 0
-  /** Commits, and the writes that they hold. */
+  /** The number of commits, and of the writes in them. */
   readonly counts = { commits: 0, writes: 0 }
 
   constructor(connection: Connection, options: CommitOptions<T, A>) {
@@ -93,33 +93,33 @@ export class CommitQueue<T, A> {
   }
 
   /**
-   * Runs `job` within the next transaction, perhaps several times. What it throws undoes it, and only it. `hasSteps`:
-   * whether it may well fail after it has changed something.
+   * Runs `job` within the next transaction, perhaps several times. An error of the job undoes that job only. `hasSteps`:
+   * whether the job is likely to fail after a change.
    */
   add(job: () => T, hasSteps = false): Promise<A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
     }
-    if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
+    if (this.#tail.failure !== undefined) return Promise.reject(this.#unsettled())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
-    this.#waiting.push({ job, hasSteps, since: this.#clock(), resolve, reject })
+    this.#waiting.push({ job, hasSteps, addedAt: this.#clock(), resolve, reject })
     this.#schedule()
     return promise
   }
 
-  /** Resolves once a commit was durable, of writes that wait or of nothing; rejects where none can be made so. */
+  /** Resolves once a commit is durable, of the waiting writes or an empty one. Rejects if none can be made durable. */
   confirm(): Promise<void> {
-    if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
+    if (this.#tail.failure !== undefined) return Promise.reject(this.#unsettled())
     this.#schedule()
     return this.#probes.add()
   }
 
-  /** Commits everything that waits, now, or refuses it when its time is over. */
+  /** Commits all waiting writes now, or refuses those whose time is over. */
   flush(): void {
     while (this.#waiting.length > 0) this.#commit(this.#take())
   }
 
-  /** Commits everything that waits; then nothing more is tried. */
+  /** Commits all waiting writes. Nothing is retried afterwards. */
   close(): void {
     this.flush()
     this.#probes.answer(new ApiError('UNAVAILABLE', 'The service is stopping.'))
@@ -139,15 +139,15 @@ export class CommitQueue<T, A> {
   }
 
   /**
-   * Whether the turn that ends has brought writes, so that the next may bring more: one transaction costs less than two.
+   * Whether the turn that ends has added writes, so that the next may add more: one transaction costs less than two.
    */
   #awaitsMore(): boolean {
     const { length } = this.#waiting
     if (length === this.#seen || length >= maxBatch) return false
     const now = this.#clock()
-    if (this.#seen === 0) this.#since = now
+    if (this.#seen === 0) this.#seenSince = now
     this.#seen = length
-    return now - this.#since < this.#patienceMs
+    return now - this.#seenSince < this.#patienceMs
   }
 
   #commitNext(): void {
@@ -181,12 +181,12 @@ export class CommitQueue<T, A> {
     return batch
   }
 
-  /** Returns whether something was made durable. */
+  /** Returns whether something was stored. */
   #commit(batch: readonly QueuedWrite<T, A>[]): boolean {
     const began = this.#clock()
     this.#seen = 0
     if (this.#tail.failure !== undefined) {
-      for (const { reject } of batch) reject(this.#closed())
+      for (const { reject } of batch) reject(this.#unsettled())
       return false
     }
     let outcomes: readonly Outcome<T>[]
@@ -212,13 +212,13 @@ export class CommitQueue<T, A> {
     reject(error)
   }
 
-  /** Refuses what the transaction held. Returns whether some of it was stored after all. */
+  /** Refuses the writes of the transaction. Returns whether some of them were stored after all. */
   #failed(batch: readonly QueuedWrite<T, A>[], thrown: unknown): boolean {
     const cause = thrown instanceof CommitFailed ? thrown.cause : thrown
     const error = this.#undo(cause)
-    // A reference that is checked at the end does not tell whose it is: each is tried by itself.
+    // A failed deferred foreign key does not show whose it is, so each write is committed separately.
     if (isForeignKeyFailure(cause) && batch.length > 1) {
-      return batch.map(one => this.#commit([one])).some(isStored => isStored)
+      return batch.map(write => this.#commit([write])).some(isStored => isStored)
     }
     this.#health.suspect()
     const isUndone =
@@ -227,8 +227,8 @@ export class CommitQueue<T, A> {
     return false
   }
 
-  /** No write can be taken: what came of it could not be told truly. */
-  #closed(): ApiError {
+  /** The error for all writes while the outcome of a failed COMMIT is unknown, since theirs would be unknown as well. */
+  #unsettled(): ApiError {
     const { failure } = this.#tail
     return new ApiError('UNAVAILABLE', storageTrouble(failure), { cause: failure })
   }
@@ -240,15 +240,15 @@ export class CommitQueue<T, A> {
   }
 
   #probed(): ApiError | undefined {
-    return this.#tail.failure === undefined ? this.#probes.look() : this.#closed()
+    return this.#tail.failure === undefined ? this.#probes.look() : this.#unsettled()
   }
 
-  /** Another process has the lock, and nothing is done: those whose time is not over wait on. */
+  /** Another process has the lock, so nothing has been changed. Writes whose time is not over keep waiting. */
   #putBack(batch: readonly QueuedWrite<T, A>[], cause: unknown): false {
-    const late = this.#clock() - this.#options.lockWaitMs
-    this.#waiting = [...batch.filter(({ since }) => since > late), ...this.#waiting]
-    for (const { since, reject } of batch) if (since <= late) this.#refuse(reject, failureOf(cause))
-    this.#retryMs = Math.min(Math.max(firstRetryMs, this.#retryMs * 2), lastRetryMs)
+    const deadline = this.#clock() - this.#options.lockWaitMs
+    this.#waiting = [...batch.filter(({ addedAt }) => addedAt > deadline), ...this.#waiting]
+    for (const { addedAt, reject } of batch) if (addedAt <= deadline) this.#refuse(reject, failureOf(cause))
+    this.#retryMs = Math.min(Math.max(minRetryMs, this.#retryMs * 2), maxRetryMs)
     return false
   }
 
@@ -269,7 +269,7 @@ export class CommitQueue<T, A> {
     return outcomes
   }
 
-  /** What is stored is not refused because a listener failed. */
+  /** A stored write is not refused because a listener failed. */
   #notify(result: T): void {
     try {
       this.#options.atCommit(result)
@@ -284,8 +284,8 @@ export class CommitQueue<T, A> {
   }
 
   /**
-   * Savepoints make a write a tenth dearer, and nearly no write fails after it has changed something.
-   * When one does, everything is undone, and done again with them. Undefined: nothing is done.
+   * Savepoints make a write 10 % slower, and hardly any write fails after it has changed something. When one does, all are
+   * rolled back, to be run again with savepoints. Undefined: nothing was changed.
    */
   #plainly(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] | undefined {
     if (this.#savepointBatchesLeft > 0) {
@@ -333,7 +333,7 @@ export class CommitQueue<T, A> {
     }
   }
 
-  /** A full disk or a failing one may have undone the whole transaction: then every write of it failed. */
+  /** A full or failing disk may have rolled back the whole transaction: then all its writes have failed. */
   #requireTransaction(cause: unknown): void {
     if (!this.#connection.isTransaction) throw cause
   }

@@ -1,4 +1,4 @@
-/** What SQLite supplies to writes. One transaction at a time writes, so it locks no rows. */
+/** What SQLite supplies to writes. Only one transaction writes at a time, so rows are not locked. */
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
 import type { TimeLimit } from '../../../time-limit.ts'
@@ -28,7 +28,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
   readonly timeLimit: TimeLimit
   readonly dialect = sqlite
   readonly #connection: Connection
-  /** Lets a row refer to no row, while references are checked later: to the negative of its own id, and so to no other row's. */
+  /** Makes a row refer to the negative of its own id, which no row has, while foreign keys are deferred. */
   readonly #detach: (referrer: Referrer<Statement>) => Statement
 
   constructor(model: Model, connection: Connection, timeLimit: TimeLimit) {
@@ -58,8 +58,8 @@ export class SqliteWrites implements WriteDatabase<Statement> {
   }
 
   /**
-   * The last found first, and no cycles, so that nothing is left for the tables' own cascades: they nest no
-   * deeper than 1,000. Other references may lead any way, so they are checked after the last.
+   * Deletes the rows that were found last first, and breaks cycles, so that SQLite has nothing to cascade: its cascades nest
+   * at most 1,000 deep. Other references between the rows may go in any direction, so they are checked at the end.
    */
   *remove(
     { cascadeSet: { items, again } }: Walked<Statement>,
@@ -81,10 +81,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
     return collection.searchable.length === 0 ? undefined : new SearchIndex(collection, this.#connection)
   }
 
-  /**
-   * A foreign key that failed names no column, so the references are looked up: those that no check covers are what
-   * Portico set by itself.
-   */
+  /** SQLite does not name the column of a failed foreign key, so each reference is looked up. */
   refused(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown {
     if (!isForeignKeyFailure(cause)) return cause
     const missing = set.filter(({ field }, index) => {
@@ -100,7 +97,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
   }
 }
 
-/** Takes the steps to their end, within the turn of the event loop. */
+/** Runs the steps to their end, synchronously. */
 export function answered<T>(steps: Steps<Statement, T>): T {
   let step = steps.next()
   while (!step.done) {

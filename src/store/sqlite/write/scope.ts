@@ -1,18 +1,18 @@
-/** One write within a transaction on SQLite, where every statement is answered at once. */
+/** A write within a transaction on SQLite, whose statements are synchronous. */
 import type { Inputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
 import type { WriteScope } from '../../write/steps.ts'
 import type { Statement } from '../connection.ts'
 import type { EventLog } from '../log/event-log.ts'
 
-/** Serves all writes of all transactions, one after the other. */
+/** All writes use it, one after the other. */
 export class SqliteScope implements WriteScope<Statement> {
   readonly #events: EventLog
   at = ''
   now = 0
-  /** The connection counts the changes itself. */
+  /** Not used: `Connection.changes` counts the changes. */
   hasChanged = false
-  /** Whether code of the model runs within the transaction: what others would read is not committed. */
+  /** Whether an action runs within the transaction: others would read uncommitted data. */
   isActing = false
 
   constructor(events: EventLog) {
@@ -23,7 +23,7 @@ export class SqliteScope implements WriteScope<Statement> {
     this.#events.add(this.at, change)
   }
 
-  /** Totals are counted when they are asked for. */
+  /** Triggers maintain the totals. */
   count(): void {}
 
   defer(statement: Statement, inputs: Inputs): void {

@@ -1,4 +1,4 @@
-/** Keeps the search terms of rows, in a full-text index (FTS5). Deleted rows lose theirs by a trigger. */
+/** Stores the search terms of rows in a full-text index (FTS5). A trigger deletes those of deleted rows. */
 import type { Collection } from '../../../model/model.ts'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'

@@ -1,6 +1,6 @@
 /**
  * Transactions of several steps on SQLite, within one turn of the event loop. Reads run on the connection that writes, so
- * that they see what the steps before them have changed.
+ * they see the changes of earlier steps.
  */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
@@ -37,25 +37,25 @@ import type { InlineContext } from '../read/inline-statement.ts'
 import { answered } from './database.ts'
 import type { SqliteScope } from './scope.ts'
 
-/** How long the reads of one transaction may hold the event loop, in milliseconds: no reader process sees its changes. */
+/** How long the reads of one transaction may block the event loop, in milliseconds. A reader process would not see its changes. */
 const readBudgetMs = 50
 
 export interface TransactionReadsParts extends InlineContext {
   readonly lists: ListMemory
-  /** Undefined where every read may take as long as it needs. */
+  /** Undefined: reads are not limited. */
   readonly budget: ReadBudget | undefined
   /** Bounds how many rows a list may look at. */
   readonly statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
 }
 
-type AtOnce = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
+type SyncRun = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
 
-/** Reads within transactions: nothing remembered is used, and nothing is remembered. */
+/** Reads within transactions: they neither use nor fill caches. */
 export class TransactionReads {
   readonly #budget: ReadBudget | undefined
   readonly #statistics: TransactionReadsParts['statistics']
-  readonly #runOf: (shape: ReadShape) => AtOnce
-  readonly #budgetedRunOf: (shape: ReadShape) => AtOnce
+  readonly #runOf: (shape: ReadShape) => SyncRun
+  readonly #budgetedRunOf: (shape: ReadShape) => SyncRun
 
   constructor(parts: TransactionReadsParts) {
     this.#budget = parts.budget
@@ -66,9 +66,9 @@ export class TransactionReads {
 
   /** `now`: see `Inputs`. */
   read(plan: GuardedRead | GuardedCompositeRead, spent: Spent, now: number): Answer {
-    // What Portico asks for itself asks by keys.
+    // Portico's own reads are by keys.
     if (plan.principal === system) return this.#runOf(plan.shape)(plan, now)
-    // At once, on SQLite.
+    // Synchronous on SQLite.
     this.#statistics?.require(plan)
     if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, now)
     const began = performance.now()
@@ -97,12 +97,12 @@ function tooSlow({ readBudgetMs: budgetMs }: Spent): string {
   return `The reads of a transaction may take ${budgetMs} ms together. Read this in a request of its own.`
 }
 
-function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boolean): AtOnce {
+function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boolean): SyncRun {
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new UnknownLists(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
   return ({ args, principal: { userId, claims } }, now) =>
-    // The snapshot answers at once, so that the run does.
+    // Synchronous, because the snapshot is.
     run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
 }
 
@@ -114,7 +114,7 @@ export interface TransactionParts {
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
 }
 
-/** Runs the program within the transaction that is under way. */
+/** Runs the program within the current transaction. */
 export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, Written] {
   const run: ProgramRun<T> = new ProgramRun(program)
   const spent = { readBudgetMs: Math.max(readBudgetMs, program.acts?.limitMs ?? 0), readMs: 0 }
@@ -130,7 +130,7 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
   return [run.result, run.written]
 }
 
-/** Each of its steps is undone by itself where it fails, so that the function may go on. */
+/** Each step is undone alone if it fails, so that the function can continue. */
 function acted<T>(
   act: Act<GuardedPlanStep>,
   run: ProgramRun<T>,
@@ -147,7 +147,7 @@ function acted<T>(
 }
 
 function undoneAlone<T>(connection: Connection, work: () => T): T {
-  // A full disk may have undone the whole transaction.
+  // A full disk may have rolled back the whole transaction.
   if (!connection.isTransaction) throw new ApiError('UNAVAILABLE')
   try {
     return connection.step(work)

@@ -1,4 +1,4 @@
-/** Runs guarded writes: queues them for the next commit, and tells what they changed. */
+/** Runs guarded writes: queues them for the next commit. */
 import { ApiError } from '../../../errors.ts'
 import type { Model } from '../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
@@ -122,13 +122,13 @@ export class Writer {
     return this.#queue.confirm()
   }
 
-  /** Commits everything that waits, then nothing more. */
+  /** Commits all waiting writes. */
   close(): void {
     this.#queue.close()
   }
 }
 
-/** What is stored in a file that has no name any more would be lost. */
+/** The error for writes to a file that has lost its name: they would be lost. */
 export function moved(): ApiError {
   return new ApiError('UNAVAILABLE', 'The file of the database was moved, replaced or removed.')
 }

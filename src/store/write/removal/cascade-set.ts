@@ -35,7 +35,7 @@ export class CascadeSet<R> {
   readonly again: { readonly id: number; readonly referrer: R }[] = []
   readonly #ids = new Map<Collection, Set<number>>()
 
-  /** Returns false if it had already been found. */
+  /** Returns false if the set already contains it. */
   add(item: Item): boolean {
     const ids = this.#ids.get(item.collection)
     if (ids?.has(item.id)) return false
@@ -61,12 +61,12 @@ export class CascadeSet<R> {
 
 /** The names of the changed fields in the event of a cleared reference. */
 export function clearedNames(field: Field, { fields }: Collection): readonly string[] {
-  return [field, fields.get('updated_at')].flatMap(one =>
-    one === undefined || one.internal || one.writeOnly ? [] : [one.name],
+  return [field, fields.get('updated_at')].flatMap(changed =>
+    changed === undefined || changed.internal || changed.writeOnly ? [] : [changed.name],
   )
 }
 
-/** For a row to which the database knows references that the walk did not find. */
+/** The error for a row to which the database finds references that the walk did not find. */
 export function referredElsewhere(cause: unknown): ApiError {
   return new ApiError('CONFLICT', 'Other items still refer to this one.', { cause })
 }

@@ -2,7 +2,7 @@
 import type { Collection } from '../../../model/model.ts'
 import type { Item } from './cascade-set.ts'
 
-/** A deletion that removes or clears more items than these, beside its own, is reported. */
+/** A deletion that deletes more items besides its own, or clears their references, is reported. */
 export const maxSilentCascade = 1000
 
 /** One deletion. It may still be undone with its transaction. */
@@ -39,11 +39,13 @@ export class Cascades {
   /** `startedAt`: of `performance.now()`. */
   note({ collection, id }: Item, { cascadeSet, cleared }: Counted, startedAt: number): void {
     let items = -1
-    for (const one of cascadeSet.collections) items += cascadeSet.countOf(one)
+    for (const deleted of cascadeSet.collections) items += cascadeSet.countOf(deleted)
     for (const count of cleared.values()) items += count
     this.items += items
     if (items <= maxSilentCascade || this.#onLarge === undefined) return
-    const removed = cascadeSet.collections.map(one => [one.name, cascadeSet.countOf(one)] as const)
+    const removed = cascadeSet.collections.map(
+      deleted => [deleted.name, cascadeSet.countOf(deleted)] as const,
+    )
     this.#onLarge({
       collection: collection.name,
       itemId: id,

@@ -50,7 +50,9 @@ export function judgedClearing<S>(reference: Reference, database: WriteDatabase<
     const data = yield* change(id, values, scope)
     if (limits !== undefined) yield* limits.require(id, stored.slice(GROUPS))
     if (collection.unlogged) return
-    const changed = [...values.keys()].filter(one => !one.internal && !one.writeOnly).map(one => one.name)
+    const changed = [...values.keys()]
+      .filter(field => !field.internal && !field.writeOnly)
+      .map(({ name }) => name)
     const event = { collection: collection.name, itemId: id, kind: 'updated', changed, by } as const
     scope.log({ ...event, data, before: stored[EVENT] ?? null })
   }
@@ -70,13 +72,13 @@ function clearedValues(
   if (touched !== undefined) values.set(touched, touched.type.encoding.now?.(now) ?? now)
   if (logic === undefined) return values
   const previous = JSON.parse(stored)
-  const given = [...values].map(([{ name: key }, value]) => [key, value] as const)
-  const next = { ...previous, ...Object.fromEntries(given) }
-  const made = runLogic(reference, () => logic.run({ next, previous, principal, now }))
-  return new Map([...values, ...made])
+  const cleared = [...values].map(([{ name: key }, value]) => [key, value] as const)
+  const next = { ...previous, ...Object.fromEntries(cleared) }
+  const prepared = runLogic(reference, () => logic.run({ next, previous, principal, now }))
+  return new Map([...values, ...prepared])
 }
 
-/** Hides the faults of `check`: whoever deletes another item may not be able to read this one. */
+/** Hides the faults of `check`, since the caller may not be allowed to read the item that loses its reference. */
 function runLogic({ collection, field }: Reference, run: () => PreparedValues): PreparedValues {
   try {
     return run()
@@ -94,19 +96,21 @@ function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Chang
   const own = returned(collection, database.dialect)
   const index = database.searchIndex(collection)
   const texts = collection.searchable.map((field): Sql => name(field.name))
-  const known = new Map<string, S>()
+  const statements = new Map<string, S>()
   const statementFor = (set: readonly GuardedAssignment[]): S => {
-    const key = set.map(one => one.field.name).join()
-    const found = known.get(key)
-    if (found !== undefined) return found
-    if (known.size >= maxStatements) known.clear()
+    const key = set.map(({ field }) => field.name).join()
+    const prepared = statements.get(key)
+    if (prepared !== undefined) return prepared
+    if (statements.size >= maxStatements) statements.clear()
     const outputs = [eventSql(collection, own), ...texts]
-    const made = database.prepare(updateSql(collection, set, slot(set.length), outputs, database.dialect))
-    known.set(key, made)
-    return made
+    const statement = database.prepare(
+      updateSql(collection, set, slot(set.length), outputs, database.dialect),
+    )
+    statements.set(key, statement)
+    return statement
   }
   return function* change(id, values, scope) {
-    const set = [...values.keys()].map(field => ({ field, value: nothing }))
+    const set = [...values.keys()].map(field => ({ field, value: noValue }))
     const slots = [...values].map(([{ type }, value]) => encoded(value, type.encoding))
     const ask = { statement: statementFor(set), inputs: slotted([...slots, id]) }
     let changed: readonly SqlValue[] | undefined
@@ -124,4 +128,4 @@ function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Chang
 }
 
 const maxStatements = 64
-const nothing = { kind: 'literal', value: null } as const
+const noValue = { kind: 'literal', value: null } as const

@@ -1,9 +1,11 @@
 /** One connection to PostgreSQL: its prepared statements, and batches that fail or lose the connection. */
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { Connection } from '../../../../src/store/postgres/connections/connection.ts'
-import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
+import { ConnectionLost, Unreachable } from '../../../../src/store/postgres/connections/failure.ts'
 import { type Statement, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { slot, sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs, slotted } from '../../../../src/store/values.ts'
@@ -109,4 +111,31 @@ test('a connection lost during a batch fails the unanswered statements and every
     assert.ok(after.error instanceof ConnectionLost)
     assert.equal(closed, 1)
   })
+})
+
+test('opening a connection fails in time if the server falls silent after the login', async () => {
+  const sockets: Socket[] = []
+  // AuthenticationOk and ReadyForQuery.
+  const login = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49])
+  const server = createServer(socket => {
+    sockets.push(socket)
+    socket.once('data', () => socket.write(login))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `postgres://ann@127.0.0.1:${(server.address() as AddressInfo).port}/blog?sslmode=disable`
+  const timeout = setTimeout(() => sockets.forEach(socket => void socket.destroy()), 5000)
+  const began = performance.now()
+  try {
+    const settings = 'SET jit = off'
+    await assert.rejects(
+      Connection.open({ url, connectTimeout: 300, answerTimeout: 300, settings }),
+      Unreachable,
+    )
+    const waited = performance.now() - began
+    assert.ok(waited < 2000, `${waited} ms`)
+    await Promise.all(sockets.map(socket => socket.closed || once(socket, 'close')))
+  } finally {
+    clearTimeout(timeout)
+    server.close()
+  }
 })

@@ -128,7 +128,23 @@ test('a connection that is lost before its first use is not counted as open', as
       return connection
     }
     const connections = new ConnectionSet(open)
-    await connections.one()
+    await connections.acquire()
     assert.equal(connections.size, 0)
   })
+})
+
+test('no read waits for a locked table longer than its limit, however many wait', async () => {
+  const refusal = Object.assign(new Error('canceling statement due to lock timeout'), {
+    ...{ code: '55P03', severity: 'ERROR' },
+  })
+  const open = async () => stubConnection(() => wait(20).then(() => refusal)).connection
+  const pool = new Pool({ open, size: 2, maxWaiting: 200, lockWaitMs: 200 })
+  const began = performance.now()
+  const reads = Array.from({ length: 100 }, () =>
+    assert.rejects(pool.rows(statementOf(sql`SELECT 1 FROM "locks"`), noInputs), { code: 'UNAVAILABLE' }),
+  )
+  await Promise.all(reads)
+  const waited = performance.now() - began
+  assert.ok(waited >= 199 && waited < 1000, `${waited} ms`)
+  await pool.close()
 })

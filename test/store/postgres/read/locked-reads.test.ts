@@ -12,7 +12,8 @@ function lockedReads(size: number, count: number): LockedReads {
   const reads = new LockedReads(size, 60_000)
   for (let n = 0; n < count; n++) {
     const { resolve, reject } = Promise.withResolvers<readonly Rows[]>()
-    reads.add({ queries: [query], resolve, reject, tries: 0 }, query, new Error('lock timeout'))
+    const read = { queries: [query], resolve, reject, tries: 0, lockDeadline: undefined }
+    reads.add(read, query)
   }
   return reads
 }
@@ -20,7 +21,7 @@ function lockedReads(size: number, count: number): LockedReads {
 /** Starts reads until no more may start; returns how many. */
 function startAll(reads: LockedReads): number {
   let count = 0
-  while (reads.mayAsk) {
+  while (reads.mayStart) {
     reads.next(1)
     count++
   }
@@ -37,7 +38,7 @@ test('reads of locked tables use at most a quarter of the connections, but at le
     const reads = lockedReads(size, 10)
     assert.equal(startAll(reads), most, `of ${size} connections`)
     assert.equal(reads.waiting, 10 - most)
-    reads.asked()
+    reads.ended()
     assert.equal(startAll(reads), 1, 'the connection that became free')
   }
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ordered, sideBySide } from '../../../../src/store/postgres/write/lock-order.ts'
+import { ordered, runConcurrently } from '../../../../src/store/postgres/write/lock-order.ts'
 
 const waiting = (name: string, key: string | undefined, alone = false) => ({ name, job: { key, alone } })
 const group = [
@@ -29,7 +29,7 @@ test('writes are ordered by key and then by arrival, followed by writes without 
 test('writes of one key run one after the other, others concurrently, and a deletion runs alone', async () => {
   const log: string[] = []
   let running = 0
-  await sideBySide(group, async ({ name, job }) => {
+  await runConcurrently(group, async ({ name, job }) => {
     log.push(`begin ${name}`)
     running++
     if (job.alone) assert.equal(running, 1, name)

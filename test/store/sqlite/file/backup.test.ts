@@ -223,7 +223,7 @@ describe('a restore', () => {
       await write('one')
       await close()
       writeFileSync(copy, 'nothing of the kind'.repeat(1000))
-      await refused(restore({ from: copy, to: file, overwrite: true }), /sound/)
+      await refused(restore({ from: copy, to: file, overwrite: true }), /not a valid database/)
       writeFileSync(copy, '')
       await refused(restore({ from: copy, to: file, overwrite: true }), /Portico/)
       assert.deepEqual(titles(file), ['one'])
