@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
-import { replacePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { findUser, hasStill, replacePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { createUser } from '../../../src/auth/bootstrap.ts'
 import { Consents } from '../../../src/auth/server/consent/consents.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -85,6 +85,29 @@ for (const { name, within } of databases) {
         assert.deepEqual(await left(), [0, 0, 1])
       } finally {
         for (const store of new Set(stores)) await store.close()
+      }
+    })
+  })
+}
+
+for (const { name, within } of databases) {
+  test(`a node notices that another node has replaced the password during a sign-in (${name})`, async () => {
+    await within(async place => {
+      const first = await place.open(model)
+      // Only one process may open a SQLite file.
+      const second = name === 'SQLite' ? first : await place.open(model)
+      const [run, other] = [first, second].map(store => createRun(createGuard(model), store))
+      assert.ok(run && other)
+      try {
+        const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
+        await second.refresh()
+        const read = (await findUser(other, id)) ?? assert.fail()
+        assert.equal(await hasStill(other, read), true)
+        assert.equal(await replacePasswordHash(run, id, 'another hash', () => true), true)
+        assert.equal(await hasStill(other, read), false)
+        assert.equal(await hasStill(other, { ...read, id: 999 }), false)
+      } finally {
+        for (const store of new Set([first, second])) await store.close()
       }
     })
   })
