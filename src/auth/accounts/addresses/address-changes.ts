@@ -36,6 +36,9 @@ interface Asking {
   readonly within: Within | undefined
 }
 
+/** The pending change of an address, and the links that were sent to the previous one. */
+const ofPreviousAddress = ['PendingAddress', 'AddressVerification', 'PasswordReset']
+
 /** For writes of users that set `email`. Throws RATE_LIMITED if too many mails would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const { run, records, counters, background, mail, now = Date.now } = parts
@@ -70,9 +73,9 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const record = await addresses.assignedRecord(user.id, email)
     const withAddress = writeWith(function* () {
       yield { kind: 'put', record }
+      yield { kind: 'deleteOwned', owner: String(user.id), kinds: ofPreviousAddress }
     }, within)
     const answer = await run.write(plan, principal, withAddress)
-    await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
     notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer
   }
