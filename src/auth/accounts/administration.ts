@@ -2,6 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
+import type { RecordChange } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { hashPassword } from '../password.ts'
@@ -54,6 +55,15 @@ export function sessionsOf(parts: AdministrationParts, userId: number): Promise<
   return sessionsIn(parts).all(userId, undefined)
 }
 
+/** See `Sessions.beginEnd`. */
+export function beginSessionEnd(
+  parts: AdministrationParts,
+  userId: number,
+  id: string,
+): Promise<readonly RecordChange[] | undefined> {
+  return sessionsIn(parts).beginEnd(userId, id)
+}
+
 /** Returns whether the user had such a session. */
 export function endSession(parts: AdministrationParts, userId: number, id: string): Promise<boolean> {
   return sessionsIn(parts).revoke(userId, id)
@@ -76,6 +86,19 @@ export async function grantsOf(
   const consents = new Consents(records)
   const [allowed, held] = await Promise.all([consents.all(userId), consents.withoutConsent(userId)])
   return [...allowed, ...held].sort((one, other) => other.at - one.at)
+}
+
+/** See `Consents.beginRevocation`. Undefined if the app holds nothing of the user. */
+export async function beginRevocation(
+  parts: AdministrationParts,
+  userId: number,
+  clientId: string,
+): Promise<readonly RecordChange[] | undefined> {
+  const consents = new Consents(parts.records)
+  const isHeld =
+    (await grantsOf(parts, userId)).some(grant => grant.clientId === clientId) ||
+    (await consents.isUser(userId, clientId))
+  return isHeld ? consents.beginRevocation(userId, clientId) : undefined
 }
 
 /** Ends everything that an app holds of the user. Returns whether it held anything. */
