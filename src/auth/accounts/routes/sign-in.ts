@@ -134,8 +134,10 @@ export async function settled(
   if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, context, answer.token, noFaults)
   if (answer.kind === 'wrong') return showSignIn(parts, visit, context, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
+  const path = await context.finish(answer)
+  // Not earlier: the account may be disabled, or its sign-ins ended.
   await rememberDevice(parts, visit, answer.userId)
-  return redirect(await context.finish(answer))
+  return redirect(path)
 }
 
 /** Any of the three sign-in forms: password, one-time code, passkey. */

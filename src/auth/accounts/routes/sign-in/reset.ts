@@ -186,8 +186,8 @@ async function finishAccount(
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())
-  await rememberDevice(parts, visit, userId)
   await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
+  await rememberDevice(parts, visit, userId)
   return redirect('/account?done=verified')
 }
 
