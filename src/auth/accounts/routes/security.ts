@@ -80,7 +80,7 @@ const password: Change = async (parts, visit, who, form) => {
   return show(parts, visit, who, new Map([[answer.field, answer.message]]))
 }
 
-/** Checked after a change: nothing may stay that an intruder changes while the owner recovers the account. */
+/** To be checked after a change: what an intruder changes while the owner recovers the account is undone. */
 export async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
   return (await server.session(req, res)) !== undefined
 }

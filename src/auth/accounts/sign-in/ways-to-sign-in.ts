@@ -15,7 +15,7 @@ export interface WayParts {
 }
 
 /**
- * A passkey or identity of the user other than `removed`. An identity of a provider that is not configured any more does not
+ * A passkey or identity of the user other than `removed`. Identities of providers that are no longer configured do not
  * count.
  */
 async function otherWay(
@@ -72,7 +72,7 @@ export async function removeWay(
     const [found, user] = await Promise.all([records.get(kind, id), findUser(run, userId)])
     if (found?.owner !== owner || !user) return 'missing'
     const remove: RecordChange = { kind: 'delete', key }
-    // Nothing takes a password away.
+    // A password cannot be removed.
     if (user.password_hash !== null) return (await changeAll(parts, [remove])) ? 'removed' : 'missing'
     const other = await otherWay(parts, owner, key)
     if (!other) return 'last'

@@ -59,7 +59,7 @@ const ownPassword = {
   label: 'Your password',
   type: 'password',
   autocomplete: 'current-password',
-  maxlength: 256,
+  maxlength: maxPasswordCharacters,
 } as const
 
 /** The page behind a link that confirms an address. Only its button confirms: programs that scan mail open links too. */

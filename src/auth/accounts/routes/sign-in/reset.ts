@@ -155,7 +155,7 @@ function showPending(parts: RouteParts, visit: Visit, account: string, email: st
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** For an account that will sign in with a provider: whoever opens the link proves the identity again. */
+/** For an account that will sign in with a provider: the person who opens the link proves the identity again. */
 function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
   const { theme, csrf, providersLeadTo: leadsTo } = parts
   const provider = providerOf(parts, id)
