@@ -64,9 +64,25 @@ export function beginSessionEnd(
   return sessionsIn(parts).beginEnd(userId, id)
 }
 
+/** Commits the last changes of an end. Returns false if there was nothing to end. */
+async function finishEnd(
+  { run }: AdministrationParts,
+  changes: readonly RecordChange[] | undefined,
+): Promise<boolean> {
+  if (changes === undefined) return false
+  await run.transaction({
+    principal: system,
+    serial: undefined,
+    *steps() {
+      for (const change of changes) yield change
+    },
+  })
+  return true
+}
+
 /** Returns whether the user had such a session. */
-export function endSession(parts: AdministrationParts, userId: number, id: string): Promise<boolean> {
-  return sessionsIn(parts).revoke(userId, id)
+export async function endSession(parts: AdministrationParts, userId: number, id: string): Promise<boolean> {
+  return finishEnd(parts, await beginSessionEnd(parts, userId, id))
 }
 
 /** Ends every sign-in, including pending ones. Grants of apps stay. Returns how many sessions there were. */
@@ -107,9 +123,7 @@ export async function revokeGrant(
   userId: number,
   clientId: string,
 ): Promise<boolean> {
-  const held = (await grantsOf(parts, userId)).some(grant => grant.clientId === clientId)
-  if (held) await new Consents(parts.records).revoke(userId, clientId)
-  return held
+  return finishEnd(parts, await beginRevocation(parts, userId, clientId))
 }
 
 /** Ends everything that any app holds of the user. */
