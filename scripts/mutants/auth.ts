@@ -522,8 +522,8 @@ const accounts: readonly Mutant[] = [
     [
       [
         'a password that was changed meanwhile signs in',
-        '!isRight || !(await hasStill(run, user))) return wrong\n  attempts.succeed(email',
-        '!isRight) return wrong\n  attempts.succeed(email',
+        '!isRight || !(await hasStill(run, user))) return wrong\n  attempts.succeed(account',
+        '!isRight) return wrong\n  attempts.succeed(account',
       ],
       [
         'one second step signs in twice',

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { ReadAnswer } from '../plan/answer.ts'
 import type { DeleteShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
-import { deleteShape, listShape, readAll, where } from '../plan/system-plans.ts'
+import { deleteShape, listShape, readAllStored, where } from '../plan/system-plans.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
 import { system } from '../principal.ts'
 
@@ -14,7 +14,7 @@ const pageSize = 1000
 
 /** The ids of all keys of a user. */
 export async function keysOf(run: Run, userId: number): Promise<readonly number[]> {
-  const keys = await readAll<{ readonly id: number }>(run, ofUser, userId)
+  const keys = await readAllStored<{ readonly id: number }>(run, ofUser, userId)
   return keys.map(({ id }) => id)
 }
 

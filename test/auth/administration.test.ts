@@ -305,7 +305,14 @@ test('administration actions can be explained, cannot be part of a batch, and ne
     })
     assert.equal(asAdmin.json['allowed'], true, asAdmin.text)
     assert.equal((await call('/api/v1/me', { key: ben.key })).status, 200, 'explain changes nothing')
-    assert.ok(await signedInCookie(fixture.url, ben))
+    const Cookie = await signedInCookie(fixture.url, ben)
+    const listed = await call(path(ben, '/sessions'), { key: admin.key })
+    const [session] = listed.json['data'] as readonly { readonly id: string }[]
+    const end = { as: admin.id, method: 'DELETE', path: `/users/${ben.id}/sessions/${session?.id}` }
+    const ended = await call('/api/v1/explain', { method: 'POST', key: admin.key, body: end })
+    assert.equal(ended.json['allowed'], true, ended.text)
+    const own = await call('/api/v1/me', { headers: { Cookie, ...sameOrigin } })
+    assert.equal(own.status, 200, 'an explained deletion ends no session')
 
     const operations = [{ method: 'POST', path: request.path, body: body.body }]
     const batch = await call('/api/v1/batch', { method: 'POST', key: admin.key, body: { operations } })

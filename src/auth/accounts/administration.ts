@@ -2,6 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
+import type { RecordChange } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { hashPassword } from '../password.ts'
@@ -54,9 +55,34 @@ export function sessionsOf(parts: AdministrationParts, userId: number): Promise<
   return sessionsIn(parts).all(userId, undefined)
 }
 
+/** See `Sessions.beginEnd`. */
+export function beginSessionEnd(
+  parts: AdministrationParts,
+  userId: number,
+  id: string,
+): Promise<readonly RecordChange[] | undefined> {
+  return sessionsIn(parts).beginEnd(userId, id)
+}
+
+/** Commits the last changes of an end. Returns false if there was nothing to end. */
+async function finishEnd(
+  { run }: AdministrationParts,
+  changes: readonly RecordChange[] | undefined,
+): Promise<boolean> {
+  if (changes === undefined) return false
+  await run.transaction({
+    principal: system,
+    serial: undefined,
+    *steps() {
+      for (const change of changes) yield change
+    },
+  })
+  return true
+}
+
 /** Returns whether the user had such a session. */
-export function endSession(parts: AdministrationParts, userId: number, id: string): Promise<boolean> {
-  return sessionsIn(parts).revoke(userId, id)
+export async function endSession(parts: AdministrationParts, userId: number, id: string): Promise<boolean> {
+  return finishEnd(parts, await beginSessionEnd(parts, userId, id))
 }
 
 /** Ends every sign-in, including pending ones. Grants of apps stay. Returns how many sessions there were. */
@@ -78,15 +104,26 @@ export async function grantsOf(
   return [...allowed, ...held].sort((one, other) => other.at - one.at)
 }
 
+/** See `Consents.beginRevocation`. Undefined if the app holds nothing of the user. */
+export async function beginRevocation(
+  parts: AdministrationParts,
+  userId: number,
+  clientId: string,
+): Promise<readonly RecordChange[] | undefined> {
+  const consents = new Consents(parts.records)
+  const isHeld =
+    (await grantsOf(parts, userId)).some(grant => grant.clientId === clientId) ||
+    (await consents.isUser(userId, clientId))
+  return isHeld ? consents.beginRevocation(userId, clientId) : undefined
+}
+
 /** Ends everything that an app holds of the user. Returns whether it held anything. */
 export async function revokeGrant(
   parts: AdministrationParts,
   userId: number,
   clientId: string,
 ): Promise<boolean> {
-  const held = (await grantsOf(parts, userId)).some(grant => grant.clientId === clientId)
-  if (held) await new Consents(parts.records).revoke(userId, clientId)
-  return held
+  return finishEnd(parts, await beginRevocation(parts, userId, clientId))
 }
 
 /** Ends everything that any app holds of the user. */

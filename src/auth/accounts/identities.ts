@@ -57,8 +57,6 @@ export interface Identities {
   add(maker: IdentityMaker, linked: Linked): Promise<'added' | 'taken' | 'full'>
   /** The record of a new account's identity, for the transaction that creates the account. */
   recordOf(userId: number, linked: Linked): NewRecord
-  /** Removes an identity and returns its record; undefined if the user has no such identity. */
-  remove(userId: number, id: string): Promise<StoredRecord | undefined>
   /** Removes an identity whose user no longer exists. */
   forget(profile: Profile): Promise<void>
 }
@@ -87,6 +85,11 @@ function recordOf(
   return { kind: identityKind, id: idOf(profile), payload, expiresAt: null, owner: String(userId) }
 }
 
+/** The id of the provider of a stored identity. */
+export function providerOfRecord({ payload }: Pick<StoredRecord, 'payload'>): string {
+  return (JSON.parse(payload) as StoredIdentity).provider
+}
+
 export function createIdentities(records: Records, now: () => number): Identities {
   const owned = (userId: number) => records.byOwner(identityKind, String(userId))
   return {
@@ -111,11 +114,6 @@ export function createIdentities(records: Records, now: () => number): Identitie
       return addBounded(records, recordOf(userId, linked, now(), session), maxIdentities)
     },
     recordOf: (userId, linked) => recordOf(userId, linked, now()),
-    async remove(userId, id) {
-      const record = await records.get(identityKind, id)
-      if (record?.owner !== String(userId) || !(await records.delete(identityKind, id))) return undefined
-      return record
-    },
     async forget(profile) {
       await records.delete(identityKind, idOf(profile))
     },

@@ -53,12 +53,14 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   const email = attempt.email.trim().toLowerCase()
   const user = await findByEmail(run, email)
   const device = await devices.find(secrets, user?.id ?? 0)
-  const seconds = await attempts.take(email, address, device)
+  // The prefix, because anything can be typed as an address, e.g. `confirm:7`.
+  const account = `sign-in:${email}`
+  const seconds = await attempts.take(account, address, device)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const at = await signInTime(records, user?.id ?? 0, now())
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
   if (!user || !isRight || !(await hasStill(run, user))) return wrong
-  attempts.succeed(email, address, device)
+  attempts.succeed(account, address, device)
   if (await codes.isOn(user.id)) {
     const pending: Pending = { userId: user.id, remember, at }
     return {

@@ -41,7 +41,7 @@ export type SignUpValues = Readonly<Record<string, JsonValue>>
 /** An account that is created when its link is opened. */
 interface Pending {
   readonly values: SignUpValues
-  /** Whoever opens the link must know the password of this hash, or have the identity. */
+  /** The person who opens the link must know the password of this hash, or have the identity `linked`. */
   readonly hashed?: string
   readonly linked?: Linked
 }

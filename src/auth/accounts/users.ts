@@ -40,12 +40,22 @@ export async function findByEmail(run: Run, email: string): Promise<UserRow | un
   return email.includes('\0') ? undefined : readFirst(run, byEmail, email.trim().toLowerCase())
 }
 
-/** Whether the password is still the one that was read. It may have changed while it was compared, which takes long. */
-export async function hasStill(
+/**
+ * Whether the password is still the one that was read. It may have changed while it was compared, which takes long. Read in a
+ * transaction: the caches know the commits of other nodes only from before the request.
+ */
+export function hasStill(
   run: Run,
   { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,
 ): Promise<boolean> {
-  return (await findUser(run, id))?.password_hash === password_hash
+  return run.transaction({
+    principal: system,
+    serial: undefined,
+    snapshot: true,
+    *steps() {
+      return (yield* readItemStep<UserRow>(byId, id))?.password_hash === password_hash
+    },
+  })
 }
 
 /**

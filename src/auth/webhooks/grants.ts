@@ -6,6 +6,7 @@ import {
   itemShape,
   listShape,
   readAll,
+  readAllStored,
   readItem,
   readItemStep,
   updateShape,
@@ -126,7 +127,7 @@ const grantsOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
  * have had the session. For the recovery of an account.
  */
 export async function pauseMadeInSessions(run: Run, userId: number): Promise<void> {
-  const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
+  const found = await readAllStored<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
   await Promise.all(found.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
 }
 

@@ -38,10 +38,11 @@ export function collectionOf(model: Model, name: string): Collection {
   )
 }
 
-/** The user whom `--as` names; without it, Portico itself. */
+/** The user whom `--as` names; without it, Portico itself. Throws a `Failure` for a disabled user, who may do nothing. */
 export async function principalOf(args: ParsedArgs, run: Run): Promise<Principal> {
   const email = args.text('as')
   if (email === undefined) return system
-  const { id, role } = await requireUser(run, email)
+  const { id, role, disabled } = await requireUser(run, email)
+  if (disabled) throw new Failure(`The account ${email} is disabled: none of its credentials is accepted.`)
   return user(id, role, 'all')
 }

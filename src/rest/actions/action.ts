@@ -3,7 +3,7 @@ import type { OperationResult } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable } from '../../plan/answer.ts'
-import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
+import type { Acts, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 
 /** The result of an action, and the secrets that only this response contains. */
@@ -54,8 +54,11 @@ export const maxListed = 1000
 export interface SubresourceHandler {
   /** At most `maxListed` entries, and their total number. */
   list(id: number): Promise<SubresourceList>
-  /** Ends one entry, or all of them. Returns false if there is no such entry. */
-  end(id: number, key: string | undefined): Promise<boolean>
+  /**
+   * Ends one entry, or all of them. Undefined if there is no such entry. The caller commits the returned changes, by which the
+   * entry is no longer found, together with its reply: a request that is repeated after a crash then still finds the entry.
+   */
+  end(id: number, key: string | undefined): Promise<readonly RecordChange[] | undefined>
 }
 
 export interface SubresourceList {

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt } from '../../idempotency.ts'
 import type { Principal } from '../../principal.ts'
 import { makePresentation } from '../reply/headers.ts'
-import { done, type SubresourceHandler, type SubresourceHandlers } from './action.ts'
+import type { PreparedAction, SubresourceHandler, SubresourceHandlers } from './action.ts'
 import { admitSubresource } from './admission.ts'
 import { type ActionServices, answerProgram, refuseParameters, requireSettable } from './answer.ts'
 import type { SubresourceRoute } from './routes.ts'
@@ -52,6 +52,14 @@ export async function endSubresource(
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
   const handler = await admitted(services, route, call, principal)
-  if (!(await handler.end(route.id, route.key))) throw new ApiError('NOT_FOUND')
-  return answerProgram(services, done({ result: { kind: 'nothing' } }), principal, attempt)
+  const changes = await handler.end(route.id, route.key)
+  if (changes === undefined) throw new ApiError('NOT_FOUND')
+  const program: PreparedAction = {
+    serial: undefined,
+    *steps() {
+      for (const change of changes) yield change
+      return { result: { kind: 'nothing' } }
+    },
+  }
+  return answerProgram(services, program, principal, attempt)
 }

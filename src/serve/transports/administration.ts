@@ -44,10 +44,10 @@ export function accountSubresources(parts: AdministrationParts): SubresourceHand
       return { data, total: all.length }
     },
     async end(userId, id) {
-      const { endSession, endSessions } = await load()
-      if (id !== undefined) return endSession(parts, userId, id)
+      const { beginSessionEnd, endSessions } = await load()
+      if (id !== undefined) return beginSessionEnd(parts, userId, id)
       await endSessions(parts, userId)
-      return true
+      return []
     },
   }
   const grants: SubresourceHandler = {
@@ -59,10 +59,10 @@ export function accountSubresources(parts: AdministrationParts): SubresourceHand
       return { data, total: all.length }
     },
     async end(userId, clientId) {
-      const { revokeGrant, revokeGrants } = await load()
-      if (clientId !== undefined) return revokeGrant(parts, userId, clientId)
+      const { beginRevocation, revokeGrants } = await load()
+      if (clientId !== undefined) return beginRevocation(parts, userId, clientId)
       await revokeGrants(parts, userId)
-      return true
+      return []
     },
   }
   return new Map([[users, new Map(Object.entries({ sessions, grants }))]])

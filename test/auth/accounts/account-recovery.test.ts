@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/recovery/account-recovery.ts'
+import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { hashPassword } from '../../../src/auth/password.ts'
-import { signInTime } from '../../../src/auth/server/sessions/session-ends.ts'
+import { isEndedWithAccount, signInTime } from '../../../src/auth/server/sessions/session-ends.ts'
 import { keysOf } from '../../../src/auth/user-keys.ts'
 import { type Fixture, withFixture } from './fixture.ts'
 
@@ -49,6 +50,36 @@ test('a new password ends everything that was started with the old password or a
       (await signInTime(base.records, id, base.now())) > before,
       'the current second is later than any sign-in in progress',
     )
+  })
+})
+
+test('a sign-in with the old password ends even if the new one took longer than a second to be stored', async () => {
+  await withFixture({}, async ({ base, user, pass }) => {
+    const id = await user(email, password)
+    const attempt = { email, password, remember: false, address: '192.0.2.1' }
+    let signedInAt = 0
+    const slow: typeof base.run = {
+      ...base.run,
+      async transaction(program) {
+        if (program.serial?.includes('users')) {
+          pass(1000)
+          const answer = await signInByPassword(base, attempt)
+          assert.ok(answer.kind === 'proven')
+          signedInAt = answer.at
+          pass(1000)
+        }
+        return base.run.transaction(program)
+      },
+    }
+    const extent = { except: 'kept', keys: false, passkeys: false, codes: false }
+    const hashed = await hashPassword('a staple in the meadow')
+    await replacePassword({ ...base, run: slow }, id, hashed, extent)
+    const isEnded = (session: string) => isEndedWithAccount(base.records, String(id), session, signedInAt)
+    assert.equal(await isEnded('of the old password'), true)
+    assert.equal(await isEnded('kept'), false)
+    const again = await signInByPassword(base, { ...attempt, password: 'a staple in the meadow' })
+    assert.ok(again.kind === 'proven' && again.at > signedInAt)
+    assert.equal(await isEndedWithAccount(base.records, String(id), 'new', again.at), false)
   })
 })
 

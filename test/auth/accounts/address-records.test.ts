@@ -16,14 +16,15 @@ import { type Fixture, withFixture } from './fixture.ts'
 const password = 'correct horse battery'
 const account = { name: 'Ada', email: 'ada@example.com', password, address: '192.0.2.1' }
 
-/** Account services whose process dies as soon as an item write or a transaction is committed. */
+/** Account services whose process dies as soon as an item write or a transaction with changes is committed. */
 function crashing(base: AccountBase): AccountBase {
   const write: typeof base.run.write = async (...given) => {
     await base.run.write(...given)
     throw new Error('died')
   }
   const transaction: typeof base.run.transaction = async program => {
-    await base.run.transaction(program)
+    const result = await base.run.transaction(program)
+    if (program.snapshot) return result
     throw new Error('died')
   }
   return { ...base, run: { ...base.run, write, transaction } }
@@ -71,11 +72,15 @@ test('links may be sent to an address as soon as an administrator has set it', a
     const { base } = fixture
     const id = await fixture.user('ada@example.com', password)
     await base.addresses.confirm(id, 'ada@example.com')
+    await base.addresses.wait(id, 'pending@example.com')
+    await base.tokens.issue('PasswordReset', {}, { owner: String(id) })
     const plan = { shape: updateShape('users', ['email']), args: [id, 'new@example.com'] }
     await assert.rejects(writer(fixture, 'admin')(plan), /died/)
     assert.equal((await findUser(base.run, id))?.email, 'new@example.com')
     assert.equal(await base.addresses.isTrusted(id, 'new@example.com'), true)
     assert.equal(await base.addresses.isVerified(id, 'new@example.com'), false)
+    assert.equal(await base.addresses.waiting(id), undefined)
+    assert.deepEqual(await base.records.byOwner('PasswordReset', String(id)), [])
   })
 })
 

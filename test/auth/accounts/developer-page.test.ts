@@ -263,7 +263,7 @@ test('each kind of invalid redirect URI has its own reason', () => {
     ['http://localhost.example.com/', /use https/],
     ['javascript:alert(1)', /a scheme without a dot/],
     ['myapp:/callback', /a scheme without a dot/],
-    ['https://1.2.3.999/', /no address/],
+    ['https://1.2.3.999/', /not a valid address/],
     ['https://app.example.com:99999/', /port of at most 65535/],
     [`https://app.example.com/${'x'.repeat(2048)}`, /longer than 2048/],
   ]

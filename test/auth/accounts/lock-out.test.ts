@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
+import { type AccountBase, createAccountBase } from '../../../src/auth/accounts/accounts.ts'
 import { requestReset, reset } from '../../../src/auth/accounts/recovery/reset.ts'
 import { secretsIn } from '../../../src/auth/accounts/sign-in/known-devices.ts'
 import { createThrottle, signInAllowances } from '../../../src/auth/accounts/sign-in/throttle.ts'
-import { signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
+import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { type Browser, type Form, formsOf, type Page } from '../../conformance/oauth/browser.ts'
@@ -27,7 +28,7 @@ const attempt = (address: string, tried: string, secrets: readonly string[] = []
 /** Uses up an account’s attempts of one hour with wrong passwords from many addresses. */
 async function flood({ base }: Fixture, name = email): Promise<void> {
   const { attempts } = base
-  for (let count = 0; count < 100; count++) await attempts.take(name, `203.0.113.${count % 13}`)
+  for (let count = 0; count < 100; count++) await attempts.take(`sign-in:${name}`, `203.0.113.${count % 13}`)
 }
 
 test('after a hundred wrong passwords from thirteen addresses, the owner can sign in from a new address at once', async () => {
@@ -136,6 +137,31 @@ test('concurrent sign-ins leave an account at most 20 known devices', async () =
     const newest = await devices.remember([], id)
     assert.ok(await devices.find(newest ?? [], id))
     assert.equal(made.filter(secrets => secrets === undefined).length, 0)
+  })
+})
+
+test('sign-ins to an address that looks like another purpose do not use up the attempts for that purpose', async () => {
+  await withFixture({}, async ({ base, user }) => {
+    const id = await user(email, password)
+    const keysOf = async (attempted: (own: AccountBase) => Promise<unknown>) => {
+      const keys: string[] = []
+      const counters = memoryCounters({ now: base.now })
+      const take: typeof counters.take = (key, ...rest) => {
+        keys.push(key)
+        return counters.take(key, ...rest)
+      }
+      await attempted(createAccountBase({ ...base, counters: { take, give: counters.give } }))
+      // The budget of an address is for all purposes.
+      return keys.filter(key => !key.startsWith('attempt:address:'))
+    }
+    const confirming = await keysOf(own => confirmPassword(own, id, password, { address: 'a' }))
+    const strange = { ...attempt('a', password), email: `confirm:${id}` }
+    const signingIn = await keysOf(own => signInByPassword(own, strange))
+    assert.ok(confirming.length > 0 && signingIn.length > 0)
+    assert.deepEqual(
+      signingIn.filter(key => confirming.includes(key)),
+      [],
+    )
   })
 })
 

@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
-import { replacePasswordHash } from '../../../src/auth/accounts/users.ts'
-import { createUser } from '../../../src/auth/bootstrap.ts'
+import { findUser, hasStill, replacePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import { Consents } from '../../../src/auth/server/consent/consents.ts'
+import { keysOf } from '../../../src/auth/user-keys.ts'
+import { pauseMadeInSessions } from '../../../src/auth/webhooks/grants.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
+import { createPlan, itemShape, readItem } from '../../../src/plan/system-plans.ts'
+import { system } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { databases } from '../../store/databases.ts'
@@ -85,6 +89,59 @@ for (const { name, within } of databases) {
         assert.deepEqual(await left(), [0, 0, 1])
       } finally {
         for (const store of new Set(stores)) await store.close()
+      }
+    })
+  })
+}
+
+for (const { name, within } of databases) {
+  test(`a node notices that another node has replaced the password during a sign-in (${name})`, async () => {
+    await within(async place => {
+      const first = await place.open(model)
+      // Only one process may open a SQLite file.
+      const second = name === 'SQLite' ? first : await place.open(model)
+      const [run, other] = [first, second].map(store => createRun(createGuard(model), store))
+      assert.ok(run && other)
+      try {
+        const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
+        await second.refresh()
+        const read = (await findUser(other, id)) ?? assert.fail()
+        assert.equal(await hasStill(other, read), true)
+        assert.equal(await replacePasswordHash(run, id, 'another hash', () => true), true)
+        assert.equal(await hasStill(other, read), false)
+        assert.equal(await hasStill(other, { ...read, id: 999 }), false)
+      } finally {
+        for (const store of new Set([first, second])) await store.close()
+      }
+    })
+  })
+}
+
+for (const { name, within } of databases) {
+  test(`an account recovery finds keys and webhooks that another node has just stored (${name})`, async () => {
+    await within(async place => {
+      const first = await place.open(model)
+      // Only one process may open a SQLite file.
+      const second = name === 'SQLite' ? first : await place.open(model)
+      const [run, other] = [first, second].map(store => createRun(createGuard(model), store))
+      assert.ok(run && other)
+      try {
+        const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
+        await second.refresh()
+        assert.deepEqual(await keysOf(other, id), [])
+        await pauseMadeInSessions(other, id)
+        await createKey(run, id, { name: 'a key', scopes: ['*'] })
+        const hook = { url: 'https://example.com/hook', types: ['*'] }
+        const plan = createPlan('webhooks', hook, { user_id: id, position: 0 })
+        const { id: webhookId } = await run.write(plan, system)
+        assert.equal((await keysOf(other, id)).length, 1)
+        await pauseMadeInSessions(other, id)
+        await first.refresh()
+        const shape = itemShape('webhooks', ['paused_at'])
+        const stored = await readItem<{ readonly paused_at: string | null }>(run, shape, webhookId)
+        assert.equal(typeof stored?.paused_at, 'string')
+      } finally {
+        for (const store of new Set([first, second])) await store.close()
       }
     })
   })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import { forwarding } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
 import { createUsers } from '../../store/blog.ts'
@@ -55,6 +56,33 @@ test('a code works once, and only within one period before and after its own', (
     assert.equal(await codes.check(1, late), false, 'two periods too late')
   }))
 
+test('an enrolment that starts while codes are turned on does not turn them off', () =>
+  withCodes(async (codes, time) => {
+    const { secret } = await turnedOn(codes, 1, time.at)
+    await assert.rejects(codes.start(1, 'ann@example.com', 'Blog'), /turned on already/)
+    assert.equal(await codes.isOn(1), true)
+    assert.equal(await codes.check(1, shown(secret, start)), true)
+    await codes.turnOff(1)
+    assert.notEqual((await codes.start(1, 'ann@example.com', 'Blog')).secret, secret)
+  }))
+
+test('codes that are turned off, or started again, during their confirmation are not turned on', async () => {
+  for (const change of ['turnOff', 'start'] as const) {
+    const store = openSqlite(checkModel(blog), { file: ':memory:', now: () => start })
+    await createUsers(store, 1)
+    const codes = createOneTimeCodes(store.records, () => start)
+    const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
+    const add: typeof store.records.add = async record => {
+      await codes[change](1, 'ann@example.com', 'Blog')
+      return store.records.add(record)
+    }
+    const slow = createOneTimeCodes({ ...forwarding(store.records), add }, () => start)
+    assert.equal(await slow.confirm(1, shown(secret, start)), undefined, change)
+    assert.equal(await codes.isOn(1), false, change)
+    await store.close()
+  }
+})
+
 test('two users can use codes of the same period', () =>
   withCodes(async (codes, time) => {
     const [ann, ben] = [await turnedOn(codes, 1, time.at), await turnedOn(codes, 2, time.at)]
@@ -78,6 +106,7 @@ test('confirming codes again returns no new recovery codes', () =>
 test('before the confirmation, neither codes nor old recovery codes work', () =>
   withCodes(async (codes, time) => {
     const { recovery } = await turnedOn(codes, 1, time.at)
+    await codes.turnOff(1)
     const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
     assert.equal(await codes.check(1, shown(secret, time.at)), false)
     assert.equal(await codes.check(1, recovery[0] ?? ''), false)

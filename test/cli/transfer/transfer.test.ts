@@ -114,6 +114,23 @@ for (const kind of kinds) {
     },
   )
 
+  scenario('nobody exports or imports as a disabled user', async ({ portico, write }) => {
+    write('things.csv', 'name\na thing\n')
+    await portico('users', 'create', '--email', 'ann@example.com')
+    await portico('users', 'disable', 'ann@example.com')
+    for (const words of [
+      ['export', 'things', 'all.csv'],
+      ['import', 'things', 'things.csv'],
+    ]) {
+      const { code, err } = await portico(...words, '--as', 'ann@example.com')
+      assert.match(err, /^The account ann@example\.com is disabled/)
+      assert.equal(code, 1)
+    }
+    await portico('users', 'enable', 'ann@example.com')
+    const imported = await portico('import', 'things', 'things.csv', '--as', 'ann@example.com')
+    assert.equal(imported.code, 0, imported.err)
+  })
+
   scenario('a dry run reports every fault with its line, and changes nothing', async project => {
     const { portico, write } = project
     write('first.csv', 'name\ntaken\n')

@@ -30,11 +30,14 @@ export interface AddressChangeParts {
   readonly now?: () => number
 }
 
-/** The caller of a write, and what else belongs to its transaction. */
-interface Asking {
+/** The caller of a write, and further steps of its transaction. */
+interface WriteContext {
   readonly principal: Principal
   readonly within: Within | undefined
 }
+
+/** The pending change of an address, and the links that were sent to the previous one. */
+const ofPreviousAddress = ['PendingAddress', 'AddressVerification', 'PasswordReset']
 
 /** For writes of users that set `email`. Throws RATE_LIMITED if too many mails would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
@@ -51,7 +54,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
 
   /** The seconds to wait before the mails may be sent; undefined: they may be sent now. */
   const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
-  const create = async ({ principal, within }: Asking, plan: Plan<CreateShape>, email: string) => {
+  const create = async ({ principal, within }: WriteContext, plan: Plan<CreateShape>, email: string) => {
     if (isAdministrator(principal.access)) return run.write(plan, principal, within)
     // Nobody has proven the address, as after a sign-up.
     const withAddress = writeWith(function* (id) {
@@ -60,24 +63,24 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     return run.write(plan, principal, withAddress)
   }
   const assign = async (
-    { principal, within }: Asking,
+    { principal, within }: WriteContext,
     plan: Plan<UpdateShape>,
     user: UserRow,
     email: string,
   ) => {
-    // Whoever has the address can reset the password.
+    // The owner of the new address can reset the password.
     requireRecentSignIn(principal)
     const record = await addresses.assignedRecord(user.id, email)
     const withAddress = writeWith(function* () {
       yield { kind: 'put', record }
+      yield { kind: 'deleteOwned', owner: String(user.id), kinds: ofPreviousAddress }
     }, within)
     const answer = await run.write(plan, principal, withAddress)
-    await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
     notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer
   }
   const wait = async (
-    { principal, within }: Asking,
+    { principal, within }: WriteContext,
     plan: Plan<UpdateShape>,
     user: UserRow,
     email: string,
@@ -94,16 +97,16 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
   }
   return async (plan, principal, within) => {
     const { shape, args } = plan
-    const asking = { principal, within }
+    const context = { principal, within }
     if (shape.kind === 'delete') return run.write(plan, principal, within)
     const param = shape.set.find(({ field }) => field === 'email')?.param
     const email = param === undefined ? undefined : args[param]
     if (typeof email !== 'string') return run.write(plan, principal, within)
-    if (shape.kind === 'create') return create(asking, { shape, args }, email)
+    if (shape.kind === 'create') return create(context, { shape, args }, email)
     const user = await findUser(run, Number(args[shape.id]))
     if (!user || user.email === email) return run.write(plan, principal, within)
     const isOther = isAdministrator(principal.access) && principal.userId !== user.id
-    return (isOther ? assign : wait)(asking, { shape, args }, user, email)
+    return (isOther ? assign : wait)(context, { shape, args }, user, email)
   }
 }
 

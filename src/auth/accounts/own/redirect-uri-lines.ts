@@ -39,7 +39,7 @@ const reasons: readonly Check[] = [
   ],
   [
     uri => /^https?:\/\/[^/?]*[A-Z]/i.test(uri) && /^[^/]*\/\/[^/?]*[A-Z]|^[^:]*[A-Z]/.test(uri),
-    'has capital letters before the path: write them small, since addresses are compared character by character.',
+    'has capital letters before the path: use lower case, since addresses are compared character by character.',
   ],
   [
     uri => /^http:/.test(uri) && !/^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?]|$)/.test(uri),
@@ -47,7 +47,7 @@ const reasons: readonly Check[] = [
   ],
   [
     uri => !/^https?:/.test(uri) && !/^[^:]*\./.test(uri),
-    'has a scheme without a dot: that of an app is its domain turned around, e.g. com.example.app:/callback.',
+    'has a scheme without a dot: an app uses its domain in reverse order, e.g. com.example.app:/callback.',
   ],
 ]
 
@@ -56,7 +56,7 @@ const general = `must ${inWords.get(redirection) ?? 'be an address'}.`
 function reasonFor(uri: string): string | undefined {
   if (uri.length <= maxCharacters && allowed.test(uri)) {
     // It matches the pattern but is not a valid URL, e.g. with the host 1.2.3.999.
-    return URL.canParse(uri) ? undefined : 'is no address that there can be.'
+    return URL.canParse(uri) ? undefined : 'is not a valid address.'
   }
   return reasons.find(([isFaulty]) => isFaulty(uri))?.[1] ?? general
 }

@@ -95,7 +95,7 @@ class Github implements Provider {
     const email = primaryOf(await this.#ask('/user/emails', accessToken))
     return {
       issuer,
-      // Not the login, which somebody else can get after its owner has given it up.
+      // Not the login: after its owner has given it up, another person can get it.
       subject: String(id),
       name: nameFrom(claimOf(user, 'name')) ?? nameFrom(claimOf(user, 'login')),
       email,

@@ -1,4 +1,4 @@
-/** The Microsoft tenant that has signed somebody in: a shared issuer stands for all tenants. */
+/** The Microsoft tenant of an ID token, which is checked because tenants share issuers such as `common`. */
 import { claimOf } from './claims.ts'
 import { ProviderFault } from './provider.ts'
 

@@ -22,11 +22,11 @@ export interface OpenidOptions {
   readonly authentication: (library: Library, server: ServerMetadata) => ClientAuth
   /** Further parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** The parameter `prompt` for somebody who has to authenticate again; undefined if the issuer takes none. */
+  /** The parameter `prompt` for a user who has to authenticate again; undefined if the issuer takes none. */
   readonly promptAgain?: 'login' | 'select_account'
   /** Whether the claims verify that `email` is this person's. */
   readonly isEmailVerified: (claims: Claims) => boolean
-  /** Throws a `ProviderFault` if the ID token's issuer may not sign people in here. */
+  /** Throws a `ProviderFault` if users of the ID token's issuer may not sign in here. */
   readonly requireIssuer?: (idToken: Claims) => void
   readonly send: SendRequest
   readonly now: () => number

@@ -6,7 +6,7 @@ export interface Secrets {
   readonly nonce: string
   /** RFC 7636. */
   readonly verifier: string
-  /** For somebody who has to authenticate again: the time of the request, in seconds since 1970. */
+  /** The time of the request, in seconds since 1970, if the user has to authenticate again. */
   readonly reauthenticatedSince?: number
 }
 

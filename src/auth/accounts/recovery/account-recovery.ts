@@ -116,6 +116,8 @@ export async function replacePassword(
     },
   })
   if (!isStored) return undefined
+  // Again: a sign-in with the old password may have begun after the first end, if storing the new one has taken long.
+  await records.put(await accountEndRecord(records, userId, now(), extent.except))
   await revokeAll(userId, extent.except)
   await records.deleteOwned(owner, kinds)
   if (extent.keys) await removeKeysAndWebhooks(run, userId)

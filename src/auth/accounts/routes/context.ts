@@ -73,7 +73,7 @@ export function tooMany(theme: Theme, seconds: number): Reply {
   return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })
 }
 
-/** Somebody who is signed in. */
+/** A user who is signed in. */
 export interface SignedIn {
   readonly user: UserRow
   readonly session: SessionInfo
@@ -104,7 +104,7 @@ async function unconfirmedOf(
 
 const nextForm = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/
 
-/** A path to which somebody may be sent after signing in: a page of the account, perhaps with the token that it confirms. */
+/** The path if a sign-in may lead there: to a page of the account, or to the confirmation of an address; otherwise undefined. */
 export function safeNext(path: string | undefined): string | undefined {
   return path !== undefined && nextForm.test(path) ? path : undefined
 }

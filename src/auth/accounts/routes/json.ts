@@ -49,8 +49,8 @@ async function settled(
   const { kind: _proven, ...proof } = given
   const { req, res, address } = visit
   visit.userId = proof.userId
-  await rememberDevice(parts, visit, proof.userId)
   await parts.server.signIn(req, res, { ...proof, address })
+  await rememberDevice(parts, visit, proof.userId)
   const user = await findUser(parts.base.run, proof.userId)
   if (!user) throw new ApiError('UNAUTHORIZED')
   return userReply(parts, user)

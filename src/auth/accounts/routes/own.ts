@@ -35,8 +35,8 @@ export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {
 }
 
 /**
- * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing may stay that an intruder creates while the owner
- * recovers the account.
+ * Calls `undo` and throws UNAUTHORIZED if the session has ended: what an intruder creates while the owner recovers the account
+ * must not outlive the recovery.
  */
 export async function requireSession(
   { server }: RouteParts,

@@ -7,9 +7,11 @@ import { drawing } from '../../pages/components/html.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
 import { keysOf } from '../../user-keys.ts'
+import { identityKind } from '../identities.ts'
 import { notifyOfProtection } from '../notifications.ts'
 import { changePassword, setFirstPassword } from '../recovery/reset.ts'
 import type { Enrolment } from '../sign-in/one-time-codes.ts'
+import { passkeyKind } from '../sign-in/passkeys.ts'
 import { removeWay } from '../sign-in/ways-to-sign-in.ts'
 import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
@@ -78,7 +80,7 @@ const password: Change = async (parts, visit, who, form) => {
   return show(parts, visit, who, new Map([[answer.field, answer.message]]))
 }
 
-/** Checked after a change: nothing may stay that an intruder changes while the owner recovers the account. */
+/** To be checked after a change: what an intruder changes while the owner recovers the account is undone. */
 export async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
   return (await server.session(req, res)) !== undefined
 }
@@ -87,8 +89,7 @@ const addPasskey: Change = async (parts, visit, who, form) => {
   const name = form.text('passkey_name').trim().slice(0, 60) || 'Passkey'
   const maker = { userId: who.user.id, session: who.session.id }
   const added = await parts.passkeys.add(maker, name, form.text('passkey'))
-  if (added !== undefined && !(await isStillSignedIn(parts, visit)))
-    await parts.passkeys.remove(who.user.id, added)
+  if (added !== undefined && !(await isStillSignedIn(parts, visit))) await parts.passkeys.remove(added)
   else if (added !== undefined) {
     notifyOfProtection(parts.base, who.user, 'passkey-added', askerOf(visit))
     return redirect(`${here}?done=passkey-added`)
@@ -101,7 +102,7 @@ const lastWay = 'This is your only way to sign in. Set a password first, or add 
 const removePasskey: Change = async (parts, visit, who, form) => {
   const { id: userId } = who.user
   const id = form.text('passkey')
-  const removed = await removeWay(parts, userId, id, () => parts.passkeys.remove(userId, id))
+  const removed = await removeWay(parts, userId, { kind: passkeyKind, id })
   if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
   if (removed === 'missing') throw new ApiError('NOT_FOUND', 'You have no such passkey.')
   notifyOfProtection(parts.base, who.user, 'passkey-removed', askerOf(visit))
@@ -158,7 +159,7 @@ const unlinkProvider: Change = async (parts, visit, who, form) => {
   const id = form.text('identity')
   const identity = (await base.identities.list(userId)).find(one => one.id === id)
   if (!identity) throw new ApiError('NOT_FOUND', 'Nothing of the kind is linked.')
-  const removed = await removeWay(parts, userId, id, () => base.identities.remove(userId, id))
+  const removed = await removeWay(parts, userId, { kind: identityKind, id })
   if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
   const name = providers.get(identity.provider)?.name ?? identity.provider
   if (removed === 'removed') notifyOfProtection(base, who.user, 'provider-unlinked', askerOf(visit), name)

@@ -134,8 +134,10 @@ export async function settled(
   if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, context, answer.token, noFaults)
   if (answer.kind === 'wrong') return showSignIn(parts, visit, context, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
+  const path = await context.finish(answer)
+  // Not earlier: the account may be disabled, or its sign-ins ended.
   await rememberDevice(parts, visit, answer.userId)
-  return redirect(await context.finish(answer))
+  return redirect(path)
 }
 
 /** Any of the three sign-in forms: password, one-time code, passkey. */
@@ -193,12 +195,12 @@ export function accountContext(
   }
 }
 
-/** For somebody who is signed in, and authenticates again. */
+/** For a user who is signed in and authenticates again. */
 function confirmingContext(parts: RouteParts, visit: Visit, next: string | undefined): SignInContext {
   return { ...accountContext(parts, visit, next, messages.confirm), start: { confirm: 'yes' } }
 }
 
-/** Explains to somebody who has signed in with a provider why they have to sign in here. */
+/** Tells a user who has signed in with a provider why they have to sign in here too. */
 async function offerNote(
   parts: RouteParts,
   visit: Visit,
@@ -216,7 +218,7 @@ export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Repl
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
     const next = safeNext(form.optional('next'))
-    // Only `?confirm=yes` shows the form to somebody who is signed in.
+    // A user who is signed in sees the form only with `?confirm=yes`.
     const confirms = (await parts.server.session(visit.req, visit.res)) !== undefined
     const context = confirms ? confirmingContext(parts, visit, next) : accountContext(parts, visit, next)
     return handleSignIn(parts, visit, context, form)

@@ -1,5 +1,7 @@
 /** Time-based one-time passwords (RFC 6238), and recovery codes for users who have lost their device. */
-import type { Records } from '../../../records.ts'
+import { ApiError } from '../../../errors.ts'
+import type { Awaitable } from '../../../plan/answer.ts'
+import type { Records, StoredRecord } from '../../../records.ts'
 import { isSame } from '../../server/secret.ts'
 import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
 
@@ -33,7 +35,7 @@ export interface OneTimeCodes {
   isOn(userId: number): Promise<boolean>
   /** Whether enrolment began, or was confirmed, less than `ageMs` ago. */
   isYoungerThan(userId: number, ageMs: number): Promise<boolean>
-  /** Starts an enrolment with a new secret, which has no effect until `confirm`. */
+  /** Starts an enrolment with a new secret, which has no effect until `confirm`. Throws CONFLICT if codes are on. */
   start(userId: number, email: string, issuer: string): Promise<Enrolment>
   /** The pending enrolment, if there is one. */
   waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
@@ -61,14 +63,25 @@ async function enrolment(secret: string | undefined, email: string, issuer: stri
   return { secret: made.secret.base32, uri: made.toString() }
 }
 
-async function findSecret(records: Records, userId: number): Promise<StoredSecret | undefined> {
-  const record = await records.get(secretKind, String(userId))
-  return record && JSON.parse(record.payload)
+function findRecord(records: Records, userId: number): Awaitable<StoredRecord | undefined> {
+  return records.get(secretKind, String(userId))
 }
 
-function putSecret(records: Records, userId: number, stored: StoredSecret): Promise<void> {
+function secretIn({ payload }: StoredRecord): StoredSecret {
+  return JSON.parse(payload)
+}
+
+/** Stores an unconfirmed secret in place of another unconfirmed one. Throws CONFLICT if codes are on. */
+async function putUnconfirmed(records: Records, userId: number, stored: StoredSecret): Promise<void> {
   const owner = String(userId)
-  return records.put({ kind: secretKind, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner })
+  const payload = JSON.stringify(stored)
+  for (let isStored = false; !isStored; ) {
+    const found = await findRecord(records, userId)
+    if (found && secretIn(found).confirmed) throw new ApiError('CONFLICT', 'Codes are turned on already.')
+    isStored = found
+      ? await records.swap(found, found.payload, payload)
+      : await records.add({ kind: secretKind, id: owner, payload, expiresAt: null, owner })
+  }
 }
 
 /** Whether the code is the device's at `nowMs` and was not used before. Marks it as used. */
@@ -105,7 +118,10 @@ async function useRecoveryCode(records: Records, userId: number, code: string): 
 }
 
 export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
-  const find = (userId: number) => findSecret(records, userId)
+  const find = async (userId: number): Promise<StoredSecret | undefined> => {
+    const record = await findRecord(records, userId)
+    return record && secretIn(record)
+  }
   return {
     newRecoveryCodes: userId => replaceRecoveryCodes(records, userId),
     async isOn(userId) {
@@ -117,7 +133,7 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
     },
     async start(userId, email, issuer) {
       const made = await enrolment(undefined, email, issuer)
-      await putSecret(records, userId, { secret: made.secret, confirmed: false, createdAt: now() })
+      await putUnconfirmed(records, userId, { secret: made.secret, confirmed: false, createdAt: now() })
       return made
     },
     async waiting(userId, email, issuer) {
@@ -125,10 +141,13 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
       return stored && !stored.confirmed ? enrolment(stored.secret, email, issuer) : undefined
     },
     async confirm(userId, code, session) {
-      const stored = await find(userId)
+      const found = await findRecord(records, userId)
+      const stored = found && secretIn(found)
       if (!stored || stored.confirmed) return undefined
       if (!(await useCode(records, userId, stored.secret, code, now()))) return undefined
-      await putSecret(records, userId, { ...stored, confirmed: true, createdAt: now(), session })
+      const confirmed: StoredSecret = { ...stored, confirmed: true, createdAt: now(), session }
+      // An account recovery, or another enrolment, may have removed the secret in the meantime.
+      if (!(await records.swap(found, found.payload, JSON.stringify(confirmed)))) return undefined
       return replaceRecoveryCodes(records, userId)
     },
     async check(userId, code) {

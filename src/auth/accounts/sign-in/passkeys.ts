@@ -1,11 +1,11 @@
 /** Passkeys (Web Authentication Level 3), verified by a library and stored as records. */
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import type { NewRecord, Records } from '../../../records.ts'
 import { addBounded } from '../bounded-records.ts'
 import type { Tokens } from '../link-tokens.ts'
 
-const kind = 'Passkey'
+export const passkeyKind = 'Passkey'
 const maxPasskeys = 20
 const maxResponseCharacters = 16_384
 /** EdDSA, ES256 and RS256 (COSE, RFC 9053), which authenticators support. */
@@ -58,8 +58,8 @@ export interface PasskeyMaker {
 
 export interface Passkeys {
   list(userId: number): Promise<readonly Passkey[]>
-  /** Removes a passkey and returns its record; undefined if the user has no such passkey. */
-  remove(userId: number, id: string): Promise<StoredRecord | undefined>
+  /** Deletes a passkey, even the last way to sign in: see `removeWay`. */
+  remove(id: string): Promise<void>
   /** The options for `navigator.credentials.create()`. */
   creationOptions(owner: PasskeyOwner): Promise<object>
   /** Stores the passkey that the browser has created, and returns its id; undefined if the response is not valid. */
@@ -131,11 +131,17 @@ function storedIn(payload: string): StoredPasskey {
 }
 
 function owned({ records }: PasskeyContext, userId: number) {
-  return records.byOwner(kind, String(userId))
+  return records.byOwner(passkeyKind, String(userId))
 }
 
 function recordOf(id: string, stored: StoredPasskey): NewRecord & { readonly owner: string } {
-  return { kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) }
+  return {
+    kind: passkeyKind,
+    id,
+    payload: JSON.stringify(stored),
+    expiresAt: null,
+    owner: String(stored.userId),
+  }
 }
 
 /** The challenge of a response, if it was issued for this user or for a sign-in. It works once. */
@@ -226,10 +232,10 @@ async function verify(
 ): Promise<PasskeyProof | undefined> {
   const response = parsed<AuthenticationResponseJSON>(text)
   const challenge = response && (await redeem(context, response, null))
-  const owner = response && (await context.records.get(kind, idOf(response.id)))?.owner
+  const owner = response && (await context.records.get(passkeyKind, idOf(response.id)))?.owner
   if (!response || challenge === undefined || !owner) return undefined
   const at = await timeOf(Number(owner))
-  const record = await context.records.get(kind, idOf(response.id))
+  const record = await context.records.get(passkeyKind, idOf(response.id))
   if (!record) return undefined
   const stored = storedIn(record.payload)
   const { verifyAuthenticationResponse } = await library()
@@ -262,9 +268,8 @@ export function createPasskeys({
   const context: PasskeyContext = { records, tokens, now, rpName, rpID, expected }
   return {
     list: userId => list(context, userId),
-    async remove(userId, id) {
-      const record = await records.get(kind, id)
-      return record?.owner === String(userId) && (await records.delete(kind, id)) ? record : undefined
+    async remove(id) {
+      await records.delete(passkeyKind, id)
     },
     creationOptions: owner => creationOptions(context, owner),
     add: (maker, name, response) => add(context, maker, name, response),

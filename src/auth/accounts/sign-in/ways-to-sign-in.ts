@@ -1,46 +1,85 @@
 /** The ways in which a user can sign in, of which the last cannot be removed. */
-import type { StoredRecord } from '../../../records.ts'
+import { ApiError } from '../../../errors.ts'
+import type { RecordChange } from '../../../plan/transaction.ts'
+import { system } from '../../../principal.ts'
+import type { RecordKey, StoredRecord } from '../../../records.ts'
 import type { AccountBase } from '../accounts.ts'
+import { identityKind, providerOfRecord } from '../identities.ts'
 import type { Provider } from '../providers/provider.ts'
 import { findUser } from '../users.ts'
-import type { Passkeys } from './passkeys.ts'
+import { passkeyKind } from './passkeys.ts'
 
-interface Parts {
-  readonly base: AccountBase
-  readonly passkeys: Passkeys
+export interface WayParts {
+  readonly base: Pick<AccountBase, 'run' | 'records'>
   readonly providers: ReadonlyMap<string, Provider>
 }
 
 /**
- * Whether the user can sign in without the passkey or identity `without`. Identities of providers that are not configured any
- * more do not count.
+ * A passkey or identity of the user other than `removed`. Identities of providers that are no longer configured do not
+ * count.
  */
-async function hasOtherWay(
-  { base, passkeys, providers }: Parts,
-  userId: number,
-  without: string | undefined,
-): Promise<boolean> {
-  const user = await findUser(base.run, userId)
-  if (!user || user.password_hash !== null) return true
-  const identities = (await base.identities.list(userId)).filter(({ provider }) => providers.has(provider))
-  return [...identities, ...(await passkeys.list(userId))].some(({ id }) => id !== without)
+async function otherWay(
+  { base: { records }, providers }: WayParts,
+  owner: string,
+  removed: RecordKey,
+): Promise<StoredRecord | undefined> {
+  const [identities, passkeys] = await Promise.all([
+    records.byOwner(identityKind, owner),
+    records.byOwner(passkeyKind, owner),
+  ])
+  const usable = identities.filter(identity => providers.has(providerOfRecord(identity)))
+  return [...usable, ...passkeys].find(({ kind, id }) => kind !== removed.kind || id !== removed.id)
 }
 
-/**
- * Removes a passkey or an identity unless it is the only way to sign in. If another request has removed the others in the
- * meantime, it is stored again. `remove` returns the record that it has removed.
- */
+/** A concurrent request has changed one of the records. No client sees this error. */
+class Changed extends ApiError {
+  constructor() {
+    super('CONFLICT')
+  }
+}
+
+/** The changes in one transaction. Returns false, and changes nothing, unless each of them can be made. */
+async function changeAll({ base }: WayParts, changes: readonly RecordChange[]): Promise<boolean> {
+  try {
+    await base.run.transaction({
+      principal: system,
+      serial: [],
+      *steps() {
+        for (const change of changes) if (!(yield change)) throw new Changed()
+      },
+    })
+    return true
+  } catch (error) {
+    if (error instanceof Changed) return false
+    throw error
+  }
+}
+
+function isBefore(one: RecordKey, other: RecordKey): boolean {
+  return one.kind === other.kind ? one.id < other.id : one.kind < other.kind
+}
+
+/** Removes a passkey or an identity of the user, unless it is the only way to sign in. */
 export async function removeWay(
-  parts: Parts,
+  parts: WayParts,
   userId: number,
-  id: string,
-  remove: () => Promise<StoredRecord | undefined>,
+  { kind, id }: RecordKey,
 ): Promise<'removed' | 'last' | 'missing'> {
-  if (!(await hasOtherWay(parts, userId, id))) return 'last'
-  const removed = await remove()
-  if (removed === undefined) return 'missing'
-  if (await hasOtherWay(parts, userId, undefined)) return 'removed'
-  const { kind, payload, expiresAt, owner } = removed
-  await parts.base.records.add({ kind, id, payload, expiresAt, owner: owner ?? undefined })
-  return 'last'
+  const { run, records } = parts.base
+  const owner = String(userId)
+  const key = { kind, id }
+  for (;;) {
+    const [found, user] = await Promise.all([records.get(kind, id), findUser(run, userId)])
+    if (found?.owner !== owner || !user) return 'missing'
+    const remove: RecordChange = { kind: 'delete', key }
+    // A password cannot be removed.
+    if (user.password_hash !== null) return (await changeAll(parts, [remove])) ? 'removed' : 'missing'
+    const other = await otherWay(parts, owner, key)
+    if (!other) return 'last'
+    // Changes nothing, but fails if the other way has been removed, and locks it until the commit.
+    const keep: RecordChange = { kind: 'swap', key: other, before: other.payload, after: other.payload }
+    // All transactions lock the records in one order, so that none waits for another that waits for it.
+    const changes = isBefore(key, other) ? [remove, keep] : [keep, remove]
+    if (await changeAll(parts, changes)) return 'removed'
+  }
 }

@@ -44,14 +44,14 @@ export function valuesOf(fields: readonly SignUpField[], answers: ReadonlyMap<st
   return { values, missing }
 }
 
-interface Asking {
+interface TakenParts {
   readonly model: Model
   readonly run: Run
 }
 
 /** For an account that is created when its link is opened: the faults of unique values that another account has already. */
 export async function takenAnswers(
-  { model, run }: Asking,
+  { model, run }: TakenParts,
   values: Readonly<Record<string, JsonValue>>,
 ): Promise<ReadonlyMap<string, string>> {
   const faults = new Map<string, string>()

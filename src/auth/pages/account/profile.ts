@@ -46,7 +46,7 @@ ${form({ action: '/account/verify', csrf: menu.csrf, hidden: { drop: 'yes' } }, 
 function addressSection(page: ProfilePage): Html {
   const { menu, faults, email, verified, newEmail } = page
   const hint =
-    'We send a link there. Until you open it, the account keeps its present address, which is told of the request.'
+    'We send a link there. Until you open it, the account keeps its present address, which is notified of the request.'
   return html`<section class="card" aria-labelledby="address"><h2 id="address">E-mail address</h2>
 <p class="stated"><strong>${email}</strong> ${verified ? html`<span class="state good">Confirmed</span>` : html`<span class="state bad">Not confirmed</span>`}</p>
 ${waitingPart(page)}
@@ -70,7 +70,7 @@ ${addressSection(page)}
 ${
   deletion &&
   html`<section class="card" aria-labelledby="delete"><h2 id="delete">Delete your account</h2>
-<p>The account ends, with what is yours alone. This cannot be undone.</p>
+<p>This deletes the account and everything that belongs to you alone. It cannot be undone.</p>
 <div class="buttons">${linkButton(`${path}/delete`, 'Delete your account', 'danger')}</div></section>`
 }`
   return { title: 'Profile', content, menu, faulty: faults.size > 0 }

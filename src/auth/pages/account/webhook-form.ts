@@ -44,7 +44,7 @@ function eventsGroup({ entered, groups, faults }: WebhookFormPage): Html {
     name: 'events',
     value: 'all',
     label: 'Everything that happens',
-    hint: 'That is, everything that you may see. Tick collections to be told of these alone.',
+    hint: 'That is, everything that you may see. Tick collections to limit it to these.',
     checked: entered.events === 'all',
   })
   const some = radio({

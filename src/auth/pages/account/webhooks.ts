@@ -47,7 +47,7 @@ function facts(webhook: ShownWebhook): Html {
   return html`<dl><dt>Address</dt><dd><code>${url}</code></dd>
 ${description !== null && description !== '' && html`<dt>For</dt><dd><bdi>${description}</bdi></dd>`}
 <dt>Events</dt><dd>${eventsOf(webhook)}</dd>
-${ofApp && html`<dt>As</dt><dd>An app of yours: it is told of what each of its users may see</dd>`}
+${ofApp && html`<dt>As</dt><dd>An app of yours: it receives what each of its users may see</dd>`}
 ${pausedAt !== undefined && html`<dt>Paused</dt><dd>${time(pausedAt)}${pauseReason !== null && html`<br>${pauseReason}`}</dd>`}
 <dt>Created</dt><dd>${time(createdAt)}</dd></dl>`
 }

@@ -1,4 +1,4 @@
-/** Parts that the pages of one's own keys, apps and webhooks share. */
+/** Components that the pages of a user's keys, apps and webhooks share. */
 import type { App } from '../../server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'

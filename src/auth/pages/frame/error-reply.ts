@@ -1,4 +1,4 @@
-/** Errors of the service as pages: what happened, what to do, and the details for whoever investigates. */
+/** Errors of the service as pages: what happened, what to do, and details for the people who investigate. */
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import type { Icon } from '../components/icons.ts'

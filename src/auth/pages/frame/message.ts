@@ -35,7 +35,7 @@ ${link && html`<p class="buttons">${linkLike('button plain', link)}</p>`}`
   return { title, content }
 }
 
-/** Details for whoever can fix the error. */
+/** Details for the people who can fix the error. */
 export interface FaultDetails {
   readonly code: string
   readonly message?: string | undefined

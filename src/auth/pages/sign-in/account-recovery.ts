@@ -19,7 +19,7 @@ ${items.length === 0 ? html`<p>${none}</p>` : html`<ul>${items.map(item => html`
 export function endedPage({ title, ended: { ended, left, ownApps }, link, menu }: EndedPage): Page {
   const content = html`<h1>${title}</h1>
 ${list('Ended', listOf(ended), 'There was nothing to end.')}
-${list('Still there', listOf(left), 'Nothing by which anybody could sign in without the password.')}
+${list('Still there', listOf(left), 'Nothing that lets anyone sign in without the password.')}
 ${left.codes && html`<p>Signing in with your password still asks for a one-time code.</p>`}
 ${ownApps.length > 0 && html`<p>Your own apps stay, with their secrets. If somebody else had your account, look through them and make new secrets:</p><ul>${ownApps.map(name => html`<li>${name}</li>`)}</ul>`}
 <p><a href="${link.href}">${link.label}</a></p>`

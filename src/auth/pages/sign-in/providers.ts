@@ -114,8 +114,8 @@ interface FinishPage {
 /** The page behind the link of a sign-up with a provider. */
 export function finishWithProviderPage({ csrf, provider, account, email }: FinishPage): Page {
   const content = html`<h1>Finish your account</h1>
-<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
-<p>Sign in with ${provider.name} once more: the account is for whoever asked for it.</p>
+<p>The account is for ${email}. If you did not ask for one, close this page: no account will be created.</p>
+<p>Sign in with ${provider.name} once more, to prove that you asked for the account.</p>
 <div class="providers">${providerButton(provider, csrf, { account })}</div>`
   return { title: 'Finish your account', content }
 }
@@ -167,6 +167,6 @@ ${identities.length > 0 && html`<ul class="rows">${identities.map(identity => id
 
 /** For users without a password, who have signed in by other means recently. */
 export function firstPasswordForm(csrf: string, newPassword: Html): Html {
-  return html`<p>You have no password: you sign in by other means. With one you can also sign in at this service alone.</p>
+  return html`<p>You have no password: you sign in by other means. With a password, you can also sign in without them.</p>
 ${form({ action, csrf, hidden: { change: 'first-password' } }, html`${newPassword}<div class="buttons">${button('Set a password')}</div>`)}`
 }

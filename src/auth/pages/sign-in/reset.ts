@@ -59,12 +59,12 @@ const ownPassword = {
   label: 'Your password',
   type: 'password',
   autocomplete: 'current-password',
-  maxlength: 256,
+  maxlength: maxPasswordCharacters,
 } as const
 
 /** The page behind a link that confirms an address. Only its button confirms: programs that scan mail open links too. */
 export function verifyPage({ csrf, token, email, isNew, asksPassword, faults }: VerifyPage): Page {
-  const question = isNew ? `Shall ${email} be the address of your account?` : `Is ${email} yours?`
+  const question = isNew ? `Should ${email} become the address of your account?` : `Is ${email} yours?`
   const content = html`<h1>Confirm your <span class="nowrap">e-mail</span> address</h1>
 ${summary(faults)}
 <p>${question}</p>
@@ -94,7 +94,7 @@ export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
   )
   const content = html`<h1>Finish your account</h1>
 ${summary(faults)}
-<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
+<p>The account is for ${email}. If you did not ask for one, close this page: no account will be created.</p>
 ${form(
   { action: '/account/verify', csrf, hidden: { account } },
   html`${password}<div class="buttons">${button('Create the account')}</div>`,

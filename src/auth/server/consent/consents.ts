@@ -1,6 +1,7 @@
 /** Consents: the scopes that users have allowed apps, stored so that users are not asked again. */
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
+import type { RecordChange } from '../../../plan/transaction.ts'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
@@ -152,13 +153,25 @@ export class Consents {
     return found.filter(({ id }) => id.startsWith(`${clientId} `)).length
   }
 
+  /** Whether the user is counted as one of the app's users. */
+  async isUser(userId: number, clientId: string): Promise<boolean> {
+    return (await this.#records.get(USER, userIdOf(userId, clientId))) !== undefined
+  }
+
   /** Revokes every grant of the app, and so every token. */
   async revoke(userId: number, clientId: string): Promise<void> {
-    await this.#forget(userId, clientId)
+    await this.beginRevocation(userId, clientId)
+    await this.#records.delete(USER, userIdOf(userId, clientId))
+  }
+
+  /** As `revoke`, except for the returned change: until it is made, `isUser` is true. */
+  async beginRevocation(userId: number, clientId: string): Promise<readonly RecordChange[]> {
+    await this.#records.delete(KIND, idOf(userId, clientId))
     await this.#records.delete('AppUse', appUseId(userId, clientId))
     for (const record of await this.#records.byOwner('Grant', String(userId))) {
       if (storedGrant(record).clientId === clientId) await this.#endGrant(record.id)
     }
+    return [{ kind: 'delete', key: { kind: USER, id: userIdOf(userId, clientId) } }]
   }
 
   /** Call it when the app has got a grant: ends grants in excess of the limit. */

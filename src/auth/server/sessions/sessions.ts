@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
+import type { RecordChange } from '../../../plan/transaction.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import { type LastUse, LastUses, lastUsesOf, type Place, useStepMs } from '../../last-use.ts'
 import type { SessionInfo, SignIn } from '../server.ts'
@@ -132,6 +133,22 @@ export class Sessions {
     if (found?.owner !== String(userId)) return false
     await this.#end(found.alias, found.owner)
     return true
+  }
+
+  /**
+   * Does everything that ends a session except for the returned changes, which delete it. Undefined if the user has no such
+   * session.
+   */
+  async beginEnd(userId: number, sessionId: string): Promise<readonly RecordChange[] | undefined> {
+    const found = await this.#records.byAlias('Session', sessionId)
+    if (found?.owner !== String(userId)) return undefined
+    await noteEnd(this.#records, sessionId, found.owner)
+    // The session may have got another cookie before its end was noted.
+    const current = await this.#records.byAlias('Session', sessionId)
+    return [
+      ...(current ? [{ kind: 'delete', key: { kind: 'Session', id: current.id } } as const] : []),
+      { kind: 'delete', key: { kind: 'SessionUse', id: sessionId } },
+    ]
   }
 
   /** Also ends unfinished interactions, which would become sessions. */

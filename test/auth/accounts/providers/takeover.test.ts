@@ -872,7 +872,10 @@ const attempts: readonly Attempt[] = [
       const { id, email } = await account()
       await set(setDisabled, id, true)
       const browser = scene.browser()
-      return { browser, shown: await signInByPassword(browser, email) }
+      const shown = await signInByPassword(browser, email)
+      const devices = await scene.opened.records.byOwner('KnownDevice', String(id))
+      assert.deepEqual(devices, [], 'the browser is not known to the account')
+      return { browser, shown }
     },
     expected: /disabled/,
   },

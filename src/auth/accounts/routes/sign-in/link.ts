@@ -12,6 +12,7 @@ import { isFresh, postedForm } from '../own.ts'
 import { isStillSignedIn } from '../security.ts'
 import {
   linkPath,
+  messageReply,
   type Offer,
   type Purpose,
   peekOffer,
@@ -19,7 +20,6 @@ import {
   redeemCookie,
   staleReply,
   storeResult,
-  tell,
 } from './provider-flow.ts'
 
 /** Adds the identity to the account that is signed in. Undefined if it is linked; otherwise a page with the reason. */
@@ -42,7 +42,7 @@ async function link(
   }
   if (outcome === 'taken' && (await base.identities.find(linked.profile))?.userId === who.user.id)
     return undefined
-  return tell(parts, {
+  return messageReply(parts, {
     title: `${name} was not linked`,
     paragraphs: [
       outcome === 'full'
@@ -105,7 +105,7 @@ async function accept(parts: RouteParts, visit: Visit, who: SignedIn, offer: Off
 
 function anotherAccount(parts: RouteParts, { provider, profile }: Offer): Reply {
   const { name } = providerOf(parts, provider)
-  return tell(parts, {
+  return messageReply(parts, {
     title: 'You are signed in to another account',
     paragraphs: [
       `Only the account with the address ${profile.email} can be linked to yours at ${name} here. Sign in to it, or link ${name} to this account under Security.`,

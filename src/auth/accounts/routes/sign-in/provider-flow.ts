@@ -22,7 +22,7 @@ export type Purpose =
       readonly next?: string | undefined
       /** The uid of the pending authorization request. */
       readonly interaction?: string | undefined
-      /** Whether this confirms who somebody is, so it creates no account. */
+      /** Whether a user who is signed in authenticates again. Such a sign-in creates no account. */
       readonly confirms: boolean
     }
   | { readonly kind: 'link'; readonly userId: number; readonly session: string }
@@ -178,18 +178,21 @@ export function providerOf({ providers }: RouteParts, id: string): Provider {
 
 const back = { href: '/account/sign-in', label: 'Back to sign-in' }
 
-interface Told {
+interface MessageOptions {
   readonly title: string
   readonly paragraphs: readonly string[]
   readonly link?: { readonly href: string; readonly label: string }
   readonly status?: number
 }
 
-export function tell({ theme }: RouteParts, { title, paragraphs, link = back, status = 400 }: Told): Reply {
+export function messageReply(
+  { theme }: RouteParts,
+  { title, paragraphs, link = back, status = 400 }: MessageOptions,
+): Reply {
   return pageReply(theme, messagePage({ title, paragraphs, link }), { status })
 }
 
-const faults: Readonly<Record<FaultReason, (name: string) => Told>> = {
+const faults: Readonly<Record<FaultReason, (name: string) => MessageOptions>> = {
   denied: name => ({
     title: 'You are not signed in',
     paragraphs: [`${name} says that you did not go on there. Nothing was changed.`],
@@ -211,11 +214,11 @@ const faults: Readonly<Record<FaultReason, (name: string) => Told>> = {
 /** A page without any text of the provider. */
 export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): Reply {
   parts.onProviderFault(id, fault)
-  return tell(parts, faults[fault.reason](name))
+  return messageReply(parts, faults[fault.reason](name))
 }
 
 export function staleReply(parts: RouteParts): Reply {
-  return tell(parts, {
+  return messageReply(parts, {
     title: 'This sign-in is over',
     paragraphs: ['It took too long, was used already, or was begun in another browser. Start again.'],
   })

@@ -26,6 +26,7 @@ import {
   caught,
   faultReply,
   linkPath,
+  messageReply,
   type ProviderResult,
   type Purpose,
   peekResult,
@@ -37,7 +38,6 @@ import {
   startFlow,
   storeOffer,
   storeResult,
-  tell,
 } from './provider-flow.ts'
 
 const prefix = '/account/sign-in/'
@@ -62,7 +62,7 @@ export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Re
   const form = postedForm(parts, visit)
   const account = valid(tokenForm, form.optional('account'))
   const confirms = form.text('confirm') === 'yes'
-  // Not by the form alone, which whoever sits at a signed-in browser can edit.
+  // The form alone is not enough: a person at someone else's signed-in browser can edit it.
   const reauthenticates =
     confirms ||
     form.text('reauthenticate') === 'yes' ||
@@ -172,7 +172,7 @@ export async function continueRoute(
 
 function notLinked(parts: RouteParts, { provider }: ProviderResult): Reply {
   const { name } = providerOf(parts, provider)
-  return tell(parts, {
+  return messageReply(parts, {
     title: `This account at ${name} is not linked`,
     paragraphs: ['Confirm that it is you by a way that your account has, then link it under Security.'],
   })
@@ -190,13 +190,13 @@ async function finishAccount(
   if (made?.kind === 'made' || made?.kind === 'taken') return enter(parts, visit, context, result)
   if (made?.kind === 'faults') {
     const link = { href: '/account/sign-up', label: 'Create an account' }
-    return tell(parts, {
+    return messageReply(parts, {
       title: 'Your account could not be made',
       paragraphs: [...made.faults.values()],
       link,
     })
   }
-  return tell(parts, {
+  return messageReply(parts, {
     title: 'This account is for somebody else',
     paragraphs: [
       'The link is too old, was used already, or belongs to another account at the provider. Open it again, and sign in as you did when you asked for it.',
@@ -223,7 +223,7 @@ async function newcomer(
 
 function closed(parts: RouteParts, { provider }: ProviderResult): Reply {
   const { name } = providerOf(parts, provider)
-  return tell(parts, {
+  return messageReply(parts, {
     title: 'You have no account here',
     paragraphs: [
       `${name} has signed you in, but no account here is linked to yours there. Accounts are made by the administrator.`,
@@ -232,7 +232,7 @@ function closed(parts: RouteParts, { provider }: ProviderResult): Reply {
   })
 }
 
-/** The address has an account, which a provider's statement alone never opens. */
+/** An account has the address. The provider's claim alone never gives access to it. */
 async function knownAddress(
   parts: RouteParts,
   visit: Visit,
@@ -247,7 +247,7 @@ async function knownAddress(
     return redirect(`/account/sign-in?next=${linkPath}`)
   }
   const { name } = providerOf(parts, provider)
-  return tell(parts, {
+  return messageReply(parts, {
     title: 'There is an account with your address',
     paragraphs: [
       'Its address was never confirmed, so it may be somebody else’s, and nothing is linked to it.',
@@ -308,7 +308,7 @@ async function enter(
   return proven ? settled(parts, visit, context, proven) : staleReply(parts)
 }
 
-interface Asked {
+interface CompletionForm {
   readonly faults: Faults
   readonly entered?: Entered
 }
@@ -318,7 +318,7 @@ function ask(
   visit: Visit,
   context: SignInContext,
   { provider, profile }: ProviderResult,
-  { faults, entered }: Asked,
+  { faults, entered }: CompletionForm,
 ): Reply {
   const { asked, inForm } = askedFields(parts, entered?.answers)
   const page = completePage({

@@ -155,7 +155,7 @@ function showPending(parts: RouteParts, visit: Visit, account: string, email: st
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** For an account that will sign in with a provider: whoever opens the link proves the identity again. */
+/** For an account that will sign in with a provider: the person who opens the link proves the identity again. */
 function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
   const { theme, csrf, providersLeadTo: leadsTo } = parts
   const provider = providerOf(parts, id)
@@ -186,8 +186,8 @@ async function finishAccount(
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())
-  await rememberDevice(parts, visit, userId)
   await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
+  await rememberDevice(parts, visit, userId)
   return redirect('/account?done=verified')
 }
 

@@ -1,0 +1,93 @@
+/** Keyed requests that end a session or a grant, sent again after a crash. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createUser } from '../../src/auth/bootstrap.ts'
+import { Consents } from '../../src/auth/server/consent/consents.ts'
+import type { Call } from '../../src/call.ts'
+import { ApiError } from '../../src/errors.ts'
+import { subresources } from '../../src/model/builtin/administration.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { user } from '../../src/principal.ts'
+import type { ActionServices } from '../../src/rest/actions/answer.ts'
+import { endSubresource } from '../../src/rest/actions/subresources.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { accountSubresources } from '../../src/serve/transports/administration.ts'
+import { cheapHash } from '../auth/cheap-hash.ts'
+import blog from '../models/blog.ts'
+import { databases } from '../store/databases.ts'
+import { idempotencyOf } from './of-store.ts'
+
+const model = checkModel(blog)
+const collection = model.collections.get('users') ?? assert.fail()
+const day = 24 * 60 * 60 * 1000
+
+for (const { name, within } of databases) {
+  test(`a session or grant that was ended before a crash is ended with 204 by the retry, which is then replayed (${name})`, async () => {
+    await within(async place => {
+      const store = await place.open(model)
+      const { records } = store
+      let dies = false
+      const inner = createRun(createGuard(model), store)
+      const run: Run = {
+        ...inner,
+        async transaction(program) {
+          if (dies) throw new Error('died')
+          return inner.transaction(program)
+        },
+      }
+      const idempotency = idempotencyOf(store, run)
+      const services = {
+        ...{ model, run, actions: new Map() },
+        subresources: accountSubresources({ run, records, sessionLife: 1000 }),
+      } as unknown as ActionServices
+      const admin = user(1000, 'admin', 'all')
+
+      const end = async (what: string, userId: number, key: string, header: string) => {
+        const subresource = subresources.get('users')?.find(one => one.name === what) ?? assert.fail()
+        const route = { kind: 'subresource', collection, id: userId, subresource, key } as const
+        const path = `/api/v1/users/${userId}/${what}/${key}`
+        const headers = { 'idempotency-key': header }
+        const call = { method: 'DELETE', path, query: '', headers, body: Buffer.alloc(0) } as unknown as Call
+        const reply = await idempotency.answer(call, admin, attempt =>
+          endSubresource(services, route, call, admin, attempt),
+        )
+        return [reply.status, reply.headers.includes('Idempotent-Replayed')]
+      }
+
+      try {
+        const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
+        const owner = String(id)
+        const expiresAt = Date.now() + day
+        const session = { uid: 'a-session', accountId: owner, loginTs: Math.floor(Date.now() / 1000) }
+        const payload = JSON.stringify(session)
+        await records.put({ kind: 'Session', id: 'a hash', alias: session.uid, payload, expiresAt, owner })
+        const consents = new Consents(records)
+        const grant = JSON.stringify({ accountId: owner, clientId: 'tool', iat: session.loginTs })
+        const connect = async () => {
+          await records.put({ kind: 'Grant', id: 'a grant', payload: grant, expiresAt, owner })
+          await consents.noteUser(id, 'tool')
+        }
+        await connect()
+        for (const [what, key] of [
+          ['sessions', session.uid],
+          ['grants', 'tool'],
+        ] as const) {
+          dies = true
+          await assert.rejects(end(what, id, key, what), /died/)
+          dies = false
+          assert.deepEqual(await end(what, id, key, what), [204, false], what)
+          assert.deepEqual(await end(what, id, key, what), [204, true], what)
+          const isGone = (error: unknown) => error instanceof ApiError && error.code === 'NOT_FOUND'
+          await assert.rejects(end(what, id, key, `${what}-again`), isGone, what)
+          await assert.rejects(end(what, id, 'unknown', `${what}-unknown`), isGone, what)
+        }
+        assert.equal(await records.get('Session', 'a hash'), undefined)
+        assert.equal(await records.get('Grant', 'a grant'), undefined)
+      } finally {
+        await store.close()
+      }
+    })
+  })
+}
