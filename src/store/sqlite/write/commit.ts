@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each is done
  * wholly or not at all, and none is answered before the commit that covers it is on disk.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import { unconfirmed } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
@@ -98,7 +98,7 @@ export class CommitQueue<T, A> {
    */
   add(job: () => T, hasSteps = false): Promise<A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
-      return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
+      return Promise.reject(temporaryRefusal('Too many changes are waiting to be stored.'))
     }
     if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
@@ -122,7 +122,7 @@ export class CommitQueue<T, A> {
   /** Commits everything that waits; then nothing more is tried. */
   close(): void {
     this.flush()
-    this.#probes.answer(new ApiError('UNAVAILABLE', 'The service is stopping.'))
+    this.#probes.answer(stoppingRefusal())
     if (this.#tail.failure !== undefined) this.#tail.settle(this.#tail.failure, false)
     this.#tail.stop()
   }
