@@ -150,6 +150,20 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
     400,
     'BAD_REQUEST',
   ],
+  ['HTTP/2.0', `GET / HTTP/2.0\r\n${tail}`, 400, 'BAD_REQUEST'],
+  ['HTTP/0.9', `GET / HTTP/0.9\r\n${tail}`, 400, 'BAD_REQUEST'],
+  [
+    'a transfer coding besides chunks (RFC 9112, 6.1)',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n',
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'chunks with HTTP/1.0 (RFC 9112, 6.1)',
+    'POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n',
+    400,
+    'BAD_REQUEST',
+  ],
   ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
   ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
   ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
@@ -358,6 +372,13 @@ test('Expect: 100-continue gets a 100 only if the body will be read', async () =
   large.end()
   assert.match(String(refused), /^HTTP\/1\.1 413 /)
   assert.doesNotMatch(await refusal, /HTTP\/1\.1 100/)
+})
+
+test('HTTP/1.0 gets no 100 (RFC 9110, 10.1.1)', async () => {
+  const { port } = await open()
+  const said = await say(port, 'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab')
+  assert.match(said, /^HTTP\/1\.1 200 /)
+  assert.match(said, /"body":"ab"/)
 })
 
 test('headers that never end get a 408', async () => {
