@@ -54,7 +54,7 @@ const declared: { readonly [name: string]: JsonSchema } = {
   ),
 }
 
-/** Those that do not depend on the model, by the names of the components. */
+/** The components that do not depend on the model, by name. */
 export const aggregateParameters: { readonly [name: string]: JsonSchema } = Object.fromEntries(
   Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
 )
@@ -100,7 +100,7 @@ export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
   AggregateListResponse: json('A page of groups.', referTo('schemas', 'AggregateList'), 'ETag', 'Link'),
 }
 
-/** `GET …/aggregate`; `relation`: of the items that one of the collection reaches by it. */
+/** `GET …/aggregate`. With `relation`: over the items that one item reaches by that relation. */
 export function aggregateOperation(
   document: Document,
   accesses: readonly [Access, ...Access[]],
