@@ -150,6 +150,7 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
     400,
     'BAD_REQUEST',
   ],
+  ['a target beyond the limit', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${tail}`, 400, 'BAD_REQUEST'],
   ['HTTP/2.0', `GET / HTTP/2.0\r\n${tail}`, 400, 'BAD_REQUEST'],
   ['HTTP/0.9', `GET / HTTP/0.9\r\n${tail}`, 400, 'BAD_REQUEST'],
   [
