@@ -26,9 +26,18 @@ export interface Reply {
   /** Flat: name, value, name, value. Content-Length, API-Version, X-Request-Id and the limit's headers are added by `http.ts`. */
   readonly headers: readonly string[]
   /** A string is sent as UTF-8; null: no body. */
-  readonly body: string | Buffer | AsyncIterable<string> | null
+  readonly body: string | Buffer | StreamedBody | null
   /** For a reply that is sent repeatedly: `http.ts` fills it at the first time. */
   readonly kept?: Kept
+}
+
+/** A body whose parts are sent as they come. It is stopped, by `return` of its iterator, when the client has gone. */
+export interface StreamedBody extends AsyncIterable<string> {
+  /**
+   * For a body that may have no part for long: text that clients ignore between two parts. It is written to find out whether a
+   * client still reads.
+   */
+  readonly probe?: string
 }
 
 /** Empty until the reply is first sent. */

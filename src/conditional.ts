@@ -27,6 +27,13 @@ export function matchesNone(header: string, etag: string): boolean {
   return tags === '*' || tags.some(tag => tag === etag || tag === `W/${etag}`)
 }
 
+/** Throws PRECONDITION_FAILED if `If-Match` is sent and does not name the tag; BAD_REQUEST when malformed. */
+export function requireMatch(header: string | undefined, etag: string): void {
+  const tags = readIfMatch(header)
+  if (tags === undefined || tags === '*' || tags.includes(etag)) return
+  throw new ApiError('PRECONDITION_FAILED', 'The header If-Match does not name the current entity tag.')
+}
+
 /**
  * The tags of `If-Match` that can match strongly (RFC 9110, 13.1.1), or `'*'`; undefined without the header.
  * A weak tag never matches, so it is left out. Throws BAD_REQUEST when malformed.

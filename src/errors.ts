@@ -142,6 +142,8 @@ interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Whether the change may have been stored: the client must look before it repeats the request. */
   readonly isUnconfirmed?: boolean
+  /** See `temporaryRefusal`. */
+  readonly isExpected?: boolean
   readonly cause?: unknown
 }
 
@@ -153,6 +155,7 @@ export class ApiError extends Error {
   readonly scope: string | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly isUnconfirmed: boolean
+  readonly isExpected: boolean
   readonly refused: Refused | undefined
   /** Why, in words: set in development alone, and shown to the client then. */
   explain: string | undefined
@@ -169,6 +172,19 @@ export class ApiError extends Error {
     this.scope = options.scope
     this.headers = options.headers
     this.isUnconfirmed = options.isUnconfirmed === true
+    this.isExpected = options.isExpected === true
     this.refused = options.refused
   }
+}
+
+/**
+ * UNAVAILABLE in normal operation: the service is starting, stopping or overloaded. Unlike a failure, it is logged without a
+ * stack.
+ */
+export function temporaryRefusal(message: string, headers?: Readonly<Record<string, string>>): ApiError {
+  return new ApiError('UNAVAILABLE', message, { isExpected: true, ...(headers && { headers }) })
+}
+
+export function stoppingRefusal(): ApiError {
+  return temporaryRefusal('The service is stopping.')
 }

@@ -23,7 +23,7 @@ import {
   wantsSocket,
 } from './http/node-server.ts'
 import { endWith, rawResponse, unreadableCall } from './http/raw-response.ts'
-import { checkTarget } from './http/request-target.ts'
+import { checkFraming, checkTarget } from './http/request-target.ts'
 import { createSend, type Send } from './http/send.ts'
 
 export type { Exchange } from './http/exchange.ts'
@@ -193,6 +193,7 @@ class Http implements HttpServer {
   #run(exchange: Exchange): void {
     this.#running++
     try {
+      checkFraming(exchange)
       checkTarget(exchange.req)
       if (exchange.isHosted) requireHosted(exchange)
       if (this.#settings.cors && isPreflight(exchange)) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants, gzip } from 'node:zlib'
 import type { Call, Reply } from './call.ts'
-import { matchesNone } from './conditional.ts'
+import { matchesNone, requireMatch } from './conditional.ts'
 import { ApiError } from './errors.ts'
 import { type Awaitable, entityTag, then } from './plan/answer.ts'
 
@@ -133,6 +133,7 @@ export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Cal
     }
     return then(replyOf(path, asset, acceptedEncoding(headers['accept-encoding'])), reply => {
       const tags = headers['if-none-match']
+      requireMatch(headers['if-match'], reply.etag)
       const isUnchanged = tags !== undefined && matchesNone(tags, reply.etag)
       return isUnchanged ? notModified(reply) : reply
     })

@@ -21,11 +21,7 @@ export const postgres: readonly Mutant[] = [
         'this.#queues.count >= this.#options.maxWaiting',
         'this.#queues.count > this.#options.maxWaiting',
       ],
-      [
-        'a write is taken while the service stops',
-        "    if (this.#isClosed) return 'The service is stopping.'\n",
-        '',
-      ],
+      ['a write is taken while the service stops', '    if (this.#isClosed) return stoppingRefusal()\n', ''],
       [
         'a group is tried once more than is said',
         'tries >= maxGroupTries',

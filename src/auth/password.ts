@@ -2,7 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
-import { ApiError } from '../errors.ts'
+import { temporaryRefusal } from '../errors.ts'
 import { isLongerThan, normalize } from '../unicode.ts'
 
 /** In Unicode code points. A longer password is always wrong. */
@@ -39,9 +39,7 @@ const waiting: (() => void)[] = []
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= maxParallelHashes) {
     if (waiting.length >= maxQueuedHashes) {
-      throw new ApiError('UNAVAILABLE', 'Too many people sign in at once.', {
-        headers: { 'Retry-After': '3' },
-      })
+      throw temporaryRefusal('Too many people sign in at once.', { 'Retry-After': '3' })
     }
     await new Promise<void>(resolve => waiting.push(resolve))
   } else running++

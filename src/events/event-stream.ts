@@ -1,5 +1,5 @@
 /** Server-sent events (HTML Living Standard, 9.2), written as fast as the client reads them. */
-import type { Reply } from '../call.ts'
+import type { Reply, StreamedBody } from '../call.ts'
 
 export const eventStreamHeaders = [
   'Content-Type',
@@ -15,7 +15,8 @@ const keepAliveIntervalMs = 12_000
 /** A comment, which clients ignore. */
 const comment = ':\n\n'
 
-export class EventStream implements AsyncIterableIterator<string> {
+export class EventStream implements AsyncIterableIterator<string>, StreamedBody {
+  readonly probe = comment
   readonly #maxBufferedBytes: number
   readonly #onGone: (tooSlow: boolean) => void
   readonly #keepAlive: NodeJS.Timeout

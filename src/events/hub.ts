@@ -3,7 +3,7 @@
  * delivery renders it once for each group of subscribers with the same request and the same rights. Subscribers that
  * resume replay what they missed in parallel, and then join the live groups.
  */
-import { ApiError } from '../errors.ts'
+import { ApiError, stoppingRefusal } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { Delivery } from './delivery.ts'
@@ -119,7 +119,7 @@ export class Hub {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    if (this.#isClosed) throw stoppingRefusal()
   }
 
   async #listen(subscriber: Subscriber): Promise<void> {

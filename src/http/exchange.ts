@@ -126,7 +126,9 @@ export class Exchange implements Call {
     if (!this.hasBody) return undefined
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
-    if (this.headers.expect?.toLowerCase() === '100-continue') inviteBody(this.res)
+    // RFC 9110, 10.1.1: a client of HTTP/1.0 does not understand the answer.
+    const isAsking = this.headers.expect?.toLowerCase() === '100-continue' && this.req.httpVersionMinor === 1
+    if (isAsking) inviteBody(this.res)
     return bodyOf(this.req, limit).then(body => {
       this.body = body
       return this.bodyArrived?.()

@@ -107,7 +107,6 @@ export class LoadShedder<T extends QueuedRequest> {
     setImmediate(() => {
       this.#turnBegan = undefined
     })
-    if (this.#isOverloaded && now - this.#lastRefusal > calmMs) this.#relax()
     return true
   }
 
@@ -168,14 +167,20 @@ export class LoadShedder<T extends QueuedRequest> {
       this.#isOverloaded = true
       this.#refusedBefore = this.counts.refused
       this.#options.onChange?.(true, 0)
+      this.#relaxAfter(calmMs)
     }
     this.counts.refused++
     this.#options.refuse(request)
   }
 
-  #relax(): void {
-    this.#isOverloaded = false
-    this.#options.onChange?.(false, this.counts.refused - this.#refusedBefore)
+  /** By a timer: requests to upgrade, which are refused under overload, do not pass through `take`. */
+  #relaxAfter(delayMs: number): void {
+    setTimeout(() => {
+      const remainingMs = this.#lastRefusal + calmMs - performance.now()
+      if (remainingMs > 0) return this.#relaxAfter(remainingMs)
+      this.#isOverloaded = false
+      this.#options.onChange?.(false, this.counts.refused - this.#refusedBefore)
+    }, delayMs).unref()
   }
 }
 

@@ -1,6 +1,6 @@
 /** The 503 for requests that are refused under overload. It must cost next to nothing. */
 import { type Call, type Reply, unsent } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import { temporaryRefusal } from '../errors.ts'
 
 /** Values of `Retry-After`, used in turn so that refused clients do not all return at once. */
 const retrySeconds = [1, 2, 3]
@@ -30,9 +30,8 @@ export function createOverloadReplies(errorReply: ErrorReply): (call: Call) => R
     const key = cacheKey(call, seconds)
     const known = key === undefined ? undefined : cached.get(key)
     if (known) return known
-    const headers = { 'Retry-After': String(seconds) }
     const message = 'More is asked of the service than it can answer in time.'
-    const error = new ApiError('UNAVAILABLE', message, { headers })
+    const error = temporaryRefusal(message, { 'Retry-After': String(seconds) })
     const reply: Reply = { ...errorReply(error, call), kept: unsent() }
     if (key !== undefined && cached.size < maxCachedReplies) cached.set(key, reply)
     return reply

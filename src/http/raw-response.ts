@@ -49,7 +49,8 @@ export function unknownMethod(): ApiError {
 export function parserError(error: Error): ApiError {
   const { code }: ParserError = error
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT')
-  if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('BAD_REQUEST', 'The headers are too large.')
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new ApiError('BAD_REQUEST', 'The request line and the headers are too large together.')
   if (code === 'HPE_INVALID_METHOD' && requestLine.test(faultyLine(error))) return unknownMethod()
   return new ApiError('BAD_REQUEST', 'This is not a well-formed HTTP request.')
 }

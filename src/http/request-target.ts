@@ -1,8 +1,8 @@
 /**
- * The target of a request and its Host (RFC 9112, 3.2). `takeOriginForm` comes before everything that reads either, so
+ * The target of a request, its Host (RFC 9112, 3.2) and its framing. `takeOriginForm` comes before everything that reads either, so
  * that paths are compared, counted and logged in one form only; `checkTarget` refuses what has no such form.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { ApiError } from '../errors.ts'
 
@@ -40,6 +40,22 @@ export function takeOriginForm(req: IncomingMessage): void {
   const rest = url.slice(start.length)
   req.url = rest.startsWith('/') ? rest : `/${rest}`
   req.headers.host = authority
+}
+
+/**
+ * Throws BAD_REQUEST for versions that only Node's parser accepts, for a transfer coding other than `chunked`, and for any
+ * coding with HTTP/1.0. The connection ends then: a proxy may have found another end of the body (RFC 9112, 6.1).
+ */
+export function checkFraming({ req, res }: { req: IncomingMessage; res: ServerResponse }): void {
+  const { httpVersion, headers } = req
+  const coding = headers['transfer-encoding']
+  if (httpVersion === '1.1' && (coding === undefined || coding.toLowerCase() === 'chunked')) return
+  if (httpVersion === '1.0' && coding === undefined) return
+  res.shouldKeepAlive = false
+  throw new ApiError(
+    'BAD_REQUEST',
+    'The request must be HTTP/1.0 or HTTP/1.1, and have no transfer coding but `chunked`, which needs HTTP/1.1.',
+  )
 }
 
 /** Throws BAD_REQUEST for a target or a Host that no request may have (RFC 9112, 3.2). */

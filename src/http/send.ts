@@ -1,6 +1,5 @@
 /** Writes replies to connections. */
-import type { Socket } from 'node:net'
-import { type Kept, type Reply, unsent } from '../call.ts'
+import { type Kept, type Reply, type StreamedBody, unsent } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './header-block.ts'
 
@@ -9,6 +8,10 @@ const lingerMs = 10_000
 
 /** How long a client may leave a stream unread. */
 const maxUnreadMs = 60_000
+
+/** The pause after the first probe of a silent stream; each pause is twice as long as the one before. */
+const firstProbePauseMs = 50
+const maxProbePauseMs = 5000
 
 const empty = Buffer.alloc(0)
 
@@ -64,7 +67,7 @@ function abandon(body: Reply['body']): number {
   return 0
 }
 
-function isStream(body: Reply['body']): body is AsyncIterable<string> {
+function isStream(body: Reply['body']): body is StreamedBody {
   return body !== null && typeof body === 'object' && !Buffer.isBuffer(body)
 }
 
@@ -134,13 +137,14 @@ function linger({ req, res }: Exchange, body: string | Buffer | undefined): void
   req.on('error', end).on('close', end).on('end', end).resume()
 }
 
-async function stream({ req, res, method }: Exchange, parts: AsyncIterable<string>): Promise<void> {
+async function stream(exchange: Exchange, parts: StreamedBody): Promise<void> {
+  const { res, method } = exchange
   const iterator = parts[Symbol.asyncIterator]()
   // A generator that waits for its next part stops at once when the client has gone.
   const left = () => leave(iterator)
   res.once('close', left)
   if (method === 'HEAD') return void res.end()
-  endWithReader(req.socket, res)
+  if (parts.probe !== undefined) probeReader(exchange, parts.probe)
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
     if (res.destroyed) return
     if (!res.write(next.value)) await drained(res)
@@ -150,14 +154,23 @@ async function stream({ req, res, method }: Exchange, parts: AsyncIterable<strin
 }
 
 /**
- * Ends the stream when the client ends its side: a client that has gone looks the same until something is written, and
- * event streams never end by themselves.
+ * Finds out whether a client that has ended its side still reads: if it has gone, its system resets the connection after the
+ * first write, and the next write fails. The interval between the writes grows, since the reset may take long to arrive.
  */
-function endWithReader(socket: Socket, res: Exchange['res']): void {
-  const end = () => void res.destroy()
-  if (socket.readableEnded) end()
-  else socket.once('end', end)
-  res.once('close', () => socket.off('end', end))
+function probeReader({ req: { socket }, res }: Exchange, probe: string): void {
+  let timer: NodeJS.Timeout | undefined
+  const write = (pauseMs: number) => {
+    if (res.writableEnded) return
+    res.write(probe)
+    if (pauseMs < maxProbePauseMs) timer = setTimeout(write, pauseMs, 2 * pauseMs).unref()
+  }
+  const begin = () => write(firstProbePauseMs)
+  if (socket.readableEnded) begin()
+  else socket.once('end', begin)
+  res.once('close', () => {
+    clearTimeout(timer)
+    socket.off('end', begin)
+  })
 }
 
 function drained(res: Exchange['res']): Promise<void> {

@@ -20,33 +20,38 @@ const everything: Accepted = { json: true, problem: false, eventStream: false }
 const parsed = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
 const maxHeaderLength = 1000
 
+/** RFC 9110, 12.4.2; also without the zero, as Java's `HttpURLConnection` sends it (JDK-8163921). */
+const weightForm = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
+
 function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
   const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2)
-  const quality =
-    weight === undefined ? 1 : /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight) : 0
-  return { type, quality }
+  if (weight === undefined) return { type, quality: 1 }
+  return { type, quality: weightForm.test(weight) ? Number(weight) : 0 }
 }
 
-/** The weight of the first of these ranges that the header has: the most specific one comes first. Undefined: it has none. */
-function qualityOf(ranges: readonly MediaRange[], ...types: readonly string[]): number | undefined {
+/** `types`: from the most to the least specific range. Undefined if the header has none of them. */
+function findRange(ranges: readonly MediaRange[], ...types: readonly string[]): MediaRange | undefined {
   for (const type of types) {
     const range = ranges.find(candidate => candidate.type === type)
-    if (range) return range.quality
+    if (range) return range
   }
   return undefined
 }
 
 function parseAccept(header: string): Accepted {
   const ranges = header.split(',').map(parseRange)
-  const json = qualityOf(ranges, 'application/json', 'application/*', '*/*')
-  const problem = qualityOf(ranges, 'application/problem+json') ?? 0
-  const eventStream = qualityOf(ranges, 'text/event-stream', 'text/*') ?? 0
+  const json = findRange(ranges, 'application/json', 'application/*', '*/*')
+  const problem = findRange(ranges, 'application/problem+json')?.quality ?? 0
+  const eventStream = findRange(ranges, 'text/event-stream', 'text/*')?.quality ?? 0
+  const jsonQuality = json?.quality ?? 0
   return {
     // A client that names only problem details means errors: a successful request is answered with JSON.
-    json: json === undefined ? problem > 0 : json > 0,
-    problem: problem > 0 && problem >= (qualityOf(ranges, 'application/json') ?? 0),
-    eventStream: eventStream > (qualityOf(ranges, 'application/json', 'application/*') ?? 0),
+    json: json === undefined ? problem > 0 : jsonQuality > 0,
+    problem: problem > 0 && problem >= jsonQuality,
+    // Of equal weights, what the header names is preferred to what `*/*` accepts.
+    eventStream:
+      eventStream > jsonQuality || (eventStream > 0 && eventStream === jsonQuality && json?.type === '*/*'),
   }
 }
 

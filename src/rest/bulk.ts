@@ -7,6 +7,7 @@ import { type Awaitable, then, type WriteAnswer } from '../plan/answer.ts'
 import { requirePlain } from '../plan/plain-writes.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
+import { memberNames } from './body.ts'
 import { faultAt } from './place.ts'
 import type { CollectionView, ItemTemplate } from './query/collection-view.ts'
 import { headersFor, idBody, type PreparedWrite, preparedCreate, type WriteServices } from './write.ts'
@@ -91,7 +92,7 @@ function headersOf(
 
 /** The names of the fields that at least one item sets. */
 function fieldsIn(items: readonly unknown[]): readonly string[] {
-  return [...new Set(items.flatMap(item => Object.keys(Object(item))))]
+  return [...new Set(items.flatMap(memberNames))]
 }
 
 function dataOf(bodies: readonly string[]): string {

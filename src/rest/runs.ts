@@ -2,10 +2,11 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { RunState, RunView } from '../logic/runs/view.ts'
+import { longestShown } from '../plan/names.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import { requireAdministrator } from './administrators.ts'
-import { readBody } from './body.ts'
+import { memberNames, readBody } from './body.ts'
 import { parameterFault, parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import type { RunsRoute } from './runs-route.ts'
@@ -16,6 +17,7 @@ export const maxRuns = 500
 /** In one request. */
 export const maxAskedRuns = 100
 const maxIdLength = 500
+const maxFaults = 100
 const names = ['state', 'limit', 'after']
 const states: readonly string[] = ['waiting', 'dead'] satisfies RunState[]
 
@@ -59,11 +61,14 @@ function pageOf(query: string): Parameters<RunView['page']>[0] {
 }
 
 function askedRuns(body: unknown): readonly string[] {
-  const given = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
-  const faults: FieldFault[] = Object.keys(given)
+  const faults: FieldFault[] = memberNames(body)
     .filter(name => name !== 'runs')
-    .map(field => ({ field, code: 'unknown_field', message: 'There is no such member.' }))
-  const { runs } = given
+    .slice(0, maxFaults)
+    .map(name => {
+      const field = name.slice(0, longestShown).toWellFormed()
+      return { field, code: 'unknown_field', message: 'There is no such member.' }
+    })
+  const { runs } = Object(body) as { readonly runs?: unknown }
   if (!isIds(runs)) {
     const message = `Give the ids of 1 to ${maxAskedRuns} runs, e.g. ["told/1042"].`
     faults.push({ field: 'runs', code: runs === undefined ? 'required' : 'invalid', message })

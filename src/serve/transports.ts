@@ -38,6 +38,7 @@ import { openReactions, type RunningReactions } from './background/reactions.ts'
 import { openWebhookSender, type RunningSender } from './background/webhook-sender.ts'
 import { clientOf } from './credentials/connected-client.ts'
 import { createTokenLimits } from './credentials/token-rate-limit.ts'
+import { logFault } from './monitoring/fault-log.ts'
 import type { RefusalLog } from './monitoring/refusal-log.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { loggedTimeLimit } from './time-limit.ts'
@@ -88,7 +89,7 @@ export interface Transports {
 export function openTransports(parts: TransportParts): Transports {
   const { model, store, cluster, limits, settings, mail, issuer, clock } = parts
   const { logger } = parts.log
-  const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
+  const faultsOf = (what: string) => (error: unknown) => logFault(logger, error, `${what} failed`)
   const { counters } = cluster
   const work = createBackground(backgroundFaults(logger))
   const notices = noticesOf(parts, work)

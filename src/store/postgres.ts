@@ -1,5 +1,5 @@
 /** The store on PostgreSQL 15 and later: as many nodes on one database as are wanted. */
-import { ApiError } from '../errors.ts'
+import { ApiError, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -70,12 +70,12 @@ class OpenStore implements Store {
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {
-    if (this.#closed) return Promise.reject(stopping())
+    if (this.#closed) return Promise.reject(stoppingRefusal())
     return this.#parts.writer.write(plan)
   }
 
   transaction<T>(program: GuardedProgram<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(stopping())
+    if (this.#closed) return Promise.reject(stoppingRefusal())
     return this.#parts.writer.transaction(program, this.#parts.records)
   }
 
@@ -125,10 +125,6 @@ class OpenStore implements Store {
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw stopping()
+    if (this.#closed) throw stoppingRefusal()
   }
-}
-
-function stopping(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The service is stopping.')
 }

@@ -1,6 +1,6 @@
 /** The store on SQLite. One connection: its calls are synchronous, and one connection has one page cache. */
 import { existsSync } from 'node:fs'
-import { ApiError } from '../errors.ts'
+import { ApiError, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -110,12 +110,12 @@ class OpenStore implements SqliteStore {
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {
-    if (this.#closed) return Promise.reject(stopping())
+    if (this.#closed) return Promise.reject(stoppingRefusal())
     return this.#writer.write(plan)
   }
 
   transaction<T>(program: GuardedProgram<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(stopping())
+    if (this.#closed) return Promise.reject(stoppingRefusal())
     return this.#writer.transaction(program, this.records)
   }
 
@@ -177,10 +177,6 @@ class OpenStore implements SqliteStore {
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw stopping()
+    if (this.#closed) throw stoppingRefusal()
   }
-}
-
-function stopping(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The service is stopping.')
 }

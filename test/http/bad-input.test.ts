@@ -191,6 +191,27 @@ suite('a malicious header has no effect', () => {
   })
 })
 
+suite('a text or an array of 1 MB in place of an item is refused quickly', () => {
+  const long = 'x'.repeat(1_000_000)
+  const numbers = `${'[1'.padEnd(999_998, ',1')}]`
+  const operation = (body: string) => `{"operations":[{"method":"POST","path":"/posts","body":${body}}]}`
+  const rows: readonly (readonly [string, string, string, string])[] = [
+    ['a text in an array', `["${long}"]`, '/api/v1/posts', 'VALIDATION_FAILED'],
+    ['an array in an array', `[${numbers}]`, '/api/v1/posts', 'VALIDATION_FAILED'],
+    ['a text in a batch', operation(`"${long}"`), '/api/v1/batch', 'BAD_REQUEST'],
+    ['an array in a batch', operation(numbers), '/api/v1/batch', 'BAD_REQUEST'],
+  ]
+  for (const [what, body, path, code] of rows) {
+    test(what, async () => {
+      const was = performance.now()
+      await refuses(post(body, 'application/json', path), 400, code)
+      const ms = performance.now() - was
+      // One name for each character or element took seconds.
+      assert.ok(ms < 700, `${ms} ms`)
+    })
+  }
+})
+
 test('a body of 50 MB is refused, with a Content-Length or in chunks, with or without a credential', async () => {
   const was = stored()
   const part = Buffer.alloc(1 << 20, 'a')

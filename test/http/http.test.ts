@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Reply } from '../../src/call.ts'
+import type { Reply, StreamedBody } from '../../src/call.ts'
 import { readSettings, type Settings } from '../../src/config.ts'
 import { ApiError } from '../../src/errors.ts'
 import { endWith } from '../../src/http/raw-response.ts'
@@ -147,6 +147,21 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
   [
     'headers beyond the limit',
     `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
+    400,
+    'BAD_REQUEST',
+  ],
+  ['a target beyond the limit', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${tail}`, 400, 'BAD_REQUEST'],
+  ['HTTP/2.0', `GET / HTTP/2.0\r\n${tail}`, 400, 'BAD_REQUEST'],
+  ['HTTP/0.9', `GET / HTTP/0.9\r\n${tail}`, 400, 'BAD_REQUEST'],
+  [
+    'a transfer coding besides chunks (RFC 9112, 6.1)',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n',
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'chunks with HTTP/1.0 (RFC 9112, 6.1)',
+    'POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n',
     400,
     'BAD_REQUEST',
   ],
@@ -360,6 +375,13 @@ test('Expect: 100-continue gets a 100 only if the body will be read', async () =
   assert.doesNotMatch(await refusal, /HTTP\/1\.1 100/)
 })
 
+test('HTTP/1.0 gets no 100 (RFC 9110, 10.1.1)', async () => {
+  const { port } = await open()
+  const said = await say(port, 'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab')
+  assert.match(said, /^HTTP\/1\.1 200 /)
+  assert.match(said, /"body":"ab"/)
+})
+
 test('headers that never end get a 408', async () => {
   const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 2 })
   isError(await say(port, 'GET / HTTP/1.1\r\nHost: x\r\n'), 408, 'REQUEST_TIMEOUT')
@@ -498,6 +520,71 @@ test('a streamed body is sent in parts, and ends when the client disconnects', a
   await once(socket, 'data')
   socket.destroy()
   await left.promise
+})
+
+/** Sends a request and half-closes the connection. */
+async function halfClosed(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {})
+  socket.end(`GET / HTTP/1.1\r\n${tail}`)
+  await once(socket, 'connect')
+  return socket
+}
+
+test('a client that has half-closed its connection gets the whole of a streamed body', async () => {
+  async function* parts() {
+    for (let nth = 0; nth < 5; nth++) {
+      yield `part ${nth},`
+      await wait(10)
+    }
+  }
+  const { port } = await open(() => ok(parts()))
+  const said = await readToEnd(await halfClosed(port))
+  assert.match(said, /part 4,\r\n0\r\n\r\n$/)
+})
+
+/** A body that has one part and then no other. `left` resolves when it is stopped. */
+function silentBody() {
+  const left = Promise.withResolvers<IteratorResult<string>>()
+  let parts = 0
+  const body: StreamedBody = {
+    probe: '.',
+    [Symbol.asyncIterator]: () => ({
+      next: () => (parts++ === 0 ? Promise.resolve({ done: false, value: 'begun' }) : left.promise),
+      return() {
+        left.resolve({ done: true, value: undefined })
+        return left.promise
+      },
+    }),
+  }
+  return { body, left: left.promise }
+}
+
+test('a silent stream goes on while a client that has half-closed its connection reads', async () => {
+  const { body, left } = silentBody()
+  const { port } = await open(() => ok(body))
+  const socket = await halfClosed(port)
+  const said = readToEnd(socket)
+  assert.equal(await Promise.race([left, wait(1000, 'open')]), 'open')
+  assert.equal(socket.readableEnded, false)
+  socket.destroy()
+  await left
+  // Half a dozen probes: no more than one for each doubling of their interval.
+  const probes = (await said).match(/\r\n1\r\n\./g)?.length ?? 0
+  assert.ok(probes >= 3 && probes <= 6, `${probes} probes`)
+})
+
+test('a silent stream soon ends when the client has gone', async () => {
+  const { body, left } = silentBody()
+  const { port } = await open(() => ok(body))
+  const socket = await dial(port)
+  socket.write(`GET / HTTP/1.1\r\n${tail}`)
+  await once(socket, 'data')
+  const leftAt = performance.now()
+  socket.destroy()
+  await left
+  // Well before the next probe would come.
+  assert.ok(performance.now() - leftAt < 2000)
 })
 
 test('a streamed body that fails closes the connection, and the fault is reported', async () => {

@@ -1,7 +1,7 @@
 /** The load shedder without connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { LoadShedder } from '../../src/http/load-shedder.ts'
 import { workFor } from './busy-loop.ts'
 
@@ -129,4 +129,22 @@ test('a half-closed client is served in order, but refused under overload', asyn
     ['ended', 'ended'],
   )
   assert.ok(!ran.includes('ended'))
+})
+
+test('an overload is over soon after the last refusal, even if no further request comes', async () => {
+  const changes: boolean[] = []
+  const shedder: LoadShedder<Request> = new LoadShedder({
+    maxDelayMs: 50,
+    run: () => workFor(1),
+    refuse: () => {},
+    onChange: isOverloaded => void changes.push(isOverloaded),
+  })
+  while (!shedder.isOverloaded) {
+    addMany(shedder)
+    await nextTurn()
+  }
+  while (shedder.length > 0) await nextTurn()
+  await wait(2500)
+  assert.equal(shedder.isOverloaded, false)
+  assert.deepEqual(changes, [true, false])
 })

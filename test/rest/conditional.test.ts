@@ -1,7 +1,7 @@
 /** Conditional requests: the syntax and maximum length of a list of entity tags, and how tags are compared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesNone, readIfMatch } from '../../src/conditional.ts'
+import { matchesNone, readIfMatch, requireMatch } from '../../src/conditional.ts'
 
 const tags = (count: number) => Array.from({ length: count }, (_, n) => `"${n}"`).join(', ')
 
@@ -32,6 +32,13 @@ test('If-Match compares strongly: a weak tag matches nothing (RFC 9110, 13.1.1)'
   assert.equal(readIfMatch(' * '), '*')
   assert.deepEqual(readIfMatch('"a", W/"b" , "c"'), ['"a"', '"c"'])
   assert.deepEqual(readIfMatch('W/"a"'), [])
+})
+
+test('a required match is strong, and absent without the header', () => {
+  for (const header of [undefined, '*', '"b", "a"']) assert.doesNotThrow(() => requireMatch(header, '"a"'))
+  for (const header of ['"b"', 'W/"a"']) {
+    assert.throws(() => requireMatch(header, '"a"'), { code: 'PRECONDITION_FAILED' }, header)
+  }
 })
 
 for (const header of ['', 'a', '"a', '"a" "b"', "'a'", '*, "a"', 'w/"a"', '"a"\u0000']) {

@@ -8,11 +8,17 @@ test('the most specific media range applies', () => {
   assert.equal(readAccept('application/json;q=0, */*').json, false)
   assert.equal(readAccept('*/*;q=0, application/json').json, true)
   assert.equal(readAccept('application/*;q=0, */*').json, false)
+  assert.equal(readAccept('application/*, */*;q=0').json, true)
   assert.equal(readAccept('text/html').json, false)
 })
 
+test('a weight without its zero is accepted: older versions of Java send it', () => {
+  assert.equal(readAccept('text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2').json, true)
+  assert.equal(readAccept('application/problem+json;q=.5, */*;q=.6').problem, false)
+})
+
 test('a malformed weight counts as missing', () => {
-  for (const q of ['2', '-1', '0.1234', 'x', ''])
+  for (const q of ['2', '-1', '0.1234', '.', '.1234', '1.1', 'x', ''])
     assert.equal(readAccept(`application/json;q=${q}`).json, false, q)
 })
 
@@ -20,6 +26,10 @@ test('problem details are sent when preferred, but not for a wildcard', () => {
   assert.equal(readAccept('application/problem+json').problem, true)
   assert.equal(readAccept('application/problem+json, application/json').problem, true)
   assert.equal(readAccept('application/problem+json;q=0.5, application/json').problem, false)
+  assert.equal(readAccept('application/problem+json;q=0.5, */*').problem, false)
+  assert.equal(readAccept('application/problem+json;q=0.5, application/*').problem, false)
+  assert.equal(readAccept('application/problem+json;q=0.5, application/json;q=0.1, */*').problem, true)
+  assert.equal(readAccept('application/problem+json, */*').problem, true)
   assert.equal(readAccept('*/*').problem, false)
   assert.equal(readAccept('application/*').problem, false)
 })
@@ -32,6 +42,11 @@ test('an event stream is sent when preferred, in whatever order media ranges are
     false,
   )
   assert.equal(readAccept('application/*, application/json;q=0.1, text/event-stream;q=0.5').eventStream, true)
+  assert.equal(readAccept('text/event-stream, */*').eventStream, true)
+  assert.equal(readAccept('text/event-stream;q=0.5, */*').eventStream, false)
+  assert.equal(readAccept('text/event-stream, application/json').eventStream, false)
+  assert.equal(readAccept('text/event-stream, application/json, */*;q=0.1').eventStream, false)
+  assert.equal(readAccept('text/event-stream;q=0, */*;q=0').eventStream, false)
   assert.equal(readAccept('*/*').eventStream, false)
 })
 

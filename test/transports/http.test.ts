@@ -34,6 +34,8 @@ describe('media types', () => {
     [undefined, plain],
     ['*/*', plain],
     ['application/*', plain],
+    ['application/*;q=0.1, */*;q=0', plain],
+    ['text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2', plain],
     ['application/json', plain],
     ['application/graphql-response+json', response],
     ['application/graphql-response+json, application/json;q=0.9', response],
@@ -60,6 +62,7 @@ describe('media types', () => {
   for (const accept of [
     'text/plain',
     'application/json;q=0',
+    'application/*;q=0, */*',
     'application/json; charset=utf-16',
     'image/*',
   ]) {

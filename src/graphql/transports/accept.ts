@@ -19,12 +19,15 @@ interface MediaRange {
 
 const noRange: MediaRange = { type: '', quality: 0 }
 
+/** RFC 9110, 12.4.2; also without the zero, as Java's `HttpURLConnection` sends it (JDK-8163921). */
+const weightForm = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
+
 function rangeOf(part: string): MediaRange {
   const [type = '', ...parameters] = part.toLowerCase().split(';')
   let quality = 1
   for (const parameter of parameters) {
     const [name = '', value = ''] = parameter.trim().split('=')
-    if (name === 'q') quality = /^(?:1(?:\.0{0,3})?|0(?:\.\d{0,3})?)$/.test(value) ? Number(value) : 0
+    if (name === 'q') quality = weightForm.test(value) ? Number(value) : 0
     if (name === 'charset' && value !== 'utf-8' && value !== '"utf-8"') return noRange
   }
   return { type: type.trim(), quality }
@@ -33,8 +36,9 @@ function rangeOf(part: string): MediaRange {
 function read(header: string): Accepted {
   const ranges = header.split(',').map(rangeOf)
   const named = (type: string) => Math.max(0, ...ranges.filter(r => r.type === type).map(r => r.quality))
-  const wild = Math.max(named('*/*'), named('application/*'))
   const isNamed = (type: string) => ranges.some(range => range.type === type)
+  // The most specific range decides.
+  const wild = named(isNamed('application/*') ? 'application/*' : '*/*')
   const quality = (type: string) => (isNamed(type) ? named(type) : wild)
   // A client that accepts anything gets plain JSON, which every client understands.
   const response = isNamed('application/graphql-response+json')

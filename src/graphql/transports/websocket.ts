@@ -4,7 +4,7 @@
  */
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
-import { ApiError } from '../../errors.ts'
+import { stoppingRefusal } from '../../errors.ts'
 import { isAnonymous } from '../../principal.ts'
 import { goingAway } from './websocket-close.ts'
 import { type Caller, Connection, type ConnectionParts } from './websocket-connection.ts'
@@ -40,7 +40,7 @@ export class WebSockets {
 
   /** Throws RATE_LIMITED when the caller has as many connections as it may have. */
   upgrade(upgrade: Upgrade): void {
-    if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    if (this.#isClosed) throw stoppingRefusal()
     const release = this.#parts.connectionQuota.take(upgrade.principal)
     try {
       const socket = this.#handshake(upgrade)

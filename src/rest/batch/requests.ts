@@ -11,6 +11,7 @@ import { type ActionServices, type PreparedRequest, preparedRequest } from '../a
 import { isOperation, type OperationRoute, type QueryRoute } from '../actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from '../admission.ts'
 import { type AggregateRoute, aggregatedScope, boundAggregate, furtherRequests } from '../aggregates.ts'
+import { memberNames } from '../body.ts'
 import { allowedMethods } from '../methods.ts'
 import type { CollectionView, ListScope } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
@@ -142,7 +143,7 @@ export class BatchRequests {
   #requirePlain({ collection }: WritableRoute, call: Call, principal: Principal): void {
     const { hooks } = this.#services
     const operation = operationOf[call.method] ?? 'update'
-    requirePlain({ collection, operation, sets: Object.keys(Object(call.parsed?.body)), principal, hooks })
+    requirePlain({ collection, operation, sets: memberNames(call.parsed?.body), principal, hooks })
   }
 }
 

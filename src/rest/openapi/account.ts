@@ -10,7 +10,7 @@ const email: JsonSchema = { type: 'string', format: 'email' }
 const newPassword: JsonSchema = { type: 'string', minLength: 10, maxLength: 256 }
 const reference = (name: string) => referTo('schemas', name)
 
-/** All of the members are required, but for `optional`. */
+/** All members are required, except those in `optional`. */
 function members(
   properties: Readonly<Record<string, JsonSchema>>,
   ...optional: readonly string[]
@@ -19,7 +19,7 @@ function members(
   return { type: 'object', ...(required.length > 0 && { required }), properties }
 }
 
-/** What is sent: other members are refused. */
+/** A request body: other members are refused. */
 const body = (...given: Parameters<typeof members>): JsonSchema => ({
   ...members(...given),
   additionalProperties: false,
@@ -124,7 +124,7 @@ function post(document: Document, schema: JsonSchema, given: Described): JsonSch
   return { post: { ...operation(document, given), requestBody } }
 }
 
-/** Name, address and password, and the fields of `users` with `signUp`. */
+/** Name, address, password, and the fields of `users` that declare `signUp`. */
 function signUpBody(document: Document): JsonSchema {
   const users = document.model.collections.get('users')
   const asked = [...(users?.fields.values() ?? [])].filter(({ signUp }) => signUp)

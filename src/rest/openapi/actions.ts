@@ -1,4 +1,4 @@
-/** The paths below an item that are no lists, in the OpenAPI document: actions, and items within the item. */
+/** Actions and nested items in the OpenAPI document: all paths below an item that are not lists. */
 import { collectionOfFields } from '../../logic/operations/input.ts'
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
 import { type Subresource, subresources } from '../../model/builtin/administration.ts'
@@ -32,12 +32,12 @@ function read(collection: Collection): Access {
   return { collection, operation: 'read' }
 }
 
-/** Of what only those may do who may set a field of the item. */
+/** For operations that require the right to set a field of the item. */
 function settingWords(collection: Collection, field: string): string {
   return `Who may: callers who may set \`${field}\` (${inWords(ruleOfSetting(collection, field))}).`
 }
 
-/** As `base`, where a field's rule decides besides. */
+/** Like `base`, for operations that a field's rule restricts further. */
 function described(
   document: Document,
   id: string,
@@ -164,7 +164,7 @@ function nestedPath(document: Document, collection: Collection, name: string): [
   return [[`${prefix}/${collection.name}/{id}/${name}/{n}`, { parameters, get }]]
 }
 
-/** Those of one collection. */
+/** The paths of one collection. */
 export function pathsBelow(document: Document, collection: Collection): [string, JsonSchema][] {
   const nested = nestedRelations.get(collection.name) ?? []
   const actions = builtinActions.get(collection.name) ?? []

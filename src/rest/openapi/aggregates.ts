@@ -61,7 +61,7 @@ const declared: { readonly [name: string]: JsonSchema } = {
   ),
 }
 
-/** Those that do not depend on the model, by the names of the components. */
+/** The components that do not depend on the model, by name. */
 export const aggregateParameters: { readonly [name: string]: JsonSchema } = Object.fromEntries(
   Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
 )
@@ -113,7 +113,7 @@ function isUsable(collection: Collection, parameter: string): boolean {
   return measure === undefined || namedFields(collection).some(field => !measureFault(field, measure))
 }
 
-/** `GET …/aggregate`; `relation`: of the items that one of the collection reaches by it. */
+/** `GET …/aggregate`. With `relation`: over the items that one item reaches by that relation. */
 export function aggregateOperation(
   document: Document,
   accesses: readonly [Access, ...Access[]],

@@ -1,4 +1,4 @@
-/** The components of the OpenAPI document that are made on demand: each is written once, under a name of its own. */
+/** Components of the OpenAPI document that are created on demand, each once and under a unique name. */
 import type { JsonSchema } from '../../model/fields/type.ts'
 
 export interface Reference {
@@ -10,7 +10,7 @@ export function referTo(section: string, name: string): Reference {
   return { $ref: `#/components/${section}/${name}` }
 }
 
-/** `wished`, or that with a number where the name is taken. */
+/** `wished`, with a number appended if the name is taken. */
 export function uniqueName(taken: Set<string>, wished: string): string {
   let name = wished
   for (let count = 2; taken.has(name); count += 1) name = `${wished}${count}`
@@ -31,7 +31,7 @@ export class Components {
     this.#taken = taken
   }
 
-  /** The component of this key. `make` writes it, the first time. */
+  /** The component with this key, created by `make` when it is first needed. */
   refer(key: unknown, wished: string, make: (name: string) => JsonSchema): Reference {
     const known = this.#references.get(key)
     if (known) return known
@@ -42,7 +42,7 @@ export class Components {
     return made
   }
 
-  /** Those that were made so far. */
+  /** The components created so far. */
   get all(): { readonly [name: string]: JsonSchema } {
     return Object.fromEntries(this.#written)
   }

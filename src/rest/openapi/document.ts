@@ -233,7 +233,7 @@ function tagsIn(item: JsonSchema): unknown[] {
   )
 }
 
-/** Without collections that nobody can read or change. */
+/** Excludes collections that nobody can read or change. */
 function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[]): JsonSchema[] {
   const used = new Set(paths.flatMap(([, item]) => tagsIn(item)))
   const shown = [...model.collections.values()].filter(({ name }) => used.has(name))

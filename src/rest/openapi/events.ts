@@ -37,7 +37,7 @@ const sentences: Readonly<Record<EventKind, string>> = {
 interface Described {
   readonly collection: Collection
   readonly kind: EventKind
-  /** The type of events that the schema is of. */
+  /** The event type that the schema describes. */
   readonly type: string
 }
 
@@ -79,13 +79,13 @@ function typeName(type: string): string {
   return pascalCase(type.replaceAll('.', '_'))
 }
 
-/** What the action tells besides the item. */
+/** The values that the action emits besides the item. */
 function emittedValues(document: Document, { type, fields }: EmittedEvent): Reference {
   const shape = collectionOfFields(type.replaceAll('.', '_'), fields)
   return document.schemas.refer(fields, `${typeName(type)}Values`, () => valuesSchema(document, shape))
 }
 
-/** The types of events that somebody may be told of. */
+/** The event types of all collections that have events. */
 function allTypes({ model }: Document): readonly Described[] {
   const logged = [...model.collections.values()].filter(isLogged)
   return logged.flatMap((collection): Described[] => [
@@ -255,7 +255,7 @@ function webhookHeader(name: string, description: string): JsonSchema {
   return { name, in: 'header', required: true, description, schema: { type: 'string' } }
 }
 
-/** What webhooks are sent: https://www.standardwebhooks.com. */
+/** The requests that webhooks receive: https://www.standardwebhooks.com. */
 export function eventWebhook(document: Document): JsonSchema {
   return {
     post: {

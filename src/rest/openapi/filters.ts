@@ -1,4 +1,4 @@
-/** Filters in the OpenAPI document: for each collection one object, whose members are parameters of their own in a URL. */
+/** Filters in the OpenAPI document: one object for each collection, whose members become query parameters. */
 import { isDeepStrictEqual } from 'node:util'
 import { pascalCase } from '../../model/check/names.ts'
 import { dependsOnRow } from '../../model/check.ts'
@@ -27,7 +27,7 @@ const wholeNumber = shownSchema({
   maximum: Number.MAX_SAFE_INTEGER,
 })
 
-/** Not an empty text; and by reference what most conditions compare with. */
+/** Texts are not empty. The types that most conditions use are references. */
 function inShort(schema: JsonSchema): JsonSchema {
   if (schema.type === 'string' && Object.keys(schema).length === 1) return text
   return isDeepStrictEqual(schema, wholeNumber) ? referTo('schemas', 'WholeNumber') : schema
@@ -45,13 +45,13 @@ function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchem
   return operator === 'in' || takesText(operator) ? text : value
 }
 
-/** Without the question whether it has a value where it always has one. */
+/** Without `null` for a field that always has a value. */
 function operatorsOf({ optional, access, type }: Field): readonly FilterOperator[] {
   const isAlwaysThere = !optional && !dependsOnRow(access.read)
   return isAlwaysThere ? type.operators.filter(operator => operator !== 'null') : type.operators
 }
 
-/** The conditions on one field, by the names that they are sent as. */
+/** The conditions on one field, by parameter name. */
 function conditions(document: Document, collection: Collection, field: Field): [string, JsonSchema][] {
   const value = comparedSchema(document, collection, field)
   const isDeprecated = (field.deprecated ?? collection.deprecated) !== undefined
@@ -100,7 +100,7 @@ const anyFilterParameter: JsonSchema = {
   schema: referTo('schemas', 'Filters'),
 }
 
-/** Those that do not depend on the model, by the names of the components. */
+/** The components that do not depend on the model, by name. */
 export const openFilterParameters: { readonly [name: string]: JsonSchema } = {
   MoreFiltersParam: {
     name: 'more_filters',
@@ -111,7 +111,7 @@ export const openFilterParameters: { readonly [name: string]: JsonSchema } = {
   AnyFiltersParam: anyFilterParameter,
 }
 
-/** Of what takes the filters of a list besides parameters of its own. */
+/** For operations that accept a list's filters besides their own parameters. */
 export const anyFilters: Reference = referTo('parameters', 'AnyFiltersParam')
 
 /**
@@ -123,7 +123,7 @@ export const eventFilters: JsonSchema = {
   schema: { type: 'object', additionalProperties: text },
 }
 
-/** Of lists of the collection. */
+/** For lists of the collection. */
 export function filterParameters(document: Document, collection: Collection): readonly Reference[] {
   const wished = `${pascalCase(`${collection.singular}_filter`)}Param`
   const own = document.parameters.refer(`filter of ${collection.name}`, wished, () => ({

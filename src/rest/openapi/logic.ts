@@ -17,10 +17,10 @@ import { shownSchema } from './values.ts'
 
 const withoutCredential = anonymous('').access
 
-/** The tag of what belongs to no collection. */
+/** The tag of operations that belong to no collection. */
 export const logicTag = 'actions'
 
-/** The schema of values by the names of their fields. */
+/** The schema of an object with these fields. */
 export function valuesSchema(document: Document, shape: Collection): JsonSchema {
   return itemSchema(shape, field => document.valueSchema(shape, field))
 }

@@ -28,7 +28,7 @@ export type SchemaKind =
   | 'updatedEvent'
   | 'deletedEvent'
 
-/** In the order of precedence: where an item and a list would have the same name, the item gets it. */
+/** In order of precedence: if an item and a list would have the same name, the item gets it. */
 const endings: Readonly<Record<SchemaKind, string>> = {
   item: '',
   list: 'List',
@@ -41,7 +41,7 @@ const endings: Readonly<Record<SchemaKind, string>> = {
   deletedEvent: 'DeletedEvent',
 }
 
-/** The document that is being written: its model, the names that it has given, and the components made on demand. */
+/** The document under construction: its model, the names in use, and the components created on demand. */
 export interface Document {
   readonly model: Model
   /** A reference to one of a collection's schemas, e.g. to `PostCreate`. */
@@ -52,7 +52,7 @@ export interface Document {
   readonly schemas: Components
   readonly parameters: Components
   readonly responses: Components
-  /** A unique operation id: `wished` in camel case, or that with a number. */
+  /** A unique operation id: `wished` in camel case, with a number appended if it is taken. */
   operationId(wished: string): string
 }
 
@@ -62,7 +62,7 @@ function wordsOf(path: readonly string[]): string {
   return words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-/** Where it is the items of an array, `scopes`, it is named after one: `ApiKeyScope`. */
+/** The enumeration of an array's items, e.g. of `scopes`, has a name in the singular: `ApiKeyScope`. */
 function enumerationName(singular: string, field: string, path: readonly string[]): string {
   const item = path.at(-1) === 'items' ? singularOf(field) : undefined
   return item === undefined

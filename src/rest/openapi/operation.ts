@@ -1,4 +1,4 @@
-/** What operations of the OpenAPI document share. */
+/** Shared parts of the operations in the OpenAPI document. */
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Document } from './names.ts'
 import { type Access, accessMembers } from './security.ts'
@@ -6,7 +6,7 @@ import { type Access, accessMembers } from './security.ts'
 export interface Described {
   readonly id: string
   readonly summary: string
-  /** What it does to which collections; first the collection that it belongs to. */
+  /** Each collection with what the operation does to it. The first one is the collection that it belongs to. */
   readonly accesses: readonly [Access, ...Access[]]
   readonly signedIn?: boolean
 }

@@ -101,12 +101,12 @@ const declared: { readonly [name: string]: JsonSchema } = {
   },
 }
 
-/** `If-Match` → `IfMatchParam`: generators make types of these names, which no schema may have too. */
+/** `If-Match` → `IfMatchParam`. Generators turn these names into types, so they must differ from those of schemas. */
 export function parameterName(name: string): string {
   return `${pascalCase(name.toLowerCase().replaceAll('-', '_'))}Param`
 }
 
-/** Those that do not depend on the model, by the names of the components. */
+/** The components that do not depend on the model, by name. */
 export const parameters: { readonly [name: string]: JsonSchema } = Object.fromEntries(
   Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
 )
@@ -170,7 +170,7 @@ function sortParameter(document: Document, collection: Collection): Reference {
   }))
 }
 
-/** `q`, where something can be searched. */
+/** `q`, if the collection has searchable fields. */
 export function searchParameters(document: Document, collection: Collection): readonly Reference[] {
   if (!isSearchable(collection)) return []
   const description = `The words to search for, at most ${maxSearchTerms}. All of them must occur.`
@@ -183,7 +183,7 @@ function totalName(collection: Collection): readonly string[] {
   return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
 }
 
-/** Every parameter of a list but the filters that the introduction describes. */
+/** Every parameter of a list except filters, which the introduction describes. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
   return [
     ...['page', 'per_page', 'cursor', 'fields'].map(sharedParameter),

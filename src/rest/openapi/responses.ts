@@ -12,7 +12,7 @@ function header(description: string, schema: JsonSchema): JsonSchema {
   return { description, schema }
 }
 
-/** Of every response: none repeats them, which would double the document. */
+/** Headers of every response. No response repeats them, since that would double the size of the document. */
 export const commonHeaders: { readonly [name: string]: JsonSchema } = {
   'API-Version': header('The version of the API.', string),
   'X-Request-Id': header('Identifies the request, also in the log of the service.', string),
@@ -27,7 +27,7 @@ export const commonHeaders: { readonly [name: string]: JsonSchema } = {
   Sunset: header('When it stops working (RFC 8594).', string),
 }
 
-/** Of single responses. */
+/** Headers of some responses. */
 export const headers: { readonly [name: string]: JsonSchema } = {
   ETag: header('The entity tag (RFC 9110, 8.8.3).', string),
   Link: header('Links to the `first`, `prev`, `next` and `last` page (RFC 8288).', string),
@@ -57,7 +57,7 @@ export function json(description: string, schema: JsonSchema, ...sent: readonly 
   }
 }
 
-/** One item, as it is read or as a write left it. */
+/** One item, after a read or a write. */
 export function itemResponse(document: Document, collection: Collection): Reference {
   const name = `${document.schemaName(collection, 'item')}Response`
   return document.responses.refer(`item ${collection.name}`, name, () =>
@@ -72,7 +72,7 @@ export function listResponse(document: Document, collection: Collection): Refere
   )
 }
 
-/** `kind`: `created` where the answer has more than the item. */
+/** `kind`: `created` if the response contains more than the item. */
 export function createdResponse(
   document: Document,
   collection: Collection,
@@ -133,7 +133,7 @@ const nothingChanged = {
 }
 const nothingLeft = { description: 'Done.', headers: listed(['Idempotent-Replayed']) }
 
-/** Those that do not depend on the model. */
+/** The responses that do not depend on the model. */
 export const responses: { readonly [name: string]: JsonSchema } = {
   NotModifiedResponse: nothingChanged,
   NoContentResponse: nothingLeft,
@@ -142,14 +142,14 @@ export const responses: { readonly [name: string]: JsonSchema } = {
   ),
 }
 
-/** Everything that is no success, as the response for any other status. */
+/** All errors, as the `default` response. */
 export function errors(kind: ErrorKind): JsonSchema {
   return { default: referTo('responses', `${kind}Error`) }
 }
 
 export const noContent: JsonSchema = { 204: referTo('responses', 'NoContentResponse') }
 
-/** Of a GET that answers a conditional request. */
+/** For a GET that evaluates preconditions. */
 export function readResponses(ok: JsonSchema, kind: ErrorKind = 'Read'): JsonSchema {
   return { 200: ok, 304: referTo('responses', 'NotModifiedResponse'), ...errors(kind) }
 }

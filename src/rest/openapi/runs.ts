@@ -61,7 +61,7 @@ const pageSchema: JsonSchema = {
   },
 }
 
-/** Of a model that has reactions or jobs. */
+/** For a model with reactions or jobs. */
 export function runsSchemas(model: Model): { readonly [name: string]: JsonSchema } {
   return hasRuns(model) ? { LogicRun: runSchema, LogicRunPage: pageSchema, LogicRunIds: askedSchema } : {}
 }

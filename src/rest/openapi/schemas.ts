@@ -17,7 +17,7 @@ import type { Document } from './names.ts'
 import { commonHeaders } from './responses.ts'
 import { shownSchema } from './values.ts'
 
-/** Said where `required` holds without `fields` alone. */
+/** The note for schemas whose `required` applies only to requests without `fields`. */
 const sparse = 'With `fields`, only the fields that it names.'
 
 function relationSchema(
@@ -39,7 +39,7 @@ function relationSchema(
       }
 }
 
-/** Without the pattern that bodies have to match: whoever reads has no use for it, and most are long. */
+/** Without `pattern`, which only request bodies have to match: most patterns are long, and readers do not need them. */
 function readSchema(document: Document, collection: Collection, field: Field): JsonSchema {
   const { pattern: _, ...schema } = document.valueSchema(collection, field)
   return schema

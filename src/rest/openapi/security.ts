@@ -32,7 +32,7 @@ export function isOpen(model: Model, { collection, operation }: Access): boolean
   return staticRule(model, collection, collection.access[operation], withoutCredential) !== 'never'
 }
 
-/** Several are not told again: the operations that read each of them tell their rules. */
+/** For several collections, without their rules: the operations that read each collection state them. */
 function inSentence(accesses: readonly [Access, ...Access[]]): string {
   const [{ collection, operation }] = accesses
   if (accesses.length === 1) return `Who may: ${inWords(collection.access[operation])}.`
@@ -41,7 +41,7 @@ function inSentence(accesses: readonly [Access, ...Access[]]): string {
   return `Who may: ${own}callers who may read ${[...new Set(reads)].join(' and ')}.`
 }
 
-/** Each of which a credential that is limited to scopes needs. */
+/** A credential that is limited to scopes needs all of them. */
 export function scopesInWords(scopes: readonly string[]): string {
   if (scopes.length === 0) return ''
   return `${scopes.length === 1 ? 'Scope' : 'Scopes'}: ${scopes.map(scope => `\`${scope}\``).join(', ')}.`
@@ -54,7 +54,7 @@ export function requirements(open: boolean): readonly JsonValue[] {
   return open ? [{}, ...needed] : needed
 }
 
-/** Of an operation that needs all of `accesses`; `signedIn`: it needs a signed-in user besides. */
+/** For an operation that needs all of `accesses`. `signedIn`: it also needs a signed-in user. */
 export function accessMembers(
   model: Model,
   accesses: readonly [Access, ...Access[]],

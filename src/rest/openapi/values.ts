@@ -6,7 +6,7 @@ import { notNull } from '../../model/schemas.ts'
 
 const INT32 = 2 ** 31
 
-/** The size of a number, where its bounds tell: without it, a generator may use 32 bits. */
+/** The `format` of a number, derived from its bounds: without it, generators may use 32 bits. */
 function numberFormat({ type, minimum, maximum }: JsonSchema): JsonSchema {
   const types = [type].flat()
   if (types.includes('number')) return { format: 'double' }

@@ -1,6 +1,6 @@
 /** Responses to GET and HEAD: created once per answer of the store, and reused while the answer is valid. */
 import { type Call, type Reply, unsent } from '../../call.ts'
-import { matchesNone } from '../../conditional.ts'
+import { matchesNone, requireMatch } from '../../conditional.ts'
 import { ApiError } from '../../errors.ts'
 import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../../plan/answer.ts'
 import type { AccessClass } from '../../principal.ts'
@@ -32,6 +32,8 @@ class Rendered implements RenderedAnswer {
 
 function choose(rendered: Rendered, call: Call): Reply {
   const header = call.headers['if-none-match']
+  // RFC 9110, 13.2.2: If-Match comes first.
+  requireMatch(call.headers['if-match'], rendered.etag)
   return header !== undefined && matchesNone(header, rendered.etag) ? rendered.notModified : rendered.full
 }
 

@@ -1,6 +1,7 @@
 /** Logs failed requests and overload. */
+import { ApiError } from '../../errors.ts'
 import type { HttpParts } from '../../http.ts'
-import type { Log } from '../../observability/log.ts'
+import type { Log, Logger } from '../../observability/log.ts'
 
 /** Logs errors whose details clients do not see, and overload. */
 export function faultLog({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
@@ -10,6 +11,13 @@ export function faultLog({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFau
       else logger.warn({ refused }, 'no longer overloaded')
     },
     onFault: (error, { requestId, method }) =>
-      logger.error({ err: error, request_id: requestId, method }, 'request failed'),
+      logFault(logger, error, 'request failed', { request_id: requestId, method }),
   }
+}
+
+/** A refusal in normal operation is a warning without a stack: while a service starts, each health check causes one. */
+export function logFault(logger: Logger, error: unknown, message: string, fields: object = {}): void {
+  if (error instanceof ApiError && error.isExpected) {
+    logger.warn({ reason: error.message, ...fields }, message)
+  } else logger.error({ err: error, ...fields }, message)
 }

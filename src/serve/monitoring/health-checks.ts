@@ -1,7 +1,7 @@
 /** Health checks and metrics. They take no credential and draw no budget. */
 import type { Reply } from '../../call.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../errors.ts'
 import type { Exchange } from '../../http.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Store } from '../../store/store.ts'
@@ -26,7 +26,7 @@ interface HealthCheckParts {
 export function healthChecks({ store, cluster, metricsText, state }: HealthCheckParts): HealthChecks {
   const readiness = new Readiness(async () => store.check())
   const ready = async () => {
-    if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    if (state.closing) throw stoppingRefusal()
     requireStarted(state)
     await readiness.ask()
     const all = [store.trouble(), cluster.trouble(), replicaTrouble(store)]
@@ -44,7 +44,7 @@ export function healthChecks({ store, cluster, metricsText, state }: HealthCheck
 
 /** Before the first administrator exists, a correct credential would be refused. */
 export function requireStarted({ starting }: Readonly<State>): void {
-  if (starting) throw new ApiError('UNAVAILABLE', 'The service is starting.')
+  if (starting) throw temporaryRefusal('The service is starting.')
 }
 
 function replicaTrouble({ replicas }: Store): string | undefined {

@@ -1216,6 +1216,23 @@ const preconditions: readonly Scenario[] = [
     status: 400,
     has: error('BAD_REQUEST', /If-None-Match/),
   },
+  ...['/api/v1/posts/1', '/api/v1/posts', '/api/v1/posts/aggregate', '/api/v1/openapi.json'].flatMap(url => [
+    {
+      name: `GET ${url} with an If-Match that does not match responds 412 (RFC 9110, 13.1.1)`,
+      as: nobody,
+      url,
+      headers: { 'if-match': '"x"', 'if-none-match': '*' },
+      status: 412,
+      has: error('PRECONDITION_FAILED', /If-Match/),
+    },
+    {
+      name: `GET ${url} with If-Match: * returns it`,
+      as: nobody,
+      url,
+      headers: { 'if-match': '*' },
+      status: 200,
+    },
+  ]),
   {
     name: 'PATCH with an If-Match that does not match responds 412',
     as: ann,

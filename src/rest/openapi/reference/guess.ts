@@ -34,7 +34,7 @@ const names: readonly Row[] = [
   [/place|venue|room|location/i, 'Reading room'],
 ]
 
-/** By the name of a field whose value is a text. The first that matches. */
+/** For text fields, by name. The first match counts. */
 const texts: readonly Row[] = [
   [/^(e_?mail|.*_e?mail)$/, 'ada@example.com'],
   [/first_?name|given_?name/, 'Ada'],
@@ -69,7 +69,7 @@ const texts: readonly Row[] = [
   [/author|owner|contact|person/, 'Ada Lovelace'],
 ]
 
-/** By the name of a field whose value is a number. */
+/** For number fields, by name. */
 const numbers: readonly Row[] = [
   [/(cents|pence|minor)/, 1990],
   [/price|amount|total_?(price|cost)|cost|fee|budget|salary|balance/, 19.9],
@@ -106,7 +106,7 @@ const plainTexts = [
 const settled =
   /archived|deleted|done|closed|completed|hidden|locked|cancel|disabled|revoked|private|draft|estimate|has_more/
 
-/** Days from the present, by what the name says. */
+/** Days from now, derived from the name. */
 function daysAway(name: string): number {
   if (/due|ends?_|deadline|expire|until|sunset|scheduled|starts?_|next/.test(name)) return 7
   if (/updated|changed|modified|last_|closed|done|completed|published/.test(name)) return 1

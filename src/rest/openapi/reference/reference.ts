@@ -88,7 +88,7 @@ class Reference {
   }
 }
 
-/** Writes fail by their body, reads by what they look for. */
+/** The typical error: of a write, for its body; of a read, for its target. */
 function errorOf(response: string): JsonValue | undefined {
   if (!response.endsWith('Error')) return undefined
   return errorExample(/^(?:Create|Update|Action|Batch)/.test(response) ? 'VALIDATION_FAILED' : 'NOT_FOUND')

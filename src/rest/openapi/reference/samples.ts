@@ -14,7 +14,7 @@ export interface SampledOperation {
 
 const identifier = /^[A-Za-z_$][\w$]*$/
 
-/** A JSON value as TypeScript writes it. `indent`: how far its lines stand from the margin. */
+/** A JSON value as TypeScript source. `indent`: the indentation of its lines. */
 export function literal(value: JsonValue, indent = ''): string {
   if (Array.isArray(value)) return `[${value.map(item => literal(item, indent)).join(', ')}]`
   if (typeof value === 'string') return quoted(value)
@@ -33,7 +33,7 @@ function quoted(text: string): string {
 
 type Call = (singular: string, body: string) => string
 
-/** Of a collection and of one of its items. */
+/** Calls on a collection, and on one of its items. */
 const collectionCalls: Readonly<Record<string, Call>> = {
   'get ': () => 'const { data, meta } = await $.list({ perPage: 20 })',
   'post ': (singular, body) => `const ${singular} = await $.create(${body})`,
@@ -58,7 +58,7 @@ const accountCalls: Readonly<Record<string, Call>> = {
   '/account/sign-out': () => 'await account.signOut()',
 }
 
-/** For pages of the service's own origin; undefined for other paths. */
+/** For pages with the origin of the service; undefined for other paths. */
 function accountSample({ path, input }: SampledOperation): string | undefined {
   const call = accountCalls[path]?.('', input === undefined ? '' : literal(input))
   if (call === undefined) return undefined

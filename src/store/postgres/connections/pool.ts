@@ -1,5 +1,5 @@
 /** Connections that read. Reads of one turn of the event loop share a pipeline. */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
 import type { Connection } from './connection.ts'
@@ -32,11 +32,6 @@ export interface PoolOptions {
 /** How many reads share a pipeline: each round trip has its cost, but a slow read delays those sent with it. */
 const maxSentTogether = 32
 const maxTries = 3
-const stoppingMessage = 'The service is stopping.'
-
-function stopping(): ApiError {
-  return new ApiError('UNAVAILABLE', stoppingMessage)
-}
 
 export class Pool {
   readonly #options: PoolOptions
@@ -69,7 +64,7 @@ export class Pool {
    */
   ask(queries: readonly Query[], isImmediate = false): Promise<readonly Rows[]> {
     const refused = this.#refusal()
-    if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
+    if (refused !== undefined) return Promise.reject(refused)
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
     this.#waiting.push({ queries, resolve, reject, tries: 0, lockDeadline: undefined })
     if (isImmediate) this.#send()
@@ -90,15 +85,15 @@ export class Pool {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#refuseAll(stopping())
+    this.#refuseAll(stoppingRefusal())
     await this.#connections.close()
   }
 
-  #refusal(): string | undefined {
-    if (this.#isClosed) return stoppingMessage
+  #refusal(): ApiError | undefined {
+    if (this.#isClosed) return stoppingRefusal()
     if (this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting)
-      return 'Too many requests are waiting for the database.'
-    return this.#connections.isAway ? unreachableMessage : undefined
+      return temporaryRefusal('Too many requests are waiting for the database.')
+    return this.#connections.isAway ? new ApiError('UNAVAILABLE', unreachableMessage) : undefined
   }
 
   #schedule(): void {
@@ -157,7 +152,7 @@ export class Pool {
     if (error !== undefined && isOutdated(error)) connection.destroy()
     this.#connections.giveBack(connection)
     // Otherwise they would be sent again, on connections that are closed as soon as they open.
-    if (this.#isClosed) this.#refuseAll(stopping())
+    if (this.#isClosed) this.#refuseAll(stoppingRefusal())
     else if (this.#waiting.length + this.#locked.waiting > 0) this.#send()
   }
 

@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in one turn of the event loop, or while a commit is under way, become one
  * transaction. Each write succeeds or fails as a whole, and is answered only after the COMMIT that contains it.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
 import { failureOf, isLockTimeout, isTransient } from '../connections/failure.ts'
@@ -47,7 +47,7 @@ export class CommitQueue<T> {
   /** Runs a job within the next transaction, perhaps several times. An error of the job undoes that job only. */
   add(job: Job<T>): Promise<T> {
     const refused = this.#refusal()
-    if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
+    if (refused !== undefined) return Promise.reject(refused)
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#queues.add({ job, resolve, reject })
     this.#schedule()
@@ -73,11 +73,12 @@ export class CommitQueue<T> {
     await this.#connections.close()
   }
 
-  #refusal(): string | undefined {
-    if (this.#isClosed) return 'The service is stopping.'
-    if (this.#queues.count >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
-    if (this.#connections.isAway) return unreachableMessage
-    return undefined
+  #refusal(): ApiError | undefined {
+    if (this.#isClosed) return stoppingRefusal()
+    if (this.#queues.count >= this.#options.maxWaiting) {
+      return temporaryRefusal('Too many changes are waiting to be stored.')
+    }
+    return this.#connections.isAway ? new ApiError('UNAVAILABLE', unreachableMessage) : undefined
   }
 
   #schedule(): void {

@@ -2,7 +2,7 @@
  * Slow reads run in separate processes: `node:sqlite` cannot interrupt a statement, but a process can be killed. Processes are
  * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -72,13 +72,13 @@ export class ReaderPool {
    * `Principal.budgetKey`. Aborting `signal` removes the read from the queue; a running read continues.
    */
   run(caller: string, queries: readonly ReaderQuery[], signal?: AbortSignal): Promise<ReaderRows> {
-    if (this.#isClosed) return Promise.reject(stopping())
+    if (this.#isClosed) return Promise.reject(stoppingRefusal())
     if (signal?.aborted === true) return Promise.reject(abandoned())
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
     const job: Job = { caller, queries, resolve, reject, timer: undefined, process: undefined, tries: 0 }
     if (!this.#queue.add(caller, job)) {
       this.#counts.refused++
-      return Promise.reject(new ApiError('UNAVAILABLE', 'Too many slow reads are waiting.'))
+      return Promise.reject(temporaryRefusal('Too many slow reads are waiting.'))
     }
     job.timer = setTimeout(() => this.#timeOut(job), this.#options.timeoutMs)
     signal?.addEventListener('abort', () => this.#abandon(job), { once: true })
@@ -91,7 +91,7 @@ export class ReaderPool {
     this.#isClosed = true
     clearTimeout(this.#pause)
     for (const timer of this.#idleTimers.values()) clearTimeout(timer)
-    for (const job of this.#queue.takeAll()) this.#refuse(job, stopping())
+    for (const job of this.#queue.takeAll()) this.#refuse(job, stoppingRefusal())
     await Promise.all([...this.#processes].map(process => process.kill()))
   }
 
@@ -143,7 +143,7 @@ export class ReaderPool {
     if (job.timer === undefined) return
     const isAgain = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
     if (isAgain && this.#queue.add(job.caller, job)) return
-    if (this.#isClosed) this.#refuse(job, stopping())
+    if (this.#isClosed) this.#refuse(job, stoppingRefusal())
     else if (cause instanceof ReaderLost) this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause }))
     else this.#refuse(job, failureOf(cause))
   }
@@ -206,10 +206,6 @@ export class ReaderPool {
   }
 }
 
-function stopping(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The service is stopping.')
-}
-
 function abandoned(): ApiError {
-  return new ApiError('UNAVAILABLE', 'Nobody waits for this read.')
+  return temporaryRefusal('Nobody waits for this read.')
 }

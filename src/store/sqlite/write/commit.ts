@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each write succeeds or
  * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import { unconfirmed } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
@@ -98,7 +98,7 @@ export class CommitQueue<T, A> {
    */
   add(job: () => T, hasSteps = false): Promise<A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
-      return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
+      return Promise.reject(temporaryRefusal('Too many changes are waiting to be stored.'))
     }
     if (this.#tail.failure !== undefined) return Promise.reject(this.#unsettled())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
@@ -122,7 +122,7 @@ export class CommitQueue<T, A> {
   /** Commits all waiting writes. Nothing is retried afterwards. */
   close(): void {
     this.flush()
-    this.#probes.answer(new ApiError('UNAVAILABLE', 'The service is stopping.'))
+    this.#probes.answer(stoppingRefusal())
     if (this.#tail.failure !== undefined) this.#tail.settle(this.#tail.failure, false)
     this.#tail.stop()
   }
