@@ -371,6 +371,11 @@ test('no request is lost during reloads on PostgreSQL', () =>
 test('a migration that loses data requires a confirmation or the command', () =>
   developing({}, async dev => {
     await dev.says(/Try it/)
+    dev.edit('title: string({ max: longest }),', "name: string({ max: longest, renamedFrom: 'title' }),")
+    await dev.says(
+      /changes the database:\n.*Rename the field notes\.title to name[\s\S]*`portico migrate --apply`, or/,
+    )
+    dev.edit("name: string({ max: longest, renamedFrom: 'title' }),", 'title: string({ max: longest }),')
     dev.edit('title: string({ max: longest }),', added('body'))
     await dev.says(/Reloaded/)
     dev.edit('body: text({ optional: true }),', '')
