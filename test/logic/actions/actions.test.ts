@@ -172,6 +172,17 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await get('/actions/ping', ann)).status, 405)
     })
 
+    test('the body may be left out where the whole input may be, and the OpenAPI document says so', async () => {
+      await task(await project())
+      const withoutBody = await post('/tasks/next_task', undefined, ann)
+      assert.equal(withoutBody.status, 200)
+      assert.deepEqual(withoutBody, await post('/tasks/next_task', {}, ann))
+      assert.equal((await post(`/projects/${await project()}/archive`, undefined, ann)).status, 415)
+      const { paths } = (await get('/openapi.json', ann)).body
+      assert.equal(paths['/api/v1/tasks/next_task'].post.requestBody.required, false)
+      assert.equal(paths['/api/v1/projects/{id}/archive'].post.requestBody.required, true)
+    })
+
     test('an action as the service can write fields that clients cannot, and its changes have no actor', async () => {
       const id = await project()
       const start = (await get('/events', ann)).body.meta.next_after
