@@ -139,7 +139,7 @@ const secretKey = 'the-key-of-services-that-are-tested-in-memory'
 function testSettings(given: GivenSettings = {}): Settings {
   const settings = readSettings({
     given: {
-      logLevel: 'error',
+      logLevel: 'warn',
       rateLimit: 'off',
       secretKeys: [secretKey],
       baseUrl: 'http://localhost:3000',

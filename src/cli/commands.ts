@@ -1,5 +1,6 @@
 /** Finds the command that the arguments name, parses its options, and prints help. */
 import { parseArgs } from 'node:util'
+import { printable } from '../printable.ts'
 import { Failure } from './failure.ts'
 
 export interface Option {
@@ -68,8 +69,14 @@ export function parseArguments(command: NamedCommand, rest: readonly string[]): 
   const expected = command.arguments ?? []
   const last = expected.at(-1) ?? ''
   const minimum = expected.length - (last.endsWith('?') ? 1 : 0)
-  if (positionals.length < minimum || (positionals.length > expected.length && !last.endsWith('…'))) {
-    throw new Failure(`Usage: ${usageOf(command)}`, 2)
+  const usage = `Usage: ${usageOf(command)}`
+  if (positionals.length < minimum) {
+    const lacking = expected.slice(positionals.length, minimum).map(name => `<${name}>`)
+    throw new Failure(`\`${command.name}\` needs ${lacking.join(' and ')}.\n${usage}`, 2)
+  }
+  if (positionals.length > expected.length && !last.endsWith('…')) {
+    const unexpected = printable(positionals[expected.length] ?? '')
+    throw new Failure(`Unexpected argument '${unexpected}'.\n${usage}`, 2)
   }
   const missing = Object.keys(command.options).filter(
     name => command.options[name]?.required && values[name] === undefined,

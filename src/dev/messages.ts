@@ -62,6 +62,7 @@ export type FromServing =
   | {
       readonly kind: 'migration'
       readonly text: string
+      readonly losesData: boolean
       readonly isFitting: boolean
       readonly mayRename: boolean
     }

@@ -52,6 +52,7 @@ function migrationMessage(steps: readonly Step[]): FromServing {
   return {
     kind: 'migration',
     text: shownSteps(steps, false),
+    losesData: steps.some(step => step.destructive),
     isFitting: steps.every(({ faults }) => faults === undefined),
     mayRename: has('Drop the') && (has('Add the') || has('Create the')),
   }

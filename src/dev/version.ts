@@ -105,13 +105,14 @@ const whenAgain =
 
 async function isConfirmed(
   { terminal, isYes, isServing, signal }: VersionParts,
-  { text, isFitting, mayRename }: ReplyOf<'migration'>,
+  { text, losesData, isFitting, mayRename }: ReplyOf<'migration'>,
   next: Promise<Reply>,
 ): Promise<boolean> {
   const hint = mayRename
     ? "\nIf something was only renamed, declare that in the model: `renamedFrom: 'old_name'` keeps the data.\n"
     : ''
-  const plan = `The model changes the database; steps marked ! lose data:\n${text}${hint}`
+  const warning = losesData ? '; steps marked ! lose data' : ''
+  const plan = `The model changes the database${warning}:\n${text}${hint}`
   const outlook = `${isServing ? `${keepsServing} ` : ''}${whenAgain}`
   if (!isFitting) {
     terminal.fault(plan, `${doesNotFit} ${outlook}`)
@@ -124,7 +125,7 @@ async function isConfirmed(
   if (!terminal.canAsk) {
     terminal.fault(
       plan,
-      `Nothing was changed: run \`portico migrate --apply --allow-destructive\`, or start with --yes. ${outlook}`,
+      `Nothing was changed: run \`portico migrate ${losesData ? '--apply --allow-destructive' : '--apply'}\`, or start with --yes. ${outlook}`,
     )
     return false
   }

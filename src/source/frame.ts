@@ -33,8 +33,10 @@ function readLines(file: string): readonly string[] | undefined {
   }
 }
 
-function shownLine(text: string): string {
-  return printable(text.replaceAll('\t', ' ')).slice(0, maxLineCharacters)
+/** `skipped`: how many characters at the start are left out. */
+function shownLine(text: string, skipped: number): string {
+  const cut = skipped === 0 || text === '' ? text : `…${text.slice(skipped)}`
+  return printable(cut.replaceAll('\t', ' ')).slice(0, maxLineCharacters)
 }
 
 /** The place and the lines around it; only the place if the file cannot be read. */
@@ -46,20 +48,22 @@ export function codeFrame({ file, line, column }: SourcePlace): string {
   const end = lines.at(-1) === '' ? Math.max(line, lines.length - 1) : lines.length
   const last = Math.min(end, line + linesAround)
   const width = String(last).length
+  // In a long line, what is shown begins shortly before the place.
+  const skipped = column > maxLineCharacters ? column - maxLineCharacters / 2 : 0
   const shown = [place]
   for (let at = first; at <= last; at++) {
     const isFault = at === line
     const number = `${isFault ? '>' : ' '} ${String(at).padStart(width)} | `
-    const text = `${number}${shownLine(lines[at - 1] ?? '')}`.trimEnd()
+    const text = `${number}${shownLine(lines[at - 1] ?? '', skipped)}`.trimEnd()
     shown.push(isFault ? styled('bold', text) : styled('dim', text))
     if (isFault)
       shown.push(
-        `${' '.repeat(width + 2)} | ${' '.repeat(markColumn(lines[at - 1], column))}${styled('red', '^')}`,
+        `${' '.repeat(width + 2)} | ${' '.repeat(markColumn(lines[at - 1], column, skipped))}${styled('red', '^')}`,
       )
   }
   return shown.join('\n')
 }
 
-function markColumn(text = '', column: number): number {
-  return Math.min(shownLine(text.slice(0, Math.max(0, column - 1))).length, maxLineCharacters)
+function markColumn(text = '', column: number, skipped: number): number {
+  return Math.min(shownLine(text.slice(0, Math.max(0, column - 1)), skipped).length, maxLineCharacters)
 }

@@ -371,6 +371,11 @@ test('no request is lost during reloads on PostgreSQL', () =>
 test('a migration that loses data requires a confirmation or the command', () =>
   developing({}, async dev => {
     await dev.says(/Try it/)
+    dev.edit('title: string({ max: longest }),', "name: string({ max: longest, renamedFrom: 'title' }),")
+    await dev.says(
+      /changes the database:\n.*Rename the field notes\.title to name[\s\S]*`portico migrate --apply`, or/,
+    )
+    dev.edit("name: string({ max: longest, renamedFrom: 'title' }),", 'title: string({ max: longest }),')
     dev.edit('title: string({ max: longest }),', added('body'))
     await dev.says(/Reloaded/)
     dev.edit('body: text({ optional: true }),', '')
@@ -389,7 +394,7 @@ test('a migration that loses data requires a confirmation or the command', () =>
   }))
 
 const crashing = `
-import { anyone, collection, model, string } from 'PORTICO'
+import { anyone, collection, model, on, string } from 'PORTICO'
 export default model({
   notes: collection({
     fields: { title: string() },
@@ -401,6 +406,12 @@ export default model({
       return {}
     },
   }),
+}, {
+  reactions: {
+    failing: on('note.created', ({ event }) => {
+      if (event.data.title === 'reaction') throw new TypeError('by the reaction')
+    }),
+  },
 })
 `
 
@@ -412,6 +423,8 @@ test('a crashed process is restarted, with the last valid model if the files hav
     const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
     assert.equal(fault.status, 500)
     await dev.says(/notes\.prepare has failed\.: by the model[\s\S]*> +9 \|/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'reaction' } })
+    await dev.says(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +17 \|/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
     await dev.says(/has exited \(SIGKILL\)/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)

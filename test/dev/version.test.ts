@@ -63,7 +63,7 @@ test('connections that wait to be sent to a process come back when it ends', asy
 test('a process may end between the confirmation of a migration and its start', async () => {
   const replies: (() => Promise<Reply>)[] = [
     async () => ({ kind: 'loaded', files: [], host: 'localhost', port: 0, model: 'model.ts' }),
-    async () => ({ kind: 'migration', text: '', isFitting: true, mayRename: false }),
+    async () => ({ kind: 'migration', text: '', losesData: false, isFitting: true, mayRename: false }),
     () => Promise.reject(new ProcessEnded('SIGKILL')),
   ]
   const serving = { send: nothing, reply: () => replies.shift()?.() } as unknown as ServingProcess

@@ -1,7 +1,9 @@
 /** `portico/test`: a service in memory, with a clock and users controlled by the test. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import {
   action,
   anyone,
@@ -285,4 +287,26 @@ test('names that the model does not have do not compile', async () => {
     ]
     for (const call of calls) await assert.rejects(async () => call())
   })
+})
+
+test('the failure of a reaction is printed, with the place of the error', async () => {
+  const source = `
+    import { collection, model, on, string } from '${new URL('../../src/index.ts', import.meta.url)}'
+    import { testService } from '${new URL('../../src/testing.ts', import.meta.url)}'
+    const declaration = model(
+      { notes: collection({ fields: { title: string() } }) },
+      { reactions: { failing: on('note.created', () => { throw new Error('not implemented') }) } },
+    )
+    const service = await testService(declaration)
+    await service.asSystem.notes.create({ title: 'a' })
+    await service.settled()
+    await service.close()
+  `
+  const words = ['--conditions=portico-source', '--input-type=module-typescript', '--eval', source]
+  const { stdout } = await promisify(execFile)(process.execPath, words)
+  const lines = stdout.split('\n').filter(line => line !== '')
+  assert.equal(lines.length, 1, stdout)
+  const { msg, reaction, err } = JSON.parse(lines[0] ?? '')
+  assert.deepEqual([msg, reaction], ['a reaction has failed', 'failing'])
+  assert.match(err.stack, /^Error: not implemented\n +at /)
 })

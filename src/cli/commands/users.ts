@@ -88,7 +88,7 @@ export const create: Command = {
   options: {
     email: { value: 'email', sentence: 'The e-mail address.', required: true },
     name: { value: 'text', sentence: 'The name. Default: the part of the address before the @.' },
-    role: { value: 'role', sentence: 'The role. Default: the model’s default role.' },
+    role: { value: 'role', sentence: 'The role, which rules compare by `role(…)`. Default: user.' },
     password: {
       value: 'text',
       sentence: 'The password, at most 256 characters. Default: a generated one, printed once.',

@@ -12,9 +12,18 @@ export class CallError extends ApiError {
   }
 }
 
-/** `place`: e.g. `data.tasks.list: where.status`. */
+/** Frames of Portico between the call of the model's code and the error: more than the ten that Node keeps. */
+const maxFrames = 50
+
+/** `place`: e.g. `data.tasks.list: where.status`. Its stack reaches the line of the model that made the call. */
 export function badCall(place: string, message: string): ApiError {
-  return new CallError('code', `${place} ${message}`)
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = maxFrames
+  try {
+    return new CallError('code', `${place} ${message}`)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
 }
 
 /** For a value that may come from the caller of the action. */

@@ -28,8 +28,9 @@ export function selectionOf(
   return [...own, ...relationsOf(tree, names, `${place}: include`, namesOf, limit)]
 }
 
+/** `*` stands for all fields that are not computed, as in REST. */
 function fieldsOf(fields: readonly string[], names: Names, place: string): readonly Selected[] {
-  const unique = new Set(fields)
+  const unique = new Set(fields.flatMap(name => (name === '*' ? [...names.fields.keys()] : [name])))
   return [...unique].map(name => {
     findField(names, name, refuseAt(`${place}: fields`))
     return { kind: 'field', key: name, field: name }

@@ -1,9 +1,10 @@
 /** Who may call an action or a query. */
 import { ApiError } from '../../errors.ts'
-import type { Collection, Model, Operation } from '../../model/model.ts'
+import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
 import { staticRule } from '../../plan/guard.ts'
 import { type AccessClass, hasScope, isAnonymous, type Principal, withoutScopes } from '../../principal.ts'
+import { isAction } from './call.ts'
 
 /** For operations without a collection: the caller alone decides their rule, so any collection will do. */
 function anyCollection({ collections }: Model): Collection {
@@ -28,9 +29,11 @@ export function admitOperation(model: Model, operation: Operation, { access }: P
   if (decided(model, operation, access) === 'never') throw refused(operation, access)
 }
 
-export function refused({ name, collection = '' }: Operation, access: AccessClass): ApiError {
+export function refused(operation: Action | Query, access: AccessClass): ApiError {
+  const { name, collection = '' } = operation
   const options = { refused: { collection, operation: name } }
-  const deed = name.replaceAll('_', ' ')
+  // An action's name is a verb, as in `archive`; a query's is not: "You may not open tasks" would mislead.
+  const deed = isAction(operation) ? name.replaceAll('_', ' ') : `call the query ${name}`
   if (isAnonymous(access))
     return new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, options)
   if (!access.signedIn) {

@@ -58,6 +58,12 @@ export function emittedShape(event: EmittedEvent): Collection {
   return known
 }
 
+/** Whether all of the input may be left out. */
+export function isInputOptional(operation: Operation): boolean {
+  const fields = [...inputShape(operation).fields.values()]
+  return fields.every(field => field.optional || field.default !== undefined)
+}
+
 /** The canonical input, defaults not yet set. Throws VALIDATION_FAILED with all faults. */
 export function checkedInput(operation: Operation, body: unknown): InputValues {
   return bodyValidator(inputShape(operation)).create(body).values

@@ -1,6 +1,7 @@
 /** A change of the log as the event that a reaction gets, with everything that the service itself may read. */
 import type { LoggedChange } from '../../events/change-feed.ts'
 import { typeOf } from '../../events/event-types.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Model } from '../../model/model.ts'
 
@@ -20,6 +21,8 @@ export interface LogicEvent {
   readonly data: LogicItem
   /** The item before an update; null for other events. */
   readonly previous: LogicItem | null
+  /** The values of an event that an action emitted; null for other events. */
+  readonly values: Readonly<Record<string, JsonValue>> | null
 }
 
 /** Undefined if the model no longer has the collection. */
@@ -45,6 +48,7 @@ export function eventOf(model: Model, change: LoggedChange): LogicEvent {
     changed: change.changed === null ? null : Object.freeze(change.changed.filter(isPublic)),
     data: itemOf(change.row),
     previous: change.before === null ? null : itemOf(change.before),
+    values: change.values === null ? null : Object.freeze(structuredClone(change.values)),
   })
 }
 

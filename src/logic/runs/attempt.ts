@@ -34,7 +34,8 @@ export interface AttemptParts {
 export type Outcome =
   /** `later`: the steps that store the runs of jobs which the attempt has started. */
   | { readonly kind: 'succeeded'; readonly later: readonly RecordChange[] }
-  | { readonly kind: 'failed'; readonly error: string }
+  /** `thrown`: what the model's code threw; undefined if Portico ended the attempt. */
+  | { readonly kind: 'failed'; readonly error: string; readonly thrown?: unknown }
   /** The node stops or has lost the lease. The attempt is not counted. */
   | { readonly kind: 'interrupted' }
 
@@ -56,7 +57,8 @@ export async function attemptRun(parts: AttemptParts, run: Run, interrupt: Abort
   try {
     return { kind: 'succeeded', later: await attempt.run() }
   } catch (error) {
-    return error instanceof Interrupted ? { kind: 'interrupted' } : { kind: 'failed', error: textOf(error) }
+    if (error instanceof Interrupted) return { kind: 'interrupted' }
+    return { kind: 'failed', error: textOf(error), ...(attempt.isEnded(error) ? {} : { thrown: error }) }
   } finally {
     cancel()
     interrupt.removeEventListener('abort', onInterrupt)
@@ -85,6 +87,7 @@ class Attempt {
   readonly #later: RecordChange[] = []
   readonly #calls = new Calls()
   #isOver = false
+  #endReason: Error | undefined
 
   constructor(parts: AttemptParts, run: Run) {
     this.#parts = parts
@@ -109,8 +112,14 @@ class Attempt {
   end(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#endReason = reason
     this.#ended.reject(reason)
     this.#abort.abort(reason)
+  }
+
+  /** Whether `end` has ended the attempt with this error. */
+  isEnded(error: unknown): boolean {
+    return error === this.#endReason
   }
 
   #call(): Promise<void> {

@@ -29,7 +29,7 @@ export interface ResultsParts {
   /** From 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
-  readonly onFailed: (run: Run, error: string, again: number | undefined) => void
+  readonly onFailed: (run: Run, error: string, again: number | undefined, thrown?: unknown) => void
 }
 
 /** A longer chain of reactions and jobs that start each other is given up: it would probably never end. */
@@ -43,7 +43,7 @@ export class Results {
   }
 
   settle(run: Run, outcome: Exclude<Outcome, { kind: 'interrupted' }>): Verdict<Run> {
-    if (outcome.kind === 'failed') return this.#fail(run, outcome.error)
+    if (outcome.kind === 'failed') return this.#fail(run, outcome.error, outcome.thrown)
     this.#parts.counts.succeeded++
     return this.#done(run, true, [...removes(run), ...outcome.later])
   }
@@ -66,14 +66,15 @@ export class Results {
     )
   }
 
-  #fail(failed: Run, error: string): Verdict<Run> {
+  #fail(failed: Run, error: string, thrown: unknown): Verdict<Run> {
     const { now, random, counts, onFailed } = this.#parts
     const run: Run = { ...failed, attempts: failed.attempts + 1, error }
     const at = Math.round(now() + retryDelayMs(run.attempts, random()))
-    if (run.attempts >= maxAttempts) return this.#giveUp(run, error)
-    if (this.#isFollowed(run, at)) return this.#giveUp(run, `${error} (not tried again: the next run is due)`)
+    if (run.attempts >= maxAttempts) return this.#giveUp(run, error, thrown)
+    if (this.#isFollowed(run, at))
+      return this.#giveUp(run, `${error} (not tried again: the next run is due)`, thrown)
     counts.retried++
-    onFailed(run, error, at)
+    onFailed(run, error, at, thrown)
     return run.kind === 'reaction' ? this.#waitUntil(run, at) : this.#redate(run, at)
   }
 
@@ -97,9 +98,9 @@ export class Results {
     return { succeeded: false, again: undefined }
   }
 
-  #giveUp(run: Run, error: string): Verdict<Run> {
+  #giveUp(run: Run, error: string, thrown?: unknown): Verdict<Run> {
     this.#parts.counts.failed++
-    this.#parts.onFailed(run, error, undefined)
+    this.#parts.onFailed(run, error, undefined, thrown)
     return this.#done(run, false, storesDeadLetter(run, error, this.#parts.now()))
   }
 

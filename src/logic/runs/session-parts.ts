@@ -16,7 +16,7 @@ export interface SessionParts extends AttemptParts {
   /** Keeps events after this one from being pruned by age. */
   readonly hold: (event: number) => Promise<void>
   /** A run has failed. `again`: the time of the retry, in milliseconds since 1970; undefined for a dead letter. */
-  readonly onFailed: (run: Run, error: string, again: number | undefined) => void
+  readonly onFailed: (run: Run, error: string, again: number | undefined, thrown?: unknown) => void
   readonly onGap: (name: string, from: number, to: number) => void
   readonly onMissed: (job: string, from: number, to: number) => void
   /** The database has a position or runs of a reaction that the model does not have. */

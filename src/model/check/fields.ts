@@ -67,11 +67,10 @@ function checkTogether(
   }
   const needsValue = !field.optional && field.default === undefined && !builtin
   if (needsValue && (field.internal || (field.readOnly && !isPrepared))) {
-    const how = field.internal ? 'internal' : 'read-only'
-    faults.add(
-      place,
-      `It is required but ${how}, so no item could be created. Write \`optional: true\` or a \`default\`.`,
-    )
+    const [how, remedy] = field.internal
+      ? ['internal', '`optional: true` or a `default`']
+      : ['read-only', '`optional: true`, a `default`, or a `prepare` of the collection that sets it']
+    faults.add(place, `It is required but ${how}, so no item could be created. Write ${remedy}.`)
   }
   if (field.unique && !field.type.operators.includes('eq')) {
     faults.add(`${place}.unique`, `A ${field.type.name} field cannot be compared, so it cannot be unique.`)

@@ -17,6 +17,8 @@ export type WhereIn<C, N> = FieldConditions<ItemIn<C, N>> &
   Combined<C, N>
 
 type FieldName<C, N> = keyof ItemIn<C, N> & string
+/** `*`: every stored field that the principal may read. */
+type SelectableName<C, N> = FieldName<C, N> | '*'
 type RelationName<C, N> = keyof RelationsIn<C, N> & string
 /** A relation, or a path along several: `author.posts`. */
 type IncludePath<C, N> = RelationName<C, N> | `${RelationName<C, N>}.${string}`
@@ -33,7 +35,9 @@ type Related<C, N, Name, Paths> = Name extends keyof ToOneIn<C, N>
 type Included<C, N, Paths> = { readonly [Name in Head<Paths> & string]: Related<C, N, Name, Paths> }
 
 /** The named fields, including computed ones. */
-type Selected<Item, Names> = { readonly [K in Names & keyof Item]: Exclude<Item[K], undefined> }
+type Selected<Item, Names> = ('*' extends Names ? Item : unknown) & {
+  readonly [K in Names & keyof Item]: Exclude<Item[K], undefined>
+}
 
 /** An item as a read returns it. `Names`: those in `fields`; `Paths`: those in `include`; `never`: omitted. */
 type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]
@@ -41,7 +45,7 @@ type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]
   : Flat<([Names] extends [never] ? ItemIn<C, N> : Selected<ItemIn<C, N>, Names>) & Included<C, N, Paths>>
 
 interface Reading<Names, Paths> {
-  /** Fields, including computed ones. Omitted: every stored field that the principal may read. */
+  /** Fields, including computed ones; `*` stands for every stored field that the principal may read, as does omitting it. */
   readonly fields?: readonly Names[]
   /** Relations to embed, also along several: `author.posts`. */
   readonly include?: readonly Paths[]
@@ -62,20 +66,20 @@ interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
 /** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
 export interface CollectionDataIn<C, N, Create, Update> {
   /** Null if the item does not exist, or the principal may not read it. */
-  get<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+  get<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     id: number,
     options?: Reading<F, I>,
   ): Promise<ReadItem<C, N, F, I> | null>
   /** The first match; null if there is none. */
-  first<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+  first<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
   ): Promise<ReadItem<C, N, F, I> | null>
   /** At most 100. */
-  list<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+  list<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: ListPage<C, N, F, I>,
   ): Promise<readonly ReadItem<C, N, F, I>[]>
   /** Iterates over all matches, by default in the order of ids. */
-  all<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+  all<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
   ): AsyncIterable<ReadItem<C, N, F, I>>
   count(where?: WhereIn<C, N>): Promise<number>

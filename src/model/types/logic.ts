@@ -116,21 +116,38 @@ interface ChangeEvent<C, N, Kind, Type> extends CommonEvent<Type> {
   readonly data: ItemIn<C, N>
   /** Of an update: the item before it. */
   readonly previous: Kind extends 'updated' ? ItemIn<C, N> : null
+  readonly values: null
 }
 
-/** One whose type is only known at run time, or that an action emits: then `data` has its fields. */
+type JsonObject = Readonly<Record<string, JsonValue>>
+
+/** An event that actions emit about an item. Its fields are not known where a reaction is written. */
+interface EmittedEvent<C, N, Type> extends CommonEvent<Type> {
+  readonly collection: N
+  readonly changed: null
+  readonly data: ItemIn<C, N>
+  readonly previous: null
+  /** The declared fields of the event. */
+  readonly values: JsonObject
+}
+
+/** An event whose type is only known at run time. */
 interface AnyEvent extends CommonEvent<string> {
   readonly collection: string
   readonly changed: readonly string[] | null
-  readonly data: Readonly<Record<string, JsonValue>>
-  readonly previous: Readonly<Record<string, JsonValue>> | null
+  readonly data: JsonObject
+  readonly previous: JsonObject | null
+  /** Null for changes; the declared fields of an event that an action emitted. */
+  readonly values: JsonObject | null
 }
 
 type ChangeOf<C, Singular, Kind> = Kind extends Changes
   ? ChangeEvent<C, NamesOf<C, Singular>, Kind, `${Singular & string}.${Kind}`>
   : Kind extends '*'
     ? ChangeOf<C, Singular, Changes> | AnyEvent
-    : AnyEvent
+    : string extends Kind
+      ? AnyEvent
+      : EmittedEvent<C, NamesOf<C, Singular>, `${Singular & string}.${Kind & string}`>
 
 /** The event of a pattern. */
 type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`

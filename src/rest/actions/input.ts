@@ -1,7 +1,13 @@
 /** The input of actions and queries. */
 import type { Call } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import { checkedInput, collectionOfFields, fieldOf, type InputValues } from '../../logic/operations/input.ts'
+import {
+  checkedInput,
+  collectionOfFields,
+  fieldOf,
+  type InputValues,
+  isInputOptional,
+} from '../../logic/operations/input.ts'
 import type { BuiltinAction } from '../../model/builtin/actions.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Operation } from '../../model/model.ts'
@@ -29,12 +35,14 @@ export function refuseBody({ body, parsed }: Call): void {
   throw new ApiError('BAD_REQUEST', 'This action takes no body. Leave it out.')
 }
 
-/** The body of a POST. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED with all faults. */
+/** The body of a POST; it may be empty if all of the input may be left out. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED with all faults. */
 export function bodyInput(operation: Operation, call: Call): InputValues {
   if (operation.input.size === 0) {
     refuseBody(call)
     return {}
   }
+  const isEmpty = call.parsed === undefined && call.body.length === 0
+  if (isEmpty && isInputOptional(operation)) return {}
   return checkedInput(operation, readBody(call, json))
 }
 

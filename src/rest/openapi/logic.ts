@@ -1,6 +1,6 @@
 /** The actions and queries of the model, in the OpenAPI document. */
 import { collectionOf, decided } from '../../logic/operations/access.ts'
-import { inputShape, outputShape } from '../../logic/operations/input.ts'
+import { inputShape, isInputOptional, outputShape } from '../../logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
@@ -119,7 +119,7 @@ function requestBody(document: Document, operation: Operation): JsonSchema {
   const shape = inputShape(operation)
   const body = shownBodySchema(shape, 'create', field => document.valueSchema(shape, field))
   const schema = namedSchema(document, operation, 'Input', body)
-  return { required: true, content: { 'application/json': { schema } } }
+  return { required: !isInputOptional(operation), content: { 'application/json': { schema } } }
 }
 
 function queryParameters(document: Document, query: Operation): readonly JsonSchema[] {

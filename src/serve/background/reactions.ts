@@ -68,8 +68,14 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
 
 function reports(logger: Logger) {
   return {
-    onFailed({ kind, name, id, attempts, error: _ }: LogicRun, error: string, again: number | undefined) {
-      const fields = { [kind]: name, run: id, attempts, error }
+    onFailed(
+      { kind, name, id, attempts }: LogicRun,
+      error: string,
+      again: number | undefined,
+      thrown?: unknown,
+    ) {
+      const cause = thrown instanceof Error ? { err: thrown } : {}
+      const fields = { [kind]: name, run: id, attempts, error, ...cause }
       if (again !== undefined) {
         logger.warn({ ...fields, again_at: new Date(again).toISOString() }, `a ${kind} has failed`)
       } else logger.error(fields, `a ${kind} was given up: it is a dead letter (\`portico reactions list\`)`)

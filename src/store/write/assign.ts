@@ -52,10 +52,13 @@ export function requireValues(
     return !field.optional && values[index] === null && changes?.[index] !== false
   })
   if (missing.length === 0) return
-  const details = missing.map(({ field }) => ({
+  const details = missing.map(({ field, value }) => ({
     field: field.name,
     code: 'required',
-    message: 'This field must have a value.',
+    message:
+      value.kind === 'default' && value.default.kind === 'currentUser'
+        ? 'This field must have a value: its default is the signed-in user, and nobody is signed in.'
+        : 'This field must have a value.',
   }))
   throw new ApiError('VALIDATION_FAILED', undefined, { details })
 }

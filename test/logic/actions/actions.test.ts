@@ -172,6 +172,17 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await get('/actions/ping', ann)).status, 405)
     })
 
+    test('the body may be left out where the whole input may be, and the OpenAPI document says so', async () => {
+      await task(await project())
+      const withoutBody = await post('/tasks/next_task', undefined, ann)
+      assert.equal(withoutBody.status, 200)
+      assert.deepEqual(withoutBody, await post('/tasks/next_task', {}, ann))
+      assert.equal((await post(`/projects/${await project()}/archive`, undefined, ann)).status, 415)
+      const { paths } = (await get('/openapi.json', ann)).body
+      assert.equal(paths['/api/v1/tasks/next_task'].post.requestBody.required, false)
+      assert.equal(paths['/api/v1/projects/{id}/archive'].post.requestBody.required, true)
+    })
+
     test('an action as the service can write fields that clients cannot, and its changes have no actor', async () => {
       const id = await project()
       const start = (await get('/events', ann)).body.meta.next_after
@@ -245,6 +256,9 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal(body.project.id, id)
       assert.deepEqual([body.open, body.least], [1, 0])
       assert.equal((await get('/queries/open_tasks', ann)).status, 400)
+      const refused = await get(`/queries/open_tasks?project=${id}`, anonymous('192.0.2.1'))
+      assert.equal(refused.status, 401)
+      assert.equal(refused.body.error.message, 'Nobody may call the query open_tasks without a credential.')
       assert.equal((await get(`/queries/open_tasks?project=${id}&a=1`, ann)).status, 400)
       assert.equal((await get('/queries/writes', ann)).status, 500)
       assert.equal((await post('/queries/writes', {}, ann)).status, 405)

@@ -168,6 +168,22 @@ test('a required field must have a value if it is assigned', () => {
   }
 })
 
+test('a missing value whose default is the signed-in user is reported with the reason', () => {
+  const field = players.fields.get('team_id') ?? assert.fail('team_id')
+  const set = [
+    { field: { ...field, optional: false }, value: { kind: 'default', default: { kind: 'currentUser' } } },
+  ] as const
+  assert.throws(() => requireValues(set, [null]), {
+    details: [
+      {
+        field: 'team_id',
+        code: 'required',
+        message: 'This field must have a value: its default is the signed-in user, and nobody is signed in.',
+      },
+    ],
+  })
+})
+
 test('a check whose result is unknown fails', () => {
   const check = { condition: always, field: undefined }
   const written = { kind: 'update', collection: players } as const
