@@ -11,7 +11,7 @@ function flat(table: Table, values: GivenValues): GivenValues {
     Object.entries(values).flatMap(([name, value]) => {
       if (groups.has(name) && value === undefined) return []
       if (!groups.has(name) || typeof value !== 'object' || value === null) return [[name, value]]
-      return Object.entries(value).map(([member, one]) => [`${name}.${member}`, one])
+      return Object.entries(value).map(([member, memberValue]) => [`${name}.${member}`, memberValue])
     }),
   )
 }

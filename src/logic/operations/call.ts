@@ -11,7 +11,7 @@ export interface OperationLimits {
   readonly timeMs: number
   /** The maximum number of its reads and writes. */
   readonly operations: number
-  /** How often it is tried when it conflicts with other transactions. */
+  /** The maximum number of attempts if it conflicts with other transactions. */
   readonly tries: number
 }
 
@@ -40,7 +40,7 @@ export interface OperationCall {
   readonly principal: Principal
 }
 
-/** The result. Items are given by their ids. */
+/** The result. Items are represented by their ids. */
 export type OperationResult =
   | { readonly kind: 'nothing' }
   /** An optional item that is null. */

@@ -25,4 +25,4 @@ export interface Place {
 }
 
 /** Steps of a transaction, and a callback for its commit. */
-export type PushGiven = [steps: readonly RecordChange[], committed?: () => void]
+export type PushArguments = [steps: readonly RecordChange[], committed?: () => void]

@@ -68,10 +68,10 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
 
 function reports(logger: Logger) {
   return {
-    onFailed({ kind, name, id, attempts, error: _ }: LogicRun, error: string, again: number | undefined) {
+    onFailed({ kind, name, id, attempts, error: _ }: LogicRun, error: string, retryAt: number | undefined) {
       const fields = { [kind]: name, run: id, attempts, error }
-      if (again !== undefined) {
-        logger.warn({ ...fields, again_at: new Date(again).toISOString() }, `a ${kind} has failed`)
+      if (retryAt !== undefined) {
+        logger.warn({ ...fields, again_at: new Date(retryAt).toISOString() }, `a ${kind} has failed`)
       } else logger.error(fields, `a ${kind} was given up: it is a dead letter (\`portico reactions list\`)`)
     },
     onGap: (reaction: string, from: number, to: number) =>
@@ -94,9 +94,9 @@ function reports(logger: Logger) {
 }
 
 function logOf(logger: Logger, { kind, name, id, attempts }: LogicRun): LogicLog {
-  const own = { [kind]: name, run: id, attempt: attempts + 1 }
+  const runFields = { [kind]: name, run: id, attempt: attempts + 1 }
   const line = (level: keyof LogicLog) => (message: string, fields?: object) =>
-    logger[level]({ ...fields, ...own }, String(message))
+    logger[level]({ ...fields, ...runFields }, String(message))
   return Object.freeze({
     debug: line('debug'),
     info: line('info'),

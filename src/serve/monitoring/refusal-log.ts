@@ -73,8 +73,8 @@ function factsOf(
   const collection = model.collections.get(name)
   const rule = refusedFields ? undefined : ruleOf(model, collection, operation)
   const fields = refusedFields ?? details?.map(({ field }) => field)
-  const rules = refusedFields?.map(one => {
-    const access = collection?.fields.get(one)?.access
+  const rules = refusedFields?.map(field => {
+    const access = collection?.fields.get(field)?.access
     return access && ruleSource(operation === 'read' ? access.read : access.write)
   })
   return {
