@@ -12,7 +12,7 @@ interface Counter extends Budget {
 interface MemoryCountersOptions {
   /** Milliseconds since the epoch; for tests. */
   readonly now?: () => number
-  /** For each window length; beyond it, the oldest keys are evicted. */
+  /** The maximum number of keys per window length. Beyond it, the oldest keys are evicted. */
   readonly maxKeys?: number
 }
 

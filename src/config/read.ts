@@ -17,7 +17,7 @@ function flat(table: Table, values: GivenValues): GivenValues {
 }
 
 interface SettingsFault {
-  /** Where the value was found, e.g. `PORT (environment)`. */
+  /** The place of the value, e.g. `PORT (environment)`. */
   readonly place: string
   readonly message: string
 }
@@ -36,7 +36,7 @@ export class SettingsError extends Error {
 }
 
 export interface SettingsSources {
-  /** From the program or the command line; overrides the rest. */
+  /** Values from the program or the command line, which take precedence. */
   readonly given?: GivenValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined

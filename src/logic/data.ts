@@ -26,7 +26,7 @@ export interface ReadOptions {
 
 export interface ListOptions extends ReadOptions {
   readonly where?: Where
-  /** As in `?sort=`: `['-created_at', 'title']`. */
+  /** The sort keys, as in `?sort=`: `['-created_at', 'title']`. */
   readonly sort?: readonly string[]
   /** 1 to 100; default 100. */
   readonly limit?: number

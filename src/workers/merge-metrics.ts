@@ -22,7 +22,7 @@ function ruleOf(name: string): Rule {
 interface Family {
   /** `# HELP` and `# TYPE`. */
   readonly comments: readonly string[]
-  /** By name and labels. */
+  /** The samples, by name and labels. */
   readonly samples: Map<string, number>
 }
 

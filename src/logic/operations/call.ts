@@ -1,4 +1,4 @@
-/** Calls of actions and queries, and what they run with. */
+/** Calls of actions and queries, and their dependencies. */
 import type { LogicCaller } from '../../model/logic.ts'
 import type { Action, Model, Query } from '../../model/model.ts'
 import type { CreateHooks } from '../../plan/run.ts'
@@ -26,7 +26,7 @@ export interface OperationParts {
 
 export const defaultLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
 
-/** With the default limits. */
+/** Parts with the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
   return { model, hooks, timeLimit: createTimeLimit(), limits: defaultLimits, now: Date.now }
 }
@@ -52,7 +52,7 @@ export function isAction(operation: Action | Query): operation is Action {
   return 'emits' in operation
 }
 
-/** For messages and logs, e.g. `actions.archive`. */
+/** The name of an operation in messages and logs, e.g. `actions.archive`. */
 export function placeOf(operation: Action | Query): string {
   return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
 }

@@ -19,7 +19,7 @@ export type PlannedJobs = Readonly<Record<string, PlannedJob>>
 
 /** The payload of the record of positions. */
 export interface Place {
-  /** By reaction, the last event that is done. */
+  /** The last event that is done, by reaction. */
   readonly reactions: Readonly<Record<string, number>>
   readonly jobs: PlannedJobs
 }

@@ -24,9 +24,9 @@ export interface ResultsParts {
   /** Called when a run of a job leaves memory. */
   readonly forget: (run: Run) => void
   readonly push: (...args: PushArguments) => void
-  /** In milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  /** From 0 to below 1. */
+  /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
   readonly onFailed: (run: Run, error: string, retryAt: number | undefined) => void

@@ -10,7 +10,7 @@ export interface SessionParts extends AttemptParts {
   readonly log: ChangeFeed
   /** The maximum number of concurrent runs. */
   readonly concurrency: number
-  /** From 0 to below 1. */
+  /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
   /** Keeps events after this one from being pruned by age. */

@@ -13,12 +13,12 @@ export interface ShownRun {
   readonly name: string
   readonly kind: Run['kind']
   readonly state: RunState
-  /** Of a reaction. */
+  /** The event of a reaction; null for a job, like the next three. */
   readonly event: string | null
   readonly type: string | null
   readonly collection: string | null
   readonly item_id: number | null
-  /** Of a job. */
+  /** The input of a job; null for a reaction. */
   readonly input: Readonly<Record<string, JsonValue>> | null
   /** How many attempts have failed. */
   readonly attempts: number

@@ -15,7 +15,7 @@ import type { TimeLimit } from '../../time-limit.ts'
 export interface ReactionParts {
   readonly model: Model
   readonly store: Store
-  /** With the rules of Portico's own collections. */
+  /** Runs plans with the rules of the built-in collections. */
   readonly run: Run
   readonly hooks: DataParts['hooks']
   readonly mail: Pick<Mail, 'send'>

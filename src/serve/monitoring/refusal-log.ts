@@ -58,7 +58,7 @@ export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
   }
 }
 
-/** For a GraphQL document that was not executed. */
+/** The facts about a GraphQL document that was not executed. */
 function documentFacts({ requestError: { errors } }: RequestFailed): object {
   const [first] = errors
   return { code: first?.extensions?.code, reason: withoutValues(first?.message ?? '') }

@@ -6,7 +6,7 @@ import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-
 import type { QueryInsight } from '../../store/store.ts'
 
 const kind = 'SlowList'
-/** For all nodes together. */
+/** The maximum number of records, of all nodes together. */
 const maxStored = 500
 const intervalMs = 60_000
 const keptMs = 7 * 24 * 60 * 60 * 1000
@@ -30,7 +30,7 @@ export function logSlowList(logger: Logger): (slow: SlowList) => void {
   }
 }
 
-/** The most expensive first. */
+/** The stored lists, the most expensive first. */
 export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
   const stored = await records.all(kind)
   return stored.flatMap(({ payload }) => parsed(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
@@ -134,7 +134,7 @@ export class SlowListRecorder {
   }
 }
 
-/** For records that cannot be read. */
+/** The cost of a record that cannot be parsed. */
 const nothing = { runs: 0, looked: 0 }
 
 function idOf({ request, index }: SlowList): string {
