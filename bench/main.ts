@@ -20,8 +20,8 @@
  * `npm run bench -- first-steps [--rounds n] [--write-docs]`: from a clone, from `create`, and from an edit to an answer
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
- * Names are W1 to W19, `start` and `walk`, separated by spaces or commas. Without names, it measures everything except W10 to
- * W19 on SQLite, and a part of it with two workers and on PostgreSQL.
+ * Names are W1 to W19, `start` and `walk`, separated by spaces or commas. Without names, it measures all workloads but W10 to
+ * W19: on SQLite and PostgreSQL, and some with two workers or a million posts. Only then `--write-docs` is allowed.
  */
 import { parseArgs } from 'node:util'
 import { actionsTable, measureActions } from './actions.ts'
@@ -223,9 +223,12 @@ async function workloadLines(data: DataSet, all: boolean): Promise<readonly stri
 
 async function bench(): Promise<void> {
   requireKnown()
-  const data = await dataSet(positive('rows', standardRows))
   const hasSetup = values.postgres || values.workers !== undefined
   const all = positionals.length === 0 && !hasSetup
+  if (values['write-docs'] && !all) {
+    throw new RangeError('`--write-docs` replaces the whole table: omit names, `--postgres` and `--workers`.')
+  }
+  const data = await dataSet(positive('rows', standardRows))
   const lines = [machine(), ...(await workloadLines(data, all))]
   if (!hasSetup) lines.push(...(await otherLines(data, all)))
   const text = lines.join('\n\n')
