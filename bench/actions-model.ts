@@ -21,7 +21,7 @@ export default model(
           let sum = 0
           for (let at = 0; at < writes; at++) {
             const note = await data.notes.get(input.first + at)
-            if (note === null) throw new Error('the notes are there')
+            if (note === null) throw new Error('The benchmark creates the notes before it calls the action.')
             sum += note.count
             if (at === 0) await data.notes.create({ title: input.title })
             else await data.notes.update(note.id, { count: note.count + 1 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgresServer } from '../test/databases/postgres.ts'
 import { type Measured, type Request, sendLoad } from './load.ts'
-import { median, type Pace } from './measure.ts'
+import { median, type Sampling } from './measure.ts'
 import { startPortico } from './server.ts'
 
 const clients = 32
@@ -30,11 +30,15 @@ const requests: Readonly<Record<ActionFigure['what'], readonly Request[]>> = {
   }),
 }
 
-async function measured(database: string, url: string, pace: Pace): Promise<readonly ActionFigure[]> {
+async function measureOn(
+  database: string,
+  url: string,
+  sampling: Sampling,
+): Promise<readonly ActionFigure[]> {
   const running = await startPortico(url, { PORTICO_MODEL: join(import.meta.dirname, 'actions-model.ts') })
   const headers = { 'content-type': 'application/json' }
   const measureOnce = (what: ActionFigure['what']) =>
-    sendLoad(running.origin, { requests: requests[what], clients, seconds: pace.seconds, headers })
+    sendLoad(running.origin, { requests: requests[what], clients, seconds: sampling.seconds, headers })
   try {
     const body = JSON.stringify(Array.from({ length: rows / 2 }, (_, at) => ({ title: `note ${at}` })))
     for (let half = 0; half < 2; half++) {
@@ -42,27 +46,27 @@ async function measured(database: string, url: string, pace: Pace): Promise<read
       if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
       await answer.arrayBuffer()
     }
-    const found = { action: [], create: [] } as Record<ActionFigure['what'], Measured[]>
-    for (let round = 0; round < pace.rounds; round++) {
-      for (const what of ['create', 'action'] as const) found[what].push(await measureOnce(what))
+    const results = { action: [], create: [] } as Record<ActionFigure['what'], Measured[]>
+    for (let round = 0; round < sampling.rounds; round++) {
+      for (const what of ['create', 'action'] as const) results[what].push(await measureOnce(what))
     }
     return (['create', 'action'] as const).map(what => ({
       ...{ database, what },
-      perSecond: found[what].map(({ perSecond }) => perSecond),
-      p99Ms: found[what].map(({ p99Ms }) => p99Ms),
+      perSecond: results[what].map(({ perSecond }) => perSecond),
+      p99Ms: results[what].map(({ p99Ms }) => p99Ms),
     }))
   } finally {
     await running.stop()
   }
 }
 
-export async function measureActions(pace: Pace): Promise<readonly ActionFigure[]> {
+export async function measureActions(sampling: Sampling): Promise<readonly ActionFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-bench-actions-'))
   const server = new PostgresServer()
   try {
     await server.start()
-    const sqlite = await measured('SQLite', join(folder, 'database.sqlite'), pace)
-    return [...sqlite, ...(await measured('PostgreSQL', server.url, pace))]
+    const sqlite = await measureOn('SQLite', join(folder, 'database.sqlite'), sampling)
+    return [...sqlite, ...(await measureOn('PostgreSQL', server.url, sampling))]
   } finally {
     await server.remove()
     rmSync(folder, { recursive: true })

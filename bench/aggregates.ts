@@ -32,7 +32,7 @@ function fillSql(source: string): string {
   return `INSERT INTO "tasks" ("status", "points", "created_at") SELECT ${status}, n % 100, '2026-01-01T00:00:00.000Z' FROM ${source}`
 }
 
-const asked: readonly (readonly [what: string, measures: readonly Measure[]])[] = [
+const aggregates: readonly (readonly [what: string, measures: readonly Measure[]])[] = [
   ['group_by=status&count', [{ kind: 'count' }]],
   ['group_by=status&count&sum=points', [{ kind: 'count' }, { kind: 'sum', field: 'points' }]],
 ]
@@ -59,7 +59,7 @@ export function measureAggregates(rows: number, rounds: number): Promise<readonl
       const store = await database.open(of)
       try {
         if (!isIndexed) await database.fill(fillSql(database.numbers(rows)))
-        for (const [what, measures] of asked) {
+        for (const [what, measures] of aggregates) {
           const ms: number[] = []
           for (let round = 0; round < rounds; round++) ms.push(await timed(of, store, measures))
           figures.push({ database: database.name, what, isIndexed, ms })

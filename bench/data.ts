@@ -34,11 +34,11 @@ const ADMIN_EVERY = 100
 const folder = join(tmpdir(), 'portico-bench')
 
 function fillUsers(database: DatabaseSync): void {
-  const [{ there } = { there: 1 }] = database.prepare('SELECT count(*) there FROM users').all() as {
-    there: number
+  const [{ count } = { count: 1 }] = database.prepare('SELECT count(*) count FROM users').all() as {
+    count: number
   }[]
   const add = database.prepare(`INSERT INTO users (name, email, role, created_at) VALUES (?, ?, ?, ?)`)
-  for (let n = there; n < USERS; n++) {
+  for (let n = count; n < USERS; n++) {
     const role = n % ADMIN_EVERY === 0 ? 'admin' : 'user'
     add.run(`User ${n}`, `user${n}@example.com`, role, '2025-01-01T00:00:00.000Z')
   }
@@ -81,7 +81,7 @@ export function fill(file: string, rows: number, model: ModelName): void {
   database.close()
 }
 
-/** Changes with the schema and with the data that is filled in. */
+/** The name changes with the schema and with the generated data. */
 function fileName(rows: number, model: ModelName): string {
   const sources = ['../docs/reference/blog.sql', 'data.ts', 'posts.ts', 'model.ts', 'servers/limit-schema.ts']
   const text = sources.map(source => readFileSync(new URL(source, import.meta.url), 'utf8')).join('\n')
@@ -96,17 +96,17 @@ export async function dataSet(rows: number, model: ModelName = 'blog'): Promise<
   const data = { database: file, rows, model: modelFiles[model] }
   if (existsSync(file) && existsSync(keyFile)) return { ...data, key: readFileSync(keyFile, 'utf8') }
   mkdirSync(folder, { recursive: true })
-  const making = join(folder, `${name}.${process.pid}.making`)
+  const partial = join(folder, `${name}.${process.pid}.partial`)
   const key = generateKey()
-  const server = await startPortico(making, {
+  const server = await startPortico(partial, {
     PORTICO_MODEL: modelFiles[model],
     PORTICO_ADMIN_EMAIL: 'admin@example.com',
     PORTICO_ADMIN_PASSWORD: 'not a secret, only a bench',
     PORTICO_ADMIN_API_KEY: key,
   })
   await server.stop()
-  fill(making, rows, model)
-  renameSync(making, file)
+  fill(partial, rows, model)
+  renameSync(partial, file)
   writeFileSync(keyFile, key)
   return { ...data, key }
 }
@@ -115,14 +115,14 @@ export async function dataSet(rows: number, model: ModelName = 'blog'): Promise<
 export function limitDataSet(data: DataSet): DataSet {
   const file = `${data.database}.limit`
   if (!existsSync(file)) {
-    const making = `${file}.${process.pid}.making`
-    copyFileSync(data.database, making)
-    const database = new DatabaseSync(making)
+    const partial = `${file}.${process.pid}.partial`
+    copyFileSync(data.database, partial)
+    const database = new DatabaseSync(partial)
     database.exec('PRAGMA synchronous = OFF')
     prepareLimit(database)
     database.exec('ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)')
     database.close()
-    renameSync(making, file)
+    renameSync(partial, file)
   }
   return { ...data, database: file }
 }

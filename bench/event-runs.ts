@@ -4,24 +4,25 @@ import { measureTransfers, transfersTable } from './import.ts'
 import { ledgerTable, measureLedger } from './ledger.ts'
 import type { Part } from './report.ts'
 
-interface Given {
-  /** Returns the number that an option gives, or the default. */
+interface EventRunOptions {
+  /** The value of an option, or the default. */
   readonly positive: (
     name: 'rows' | 'rounds' | 'events' | 'listeners' | 'cuts' | 'kills',
-    otherwise?: number,
+    defaultValue?: number,
   ) => number
   /** The text of `--listeners`: `fan-out` accepts several numbers. */
   readonly listeners: string | undefined
   readonly databases: readonly string[]
   readonly say: (text: string) => void
-  readonly tell: (part: Part, measured: string) => void
+  /** Prints a table, and writes it to the documentation if requested. */
+  readonly report: (part: Part, table: string) => void
 }
 
 /** The measurements, by the first argument. */
-export function eventRuns({ positive, listeners, databases, say, tell }: Given) {
+export function eventRuns({ positive, listeners, databases, say, report }: EventRunOptions) {
   return {
     async import(): Promise<void> {
-      tell('import', transfersTable(await measureTransfers(positive('rows', 1_000_000))))
+      report('import', transfersTable(await measureTransfers(positive('rows', 1_000_000))))
     },
     async ledger(): Promise<void> {
       const size = {
@@ -31,12 +32,12 @@ export function eventRuns({ positive, listeners, databases, say, tell }: Given) 
         kills: positive('kills', 50),
       }
       const ledgers = await measureLedger(size, databases, say)
-      tell('ledger', ledgerTable(ledgers))
+      report('ledger', ledgerTable(ledgers))
       if (ledgers.some(({ faultCount }) => faultCount > 0)) process.exitCode = 1
     },
     async 'fan-out'(): Promise<void> {
       const sizes = (listeners ?? '1000,10000').split(',').map(Number)
-      tell('fan-out', fanOutTable(await measureFanOut(sizes, positive('rounds', 30))))
+      report('fan-out', fanOutTable(await measureFanOut(sizes, positive('rounds', 30))))
     },
   }
 }

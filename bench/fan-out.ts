@@ -6,7 +6,7 @@ import { type Running, residentMiB, startPortico } from './server.ts'
 
 export interface FanOut {
   readonly listeners: number
-  /** From the request that creates the item to the listener's event, over all listeners and events. */
+  /** The time from the request that creates the item to the event at a listener, over all listeners and events. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly kibEach: number
@@ -14,7 +14,7 @@ export interface FanOut {
 
 /** Each listener needs a local port, of which an address has about 28,000. */
 const perAddress = 5000
-const openedTogether = 50
+const openedAtOnce = 50
 
 interface Audience {
   readonly streams: IncomingMessage[]
@@ -32,7 +32,7 @@ function join(origin: string, key: string, at: number, audience: Audience): Prom
     sent.on('error', reject)
     sent.on('response', answer => {
       if (answer.statusCode !== 200)
-        return reject(new Error(`a listener is refused with ${answer.statusCode}`))
+        return reject(new Error(`A listener was refused with ${answer.statusCode}.`))
       audience.streams.push(answer)
       answer.on('error', () => {})
       answer.on('data', (part: Buffer) => {
@@ -48,7 +48,7 @@ async function gather({ origin }: Running, key: string, count: number): Promise<
   const audience: Audience = { streams: [], onEvent: () => {} }
   while (audience.streams.length < count) {
     const from = audience.streams.length
-    const next = Math.min(openedTogether, count - from)
+    const next = Math.min(openedAtOnce, count - from)
     await Promise.all(Array.from({ length: next }, (_, at) => join(origin, key, from + at, audience)))
   }
   return audience
@@ -56,15 +56,15 @@ async function gather({ origin }: Running, key: string, count: number): Promise<
 
 /** The latency of one new post for each listener, in milliseconds. */
 async function latencies(audience: Audience, create: () => Promise<void>): Promise<readonly number[]> {
-  const found: number[] = []
+  const latenciesMs: number[] = []
   const began = performance.now()
   const { promise, resolve } = Promise.withResolvers<void>()
   audience.onEvent = () => {
-    found.push(performance.now() - began)
-    if (found.length === audience.streams.length) resolve()
+    latenciesMs.push(performance.now() - began)
+    if (latenciesMs.length === audience.streams.length) resolve()
   }
   await Promise.all([create(), promise])
-  return found
+  return latenciesMs
 }
 
 function quantile(sorted: readonly number[], share: number): number {
@@ -86,10 +86,10 @@ async function fanOutTo(listeners: number, data: DataSet, events: number): Promi
       body: '{"title":"to all"}',
     })
     await answer.arrayBuffer()
-    if (answer.status !== 201) throw new Error(`the post is refused with ${answer.status}`)
+    if (answer.status !== 201) throw new Error(`The post was refused with ${answer.status}.`)
   }
   try {
-    // What is loaded for the first listener is not part of the cost per listener.
+    // The first listener loads modules, which are not part of the cost per listener.
     const first = await gather(running, data.key, 1)
     await latencies(first, create)
     for (const stream of first.streams) stream.destroy()
@@ -104,7 +104,7 @@ async function fanOutTo(listeners: number, data: DataSet, events: number): Promi
       await wait(50)
     }
     for (const stream of audience.streams) stream.destroy()
-    all.sort((one, other) => one - other)
+    all.sort((a, b) => a - b)
     return { listeners, p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99), kibEach }
   } finally {
     await running.stop()
@@ -114,9 +114,9 @@ async function fanOutTo(listeners: number, data: DataSet, events: number): Promi
 
 export async function measureFanOut(sizes: readonly number[], events: number): Promise<readonly FanOut[]> {
   const data = await dataSet(1000)
-  const found: FanOut[] = []
-  for (const size of sizes) found.push(await fanOutTo(size, data, events))
-  return found
+  const results: FanOut[] = []
+  for (const size of sizes) results.push(await fanOutTo(size, data, events))
+  return results
 }
 
 export function fanOutTable(all: readonly FanOut[]): string {

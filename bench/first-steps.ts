@@ -16,12 +16,12 @@ import { median } from './measure.ts'
 
 const run = promisify(execFile)
 const pollMs = 5
-const mostMs = 300_000
+const timeoutMs = 300_000
 
 export interface FirstStep {
   readonly what: string
   readonly seconds: readonly number[]
-  /** The disk space that it takes; undefined if that is meaningless. */
+  /** The disk space that `node_modules` takes; undefined for a step that installs nothing. */
   readonly mebibytes: number | undefined
 }
 
@@ -37,11 +37,16 @@ interface Running {
 async function start(line: string, cwd: string, env: Environment): Promise<Running> {
   const port = await freePort()
   const key = generateKey()
-  const own = { PORT: String(port), HOST: '127.0.0.1', PORTICO_ADMIN_API_KEY: key, PORTICO_RATE_LIMIT: 'off' }
+  const settings = {
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    PORTICO_ADMIN_API_KEY: key,
+    PORTICO_RATE_LIMIT: 'off',
+  }
   // Its own process group: npm runs between this process and the service.
   const child = spawn('bash', ['-c', `exec ${line}`], {
     cwd,
-    env: { ...env, ...own },
+    env: { ...env, ...settings },
     stdio: 'ignore',
     detached: true,
   })
@@ -57,21 +62,21 @@ async function start(line: string, cwd: string, env: Environment): Promise<Runni
 }
 
 /** Sends requests until the response is the expected one. Returns the time. */
-async function answered(url: string, isIt: (text: string) => boolean): Promise<number> {
-  const end = performance.now() + mostMs
+async function answered(url: string, isExpected: (text: string) => boolean): Promise<number> {
+  const end = performance.now() + timeoutMs
   while (performance.now() < end) {
     const text = await fetch(url).then(
       response => (response.ok ? response.text() : ''),
       () => '',
     )
-    if (text !== '' && isIt(text)) return performance.now()
+    if (text !== '' && isExpected(text)) return performance.now()
     await wait(pollMs)
   }
-  throw new Error(`${url} does not give the answer.`)
+  throw new Error(`${url} did not return the expected response within ${timeoutMs / 1000} s.`)
 }
 
 function mebibytesOf(folder: string): number {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
   const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
   return bytes / 2 ** 20
 }
@@ -144,7 +149,7 @@ function created(env: Environment, round: number): Promise<Step & { readonly edi
   })
 }
 
-/** Measures each several times, one after the other. The clone contains what is committed. */
+/** Measures each step several times, one after the other. The clone contains only what is committed. */
 export async function measureFirstSteps(rounds: number): Promise<readonly FirstStep[]> {
   const registry = await openRegistry()
   try {

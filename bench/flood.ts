@@ -35,7 +35,7 @@ const lines = Object.entries({ Host: 'localhost', ...flood.headers }).map(
 )
 const length = flood.body === undefined ? '' : `Content-Length: ${Buffer.byteLength(flood.body)}\r\n`
 const text = `${flood.method} ${flood.path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${flood.body ?? ''}`
-/** In a path or body, replaced by a different number in each request: equal reads would be answered together. */
+/** Replaced by another number in the path or body of each request: equal reads would share one answer. */
 const placeholder = '@@@@@@'
 const template = Buffer.from(text)
 const numberAt = text.indexOf(placeholder)
@@ -60,7 +60,7 @@ function second(): MutableSecond {
   return seconds[at] as MutableSecond
 }
 
-class Lane {
+class Connection {
   readonly #socket: Socket
   #due = 0
   #status = 0
@@ -69,7 +69,7 @@ class Lane {
   #head = ''
   isOver = false
 
-  constructor(onFree: (lane: Lane) => void) {
+  constructor(onFree: (connection: Connection) => void) {
     this.#socket = connect({ port: flood.port, host: '127.0.0.1', noDelay: true })
     this.#socket.on('data', (chunk: Buffer) => {
       if (this.#take(chunk)) onFree(this)
@@ -109,43 +109,44 @@ class Lane {
   }
 
   #done(): void {
-    const taken = performance.now() - this.#due
-    const told = second()
-    if (this.#status >= 200 && this.#status < 300) told.served.push(taken)
-    else if (this.#status === 503) told.refused.push(taken)
-    else told.failed++
+    const latencyMs = performance.now() - this.#due
+    const current = second()
+    if (this.#status >= 200 && this.#status < 300) current.served.push(latencyMs)
+    else if (this.#status === 503) current.refused.push(latencyMs)
+    else current.failed++
     this.#due = 0
     this.#missing = -1
     this.#head = ''
   }
 }
 
-const free: Lane[] = []
+const free: Connection[] = []
 let open = 0
 let isDone = false
 
-function openLane(): Lane {
+function openConnection(): Connection {
   open++
-  return new Lane(lane => {
-    if (lane.isOver) {
+  return new Connection(connection => {
+    if (connection.isOver) {
       open--
-      const at = free.indexOf(lane)
+      const at = free.indexOf(connection)
       if (at !== -1) free.splice(at, 1)
-    } else if (isDone) lane.end()
-    else if (flood.rate === undefined) lane.send(performance.now())
-    else free.push(lane)
+    } else if (isDone) connection.end()
+    else if (flood.rate === undefined) connection.send(performance.now())
+    else free.push(connection)
   })
 }
 
 function dispatch(due: number): void {
-  const lane = free.pop() ?? (open < flood.connections ? openLane() : undefined)
-  if (lane === undefined) second().unsent++
-  else lane.send(due)
+  const connection = free.pop() ?? (open < flood.connections ? openConnection() : undefined)
+  if (connection === undefined) second().unsent++
+  else connection.send(due)
 }
 
 let sent = 0
 const { rate } = flood
-if (rate === undefined) for (let nth = 0; nth < flood.connections; nth++) openLane().send(performance.now())
+if (rate === undefined)
+  for (let nth = 0; nth < flood.connections; nth++) openConnection().send(performance.now())
 const timer = setInterval(() => {
   const now = performance.now()
   if (rate === undefined) return

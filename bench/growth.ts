@@ -1,4 +1,4 @@
-/** How long inputs of the maximum size, of a half and of a quarter of it block the event loop. */
+/** How long inputs of the maximum size, of half of it and of a quarter of it block the event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { inputs } from '../test/growth/inputs.ts'
@@ -7,10 +7,10 @@ import { callsOf } from '../test/growth/requests.ts'
 import { withTarget } from '../test/growth/target.ts'
 
 /** No input within the limits may block the event loop for longer. */
-const maxHeldMs = 50
+const maxBlockingMs = 50
 const rounds = 5
 
-interface Held {
+interface BlockingTime {
   readonly name: string
   readonly bound: number
   /** For a quarter, a half and the whole of the bound. */
@@ -20,14 +20,14 @@ interface Held {
 type Clock = (call: () => unknown) => Promise<number>
 
 /** For a call that does all of its work synchronously. */
-const atOnce: Clock = async call => {
+const synchronousMs: Clock = async call => {
   const began = performance.now()
   await call()
   return performance.now() - began
 }
 
 /** The longest delay of the event loop, in the process of both the service and its client. */
-const heldBy: Clock = async call => {
+const eventLoopDelayMs: Clock = async call => {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   await wait(3)
@@ -39,7 +39,7 @@ const heldBy: Clock = async call => {
 }
 
 /** The minimum of a few rounds, to exclude the influence of other processes. */
-async function held({ name, bound, call }: GrowthInput, clock: Clock): Promise<Held> {
+async function blockingTime({ name, bound, call }: GrowthInput, clock: Clock): Promise<BlockingTime> {
   const ms: number[] = []
   for (const part of [4, 2, 1]) {
     let least = Number.POSITIVE_INFINITY
@@ -53,34 +53,34 @@ const kind = (name: string) => name.split(':')[0]?.replace(/^(format|field|patte
 
 /** Returns the slowest input of each kind, by a first measurement. */
 async function worst(): Promise<readonly GrowthInput[]> {
-  const looked: { readonly input: GrowthInput; readonly ms: number }[] = []
-  for (const input of inputs) looked.push({ input, ms: await atOnce(input.call(input.bound)) })
-  return [...Map.groupBy(looked, ({ input }) => kind(input.name)).values()].map(
-    same => same.reduce((one, other) => (other.ms > one.ms ? other : one)).input,
+  const measured: { readonly input: GrowthInput; readonly ms: number }[] = []
+  for (const input of inputs) measured.push({ input, ms: await synchronousMs(input.call(input.bound)) })
+  return [...Map.groupBy(measured, ({ input }) => kind(input.name)).values()].map(
+    group => group.reduce((a, b) => (b.ms > a.ms ? b : a)).input,
   )
 }
 
-export async function measureGrowth(): Promise<readonly Held[]> {
-  const called: Held[] = []
-  for (const input of await worst()) called.push(await held(input, atOnce))
-  const asked: Held[] = []
+export async function measureGrowth(): Promise<readonly BlockingTime[]> {
+  const functions: BlockingTime[] = []
+  for (const input of await worst()) functions.push(await blockingTime(input, synchronousMs))
+  const requests: BlockingTime[] = []
   await withTarget(async target => {
-    for (const input of callsOf(target)) asked.push(await held(input, heldBy))
+    for (const input of callsOf(target)) requests.push(await blockingTime(input, eventLoopDelayMs))
   })
-  return [...called, ...asked]
+  return [...functions, ...requests]
 }
 
-export function growthTable(rows: readonly Held[]): string {
+export function growthTable(rows: readonly BlockingTime[]): string {
   return [
     '| input | size | ms at a quarter | at a half | at the whole | |',
     '|---|---|---|---|---|---|',
     ...rows.map(({ name, bound, ms }) => {
       const cells = [name, bound.toLocaleString('en'), ...ms.map(each => each.toFixed(1))]
-      return `| ${cells.join(' | ')} | ${Math.max(...ms) > maxHeldMs ? `over ${maxHeldMs} ms` : ''} |`
+      return `| ${cells.join(' | ')} | ${Math.max(...ms) > maxBlockingMs ? `over ${maxBlockingMs} ms` : ''} |`
     }),
   ].join('\n')
 }
 
-export function slowRows(rows: readonly Held[]): number {
-  return rows.filter(({ ms }) => Math.max(...ms) > maxHeldMs).length
+export function slowRows(rows: readonly BlockingTime[]): number {
+  return rows.filter(({ ms }) => Math.max(...ms) > maxBlockingMs).length
 }

@@ -20,7 +20,7 @@ export interface Transfer {
   readonly peakMiB: number | undefined
 }
 
-interface Ran {
+interface ProcessResult {
   readonly seconds: number
   readonly peakMiB: number | undefined
 }
@@ -37,16 +37,16 @@ function peakOf(pid: number): number | undefined {
   }
 }
 
-async function portico(database: string, words: readonly string[]): Promise<Ran> {
+async function portico(database: string, args: readonly string[]): Promise<ProcessResult> {
   const began = performance.now()
-  const child = spawn(process.execPath, ['dist/bin.js', ...words], {
+  const child = spawn(process.execPath, ['dist/bin.js', ...args], {
     cwd: root,
     env: { ...process.env, ...porticoEnvironment, DATABASE_URL: database },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let said = ''
+  let errorOutput = ''
   child.stderr.setEncoding('utf8').on('data', text => {
-    said += text
+    errorOutput += text
   })
   let peakMiB: number | undefined
   const poll = setInterval(() => {
@@ -54,7 +54,7 @@ async function portico(database: string, words: readonly string[]): Promise<Ran>
   }, pollMs)
   const code = await new Promise(resolve => child.once('close', resolve))
   clearInterval(poll)
-  if (code !== 0) throw new Error(`portico ${words.join(' ')} ended with ${code}: ${said}`)
+  if (code !== 0) throw new Error(`portico ${args.join(' ')} ended with ${code}: ${errorOutput}`)
   return { seconds: (performance.now() - began) / 1000, peakMiB }
 }
 
@@ -81,9 +81,9 @@ async function transfersOn(
     ['export, NDJSON', out, ['export', 'posts', out]],
   ]
   const transfers: Transfer[] = []
-  for (const [work, path, words] of works) {
-    const ran = await portico(database, words)
-    transfers.push({ work, database: name, rows, fileMiB: statSync(path).size / 2 ** 20, ...ran })
+  for (const [work, path, args] of works) {
+    const result = await portico(database, args)
+    transfers.push({ work, database: name, rows, fileMiB: statSync(path).size / 2 ** 20, ...result })
   }
   return transfers
 }

@@ -1,4 +1,4 @@
-/** The long form of the ledger: see `test/ledger/`. */
+/** The ledger test of `test/ledger/`, with more events and for longer. */
 import { type LedgerOptions, type LedgerReport, runLedger, type Transport } from '../test/ledger/ledger.ts'
 
 type LedgerSize = Pick<LedgerOptions, 'events' | 'listeners' | 'cuts' | 'kills'>
@@ -16,7 +16,7 @@ const patienceMs = 120_000
 
 const databases = ['SQLite', 'PostgreSQL'] as const
 
-/** `chosen`: how the names of databases begin, in lower case; none: all. */
+/** `chosen`: the beginnings of the names of databases, in lower case; empty: all databases. */
 export async function measureLedger(
   size: LedgerSize,
   chosen: readonly string[],
@@ -52,14 +52,15 @@ function rowOf({
   faultCount,
 }: Ledger): string {
   const all = Object.values(transports)
-  const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((total, one) => total + of(one), 0)
+  const sum = (of: (transport: (typeof all)[number]) => number) =>
+    all.reduce((total, transport) => total + of(transport), 0)
   const cells = [
     written,
     repeatedWrites,
     cuts,
     kills,
-    sum(one => one.received),
-    sum(one => one.repeated),
+    sum(({ received }) => received),
+    sum(({ repeated }) => repeated),
     faultCount,
     seconds,
   ]
@@ -75,11 +76,11 @@ function transportRows({ database, transports }: Ledger): readonly string[] {
 
 export function ledgerTable(ledgers: readonly Ledger[]): string {
   return [
-    '| database | writes | sent again | cuts | kills | events heard | heard again | lost, out of order or wrong | seconds |',
+    '| database | writes | retried | cuts | kills | events received | received again | lost, out of order or wrong | seconds |',
     '|---|---|---|---|---|---|---|---|---|',
     ...ledgers.map(rowOf),
     '',
-    '| database | transport | listeners | events heard | heard again |',
+    '| database | transport | listeners | events received | received again |',
     '|---|---|---|---|---|',
     ...ledgers.flatMap(transportRows),
     ...ledgers.flatMap(({ faults }) => faults.map(fault => `\n- ${fault}`)),

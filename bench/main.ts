@@ -1,13 +1,13 @@
 /**
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`,
- * `--postgres` uses a PostgreSQL server of its own, `--workers n` that many threads
+ * `--postgres`: on a PostgreSQL server that it starts; `--workers n`: with n threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
- * `npm run bench -- reactions [events]`: how many events per second one node passes through a reaction
+ * `npm run bench -- reactions [events]`: the events per second that one node passes to a reaction
  * `npm run bench -- actions [--rounds n] [--seconds n]`: an action of five reads and five writes, compared with a create
- * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends per second
+ * `npm run bench -- webhooks [events] [--rows n]`: the deliveries that one node sends per second
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
- * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
+ * `npm run bench -- varied [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs block the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: the latency of reads during scans
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
@@ -20,43 +20,51 @@
  * `npm run bench -- first-steps [--rounds n] [--write-docs]`: from a clone, from `create`, and from an edit to an answer
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
- * Names are W1 to W19, `start` and `walk`, also as `W10,W11`. Without names, it measures all but W10 to W19, and some with
- * two workers and on PostgreSQL.
+ * Names are W1 to W19, `start` and `walk`, separated by spaces or commas. Without names, it measures all workloads but W10 to
+ * W19: on SQLite and PostgreSQL, and some with two workers or a million posts. Only then `--write-docs` is allowed.
  */
 import { parseArgs } from 'node:util'
 import { actionsTable, measureActions } from './actions.ts'
 import { aggregatesTable, measureAggregates } from './aggregates.ts'
-import { type AskedWorkload, askedWorkloads } from './asked.ts'
-import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { computedTable, measureComputed } from './computed.ts'
 import { type DataSet, dataSet } from './data.ts'
 import { eventRuns } from './event-runs.ts'
 import { firstStepsTable, measureFirstSteps } from './first-steps.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
-import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
+import {
+  cursorsOver,
+  type Figure,
+  footprint,
+  measure,
+  measureAlternately,
+  type Sampling,
+  walk,
+} from './measure.ts'
+import { cursorsOf, measureVaried, type VariedFigure } from './measure-varied.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
 import { type Profiled, profile } from './profile.ts'
 import { measureReactions, reactionsTable } from './reactions.ts'
 import {
-  askedTable,
-  besideTable,
+  comparisonTable,
   figuresTable,
   footprintLines,
   machine,
   type Part,
+  variedTable,
   walkLine,
   writeDocs,
 } from './report.ts'
+import { postgres, postgresSetups, type Setup, sqlite, withWorkers } from './setup.ts'
 import { measureSlowReads, slowReadsTable } from './slow-reads.ts'
 import { soak } from './soak.ts'
-import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './stage.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
+import { type VariedWorkload, variedWorkloads } from './varied-requests.ts'
 import { measureSending, sendingTable } from './webhooks.ts'
 import { type Workload, workloads } from './workloads.ts'
 import { measureWriteCosts, writeCostTable } from './write-cost.ts'
 
-const { values, positionals: given } = parseArgs({
+const { values, positionals: rawPositionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string' },
@@ -78,57 +86,62 @@ const { values, positionals: given } = parseArgs({
 
 const standardRows = 100_000
 
-const positionals = given.flatMap(names => names.split(','))
+const positionals = rawPositionals.flatMap(names => names.split(','))
 
 type Count = 'rounds' | 'seconds' | 'rows' | 'minutes' | 'events' | 'listeners' | 'cuts' | 'kills'
 
-function positive(name: Count, otherwise?: number): number {
-  const value = Number(values[name] ?? otherwise)
+function positive(name: Count, defaultValue?: number): number {
+  const value = Number(values[name] ?? defaultValue)
   if (value > 0) return value
   throw new RangeError(`--${name} ${values[name]}: write a number above 0.`)
 }
 
-const paceOr = (rounds: number, seconds: number): Pace => ({
+const samplingOr = (rounds: number, seconds: number): Sampling => ({
   rounds: positive('rounds', rounds),
   seconds: positive('seconds', seconds),
 })
-const pace = paceOr(3, 4)
+const sampling = samplingOr(3, 4)
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-function wanted(name: string): boolean {
-  return positionals.length === 0 || positionals.some(asked => name === asked || name.startsWith(`${asked}@`))
+/** `W5` selects `W5@32` and `W5@256` as well. */
+function selects(positional: string, name: string): boolean {
+  return name === positional || name.startsWith(`${positional}@`)
 }
 
-async function figuresOf(workload: Workload, data: DataSet, stage = sqlite): Promise<readonly Figure[]> {
+function isSelected(name: string): boolean {
+  return positionals.length === 0 || positionals.some(each => selects(each, name))
+}
+
+async function figuresOf(workload: Workload, data: DataSet, setup = sqlite): Promise<readonly Figure[]> {
   const servers: Figure['server'][] = ['cold']
   if (workload.reads && !values.cold) servers.push('hot')
   if (values.limit && !workload.name.match(/^W[67]$/)) servers.push('limit')
   const figures: Figure[] = []
   for (const server of servers) {
-    const figure = await measure(workload, server, data, pace, stage)
+    const figure = await measure(workload, server, data, sampling, setup)
     figures.push(figure)
     say(figuresTable([figure]).split('\n').at(-1) ?? '')
   }
   return figures
 }
 
-async function figuresOn(stage: Stage, data: DataSet, of = workloads): Promise<readonly Figure[]> {
+async function figuresOn(setup: Setup, data: DataSet, of = workloads): Promise<readonly Figure[]> {
   try {
     const figures: Figure[] = []
-    for (const workload of of) figures.push(...(await figuresOf(workload, data, stage)))
+    for (const workload of of) figures.push(...(await figuresOf(workload, data, setup)))
     return figures
   } finally {
-    await stage.close()
+    await setup.close()
   }
 }
 
-/** Workloads in which the load generator does not need the core that the second worker uses. */
+/** Workloads that leave the second worker a core of its own, because they need little of the load generator. */
 const heavy = workloads.filter(({ name }) => name === 'W2' || name === 'W7')
 
-async function everything(data: DataSet): Promise<readonly Figure[]> {
+async function measureAll(data: DataSet): Promise<readonly Figure[]> {
   const big = workloads.filter(({ floor }) => floor.big !== undefined)
   return [
     ...(await figuresOn(sqlite, data)),
@@ -138,85 +151,86 @@ async function everything(data: DataSet): Promise<readonly Figure[]> {
   ]
 }
 
-async function stageOf(data: DataSet): Promise<Stage> {
+async function setupOf(data: DataSet): Promise<Setup> {
   if (values.postgres) return postgres(data)
   return values.workers === undefined ? sqlite : withWorkers(Number(values.workers))
 }
 
 /** An unknown name is an error: it would measure nothing, and look like success. */
 function requireKnown(): void {
-  const known = [...workloads, ...askedWorkloads].map(({ name }) => name)
+  const known = [...workloads, ...variedWorkloads].map(({ name }) => name)
   known.push('W8', 'W9', 'start', 'walk')
-  const unknown = positionals.filter(
-    asked => !known.some(name => name === asked || name.startsWith(`${asked}@`)),
-  )
+  const unknown = positionals.filter(each => !known.some(name => selects(each, name)))
   if (unknown.length === 0) return
   throw new RangeError(`There is no ${unknown.join(', ')}. The names are ${known.join(', ')}.`)
 }
 
-/** W10 to W19 on one kind of stage, in the order of their names. */
-async function askedOn(
-  open: (data: DataSet) => Promise<Stage>,
+/** W10 to W19 on one kind of setup, in the order of their names. */
+async function variedOn(
+  open: (data: DataSet) => Promise<Setup>,
   rows: number,
-  of: readonly AskedWorkload[],
-): Promise<readonly AskedFigure[]> {
-  const figures = new Map<AskedWorkload, AskedFigure>()
+  of: readonly VariedWorkload[],
+): Promise<readonly VariedFigure[]> {
+  const figures = new Map<VariedWorkload, VariedFigure>()
   for (const model of ['blog', 'editorial'] as const) {
     const own = of.filter(workload => workload.model === model)
     if (own.length === 0) continue
     const data = await dataSet(rows, model)
-    const stage = await open(data)
+    const setup = await open(data)
     try {
-      for (const workload of own) figures.set(workload, await askedFigure(workload, data, stage))
+      for (const workload of own) figures.set(workload, await variedFigure(workload, data, setup))
     } finally {
-      await stage.close()
+      await setup.close()
     }
   }
   return of.flatMap(workload => figures.get(workload) ?? [])
 }
 
-async function askedFigure(workload: AskedWorkload, data: DataSet, stage: Stage): Promise<AskedFigure> {
+async function variedFigure(workload: VariedWorkload, data: DataSet, setup: Setup): Promise<VariedFigure> {
   const isEnough = workload.once === undefined || workload.once.posts <= data.rows
-  // PostgreSQL deletes fewer than it has been given.
-  const used = isEnough || stage.floor === 'postgres' ? data : await dataSet(workload.once.posts)
-  const figure = await measureAsked(workload, used, paceOr(3, 3), stage)
-  say(askedTable([figure]).split('\n').at(-1) ?? '')
+  // PostgreSQL deletes fewer posts in that time than the data set has.
+  const used = isEnough || setup.floor === 'postgres' ? data : await dataSet(workload.once.posts)
+  const figure = await measureVaried(workload, used, samplingOr(3, 3), setup)
+  say(variedTable([figure]).split('\n').at(-1) ?? '')
   return figure
 }
 
-async function askedEverywhere(rows: number): Promise<readonly AskedFigure[]> {
-  const here = async () => sqlite
+async function variedEverywhere(rows: number): Promise<readonly VariedFigure[]> {
+  const openSqlite = async () => sqlite
   return [
-    ...(await askedOn(here, rows, askedWorkloads)),
-    ...(await askedOn(
-      here,
+    ...(await variedOn(openSqlite, rows, variedWorkloads)),
+    ...(await variedOn(
+      openSqlite,
       1_000_000,
-      askedWorkloads.filter(({ big }) => big),
+      variedWorkloads.filter(({ big }) => big),
     )),
-    ...(await askedOn(postgres, rows, askedWorkloads)),
+    ...(await variedOn(postgres, rows, variedWorkloads)),
   ]
 }
 
-/** The tables that every setup has. */
-async function stageLines(data: DataSet, all: boolean): Promise<readonly string[]> {
-  const named = workloads.filter(({ name }) => wanted(name))
-  const asked = askedWorkloads.filter(({ name }) => wanted(name))
+/** The tables of the workloads, which exist for every setup. */
+async function workloadLines(data: DataSet, all: boolean): Promise<readonly string[]> {
+  const named = workloads.filter(({ name }) => isSelected(name))
+  const varied = variedWorkloads.filter(({ name }) => isSelected(name))
   const lines: string[] = []
-  if (all) lines.push(figuresTable(await everything(data)))
+  if (all) lines.push(figuresTable(await measureAll(data)))
   else {
-    if (named.length > 0) lines.push(figuresTable(await figuresOn(await stageOf(data), data, named)))
-    if (asked.length > 0) lines.push(askedTable(await askedOn(stageOf, data.rows, asked)))
+    if (named.length > 0) lines.push(figuresTable(await figuresOn(await setupOf(data), data, named)))
+    if (varied.length > 0) lines.push(variedTable(await variedOn(setupOf, data.rows, varied)))
   }
   return lines
 }
 
 async function bench(): Promise<void> {
   requireKnown()
+  const hasSetup = values.postgres || values.workers !== undefined
+  const all = positionals.length === 0 && !hasSetup
+  if (values['write-docs'] && !all) {
+    throw new RangeError('`--write-docs` replaces the whole table: omit names, `--postgres` and `--workers`.')
+  }
   const data = await dataSet(positive('rows', standardRows))
-  const isStage = values.postgres || values.workers !== undefined
-  const all = positionals.length === 0 && !isStage
-  const lines = [machine(), ...(await stageLines(data, all))]
-  if (!isStage) lines.push(...(await otherLines(data, all)))
+  const lines = [machine(), ...(await workloadLines(data, all))]
+  if (!hasSetup) lines.push(...(await otherLines(data, all)))
   const text = lines.join('\n\n')
   say(`\n${text}`)
   if (values['write-docs']) writeDocs('bench', text)
@@ -224,32 +238,33 @@ async function bench(): Promise<void> {
 
 async function otherLines(data: DataSet, all: boolean): Promise<readonly string[]> {
   const lines: string[] = []
-  if (wanted('W8')) lines.push(deliveryTable(await deliveries(data)))
-  if (wanted('W9')) lines.push(oauthTable(await measureOauth(data, pace)))
-  if (wanted('start')) lines.push(footprintLines(await footprint(data, pace.rounds)))
-  if (wanted('walk')) lines.push(walkLine(await walk(await dataSet(all ? 1_000_000 : data.rows))))
+  if (isSelected('W8')) lines.push(deliveryTable(await deliveries(data)))
+  if (isSelected('W9')) lines.push(oauthTable(await measureOauth(data, sampling)))
+  if (isSelected('start')) lines.push(footprintLines(await footprint(data, sampling.rounds)))
+  if (isSelected('walk')) lines.push(walkLine(await walk(await dataSet(all ? 1_000_000 : data.rows))))
   return lines
 }
 
-/** Alternately, so that a busy moment of the machine affects all alike. */
+/** Measures the servers one after the other. */
 async function deliveries(data: DataSet): Promise<readonly Delivery[]> {
   const found: Delivery[] = []
   for (const server of ['ws', 'graphql-ws', 'Portico'] as const) found.push(await deliver(server, data, 30))
   return found
 }
 
-async function profileFirst(): Promise<void> {
+async function runProfile(): Promise<void> {
   const name = positionals[1] ?? 'W1'
-  const asked = askedWorkloads.find(workload => workload.name === name)
-  if (asked !== undefined) {
+  const varied = variedWorkloads.find(workload => workload.name === name)
+  if (varied !== undefined) {
     const requests: Profiled['requests'] = async (origin, data) =>
-      asked.requests(data, await cursorsOf(origin, data.key))
-    const data = await dataSet(Math.max(positive('rows', standardRows), asked.once?.posts ?? 0), asked.model)
-    return say(await profile({ clients: asked.clients, requests }, data, asked.memory))
+      varied.requests(data, await cursorsOf(origin, data.key))
+    const rows = Math.max(positive('rows', standardRows), varied.once?.posts ?? 0)
+    const data = await dataSet(rows, varied.model)
+    return say(await profile({ clients: varied.clients, requests }, data, varied.usesCache))
   }
   const workload = workloads.find(each => each.name === name)
   if (workload === undefined) {
-    const known = [...workloads, ...askedWorkloads].map(each => each.name)
+    const known = [...workloads, ...variedWorkloads].map(each => each.name)
     throw new Error(`Profile one of ${known.join(', ')}.`)
   }
   const requests: Profiled['requests'] = async (origin, data) =>
@@ -263,47 +278,47 @@ async function profileFirst(): Promise<void> {
   )
 }
 
-async function soakFirst(): Promise<void> {
-  const asked = { minutes: positive('minutes'), lanes: positionals.slice(1), say }
-  if (!(await soak(await dataSet(positive('rows', standardRows)), asked))) process.exitCode = 1
+async function runSoak(): Promise<void> {
+  const options = { minutes: positive('minutes'), lanes: positionals.slice(1), say }
+  if (!(await soak(await dataSet(positive('rows', standardRows)), options))) process.exitCode = 1
 }
 
-const beside = ['W1', 'W2', 'W4', 'W5@32', 'W6']
+const comparedWorkloads = ['W1', 'W2', 'W4', 'W5@32', 'W6']
 
 /** Prints the results, and with `--write-docs` writes them into their section of the page. */
-function tell(part: Part, measured: string): void {
-  const text = [machine(), measured].join('\n\n')
+function report(part: Part, table: string): void {
+  const text = [machine(), table].join('\n\n')
   say(`\n${text}`)
   if (values['write-docs']) writeDocs(part, text)
 }
 
-async function postgresBeside(): Promise<void> {
+async function comparePostgres(): Promise<void> {
   const data = await dataSet(positive('rows', standardRows))
-  const stages = await postgresStages(data)
+  const setups = await postgresSetups(data)
   const figures: Figure[] = []
   try {
-    for (const workload of workloads.filter(({ name }) => beside.includes(name)))
-      figures.push(...(await measureBeside(workload, 'cold', data, paceOr(5, 2), stages)))
+    for (const workload of workloads.filter(({ name }) => comparedWorkloads.includes(name)))
+      figures.push(...(await measureAlternately(workload, 'cold', data, samplingOr(5, 2), setups)))
   } finally {
-    for (const stage of stages) await stage.close()
+    for (const setup of setups) await setup.close()
   }
-  tell('postgres', besideTable(figures))
+  report('postgres', comparisonTable(figures))
 }
 
-async function asked(): Promise<void> {
-  tell('asked', askedTable(await askedEverywhere(positive('rows', standardRows))))
+async function varied(): Promise<void> {
+  report('varied', variedTable(await variedEverywhere(positive('rows', standardRows))))
 }
 
 async function growth(): Promise<void> {
   const rows = await measureGrowth()
-  tell('growth', growthTable(rows))
+  report('growth', growthTable(rows))
   if (slowRows(rows) > 0) process.exitCode = 1
 }
 
 async function slowReads(): Promise<void> {
   const rows = positionals.length > 1 ? Number(positionals[1]) : 1_000_000
-  const figures = await measureSlowReads(await dataSet(rows), paceOr(3, 5))
-  tell('slow-reads', slowReadsTable(figures))
+  const figures = await measureSlowReads(await dataSet(rows), samplingOr(3, 5))
+  report('slow-reads', slowReadsTable(figures))
 }
 
 async function firstSteps(): Promise<void> {
@@ -323,11 +338,11 @@ async function reacting(): Promise<void> {
   say([machine(), reactionsTable(await measureReactions(events))].join('\n\n'))
 }
 
-const others: Readonly<Record<string, () => Promise<void>>> = {
-  profile: profileFirst,
-  soak: soakFirst,
-  postgres: postgresBeside,
-  asked,
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  profile: runProfile,
+  soak: runSoak,
+  postgres: comparePostgres,
+  varied,
   growth,
   'slow-reads': slowReads,
   aggregates: async () => {
@@ -335,14 +350,14 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
     say(`\n${aggregatesTable(rows, await measureAggregates(rows, positive('rounds', 5)))}`)
   },
   computed: async () => say(`\n${computedTable(await measureComputed(positive('rounds', 5)))}`),
-  'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', paceOr(5, 3)))}`),
-  'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
-  ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
+  'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', samplingOr(5, 3)))}`),
+  'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', samplingOr(5, 3)))}`),
+  ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, report }),
   'first-steps': firstSteps,
   webhooks: sending,
   reactions: reacting,
-  actions: async () => say(`\n${actionsTable(await measureActions(paceOr(3, 5)))}`),
+  actions: async () => say(`\n${actionsTable(await measureActions(samplingOr(3, 5)))}`),
   overload: async () =>
     say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }
-await (others[positionals[0] ?? ''] ?? bench)()
+await (commands[positionals[0] ?? ''] ?? bench)()

@@ -2,7 +2,7 @@
 import type { DataSet } from './data.ts'
 import { type Load, requestsPerSecond } from './load.ts'
 import { type Running, residentMiB, startBaseline, startLimit, startPortico } from './server.ts'
-import { type Stage, sqlite } from './stage.ts'
+import { type Setup, sqlite } from './setup.ts'
 import type { Workload } from './workloads.ts'
 
 export interface Figure {
@@ -11,7 +11,7 @@ export interface Figure {
   /** `cold`: without caches; `hot`: with warm caches; `limit`: the hand-written server. */
   readonly server: 'cold' | 'hot' | 'limit'
   /** The setup in which Portico ran. */
-  readonly stage: string
+  readonly setup: string
   readonly rows: number
   /** Requests per second, relative to the baseline in the same round. */
   readonly ratios: readonly number[]
@@ -20,7 +20,7 @@ export interface Figure {
   readonly floor: number | undefined
 }
 
-export interface Pace {
+export interface Sampling {
   readonly rounds: number
   readonly seconds: number
 }
@@ -48,7 +48,7 @@ export async function cursorsOver(
   return cursors
 }
 
-function started(server: Figure['server'], database: string, { environment }: Stage): Promise<Running> {
+function startMeasured(server: Figure['server'], database: string, { environment }: Setup): Promise<Running> {
   if (server === 'limit') return startLimit(database)
   return startPortico(
     database,
@@ -56,35 +56,35 @@ function started(server: Figure['server'], database: string, { environment }: St
   )
 }
 
-function floorOf({ floor }: Workload, server: Figure['server'], rows: number, stage: Stage) {
-  if (server === 'limit' || stage.floor === undefined) return undefined
+function floorOf({ floor }: Workload, server: Figure['server'], rows: number, setup: Setup) {
+  if (server === 'limit' || setup.floor === undefined) return undefined
   if (server === 'hot') return floor.hot
-  return floor[rows >= 1_000_000 ? 'big' : stage.floor]
+  return floor[rows >= 1_000_000 ? 'big' : setup.floor]
 }
 
 /** The hand-written server's cursors are plain ids. */
 const plainCursors = (rows: number) =>
   Array.from({ length: 200 }, (_, n) => String(Math.floor((n * (rows - 100)) / 200)))
 
-/** A setup, measured alongside others. */
-interface Opened {
-  readonly stage: Stage
+/** A setup that is measured alternately with others. */
+interface RunningSetup {
+  readonly setup: Setup
   readonly running: Running
   readonly load: Load
   readonly rounds: { readonly own: number; readonly bare: number }[]
 }
 
-/** One of the stages, warm. */
-async function opened(
+/** Starts a setup, and warms it up. */
+async function startSetup(
   workload: Workload,
   server: Figure['server'],
   data: DataSet,
-  stage: Stage,
+  setup: Setup,
   closing: (() => unknown)[],
-): Promise<Opened> {
-  const work = await stage.copy(data)
+): Promise<RunningSetup> {
+  const work = await setup.copy(data)
   closing.push(() => work.remove())
-  const running = await started(server, work.data.database, stage)
+  const running = await startMeasured(server, work.data.database, setup)
   closing.push(() => running.stop())
   const cursors = server === 'limit' ? plainCursors(data.rows) : await cursorsOver(running, work.data)
   const load: Load = {
@@ -94,23 +94,23 @@ async function opened(
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
   }
   await requestsPerSecond(running.origin, load)
-  return { stage, running, load, rounds: [] }
+  return { setup, running, load, rounds: [] }
 }
 
 /** Measures the setups alternately, in the same rounds and against one baseline. */
-export async function measureBeside(
+export async function measureAlternately(
   workload: Workload,
   server: Figure['server'],
   data: DataSet,
-  { rounds, seconds }: Pace,
-  stages: readonly Stage[],
+  { rounds, seconds }: Sampling,
+  setups: readonly Setup[],
 ): Promise<readonly Figure[]> {
   const closing: (() => unknown)[] = []
   try {
     const baseline = await startBaseline()
     closing.push(() => baseline.stop())
-    const all: Opened[] = []
-    for (const stage of stages) all.push(await opened(workload, server, data, stage, closing))
+    const all: RunningSetup[] = []
+    for (const setup of setups) all.push(await startSetup(workload, server, data, setup, closing))
     for (const { load } of all.slice(0, 1)) await requestsPerSecond(baseline.origin, load)
     for (let round = 0; round < rounds; round++) {
       let bare: number | undefined
@@ -120,7 +120,7 @@ export async function measureBeside(
         each.rounds.push({ bare, own: await requestsPerSecond(each.running.origin, load) })
       }
     }
-    for (const { stage, running } of all) if (workload.reads) await stage.check?.(running)
+    for (const { setup, running } of all) if (workload.reads) await setup.check?.(running)
     return all.map(each => figureOf(workload, server, data, each))
   } finally {
     for (const close of closing.toReversed()) await close()
@@ -131,18 +131,18 @@ function figureOf(
   workload: Workload,
   server: Figure['server'],
   { rows }: DataSet,
-  { stage, rounds }: Opened,
+  { setup, rounds }: RunningSetup,
 ): Figure {
   return {
     workload: workload.name,
     what: workload.what,
     server,
-    stage: stage.name,
+    setup: setup.name,
     rows,
     ratios: rounds.map(({ own, bare }) => own / bare),
     perSecond: rounds.map(({ own }) => own),
     baseline: rounds.map(({ bare }) => bare),
-    floor: floorOf(workload, server, rows, stage),
+    floor: floorOf(workload, server, rows, setup),
   }
 }
 
@@ -150,10 +150,10 @@ export async function measure(
   workload: Workload,
   server: Figure['server'],
   data: DataSet,
-  pace: Pace,
-  stage = sqlite,
+  sampling: Sampling,
+  setup = sqlite,
 ): Promise<Figure> {
-  const [figure] = await measureBeside(workload, server, data, pace, [stage])
+  const [figure] = await measureAlternately(workload, server, data, sampling, [setup])
   if (figure === undefined) throw new Error('Nothing was measured.')
   return figure
 }

@@ -7,7 +7,7 @@ import { Browser } from '../test/conformance/oauth/browser.ts'
 import { authorizationUrl, authorize, post } from '../test/conformance/oauth/server.ts'
 import { copyOf, type DataSet } from './data.ts'
 import { requestsPerSecond } from './load.ts'
-import { median, type Pace } from './measure.ts'
+import { median, type Sampling } from './measure.ts'
 import { randomNumbers } from './posts.ts'
 import { type Running, startBaseline, startPortico, startServer } from './server.ts'
 
@@ -26,13 +26,13 @@ interface Client {
 }
 
 /** A server whose token endpoint is measured. */
-interface Issuing {
+interface TokenServer {
   readonly origin: string
   readonly tokenPath: string
   readonly introspectionPath: string
   readonly client: Client
   codes(count: number): Promise<readonly string[]>
-  /** Returns a code that also yields a refresh token: users are asked for consent each time. */
+  /** Returns a code that also yields a refresh token: the user consents each time. */
   lastingCode(): Promise<string>
   readonly redirectUri: string
 }
@@ -87,25 +87,25 @@ function perSecondOf(origin: string, script: string): number {
 
 const form = (values: Readonly<Record<string, string>>) => new URLSearchParams(values).toString()
 
-function exchangeForm({ client, redirectUri: redirect_uri }: Issuing, code: string): string {
+function exchangeForm({ client, redirectUri: redirect_uri }: TokenServer, code: string): string {
   return form({ grant_type: 'authorization_code', ...client, redirect_uri, code })
 }
 
 async function tokensOf(
-  server: Issuing,
+  server: TokenServer,
   count: number,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
-  const made: Readonly<Record<string, string>>[] = []
-  while (made.length < count) {
+  const responses: Readonly<Record<string, string>>[] = []
+  while (responses.length < count) {
     const form = exchangeForm(server, await server.lastingCode())
     const { status, text, json } = await post(server.origin + server.tokenPath, form)
     if (status !== 200) throw new Error(`A code was refused: ${text}`)
-    made.push(json as Readonly<Record<string, string>>)
+    responses.push(json as Readonly<Record<string, string>>)
   }
-  return made
+  return responses
 }
 
-type Work = (server: Issuing) => Promise<string>
+type Work = (server: TokenServer) => Promise<string>
 
 const works: readonly { readonly work: string; readonly floor: number; readonly script: Work }[] = [
   {
@@ -136,7 +136,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
   },
 ]
 
-async function seeded(running: Running): Promise<Issuing> {
+async function seeded(running: Running): Promise<TokenServer> {
   const seed = async (query: string) =>
     (await (await fetch(`${running.origin}/seed?${query}`, { method: 'POST' })).json()) as {
       codes: string[]
@@ -173,7 +173,11 @@ async function newClient({ origin }: Running, key: string, format: 'opaque' | 'j
 }
 
 /** Obtains codes as apps do: with a browser that is signed in and has consented. */
-async function issuing(running: Running, key: string, format: 'opaque' | 'jwt' = 'opaque'): Promise<Issuing> {
+async function issuing(
+  running: Running,
+  key: string,
+  format: 'opaque' | 'jwt' = 'opaque',
+): Promise<TokenServer> {
   const client = await newClient(running, key, format)
   const browser = new Browser(running.origin)
   const address = authorizationUrl(running.origin, {
@@ -213,14 +217,14 @@ async function issuing(running: Running, key: string, format: 'opaque' | 'jwt' =
 
 async function measureWorks(
   server: OauthFigure['server'],
-  issuer: Issuing,
+  issuer: TokenServer,
   bare: Running,
-  pace: Pace,
+  sampling: Sampling,
 ): Promise<OauthFigure[]> {
   const figures: OauthFigure[] = []
   for (const { work, floor, script } of works) {
     const rounds: { own: number; base: number }[] = []
-    for (let round = 0; round <= pace.rounds; round++) {
+    for (let round = 0; round <= sampling.rounds; round++) {
       const own = perSecondOf(issuer.origin, await script(issuer))
       const base = perSecondOf(bare.origin, postScript('/', quoted(['x'.repeat(200)]), ''))
       // The first round warms up.
@@ -241,7 +245,7 @@ async function measureReads(
   running: Running,
   bare: Running,
   data: DataSet,
-  pace: Pace,
+  sampling: Sampling,
 ): Promise<OauthFigure[]> {
   const figures: OauthFigure[] = []
   const random = randomNumbers(2)
@@ -252,10 +256,10 @@ async function measureReads(
   for (const format of ['opaque', 'jwt'] as const) {
     const [tokens] = await tokensOf(await issuing(running, data.key, format), 1)
     const headers = { Authorization: `Bearer ${tokens?.access_token}` }
-    const load = { requests, clients, seconds: pace.seconds, headers }
+    const load = { requests, clients, seconds: sampling.seconds, headers }
     await requestsPerSecond(running.origin, { ...load, seconds: 1 })
     const rounds: { own: number; base: number }[] = []
-    for (let round = 0; round < pace.rounds; round++) {
+    for (let round = 0; round < sampling.rounds; round++) {
       const base = await requestsPerSecond(bare.origin, load)
       rounds.push({ base, own: await requestsPerSecond(running.origin, load) })
     }
@@ -271,7 +275,7 @@ async function measureReads(
 }
 
 /** Measures W9. Needs `wrk`, whose scripts send each code once. */
-export async function measureOauth(data: DataSet, pace: Pace): Promise<readonly OauthFigure[]> {
+export async function measureOauth(data: DataSet, sampling: Sampling): Promise<readonly OauthFigure[]> {
   const work = copyOf(data)
   const settings = { PORTICO_CACHE_BYTES: '0', PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off' }
   const servers = await Promise.all([
@@ -282,9 +286,9 @@ export async function measureOauth(data: DataSet, pace: Pace): Promise<readonly 
   const [bare, provider, portico] = servers
   try {
     return [
-      ...(await measureWorks('oidc-provider in memory', await seeded(provider), bare, pace)),
-      ...(await measureWorks('Portico', await issuing(portico, data.key), bare, pace)),
-      ...(await measureReads(portico, bare, data, pace)),
+      ...(await measureWorks('oidc-provider in memory', await seeded(provider), bare, sampling)),
+      ...(await measureWorks('Portico', await issuing(portico, data.key), bare, sampling)),
+      ...(await measureReads(portico, bare, data, sampling)),
     ]
   } finally {
     await Promise.all(servers.map(server => server.stop()))

@@ -1,4 +1,4 @@
-/** Overload: with ten times as many requests as the service can answer, how many it answers, and what becomes of the rest. */
+/** Ten times as many requests as the service can answer: how many it answers, and how fast it refuses the others. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { copyOf } from './data.ts'
 import type { Flood, Second } from './flood.ts'
 import { startBaseline, startPortico } from './server.ts'
 
-/** What became of the requests in each second, without the last, incomplete one. */
+/** The responses of each second, without the last, incomplete one. */
 export async function flood(options: Flood): Promise<readonly Second[]> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'flood.ts'), JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -22,7 +22,7 @@ export async function flood(options: Flood): Promise<readonly Second[]> {
 }
 
 export function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
+  const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
@@ -34,7 +34,7 @@ export interface OverloadFigure {
   /** In milliseconds. */
   readonly refused: { readonly count: number; readonly p50: number; readonly p99: number }
   readonly servedP99: number
-  /** How a bare `node:http` server with a constant response copes with the same requests: an upper bound for refusals too. */
+  /** The same requests to a bare `node:http` server with a constant response: an upper bound for refusals too. */
   readonly bare: { readonly answered: number; readonly p50: number }
   readonly failed: number
   /** Seconds after the flood until it answers 90 % of the peak again. */
@@ -86,7 +86,7 @@ const loads = [
 const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) => total + served.length, 0)
 
 const floodSeconds = 12
-/** How many seconds at the beginning do not count, while the load becomes steady. */
+/** The seconds at the beginning that do not count, because the load is not steady yet. */
 const settleSeconds = 2
 const calmSeconds = 6
 const maxConnections = 4000
@@ -114,9 +114,9 @@ async function bareServer(request: FloodRequest, rate: number): Promise<Overload
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
   const work = copyOf(data)
   const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
-  const { what, ...sent } = load
+  const { what, ...requestParts } = load
   const request: FloodRequest = {
-    ...sent,
+    ...requestParts,
     port: Number(new URL(server.origin).port),
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
   }

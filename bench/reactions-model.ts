@@ -1,9 +1,9 @@
-/** The model of the reactions that are measured: one that does nothing, one that reads and writes; `PORTICO_BENCH_REACTION`. */
+/** The model with the measured reaction: `PORTICO_BENCH_REACTION` selects one that does nothing, or one that reads and writes. */
 import { anyone, collection, integer, model, on, role, text } from 'portico'
 
 const reactions = {
   nothing: on('task.created', () => undefined),
-  /** As one that keeps a sum: a read and a write. */
+  /** A read and a write, as a reaction does that maintains a sum. */
   writing: on('task.created', async ({ event, data }) => {
     const task = await data['tasks']?.get(event.item_id)
     await data['sums']?.create({ task: Number(task?.['id']) })

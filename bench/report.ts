@@ -1,14 +1,14 @@
 /** Formats results as Markdown tables, and writes them to docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import type { AskedFigure, AskedRound } from './asked-measure.ts'
 import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
+import type { VariedFigure, VariedRound } from './measure-varied.ts'
 
 /** A section of docs/performance.md that the benchmarks write. */
 export type Part =
   | 'bench'
-  | 'asked'
+  | 'varied'
   | 'postgres'
   | 'growth'
   | 'slow-reads'
@@ -20,7 +20,7 @@ export type Part =
 const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   bench: ['<!-- bench: written by `npm run bench -- --write-docs` -->', '<!-- /bench -->'],
   postgres: ['<!-- postgres: written by `npm run bench -- postgres --write-docs` -->', '<!-- /postgres -->'],
-  asked: ['<!-- asked: written by `npm run bench -- asked --write-docs` -->', '<!-- /asked -->'],
+  varied: ['<!-- varied: written by `npm run bench -- varied --write-docs` -->', '<!-- /varied -->'],
   growth: ['<!-- growth: written by `npm run bench -- growth --write-docs` -->', '<!-- /growth -->'],
   'slow-reads': [
     '<!-- slow-reads: written by `npm run bench -- slow-reads --write-docs` -->',
@@ -35,7 +35,7 @@ const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   ],
 }
 
-const names = { cold: 'from the database', hot: 'asked again', limit: 'hand-written limit' }
+const names = { cold: 'from the database', hot: 'from the cache', limit: 'hand-written limit' }
 
 function two(value: number): string {
   return value.toFixed(value < 0.1 ? 3 : 2)
@@ -49,7 +49,7 @@ function row(figure: Figure): string {
   const cells = [
     `${figure.workload} · ${figure.what}`,
     figure.rows.toLocaleString('en'),
-    figure.server === 'limit' ? names.limit : `${figure.stage}, ${names[figure.server]}`,
+    figure.server === 'limit' ? names.limit : `${figure.setup}, ${names[figure.server]}`,
     two(median(figure.ratios)),
     spread(figure.ratios),
     Math.round(median(figure.perSecond)).toLocaleString('en'),
@@ -84,16 +84,16 @@ export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string 
 }
 
 /** The results of W10 to W19: the median over the rounds. */
-export function askedTable(figures: readonly AskedFigure[]): string {
+export function variedTable(figures: readonly VariedFigure[]): string {
   return [
     '| work | posts | database | requests/s | of the bare server | of the hand-written one | floor | p50 · p99 | processor time a request: Portico · hand-written · bare |',
     '|---|---|---|---|---|---|---|---|---|',
-    ...figures.map(askedRow),
+    ...figures.map(variedRow),
   ].join('\n')
 }
 
-function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): string {
-  const of = (value: (round: AskedRound) => number) => median(rounds.map(value))
+function variedRow({ workload, what, rows, setup, rounds, floor }: VariedFigure): string {
+  const of = (value: (round: VariedRound) => number) => median(rounds.map(value))
   const limits = rounds.flatMap(({ limit, own }) => (limit === undefined ? [] : { limit, own }))
   const times = [
     rounds.map(({ own }) => own.cpuMicros),
@@ -103,11 +103,11 @@ function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): 
   const cells = [
     `${workload} · ${what}`,
     rows.toLocaleString('en'),
-    stage,
+    setup,
     Math.round(of(round => round.own.perSecond)).toLocaleString('en') + refusals(rounds),
     two(of(round => round.own.perSecond / round.bare.perSecond)),
     limits.length === 0 ? '' : two(median(limits.map(round => round.own.perSecond / round.limit.perSecond))),
-    askedFloor(floor, stage),
+    variedFloor(floor, setup),
     `${of(round => round.own.p50Ms).toFixed(1)} · ${of(round => round.own.p99Ms).toFixed(1)} ms`,
     times.map(micros).join(' · '),
   ]
@@ -115,14 +115,14 @@ function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): 
 }
 
 /** The share of refused requests, if there were any. */
-function refusals(rounds: readonly AskedRound[]): string {
-  const sum = (value: (round: AskedRound) => number) => rounds.reduce((all, round) => all + value(round), 0)
+function refusals(rounds: readonly VariedRound[]): string {
+  const sum = (value: (round: VariedRound) => number) => rounds.reduce((all, round) => all + value(round), 0)
   const [refused, answered] = [sum(({ own }) => own.refused), sum(({ own }) => own.answered)]
   return refused === 0 ? '' : ` (${Math.ceil((100 * refused) / (refused + answered))} % refused)`
 }
 
-function askedFloor({ ofLimit, ofBare, postgres }: AskedFigure['floor'], stage: string): string {
-  if (stage !== 'SQLite') return postgres === undefined ? '' : `≥ ${two(postgres)} of the bare server`
+function variedFloor({ ofLimit, ofBare, postgres }: VariedFigure['floor'], setup: string): string {
+  if (setup !== 'SQLite') return postgres === undefined ? '' : `≥ ${two(postgres)} of the bare server`
   if (ofLimit !== undefined) return `≥ ${two(ofLimit)} of the hand-written one`
   return ofBare === undefined ? '' : `≥ ${two(ofBare)} of the bare server`
 }
@@ -134,7 +134,7 @@ function micros(values: readonly (number | undefined)[]): string {
 }
 
 /** For each workload, the results of the first setup and, relative to it, of the others. */
-export function besideTable(figures: readonly Figure[]): string {
+export function comparisonTable(figures: readonly Figure[]): string {
   return [
     '| work | on | ratio, median | min–max | requests/s | of the first |',
     '|---|---|---|---|---|---|',
@@ -142,7 +142,7 @@ export function besideTable(figures: readonly Figure[]): string {
       const first = figures.find(({ workload }) => workload === figure.workload) ?? figure
       const cells = [
         `${figure.workload} · ${figure.what}`,
-        figure.stage,
+        figure.setup,
         two(median(figure.ratios)),
         spread(figure.ratios),
         Math.round(median(figure.perSecond)).toLocaleString('en'),
@@ -164,6 +164,6 @@ export function writeDocs(part: Part, text: string): void {
   const page = readFileSync(file, 'utf8')
   const [start, end] = markers[part]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]
-  if (from === -1 || to === -1) throw new Error('docs/performance.md has lost its markers.')
+  if (from === -1 || to === -1) throw new Error(`docs/performance.md has no markers for ${part}.`)
   writeFileSync(file, `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`)
 }

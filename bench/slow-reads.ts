@@ -1,7 +1,7 @@
 /** The latency of item reads and of `/healthz`, alone and while eight clients scan a whole table. */
 import { Agent, get } from 'node:http'
 import { copyOf, type DataSet } from './data.ts'
-import { median, type Pace } from './measure.ts'
+import { median, type Sampling } from './measure.ts'
 import { percentile } from './overload.ts'
 import { randomNumbers } from './posts.ts'
 import { type Running, startPortico } from './server.ts'
@@ -59,13 +59,13 @@ async function times(
   url: () => string,
   isOver: () => boolean,
 ): Promise<readonly number[]> {
-  const found: number[] = []
-  const ask = async (client: Client): Promise<void> => {
-    while (!isOver()) found.push(await timed(url(), client))
+  const durations: number[] = []
+  const sendRepeatedly = async (client: Client): Promise<void> => {
+    while (!isOver()) durations.push(await timed(url(), client))
     client.agent.destroy()
   }
-  await Promise.all(clients.map(ask))
-  return found
+  await Promise.all(clients.map(sendRepeatedly))
+  return durations
 }
 
 function latency(values: readonly number[]): Latency {
@@ -89,20 +89,20 @@ function probesOf({ origin }: Running, rows: number): readonly Probe[] {
   ]
 }
 
-/** Runs `use` while eight clients scan, four of each of two callers. Returns what each scan took. */
+/** Runs `use` while eight clients scan, four for each of two callers. Returns the duration of each scan. */
 async function whileScanning(
   { origin }: Running,
   key: string,
   use: () => Promise<void>,
 ): Promise<readonly number[]> {
   let isOver = false
-  let asked = 0
+  let scan = 0
   // All scans have different parameters, so that none is shared or cached.
-  const url = () => `${origin}/api/v1/posts?sort=title&title%5Bne%5D=${asked++}`
+  const url = () => `${origin}/api/v1/posts?sort=title&title%5Bne%5D=${scan++}`
   const half = scanClients / 2
   const clients = [...clientsOf(half, { Authorization: `Bearer ${key}` }), ...clientsOf(half, {})]
   const scans = times(clients, url, () => isOver)
-  // The processes have started by then.
+  // After two seconds the reader processes have started.
   await new Promise(resolve => setTimeout(resolve, 2000))
   await use().finally(() => {
     isOver = true
@@ -117,7 +117,10 @@ async function probed({ url }: Probe, key: string, seconds: number): Promise<Lat
 }
 
 /** Alternates between measurements alone and during scans. Without caches. */
-export async function measureSlowReads(data: DataSet, { rounds, seconds }: Pace): Promise<SlowReadFigures> {
+export async function measureSlowReads(
+  data: DataSet,
+  { rounds, seconds }: Sampling,
+): Promise<SlowReadFigures> {
   const copy = await copyOf(data)
   const running = await startPortico(copy.data.database, {
     PORTICO_CACHE_BYTES: '0',
@@ -130,15 +133,15 @@ export async function measureSlowReads(data: DataSet, { rounds, seconds }: Pace)
       beside: [] as Latency[],
     }))
     const scans: number[] = []
-    const began = { ms: 0 }
+    let scanningMs = 0
     for (let round = 0; round < rounds; round++) {
       for (const { probe, alone } of probes) alone.push(await probed(probe, data.key, seconds))
       const start = performance.now()
-      const taken = await whileScanning(running, data.key, async () => {
+      const durations = await whileScanning(running, data.key, async () => {
         for (const { probe, beside } of probes) beside.push(await probed(probe, data.key, seconds))
       })
-      began.ms += performance.now() - start
-      scans.push(...taken)
+      scanningMs += performance.now() - start
+      scans.push(...durations)
     }
     return {
       probes: probes.map(({ probe: { what }, alone, beside }) => ({
@@ -146,7 +149,7 @@ export async function measureSlowReads(data: DataSet, { rounds, seconds }: Pace)
         alone: medians(alone),
         beside: medians(beside),
       })),
-      scansPerSecond: scans.length / (began.ms / 1000),
+      scansPerSecond: scans.length / (scanningMs / 1000),
       scan: latency(scans),
     }
   } finally {

@@ -16,13 +16,13 @@ export interface Target {
 /** How often each request was sent; a name with `!` had an unexpected response. */
 export type Tally = Map<string, number>
 
-type Act = (target: Target, tally: Tally) => Promise<void>
+type Work = (target: Target, tally: Tally) => Promise<void>
 
 function count(tally: Tally, what: string): void {
   tally.set(what, (tally.get(what) ?? 0) + 1)
 }
 
-const some = (below: number) => Math.floor(Math.random() * below)
+const randomInteger = (below: number) => Math.floor(Math.random() * below)
 
 interface Sent {
   readonly method?: string
@@ -47,18 +47,18 @@ async function send({ origin, key: own }: Target, sent: Sent, tally: Tally): Pro
 
 const list = '/api/v1/posts'
 
-const reads: Act = async (target, tally) => {
-  const id = 1 + some(target.rows)
+const reads: Work = async (target, tally) => {
+  const id = 1 + randomInteger(target.rows)
   await send(target, { path: `${list}/${id}`, expected: 200 }, tally)
-  await send(target, { path: `${list}?page=${1 + some(100)}&include=author`, expected: 200 }, tally)
+  await send(target, { path: `${list}?page=${1 + randomInteger(100)}&include=author`, expected: 200 }, tally)
   const first = await send(target, { path: `${list}?cursor=&per_page=5`, expected: 200 }, tally)
   const cursor = encodeURIComponent(JSON.parse(first).meta.next_cursor)
   await send(target, { path: `${list}?cursor=${cursor}&per_page=5`, expected: 200 }, tally)
-  await send(target, { path: `${list}?author_id=${1 + some(1000)}&sort=-id`, expected: 200 }, tally)
+  await send(target, { path: `${list}?author_id=${1 + randomInteger(1000)}&sort=-id`, expected: 200 }, tally)
 }
 
-const writes: Act = async (target, tally) => {
-  const body = { title: `Soak ${some(1e9)}`, body: 'x'.repeat(some(5000)) }
+const writes: Work = async (target, tally) => {
+  const body = { title: `Soak ${randomInteger(1e9)}`, body: 'x'.repeat(randomInteger(5000)) }
   const { id } = JSON.parse(await send(target, { method: 'POST', path: list, body, expected: 201 }, tally))
   const path = `${list}/${id}`
   await send(target, { method: 'PATCH', path, body: { title: 'Changed' }, expected: 200 }, tally)
@@ -66,37 +66,37 @@ const writes: Act = async (target, tally) => {
 }
 
 /** Many documents, some of them repeated, so that the document cache evicts entries. */
-const graphql: Act = async (target, tally) => {
-  const name = `n${some(5000)}`
+const graphql: Work = async (target, tally) => {
+  const name = `n${randomInteger(5000)}`
   const queries = [
-    `{ ${name}: posts(limit: ${1 + some(50)}) { id title author { name posts(limit: 3) { id } } } }`,
+    `{ ${name}: posts(limit: ${1 + randomInteger(50)}) { id title author { name posts(limit: 3) { id } } } }`,
     `query Posts($limit: Int) { posts(limit: $limit) { id title } }`,
     `mutation { createPost(input: { title: "${name}" }) { id } }`,
     `{ nothing${name} }`,
   ]
-  const query = queries[some(queries.length)]
-  const body = { query, variables: { limit: 1 + some(20) } }
+  const query = queries[randomInteger(queries.length)]
+  const body = { query, variables: { limit: 1 + randomInteger(20) } }
   await send(target, { method: 'POST', path: '/graphql', body, expected: 200 }, tally)
 }
 
-const errors: Act = async (target, tally) => {
-  await send(target, { path: `/nothing/${some(1e9)}`, expected: 404 }, tally)
-  await send(target, { path: `${list}?sort=none${some(1e6)}`, expected: 400 }, tally)
+const errors: Work = async (target, tally) => {
+  await send(target, { path: `/nothing/${randomInteger(1e9)}`, expected: 404 }, tally)
+  await send(target, { path: `${list}?sort=none${randomInteger(1e6)}`, expected: 400 }, tally)
   await send(
     target,
-    { path: list, key: `pk_${some(1e15).toString(36).padEnd(40, 'x')}`, expected: 401 },
+    { path: list, key: `pk_${randomInteger(1e15).toString(36).padEnd(40, 'x')}`, expected: 401 },
     tally,
   )
-  await send(target, { method: 'POST', path: list, body: { titel: some(9) }, expected: 400 }, tally)
+  await send(target, { method: 'POST', path: list, body: { titel: randomInteger(9) }, expected: 400 }, tally)
   const body = { title: 'x', body: 'x'.repeat(1_100_000) }
   await send(target, { method: 'POST', path: list, body, expected: 413 }, tally)
 }
 
 /** Requests that the client aborts: before the response, during it, and within its own body. */
-const aborts: Act = ({ origin, key }, tally) =>
+const aborts: Work = ({ origin, key }, tally) =>
   new Promise(done => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-    const uploads = some(2) === 0
+    const uploads = randomInteger(2) === 0
     const length = { ...headers, 'Content-Length': '10000' }
     const sent = request(`${origin}${list}?per_page=100`, {
       method: uploads ? 'POST' : 'GET',
@@ -111,7 +111,7 @@ const aborts: Act = ({ origin, key }, tally) =>
     })
     if (uploads) sent.write('{"title":"half')
     else sent.end()
-    setTimeout(() => sent.destroy(), some(10))
+    setTimeout(() => sent.destroy(), randomInteger(10))
   })
 
 const subscription = 'subscription { newPost { id title author { name } } }'
@@ -121,7 +121,7 @@ function subscribe({ origin, key }: Target, tally: Tally): Promise<WebSocket> {
     const url = `${origin.replace('http', 'ws')}/graphql`
     const socket = new WebSocket(url, 'graphql-transport-ws', { perMessageDeflate: false })
     socket.on('error', failed)
-    socket.on('close', code => failed(new Error(`A subscriber was sent away: ${code}`)))
+    socket.on('close', code => failed(new Error(`A subscriber was disconnected: ${code}`)))
     socket.on('open', () =>
       socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } })),
     )
@@ -133,11 +133,11 @@ function subscribe({ origin, key }: Target, tally: Tally): Promise<WebSocket> {
   })
 }
 
-/** Some say goodbye, some stop in between, some just go. */
-const subscribers: Act = async (target, tally) => {
+/** Some close the connection, some end the subscription first, and some drop the connection without a close frame. */
+const subscribers: Work = async (target, tally) => {
   const socket = await subscribe(target, tally)
-  await wait(some(1500))
-  const ways = [
+  await wait(randomInteger(1500))
+  const endings = [
     () => socket.close(1000),
     () => socket.terminate(),
     () => {
@@ -146,12 +146,12 @@ const subscribers: Act = async (target, tally) => {
     },
   ]
   const closed = new Promise(done => socket.on('close', done))
-  ways[some(ways.length)]?.()
+  endings[randomInteger(endings.length)]?.()
   await closed
   count(tally, 'subscribed')
 }
 
-const streams: Act = async ({ origin, key }, tally) => {
+const streams: Work = async ({ origin, key }, tally) => {
   const stop = new AbortController()
   const response = await fetch(`${origin}/graphql`, {
     method: 'POST',
@@ -163,7 +163,7 @@ const streams: Act = async ({ origin, key }, tally) => {
     },
     body: JSON.stringify({ query: subscription }),
   })
-  await wait(some(1000))
+  await wait(randomInteger(1000))
   stop.abort()
   await response.text().catch(() => {})
   count(tally, 'streamed')
@@ -173,15 +173,15 @@ const redirectUri = 'https://app.example.com/callback'
 const scope = 'offline_access read:post'
 export const person = { email: 'admin@example.com', password: 'not a secret, only a bench' }
 
-/** A whole life of a grant: code, tokens, a read, a refresh, a look at a token, revocation. */
-async function grants(target: Target): Promise<Act> {
+/** The whole life of a grant: code, tokens, a read, a refresh, an introspection, a revocation. */
+async function grants(target: Target): Promise<Work> {
   const app = { name: 'Soak', type: 'confidential', redirect_uris: [redirectUri], scopes: scope.split(' ') }
-  const made = await send(
+  const created = await send(
     target,
     { method: 'POST', path: '/api/v1/oauth_apps', body: app, expected: 201 },
     new Map(),
   )
-  const { client_id, client_secret } = JSON.parse(made)
+  const { client_id, client_secret } = JSON.parse(created)
   const client = { client_id, client_secret }
   const browser = new Browser(target.origin)
   const address = authorizationUrl(target.origin, {
@@ -194,23 +194,27 @@ async function grants(target: Target): Promise<Act> {
   const form = (values: Record<string, string>) => new URLSearchParams({ ...client, ...values }).toString()
   return async ({ origin }, tally) => {
     const code = (await authorize(browser, new URL(address), person)).searchParams.get('code') ?? ''
-    const asked = async (path: string, values: Record<string, string>) => {
+    const postForm = async (path: string, values: Record<string, string>) => {
       const { status, json } = await post(`${origin}/oauth/${path}`, form(values))
       count(tally, `${status === 200 ? '' : '! '}POST /oauth/${path} ${status}`)
       return json as Record<string, string>
     }
-    const first = await asked('token', { grant_type: 'authorization_code', redirect_uri: redirectUri, code })
+    const first = await postForm('token', {
+      grant_type: 'authorization_code',
+      redirect_uri: redirectUri,
+      code,
+    })
     const read: Sent = { path: `${list}/1`, key: first.access_token ?? '', expected: 200 }
     await send(target, read, tally)
-    const again = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
-    const second = await asked('token', again)
-    await asked('introspect', { token: second.access_token ?? '' })
-    await asked('revoke', { token: second.refresh_token ?? '' })
+    const refresh = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
+    const second = await postForm('token', refresh)
+    await postForm('introspect', { token: second.access_token ?? '' })
+    await postForm('revoke', { token: second.refresh_token ?? '' })
   }
 }
 
-/** How many lanes do what. */
-const lanes: readonly (readonly [name: string, count: number, act: (target: Target) => Awaitable<Act>])[] = [
+/** The lanes: how many of each name run, and what each does. */
+const lanes: readonly (readonly [name: string, count: number, act: (target: Target) => Awaitable<Work>])[] = [
   ['reads', 4, () => reads],
   ['writes', 3, () => writes],
   ['graphql', 3, () => graphql],
@@ -221,7 +225,7 @@ const lanes: readonly (readonly [name: string, count: number, act: (target: Targ
   ['grants', 1, grants],
 ]
 
-/** Throws for a name that no lane has: without load, all would look well. */
+/** Throws for an unknown name: without load, the test would pass. */
 export function requireLanes(names: readonly string[]): void {
   const known = lanes.map(([name]) => name)
   const unknown = names.filter(name => !known.includes(name))
@@ -229,24 +233,24 @@ export function requireLanes(names: readonly string[]): void {
   throw new RangeError(`There is no lane ${unknown.join(', ')}. The lanes are ${known.join(', ')}.`)
 }
 
-/** Runs the lanes of these names, all where none is named, until `stopped`, and counts what they do. */
+/** Runs the named lanes (without names: all of them) until `stopped`, and counts what they do. */
 export async function soakLoad(
   target: Target,
   names: readonly string[],
   stopped: () => boolean,
   tally: Tally,
 ): Promise<void> {
-  const lane = async (act: Act) => {
+  const lane = async (work: Work) => {
     while (!stopped()) {
-      await act(target, tally).catch(error => {
+      await work(target, tally).catch(error => {
         if (!stopped()) count(tally, `! ${error instanceof Error ? error.message : error}`)
       })
       // A load that fills the machine would measure the machine.
-      await wait(some(20))
+      await wait(randomInteger(20))
     }
   }
   const wanted = lanes.filter(([name]) => names.length === 0 || names.includes(name))
   await Promise.all(
-    wanted.flatMap(([, count, act]) => Array.from({ length: count }, async () => lane(await act(target)))),
+    wanted.flatMap(([, count, work]) => Array.from({ length: count }, async () => lane(await work(target)))),
   )
 }

@@ -55,7 +55,7 @@ export function verdict(samples: readonly Sample[]): readonly string[] {
   return faults
 }
 
-async function take(port: number): Promise<Sample> {
+async function sampleOf(port: number): Promise<Sample> {
   return (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Sample
 }
 
@@ -99,7 +99,7 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
     const every = Math.max(1000, (minutes * 60_000) / SAMPLES)
     for (const began = performance.now(); performance.now() - began < minutes * 60_000; ) {
       await wait(every)
-      const sample = await take(port)
+      const sample = await sampleOf(port)
       samples.push(sample)
       say(line((performance.now() - began) / 60_000, sample))
     }
@@ -109,14 +109,14 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
     await running.stop()
     await work.remove()
   }
-  return tell(samples, tally, say)
+  return report(samples, tally, say)
 }
 
-function tell(samples: readonly Sample[], tally: Tally, say: (text: string) => void): boolean {
+function report(samples: readonly Sample[], tally: Tally, say: (text: string) => void): boolean {
   for (const [what, times] of [...tally].sort()) say(`${String(times).padStart(10)}  ${what}`)
   const faults = [...verdict(samples)]
   if ([...tally.keys()].some(what => what.startsWith('!')))
-    faults.push('some answers are wrong: see those with `!`')
+    faults.push('some responses are unexpected: see the lines with `!`')
   say(faults.length === 0 ? 'Memory and descriptors are flat.' : `FAILED: ${faults.join('; ')}.`)
   return faults.length === 0
 }

@@ -27,7 +27,7 @@ const starts: Readonly<Record<Delivery['server'], (data: DataSet) => Promise<Run
 
 interface Audience {
   /** Resolves when every subscriber has received this many posts. */
-  heard(posts: number): Promise<void>
+  received(posts: number): Promise<void>
   close(): void
 }
 
@@ -54,19 +54,19 @@ async function audience({ origin }: Running, key: string): Promise<Audience> {
   const url = `${origin.replace('http', 'ws')}/graphql`
   const sockets: WebSocket[] = []
   let count = 0
-  let wanted = Number.POSITIVE_INFINITY
+  let expected = Number.POSITIVE_INFINITY
   let done = () => {}
   const onNext = () => {
     count++
-    if (count >= wanted) done()
+    if (count >= expected) done()
   }
   while (sockets.length < SUBSCRIBERS) {
     sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => join(url, key, onNext)))))
   }
   return {
-    heard(posts) {
-      wanted = posts * SUBSCRIBERS
-      return count >= wanted
+    received(posts) {
+      expected = posts * SUBSCRIBERS
+      return count >= expected
         ? Promise.resolve()
         : new Promise(resolve => {
             done = resolve
@@ -87,7 +87,7 @@ export async function deliver(server: Delivery['server'], data: DataSet, posts: 
     await (await fetch(`${running.origin}/api/v1/posts`, { method: 'POST', headers, body })).arrayBuffer()
   }
   try {
-    // What is loaded for the first subscriber is not part of the cost per subscriber.
+    // The first subscriber loads modules, which are not part of the cost per subscriber.
     ;(await join(`${running.origin.replace('http', 'ws')}/graphql`, data.key, () => {})).terminate()
     await create('the first')
     await wait(500)
@@ -98,8 +98,8 @@ export async function deliver(server: Delivery['server'], data: DataSet, posts: 
     const milliseconds: number[] = []
     for (let post = 1; post <= posts; post++) {
       const began = performance.now()
-      const heard = all.heard(post)
-      await Promise.all([create(`to all, ${post}`), heard])
+      const received = all.received(post)
+      await Promise.all([create(`to all, ${post}`), received])
       milliseconds.push(performance.now() - began)
       await wait(50)
     }

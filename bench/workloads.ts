@@ -34,7 +34,7 @@ function posts(): readonly Request[] {
   }))
 }
 
-const ask = (query: string): readonly Request[] => [
+const graphql = (query: string): readonly Request[] => [
   { method: 'POST', path: '/graphql', body: JSON.stringify({ query }) },
 ]
 
@@ -93,7 +93,7 @@ export const workloads: readonly Workload[] = [
     clients: 32,
     reads: true,
     floor: { cold: 0.3, hot: 0.65, postgres: 0.08 },
-    requests: () => ask('{ posts(limit:10){ id title author { id email } } }'),
+    requests: () => graphql('{ posts(limit:10){ id title author { id email } } }'),
   },
   {
     name: 'W7',
@@ -101,6 +101,6 @@ export const workloads: readonly Workload[] = [
     clients: 32,
     reads: true,
     floor: { cold: 0.12, hot: 0.65 },
-    requests: () => ask('{ user(id:1){ id email posts(limit:100) { id title author { id } } } }'),
+    requests: () => graphql('{ user(id:1){ id email posts(limit:100) { id title author { id } } } }'),
   },
 ]

@@ -13,7 +13,7 @@ import { openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
 import { PostgresServer } from '../test/databases/postgres.ts'
 import { Client } from '../test/store/blog.ts'
-import { median, type Pace } from './measure.ts'
+import { median, type Sampling } from './measure.ts'
 
 const writers = 32
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -33,11 +33,11 @@ const indexed = checkModel(
 const unlogged: Model = {
   ...logged,
   collections: new Map(
-    [...logged.collections].map(([name, one]) => [name, { ...one, unlogged: name === 'notes' }]),
+    [...logged.collections].map(([name, each]) => [name, { ...each, unlogged: name === 'notes' }]),
   ),
 }
 
-const judged = checkModel(
+const checked = checkModel(
   model({
     notes: collection({
       access,
@@ -59,10 +59,10 @@ const counted = checkModel(
   }),
 )
 
-/** Two models that differ in one thing. */
+/** Pairs of models that differ in one feature. */
 const compared = {
   log: { with: logged, without: unlogged },
-  'prepare and check': { with: judged, without: logged },
+  'prepare and check': { with: checked, without: logged },
   'a limit that does not apply': { with: counted, without: indexed },
 } as const
 
@@ -70,7 +70,7 @@ export interface WriteCost {
   readonly of: keyof typeof compared
   readonly database: string
   readonly what: 'create' | 'update'
-  /** Writes in a second, by round. */
+  /** Writes per second, by round. */
   readonly with: readonly number[]
   readonly without: readonly number[]
 }
@@ -101,7 +101,7 @@ async function costsOn(
   database: string,
   of: WriteCost['of'],
   open: Open,
-  { rounds, seconds }: Pace,
+  { rounds, seconds }: Sampling,
 ): Promise<WriteCost[]> {
   const models = compared[of]
   const stores = { with: await open(models.with), without: await open(models.without) }
@@ -123,7 +123,10 @@ async function costsOn(
 }
 
 /** `log`: of the event log; `logic`: of the model's own code and limits. */
-export async function measureWriteCosts(which: 'log' | 'logic', pace: Pace): Promise<readonly WriteCost[]> {
+export async function measureWriteCosts(
+  which: 'log' | 'logic',
+  sampling: Sampling,
+): Promise<readonly WriteCost[]> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-write-cost-'))
   const server = new PostgresServer()
   const all = Object.keys(compared) as WriteCost['of'][]
@@ -131,10 +134,10 @@ export async function measureWriteCosts(which: 'log' | 'logic', pace: Pace): Pro
   try {
     await server.start()
     const file = join(folder, 'data.db')
-    for (const of of all.filter(one => (one === 'log') === (which === 'log'))) {
-      costs.push(...(await costsOn('SQLite', of, async model => openSqlite(model, { file }), pace)))
+    for (const of of all.filter(name => (name === 'log') === (which === 'log'))) {
+      costs.push(...(await costsOn('SQLite', of, async model => openSqlite(model, { file }), sampling)))
       costs.push(
-        ...(await costsOn('PostgreSQL', of, model => openPostgres(model, { url: server.url }), pace)),
+        ...(await costsOn('PostgreSQL', of, model => openPostgres(model, { url: server.url }), sampling)),
       )
     }
     return costs
@@ -148,11 +151,11 @@ export function writeCostTable(costs: readonly WriteCost[]): string {
   return [
     `| ${writers} at a time, on | write | of | with it, per second | without it | it costs |`,
     '|---|---|---|---|---|---|',
-    ...costs.map(one => {
-      const ratios = one.with.map((value, round) => value / (one.without[round] ?? value))
-      const cost = Math.round(100 * (1 - median(ratios)))
-      const counts = [one.with, one.without].map(values => Math.round(median(values)).toLocaleString('en'))
-      return `| ${[one.database, one.what, one.of, ...counts, `${cost} %`].join(' | ')} |`
+    ...costs.map(cost => {
+      const ratios = cost.with.map((value, round) => value / (cost.without[round] ?? value))
+      const percent = Math.round(100 * (1 - median(ratios)))
+      const counts = [cost.with, cost.without].map(values => Math.round(median(values)).toLocaleString('en'))
+      return `| ${[cost.database, cost.what, cost.of, ...counts, `${percent} %`].join(' | ')} |`
     }),
   ].join('\n')
 }

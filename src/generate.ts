@@ -10,7 +10,7 @@ import { openapi } from './rest/openapi/document.ts'
 export { standaloneFiles, standaloneFolder } from './generate/standalone.ts'
 
 export interface GenerateOptions {
-  /** Whether the file imports the client from `standaloneFolder` beside it; else from the package. */
+  /** True: the file imports the client from `standaloneFolder` beside it, not from the package. */
   readonly standalone?: boolean
 }
 
@@ -20,15 +20,15 @@ function originOf(source: string, { standalone = false }: GenerateOptions): Orig
   return { source: `${source} --standalone`, version, runtime: `./${standaloneFolder}/client.js` }
 }
 
-/** The file of types for a checked model; `path`: its file, as the command names it. */
+/** The file of types for a checked model. `path`: the model's file, as it was given to the command. */
 export function clientTypesOfModel(model: Model, path: string, options: GenerateOptions = {}): string {
-  // As a service sends it: without members that are undefined.
+  // A service sends JSON, in which no member is undefined.
   const document = JSON.parse(JSON.stringify(openapi(model, undefined))) as JsonObject
   return clientTypes(document, originOf(`--model ${path}`, options))
 }
 
 /**
- * The file of types for a running service, at the address of the service or of its document. Rejects with a
+ * The file of types for a running service. `from`: the address of the service or of its document. Rejects with a
  * `DocumentError`.
  */
 export async function clientTypesOfService(
@@ -37,11 +37,11 @@ export async function clientTypesOfService(
   options: GenerateOptions = {},
 ): Promise<string> {
   const document = await fetchDocument(from, headers)
-  return clientTypes(document, originOf(`--from ${shown(from)}`, options))
+  return clientTypes(document, originOf(`--from ${withoutQuery(from)}`, options))
 }
 
-/** Without the query, which could hold a credential. */
-function shown(from: string): string {
+/** The address without its query, which could contain a credential. */
+function withoutQuery(from: string): string {
   const { origin, pathname } = new URL(from)
   return origin + pathname.replace(/\/$/, '')
 }

@@ -77,7 +77,7 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
-  // Before the database is opened: a start that faulty templates stop must not have changed it.
+  // Before the database is opened: a start that fails because of faulty templates must not change it.
   const mailCatalogue = await loadMailTemplates(settings)
   const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
@@ -89,7 +89,7 @@ export async function open(
     return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
   } catch (error) {
     const opened = [traces, cluster, store]
-    // The failure to start matters more than one to close.
+    // The failure to start matters more than a failure to close.
     await closeAll(opened.map(part => () => part?.close())).catch(() => undefined)
     throw error
   }
@@ -127,8 +127,18 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const clock = simulation?.clock ?? systemClock
   const { sendToProviders } = options
   const refusals = refusalLog({ model, run, logger: log.logger })
-  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders, refusals }
-  const transports = openTransports(given)
+  const transportParts = {
+    ...parts,
+    ...credentials,
+    run,
+    limits,
+    issuer,
+    mail,
+    clock,
+    sendToProviders,
+    refusals,
+  }
+  const transports = openTransports(transportParts)
   const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = serviceMetrics({
     ...{ store, cluster, limits, transports },

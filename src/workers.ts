@@ -50,8 +50,8 @@ export async function startWorkers({ model, settings, log, prepare }: Parts): Pr
     onCrash: crash => logCrash(log, crash),
     stopTimeoutMs: (settings.shutdownDelay + settings.shutdownGrace + 5) * 1000,
   })
-  const url = await startAll(pool, settings, found => {
-    port = found
+  const url = await startAll(pool, settings, firstPort => {
+    port = firstPort
   })
   const database = publicName(settings.database)
   log.logger.info({ database, workers: settings.workers }, `listening on ${url}`)
@@ -67,7 +67,7 @@ async function startAll(pool: Pool, settings: Settings, onPort: (port: number) =
       return pool.start(0)
     })
     onPort(Number(new URL(url).port))
-    await Promise.all(Array.from({ length: workers - 1 }, (_, other) => pool.start(other + 1)))
+    await Promise.all(Array.from({ length: workers - 1 }, (_, index) => pool.start(index + 1)))
     return url
   } catch (error) {
     await pool.stop()
@@ -108,8 +108,8 @@ function shareOf(settings: Settings, port: number): Settings {
   }
 }
 
-/** For a comparison: models with the same interface are the same to clients. */
-function described(model: Model): string {
+/** The interface of a model, for a comparison: clients cannot distinguish models with the same interface. */
+function interfaceOf(model: Model): string {
   return JSON.stringify(openapi(model, ''))
 }
 
@@ -121,7 +121,7 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
     )
   }
   const loaded = (await loadModel(settings)).model
-  if (described(loaded) === described(model)) return
+  if (interfaceOf(loaded) === interfaceOf(model)) return
   throw fault(`\`model\` names ${settings.model}, which has another model than the one to be served.`)
 }
 

@@ -1,5 +1,5 @@
 // The comparison for W8: graphql-ws on a bare server, without credentials, rules, log or database: a POST is published at
-// once. `GET /` shows that it is up. With PLAIN=1, plain `ws`: only the message.
+// once. `GET /` answers when the server is ready. With PLAIN=1 it uses `ws` without graphql-ws, and sends only the message.
 import { createServer } from 'node:http'
 import { buildSchema } from 'graphql'
 import { useServer } from 'graphql-ws/use/ws'
@@ -13,7 +13,7 @@ const schema = buildSchema(`
 
 const listeners = new Set()
 
-/** An iterator of its own for each subscriber. */
+/** Returns an iterator for one subscriber. */
 function newPosts() {
   const waiting = []
   let resolve

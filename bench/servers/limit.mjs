@@ -29,13 +29,13 @@ const author = `'author', (SELECT json_object('id', u.id, 'name', u.name, 'email
 const pageOf = (text, rows, total) =>
   prepare(`SELECT (SELECT group_concat(o) FROM (SELECT ${text} o FROM ${rows})), ${total}`)
 const newest = 'ORDER BY p.created_at DESC, p.id DESC LIMIT ? OFFSET ?'
-const kept = "(SELECT n FROM _totals WHERE collection = 'posts')"
+const maintainedTotal = "(SELECT n FROM _totals WHERE collection = 'posts')"
 const counted = where => `(SELECT count(*) FROM posts p WHERE ${where})`
 const ofAdmins = "p.author_id IN (SELECT id FROM users WHERE role = 'admin')"
 
 const item = prepare(`SELECT ${object()} FROM posts p WHERE p.id = ?`)
-const page = pageOf(object(), 'posts p ORDER BY p.id LIMIT ? OFFSET ?', kept)
-const newestPage = pageOf(object(), `posts p ${newest}`, kept)
+const page = pageOf(object(), 'posts p ORDER BY p.id LIMIT ? OFFSET ?', maintainedTotal)
+const newestPage = pageOf(object(), `posts p ${newest}`, maintainedTotal)
 const authorsNewest = pageOf(
   `json_object(${fields()}, ${author})`,
   `posts p WHERE p.author_id = ?1 ORDER BY p.created_at DESC, p.id DESC LIMIT ?2 OFFSET ?3`,
@@ -105,7 +105,7 @@ const cursorText = (rows, last, perPage) =>
   `{"data":[${rows ?? ''}],"meta":{"per_page":${perPage},"next_cursor":${last}}}`
 
 /** The statement for the requested page, and its arguments before limit and offset. */
-function asked(query) {
+function statementFor(query) {
   if (query.has('q')) return [found, query.get('q')]
   if (query.has('status')) {
     return [ofStatusBy[query.get('total') ?? 'exact'], query.get('status')]
@@ -120,7 +120,7 @@ function list(query) {
   const cursor = query.get('cursor')
   if (cursor !== null) return cursorText(...after.get(Number(cursor), perPage), perPage)
   const number = Number(query.get('page') ?? 1)
-  const [statement, ...values] = asked(query)
+  const [statement, ...values] = statementFor(query)
   const [rows, total] = statement.get(...values, perPage, (number - 1) * perPage)
   return pageText(rows, total, number, perPage)
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
 
 class MemoryAdapter {
-  static #kept = new Map()
+  static #records = new Map()
   static #byGrant = new Map()
   #name
 
@@ -18,7 +18,7 @@ class MemoryAdapter {
 
   async upsert(id, payload) {
     const key = this.#key(id)
-    MemoryAdapter.#kept.set(key, payload)
+    MemoryAdapter.#records.set(key, payload)
     if (payload.grantId === undefined) return
     const keys = MemoryAdapter.#byGrant.get(payload.grantId)
     if (keys) keys.push(key)
@@ -26,20 +26,20 @@ class MemoryAdapter {
   }
 
   async find(id) {
-    return MemoryAdapter.#kept.get(this.#key(id))
+    return MemoryAdapter.#records.get(this.#key(id))
   }
 
   async consume(id) {
-    const payload = MemoryAdapter.#kept.get(this.#key(id))
+    const payload = MemoryAdapter.#records.get(this.#key(id))
     if (payload) payload.consumed = Math.floor(Date.now() / 1000)
   }
 
   async destroy(id) {
-    MemoryAdapter.#kept.delete(this.#key(id))
+    MemoryAdapter.#records.delete(this.#key(id))
   }
 
   async revokeByGrantId(grantId) {
-    for (const key of MemoryAdapter.#byGrant.get(grantId) ?? []) MemoryAdapter.#kept.delete(key)
+    for (const key of MemoryAdapter.#byGrant.get(grantId) ?? []) MemoryAdapter.#records.delete(key)
   }
 }
 
@@ -96,6 +96,6 @@ const callback = provider.callback()
 createServer((request, response) => {
   const [path, query] = request.url.split('?')
   if (path !== '/seed') return callback(request, response)
-  const asked = new URLSearchParams(query)
-  seed(Number(asked.get('n')), asked.has('lasting')).then(text => response.end(text))
+  const parameters = new URLSearchParams(query)
+  seed(Number(parameters.get('n')), parameters.has('lasting')).then(text => response.end(text))
 }).listen(port, '127.0.0.1')

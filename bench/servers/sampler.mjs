@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 
 function sample() {
-  // The first collection runs finalizers, whose objects the second one takes.
+  // The first collection runs finalizers; the second one frees their objects.
   globalThis.gc()
   globalThis.gc()
   const { heapUsed, external, rss } = process.memoryUsage()

@@ -1,4 +1,4 @@
-/** What the blog promises, on a service in memory with a clock of its own. */
+/** Tests of the blog on a service in memory, with its own clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testService } from 'portico/test'
@@ -18,7 +18,7 @@ test('shows posts to anyone, and lets only their author change them', async () =
   await service.close()
 })
 
-test('lets an administrator delete what others wrote', async () => {
+test('lets an administrator delete posts of other users', async () => {
   const service = await testService(blog)
   const ada = await service.users.create({ name: 'Ada' })
   const admin = await service.users.create({ name: 'Zoe', role: 'admin' })

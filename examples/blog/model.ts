@@ -4,7 +4,7 @@ const authorOrAdmin = owner('author_id').or(role('admin'))
 
 export default model({
   posts: collection({
-    description: 'What people write.',
+    description: 'The posts of the blog.',
     fields: {
       title: text({ max: 200 }),
       body: text({ optional: true }),

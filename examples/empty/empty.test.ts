@@ -1,10 +1,10 @@
-/** What the product promises, on a service in memory with a clock of its own. */
+/** Tests of the product on a service in memory, with its own clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testService } from 'portico/test'
 import empty from './model.ts'
 
-test('lets people change their own account, and shows strangers none', async () => {
+test('lets users change their own account, and shows accounts to nobody who is not signed in', async () => {
   const service = await testService(empty)
   const ada = await service.users.create({ name: 'Ada' })
   const ben = await service.users.create({ name: 'Ben' })

@@ -1,6 +1,6 @@
 /**
- * The product's data and who may do what with it. Accounts (`users`), API keys and apps are built in; a collection of
- * its own is one entry, and nothing is open unless a rule opens it:
+ * The product's collections and their access rules. Accounts (`users`), API keys and apps are built in. Each entry adds a
+ * collection; everything that no rule allows is forbidden:
  *
  *   notes: collection({
  *     fields: {

@@ -1,4 +1,4 @@
-/** A tracker: organisations whose members plan projects and tasks. Nobody sees anything of another organisation. */
+/** A task tracker. Members of an organisation plan projects and tasks, and see nothing of other organisations. */
 import {
   action,
   atMost,
@@ -31,17 +31,17 @@ import {
   users,
 } from 'portico'
 
-/** Rules of an organisation, by what the caller may do there. */
+/** Rules for an organisation, by the caller's role in it. */
 const isMember = related('memberships', owner('user_id'))
 const isEditor = related('memberships', owner('user_id').and(field('role').in(['admin', 'editor'])))
 const isAdmin = related('memberships', owner('user_id').and(field('role').eq('admin')))
 
-/** Rules of what belongs to an organisation, to a project, or to a task. */
-const inMine = related('organization', isMember)
-const inMineToEdit = related('organization', isEditor)
-const inMineToRun = related('organization', isAdmin)
-const projectIsMine = related('project', inMine)
-const projectIsMineToEdit = related('project', inMineToEdit)
+/** The same rules for items that belong to an organisation, and for items of a project. */
+const isOrganizationMember = related('organization', isMember)
+const isOrganizationEditor = related('organization', isEditor)
+const isOrganizationAdmin = related('organization', isAdmin)
+const isProjectMember = related('project', isOrganizationMember)
+const isProjectEditor = related('project', isOrganizationEditor)
 
 const notDeleted = field('deleted_at').eq(null)
 const unfinished = field('status').in(['open', 'doing']).and(notDeleted)
@@ -50,13 +50,14 @@ export default model(
   {
     users: users({
       description:
-        'People. One sees oneself and those who share an organisation, and only one’s own address.',
+        'User accounts. Users see themselves and the members of their organisations, but only their own email address. Administrators see everything.',
       fields: { email: { access: { read: owner('id').or(role('admin')) } } },
-      access: { read: owner('id').or(role('admin'), related('memberships', inMine)) },
+      access: { read: owner('id').or(role('admin'), related('memberships', isOrganizationMember)) },
     }),
 
     organizations: collection({
-      description: 'A company, a club, a family: those who work together. Made by the action `found`.',
+      description:
+        'A group of people who work together, such as a company or a club. Created by the action `found`.',
       fields: { name: string({ max: 100 }) },
       computed: {
         members: count('memberships'),
@@ -66,7 +67,8 @@ export default model(
     }),
 
     memberships: collection({
-      description: 'Who belongs to an organisation. They come by the actions `found` and `accept`.',
+      description:
+        'The members of an organisation and their roles. Created by the actions `found` and `accept`.',
       fields: {
         organization_id: relation('organizations', {
           inverse: 'memberships',
@@ -77,11 +79,17 @@ export default model(
         role: choice(['admin', 'editor', 'reader'], { default: 'editor' }),
       },
       indexes: [unique('organization_id', 'user_id')],
-      access: { read: inMine, create: nobody, update: inMineToRun, delete: owner('user_id').or(inMineToRun) },
+      access: {
+        read: isOrganizationMember,
+        create: nobody,
+        update: isOrganizationAdmin,
+        delete: owner('user_id').or(isOrganizationAdmin),
+      },
     }),
 
     invitations: collection({
-      description: 'Asks someone into an organisation, by mail. Whoever proves the address may accept.',
+      description:
+        'Invitations to an organisation, sent by email. Users accept an invitation to their own confirmed address.',
       fields: {
         organization_id: relation('organizations', {
           inverse: 'invitations',
@@ -99,12 +107,15 @@ export default model(
       },
       indexes: [unique('organization_id', 'email')],
       limits: [
-        atMost(20, { per: 'organization_id', message: 'An organisation may have 20 open invitations.' }),
+        atMost(20, {
+          per: 'organization_id',
+          message: 'An organisation can have at most 20 open invitations.',
+        }),
       ],
       access: {
-        read: inMineToRun.or(field('email').eq(caller('email'))),
-        create: inMineToRun,
-        delete: inMineToRun.or(field('email').eq(caller('email'))),
+        read: isOrganizationAdmin.or(field('email').eq(caller('email'))),
+        create: isOrganizationAdmin,
+        delete: isOrganizationAdmin.or(field('email').eq(caller('email'))),
       },
     }),
 
@@ -126,7 +137,12 @@ export default model(
         open_tasks: count('tasks', unfinished),
         done_tasks: count('tasks', field('status').eq('done').and(notDeleted)),
       },
-      access: { read: inMine, create: inMineToEdit, update: inMineToEdit, delete: inMineToRun },
+      access: {
+        read: isOrganizationMember,
+        create: isOrganizationEditor,
+        update: isOrganizationEditor,
+        delete: isOrganizationAdmin,
+      },
     }),
 
     labels: collection({
@@ -139,12 +155,17 @@ export default model(
         name: string({ max: 40 }),
       },
       indexes: [unique('organization_id', 'name')],
-      access: { read: inMine, create: inMineToEdit, update: inMineToEdit, delete: inMineToEdit },
+      access: {
+        read: isOrganizationMember,
+        create: isOrganizationEditor,
+        update: isOrganizationEditor,
+        delete: isOrganizationEditor,
+      },
     }),
 
     tasks: collection({
       description:
-        'Deleting one hides it for 30 days, in which an administrator can put it back: see `trash`, `restore`.',
+        'Tasks of a project. The action `trash` hides a task; for 30 days, an administrator of the organisation can `restore` it.',
       fields: {
         project_id: relation('projects', { inverse: 'tasks', onDelete: 'cascade' }),
         title: string({ max: 200 }),
@@ -162,7 +183,7 @@ export default model(
         atMost(100, {
           per: 'project_id',
           where: unfinished,
-          message: 'A project may have 100 unfinished tasks.',
+          message: 'A project can have at most 100 unfinished tasks.',
         }),
       ],
       prepare({ next, previous, now }) {
@@ -171,18 +192,18 @@ export default model(
       },
       check({ next }) {
         if (!next.urgent || next.due_on !== null) return []
-        return [{ field: 'due_on', message: 'An urgent task needs a day by which it is due.' }]
+        return [{ field: 'due_on', message: 'An urgent task needs a due date.' }]
       },
       access: {
-        read: projectIsMine.and(notDeleted.or(related('project', inMineToRun))),
-        create: projectIsMineToEdit.and(
+        read: isProjectMember.and(notDeleted.or(related('project', isOrganizationAdmin))),
+        create: isProjectEditor.and(
           field('project.archived_at').eq(null),
-          // To one of us, never to a stranger of another organisation.
+          // Only members of the task's organisation can be assigned.
           field('assignee_id')
             .eq(null)
             .or(field('assignee.organization_id').eq(field('project.organization_id'))),
         ),
-        update: projectIsMineToEdit.and(
+        update: isProjectEditor.and(
           notDeleted,
           field('assignee_id')
             .eq(null)
@@ -199,16 +220,16 @@ export default model(
       },
       indexes: [unique('task_id', 'label_id')],
       access: {
-        read: related('task', projectIsMine.and(notDeleted)),
-        create: related('task', projectIsMineToEdit).and(
+        read: related('task', isProjectMember.and(notDeleted)),
+        create: related('task', isProjectEditor).and(
           field('label.organization_id').eq(field('task.project.organization_id')),
         ),
-        delete: related('task', projectIsMineToEdit),
+        delete: related('task', isProjectEditor),
       },
     }),
 
     comments: collection({
-      description: 'One’s own can be edited for 15 minutes.',
+      description: 'Comments on a task. Authors can edit their comments for 15 minutes.',
       updatedAt: true,
       fields: {
         task_id: relation('tasks', { inverse: 'comments', onDelete: 'cascade', immutable: true }),
@@ -221,15 +242,15 @@ export default model(
         body: text({ max: 10_000 }),
       },
       check: ({ next }) =>
-        next.body.trim() === '' ? [{ field: 'body', message: 'A comment says something.' }] : [],
+        next.body.trim() === '' ? [{ field: 'body', message: 'A comment must not be empty.' }] : [],
       access: {
-        read: related('task', projectIsMine.and(notDeleted)),
-        create: owner('author_id').and(related('task', projectIsMine.and(notDeleted))),
+        read: related('task', isProjectMember.and(notDeleted)),
+        create: owner('author_id').and(related('task', isProjectMember.and(notDeleted))),
         update: owner('author_id').and(
           field('created_at').gte(now.minus({ minutes: 15 })),
-          related('task', projectIsMine.and(notDeleted)),
+          related('task', isProjectMember.and(notDeleted)),
         ),
-        delete: owner('author_id').or(related('task', related('project', inMineToRun))),
+        delete: owner('author_id').or(related('task', related('project', isOrganizationAdmin))),
       },
     }),
   },
@@ -237,7 +258,7 @@ export default model(
     actions: {
       found: action({
         of: 'organizations',
-        description: 'Founds an organisation, whose first administrator is the caller.',
+        description: 'Creates an organisation with the caller as its first administrator.',
         input: { name: string({ max: 100 }) },
         output: item('organizations'),
         access: signedIn,
@@ -255,7 +276,7 @@ export default model(
       }),
       accept: action({
         on: 'invitations',
-        description: 'Makes the caller a member, once.',
+        description: 'Accepts an invitation: makes the caller a member, and deletes the invitation.',
         output: item('memberships'),
         access: field('email').eq(caller('email')),
         async run({ item: { id, organization_id, role }, caller, data }) {
@@ -265,9 +286,9 @@ export default model(
       }),
       archive: action({
         on: 'projects',
-        description: 'Archives a project: what is unfinished is dropped, and no task can be added.',
+        description: 'Archives a project: sets its unfinished tasks to `dropped`, and allows no new tasks.',
         output: item('projects'),
-        access: inMineToEdit,
+        access: isOrganizationEditor,
         emits: { 'project.archived': { fields: { dropped: integer() } } },
         async run({ item: project, data, now, emit }) {
           const where = { project_id: project.id, status: ['open', 'doing'] as const }
@@ -282,17 +303,17 @@ export default model(
       }),
       trash: action({
         on: 'tasks',
-        description: 'Hides a task. It is deleted after 30 days.',
-        access: projectIsMineToEdit,
+        description: 'Hides a task, and deletes it after 30 days.',
+        access: isProjectEditor,
         async run({ item, data, now }) {
           await data.asSystem.tasks.update(item.id, { deleted_at: now })
         },
       }),
       restore: action({
         on: 'tasks',
-        description: 'Puts a task back.',
+        description: 'Restores a task from the trash.',
         output: item('tasks'),
-        access: related('project', inMineToRun),
+        access: related('project', isOrganizationAdmin),
         run: ({ item, data }) => data.asSystem.tasks.update(item.id, { deleted_at: null }),
       }),
     },
@@ -300,7 +321,7 @@ export default model(
     queries: {
       report: query({
         on: 'organizations',
-        description: 'How many tasks there are, by status.',
+        description: 'The number of tasks by status.',
         output: { open: integer(), doing: integer(), done: integer(), dropped: integer() },
         access: isMember,
         async run({ item: { id }, data }) {
@@ -323,7 +344,7 @@ export default model(
         await mail.send({
           to: event.data.email,
           subject: `An invitation to ${organization.name}`,
-          text: `Sign in with this address, and accept the invitation ${event.item_id}.`,
+          text: `Sign in with this address, and accept invitation ${event.item_id}.`,
         })
       }),
       assigned: on(['task.created', 'task.updated'], async ({ event, data, mail }) => {
@@ -334,8 +355,8 @@ export default model(
         if (!assignee?.user) return
         await mail.send({
           to: assignee.user.email ?? '',
-          subject: `For you: ${title}`,
-          text: `Task ${event.item_id} is yours.`,
+          subject: `Assigned to you: ${title}`,
+          text: `Task ${event.item_id} has been assigned to you.`,
         })
       }),
     },

@@ -47,14 +47,14 @@ export const cluster: readonly Mutant[] = [
   ...mutantsOf('cluster/memory-counters', counters, [
     [
       'the last request of a budget is refused',
-      'taken.granted = taken.used + cost <= limit',
-      'taken.granted = taken.used + cost < limit',
+      'counter.granted = counter.used + cost <= limit',
+      'counter.granted = counter.used + cost < limit',
     ],
-    ['a refused request uses budget up', 'if (taken.granted) taken.used += cost', 'taken.used += cost'],
+    ['a refused request uses budget up', 'if (counter.granted) counter.used += cost', 'counter.used += cost'],
     [
       'a request that costs more draws one',
-      'if (taken.granted) taken.used += cost',
-      'if (taken.granted) taken.used += 1',
+      'if (counter.granted) counter.used += cost',
+      'if (counter.granted) counter.used += 1',
     ],
     [
       'a clock that was set back stops the windows',
@@ -106,11 +106,15 @@ export const cluster: readonly Mutant[] = [
         'return ends(slot) < ends(other) ||',
         'return ends(slot) > ends(other) ||',
       ],
-      ['a clock that was set back stops the windows', 'there > end && there - end <= window', 'there > end'],
+      [
+        'a clock that was set back stops the windows',
+        'current > end && current - end <= window',
+        'current > end',
+      ],
       [
         'two keys share a slot',
-        'if (there === 0n || there === tag) return slot',
-        'if (there === 0n || there !== tag) return slot',
+        'if (current === 0n || current === tag) return slot',
+        'if (current === 0n || current !== tag) return slot',
       ],
     ],
   ),

@@ -1,4 +1,4 @@
-/** What several nodes share: rate counters and wake-ups. Losing it loses no data. */
+/** The state that nodes share: rate counters and notifications of commits. Losing it loses no data. */
 
 export interface Cluster {
   readonly counters: RateCounters
@@ -6,7 +6,7 @@ export interface Cluster {
   wake(): void
   /** Calls `listener` after commits of other nodes. Returns a function that removes the listener. */
   onWake(listener: () => void): () => void
-  /** What is wrong, as a sentence that may be public; undefined while nothing is. */
+  /** A sentence that says what is wrong, and may be public; undefined if nothing is. */
   trouble(): string | undefined
   /** Undefined for a single node. */
   readonly counts?: () => ClusterCounts
@@ -23,7 +23,7 @@ export interface ClusterCounts {
   readonly notificationsReceived: number
 }
 
-/** What remains of a key's budget in this window. Valid until the next `take`. */
+/** The rest of a key's budget in this window. Valid until the next `take`. */
 export interface Budget {
   readonly limit: number
   /** Never below 0. */

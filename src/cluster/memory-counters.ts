@@ -12,7 +12,7 @@ interface Counter extends Budget {
 interface MemoryCountersOptions {
   /** Milliseconds since the epoch; for tests. */
   readonly now?: () => number
-  /** For each window length; beyond it, the oldest keys are evicted. */
+  /** The maximum number of keys per window length. Beyond it, the oldest keys are evicted. */
   readonly maxKeys?: number
 }
 
@@ -38,17 +38,17 @@ class Windows {
   }
 
   take(key: string, limit: number, cost: number): Budget {
-    this.#turn()
-    const taken = this.#counter(key)
-    taken.granted = taken.used + cost <= limit
-    if (taken.granted) taken.used += cost
-    taken.limit = limit
-    taken.remaining = Math.max(0, limit - taken.used)
-    return taken
+    this.#advance()
+    const counter = this.#counter(key)
+    counter.granted = counter.used + cost <= limit
+    if (counter.granted) counter.used += cost
+    counter.limit = limit
+    counter.remaining = Math.max(0, limit - counter.used)
+    return counter
   }
 
   give(key: string, cost: number): void {
-    this.#turn()
+    this.#advance()
     const known = this.#counters.get(key)
     if (!known) return
     known.used = Math.max(0, known.used - cost)
@@ -56,11 +56,12 @@ class Windows {
   }
 
   note(key: string, used: number, resetAt: number): void {
-    this.#turn()
+    this.#advance()
     if (resetAt === this.#end) this.#counter(key).used = used
   }
 
-  #turn(): void {
+  /** Begins a new window if the current one has ended. */
+  #advance(): void {
     const seconds = Math.floor(this.#now() / 1000)
     if (seconds < this.#end && seconds >= this.#end - this.#seconds) return
     this.#counters.clear()
@@ -71,9 +72,9 @@ class Windows {
     const known = this.#counters.get(key)
     if (known) return known
     if (this.#counters.size >= this.#maxKeys) this.#counters.delete(this.#counters.keys().next().value ?? '')
-    const made: Counter = { limit: 0, remaining: 0, resetAt: this.#end, granted: true, used: 0 }
-    this.#counters.set(key, made)
-    return made
+    const counter: Counter = { limit: 0, remaining: 0, resetAt: this.#end, granted: true, used: 0 }
+    this.#counters.set(key, counter)
+    return counter
   }
 }
 

@@ -14,7 +14,7 @@ export interface RateLimitSettings {
 export interface RateLimited {
   /** Header lines, each with its end (RFC 9112, 5). */
   added: string
-  /** What remains after the last draw. */
+  /** The budget after the last draw. */
   budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
 }
 

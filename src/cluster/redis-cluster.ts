@@ -82,7 +82,7 @@ class RedisCluster implements Cluster {
     if (this.#isSendScheduled || !this.#commands.isUp) return
     this.#isSendScheduled = true
     setImmediate(() => {
-      // A commit from now on needs another message, whether this one can be sent or not.
+      // Reset before sending: a commit from now on needs another message, even if this one cannot be sent.
       this.#isSendScheduled = false
       this.#counts.notificationsSent++
       this.#commands.ask(client => client.publish(this.#channel, this.#id)).catch(() => {})

@@ -75,7 +75,7 @@ export class RedisConnection {
   /** The number of the current connection. */
   #connection = 0
   /** Whether a probe waits for its answer. */
-  #isAsked = false
+  #isProbing = false
   /** Probe intervals without an answer since the connection was lost. */
   #silentIntervals = 0
   #reason = 'no connection yet'
@@ -96,7 +96,7 @@ export class RedisConnection {
       this.#connection++
       this.#fall(this.#reason)
     })
-    // The `error` event brings the reason.
+    // The `error` event has the reason.
     this.client.connect().catch(() => {})
     this.#next()
   }
@@ -174,12 +174,12 @@ export class RedisConnection {
       this.#connection++
       this.#answersInTime = 0
       this.client.disconnect(true)
-    } else if (status === 'ready' && !this.#isAsked) void this.#probe()
+    } else if (status === 'ready' && !this.#isProbing) void this.#probe()
   }
 
   async #probe(): Promise<void> {
     const connection = this.#connection
-    this.#isAsked = true
+    this.#isProbing = true
     try {
       await this.ask(this.#options.probe)
       // A late answer from a replaced connection does not count.
@@ -188,7 +188,7 @@ export class RedisConnection {
     } catch {
       // `#fall` has reported it.
     } finally {
-      this.#isAsked = false
+      this.#isProbing = false
     }
   }
 

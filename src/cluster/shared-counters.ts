@@ -117,12 +117,12 @@ class SharedCounters implements MemoryCounters {
   #windowAt(at: number, end: number, window: number): number {
     const words = this.#words
     for (let tries = 0; ; tries++) {
-      const there = Atomics.load(words, at + windowEndOffset)
-      if (there === end || (there > end && there - end <= window)) return there
-      if (there === beginning && tries < maxSpins) continue
+      const current = Atomics.load(words, at + windowEndOffset)
+      if (current === end || (current > end && current - end <= window)) return current
+      if (current === beginning && tries < maxSpins) continue
       if (
-        there !== beginning &&
-        Atomics.compareExchange(words, at + windowEndOffset, there, beginning) !== there
+        current !== beginning &&
+        Atomics.compareExchange(words, at + windowEndOffset, current, beginning) !== current
       )
         continue
       Atomics.store(words, at + usedOffset, 0)
@@ -147,9 +147,9 @@ class SharedCounters implements MemoryCounters {
     if (this.#known.size >= maxKnownKeys) this.#known.delete(this.#known.keys().next().value ?? '')
     const slot = this.#slot(key)
     const generation = Atomics.load(this.#words, slot * wordsPerSlot + generationOffset)
-    const made: Counter = { limit: 0, remaining: 0, resetAt: 0, granted: true, slot, generation }
-    this.#known.set(key, made)
-    return made
+    const counter: Counter = { limit: 0, remaining: 0, resetAt: 0, granted: true, slot, generation }
+    this.#known.set(key, counter)
+    return counter
   }
 
   #slot(key: string): number {
@@ -160,9 +160,9 @@ class SharedCounters implements MemoryCounters {
       let oldest = -1
       for (let step = 0; step < Math.min(maxProbes, this.#keys); step++) {
         const slot = (home + step) % this.#keys
-        let there = Atomics.load(this.#tags, slot)
-        if (there === 0n) there = Atomics.compareExchange(this.#tags, slot, 0n, tag)
-        if (there === 0n || there === tag) return slot
+        let current = Atomics.load(this.#tags, slot)
+        if (current === 0n) current = Atomics.compareExchange(this.#tags, slot, 0n, tag)
+        if (current === 0n || current === tag) return slot
         if (oldest === -1 || this.#isOlder(slot, oldest)) oldest = slot
       }
       if (this.#takeOver(oldest, tag)) return oldest

@@ -63,8 +63,12 @@ export const password: Kind<string> = {
 }
 
 export function choice<const T extends string>(...values: readonly T[]): Kind<T> {
-  const one = (value: unknown) => values.find(known => known === value)
-  return { says: `one of ${values.map(value => `\`${value}\``).join(', ')}`, fromText: one, fromValue: one }
+  const choiceOf = (value: unknown) => values.find(known => known === value)
+  return {
+    says: `one of ${values.map(value => `\`${value}\``).join(', ')}`,
+    fromText: choiceOf,
+    fromValue: choiceOf,
+  }
 }
 
 function webAddress(value: unknown): string | undefined {

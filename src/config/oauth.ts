@@ -44,7 +44,7 @@ function issuerOf(value: unknown): TrustedIssuer | undefined {
 function issuersOf(value: unknown): readonly TrustedIssuer[] | undefined {
   if (!Array.isArray(value)) return undefined
   const issuers = value.map(issuerOf)
-  return issuers.every(one => one !== undefined) ? issuers : undefined
+  return issuers.every(issuer => issuer !== undefined) ? issuers : undefined
 }
 
 const trustedIssuers: Kind<readonly TrustedIssuer[]> = {

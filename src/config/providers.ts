@@ -74,7 +74,9 @@ const isKey: Check = value =>
   typeof value === 'string' &&
   /^-----BEGIN PRIVATE KEY-----[\sA-Za-z0-9+/=]+-----END PRIVATE KEY-----\s*$/.test(value)
 const isScopes: Check = value =>
-  Array.isArray(value) && value.length <= 20 && value.every(one => isText(one) && /^[!#-[\]-~]+$/.test(one))
+  Array.isArray(value) &&
+  value.length <= 20 &&
+  value.every(scope => isText(scope) && /^[!#-[\]-~]+$/.test(scope))
 const isFlag: Check = value => typeof value === 'boolean'
 const isIssuer: Check = value =>
   typeof value === 'string' && /^https?:\/\/[^\s?#@]+$/.test(value) && URL.canParse(value)
@@ -113,8 +115,8 @@ function providerOf(value: unknown, index: number): ProviderSettings {
   if (typeof value !== 'object' || value === null) throw new RangeError(`${place} is not an object`)
   // An undefined member must not replace a default.
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  const given: Members = Object.fromEntries(members)
-  const { kind } = given
+  const declared: Members = Object.fromEntries(members)
+  const { kind } = declared
   if (typeof kind !== 'string' || !Object.hasOwn(rows, kind))
     throw new RangeError(`${place}: \`kind\` must be one of ${Object.keys(rows).join(', ')}`)
   const { needs, takes, defaults } = rows[kind as ProviderSettings['kind']]
@@ -127,23 +129,23 @@ function providerOf(value: unknown, index: number): ProviderSettings {
       )
     if (!check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
   }
-  const whole: Members = { ...defaults, ...given }
-  const missing = ['id', 'name', 'clientId', ...Object.keys(needs)].find(name => whole[name] === undefined)
+  const complete: Members = { ...defaults, ...declared }
+  const missing = ['id', 'name', 'clientId', ...Object.keys(needs)].find(name => complete[name] === undefined)
   if (missing !== undefined) throw new RangeError(`${place}: ${kind} needs \`${missing}\``)
-  const made = whole as unknown as ProviderSettings
-  if (made.kind === 'oidc' && !made.allowPrivate && !made.issuer.startsWith('https:'))
+  const provider = complete as unknown as ProviderSettings
+  if (provider.kind === 'oidc' && !provider.allowPrivate && !provider.issuer.startsWith('https:'))
     throw new RangeError(`${place}: \`issuer\` must be an https URL, unless \`allowPrivate\` is true`)
-  return made
+  return provider
 }
 
 function providersOf(value: unknown): readonly ProviderSettings[] | undefined {
   if (!Array.isArray(value)) return undefined
   if (value.length > maxProviders) throw new RangeError(`there are more than ${maxProviders} providers`)
-  const made = value.map(providerOf)
-  const ids = made.map(({ id }) => id)
-  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
-  if (twice !== undefined) throw new RangeError(`two providers have the \`id\` ${twice}`)
-  return made
+  const providers = value.map(providerOf)
+  const ids = providers.map(({ id }) => id)
+  const duplicate = ids.find((id, at) => ids.indexOf(id) !== at)
+  if (duplicate !== undefined) throw new RangeError(`two providers have the \`id\` ${duplicate}`)
+  return providers
 }
 
 export const providerList: Kind<readonly ProviderSettings[]> = {

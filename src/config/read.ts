@@ -11,13 +11,13 @@ function flat(table: Table, values: GivenValues): GivenValues {
     Object.entries(values).flatMap(([name, value]) => {
       if (groups.has(name) && value === undefined) return []
       if (!groups.has(name) || typeof value !== 'object' || value === null) return [[name, value]]
-      return Object.entries(value).map(([member, one]) => [`${name}.${member}`, one])
+      return Object.entries(value).map(([member, memberValue]) => [`${name}.${member}`, memberValue])
     }),
   )
 }
 
 interface SettingsFault {
-  /** Where the value was found, e.g. `PORT (environment)`. */
+  /** The place of the value, e.g. `PORT (environment)`. */
   readonly place: string
   readonly message: string
 }
@@ -36,7 +36,7 @@ export class SettingsError extends Error {
 }
 
 export interface SettingsSources {
-  /** From the program or the command line; overrides the rest. */
+  /** Values from the program or the command line, which take precedence. */
   readonly given?: GivenValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined

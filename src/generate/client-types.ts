@@ -10,9 +10,9 @@ import type { JsonObject } from './json.ts'
 import { type ItemSchema, SchemaTypes } from './schema-types.ts'
 import { docComment, lineComment, propertyName, quoted } from './text.ts'
 
-/** What the file is made from, and how. */
+/** The origin of the generated file. */
 export interface Origin {
-  /** Where the document is from, as the command names it: `--from https://api.example.com`. */
+  /** The source of the document, as an option of the command: `--from https://api.example.com`. */
   readonly source: string
   /** The version of Portico that writes the file. */
   readonly version: string
@@ -21,7 +21,7 @@ export interface Origin {
 }
 
 /** Names that the file uses itself. */
-const taken = ['Api', 'ApiTypes', 'ClientOptions']
+const reservedNames = ['Api', 'ApiTypes', 'ClientOptions']
 
 /**
  * The text of the file. The same document gives the same text, apart from the line that names its origin. Every text of
@@ -29,7 +29,7 @@ const taken = ['Api', 'ApiTypes', 'ClientOptions']
  */
 export function clientTypes(document: JsonObject, origin: Origin): string {
   const api = describeApi(document)
-  const types = new SchemaTypes(document, taken, itemSchemas(api.collections))
+  const types = new SchemaTypes(document, reservedNames, itemSchemas(api.collections))
   const collections = api.collections.map(collection => collectionText(types, collection))
   const actions = operationsText(types, api.actions, '  ')
   const queries = operationsText(types, api.queries, '  ')
@@ -37,7 +37,7 @@ export function clientTypes(document: JsonObject, origin: Origin): string {
     header(origin),
     `import { type ClientOptions, createClient } from ${quoted(origin.runtime ?? 'portico/client')}\n`,
     types.declarations,
-    `/** What the service offers: the types of \`createClient<Api>\`. */\nexport interface Api {\n  readonly collections: {\n${collections.join('')}  }\n  readonly actions: ${actions}\n  readonly queries: ${queries}\n}\n`,
+    `/** The collections, actions and queries of the service: the types of \`createClient<Api>\`. */\nexport interface Api {\n  readonly collections: {\n${collections.join('')}  }\n  readonly actions: ${actions}\n  readonly queries: ${queries}\n}\n`,
     '/** A client of the service: `const api = createApi({ baseUrl, token })`. */\nexport const createApi = (options: ClientOptions = {}) => createClient<Api>(options)\n',
   ].join('\n')
 }

@@ -1,9 +1,9 @@
-/** What an OpenAPI document of Portico says of its collections, actions and queries, found by paths and references alone. */
+/** Reads the collections, actions and queries of a Portico OpenAPI document from its paths and references. */
 import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
 
 const prefix = '/api/v1/'
-/** The bound for hostile documents: collections with the items of another one. In Portico's own, each has its own. */
+/** The maximum number of collections with the item schema of another one: a bound for hostile documents. Portico's have none. */
 const maxCopies = 100
 /** Paths that are not collections; no collection can have these names. */
 const reserved = new Set([
@@ -22,15 +22,15 @@ export interface Operation {
   readonly description: string
   /** `item`: it acts on an item, whose id is the first argument. */
   readonly target: 'item' | 'collection' | 'none'
-  /** A schema of an object; undefined: it takes nothing. */
+  /** The schema of an object; undefined: no input. */
   readonly input: JsonObject | undefined
-  /** Undefined: it returns nothing. */
+  /** Undefined: no output. */
   readonly output: JsonObject | undefined
 }
 
 export interface Relation {
   readonly name: string
-  /** The collection that it leads to. */
+  /** The target collection. */
   readonly target: string
   readonly isMany: boolean
   readonly description: string
@@ -41,18 +41,18 @@ export type Emitted = ReadonlyMap<string, JsonObject>
 
 export interface CollectionDescription {
   readonly name: string
-  /** As it begins the types of events: `task`. */
+  /** The first part of the collection's event types: `task`. */
   readonly singular: string
   readonly description: string
   readonly isDeprecated: boolean
-  /** Of an item as it is read. Its properties include computed fields and relations. */
+  /** The schema of an item, as reads return it. Its properties include computed fields and relations. */
   readonly item: JsonObject
-  /** Bodies; undefined where the collection takes none. */
+  /** The schemas of request bodies; undefined if the collection has no such operation. */
   readonly create: JsonObject | undefined
   readonly update: JsonObject | undefined
-  /** What only the response to a create has; undefined: nothing. */
+  /** The members that only the response to a create has; undefined: none. */
   readonly revealed: JsonObject | undefined
-  /** The names of fields that are given only on request. */
+  /** The names of fields that are returned only on request. */
   readonly computed: readonly string[]
   readonly relations: readonly Relation[]
   readonly actions: readonly Operation[]
@@ -85,7 +85,7 @@ const jsonOf = (holder: JsonObject): JsonObject | undefined => {
 }
 const bodyOf = (operation: JsonObject) => jsonOf(objectAt(operation, 'requestBody'))
 
-/** In `document`: a response may be a reference to one that operations share. */
+/** The schema of a response, which may be a reference to a response of `document` that operations share. */
 function responseOf(document: JsonObject, operation: JsonObject, status: string): JsonObject | undefined {
   const response = objectAt(operation, 'responses', status)
   const name = /^#\/components\/responses\/([^/]+)$/.exec(textAt(response, '$ref'))?.[1]
@@ -104,7 +104,7 @@ export function resolved(document: JsonObject, schema: JsonObject): JsonObject {
   return name === undefined ? schema : objectAt(document, 'components', 'schemas', name)
 }
 
-/** A description as an operation has it ends with the access rule, which types do not show. */
+/** The description of an operation, without the access rule at its end. */
 function operationText(operation: JsonObject): string {
   const [before = ''] = textAt(operation, 'description').split(/ ?Who may: /, 1)
   return before.trim() === '' ? textAt(operation, 'summary') : before
@@ -125,15 +125,15 @@ interface Parameter {
   readonly schema: JsonObject
 }
 
-/** The parameters that stand in the operation; `fields`, `include` and headers are references. */
+/** The parameters that the operation itself declares; `fields`, `include` and headers are references. */
 function ownParameters(operation: JsonObject): readonly Parameter[] {
-  return listAt(operation, 'parameters').flatMap(one =>
-    isObject(one) && textAt(one, 'in') === 'query'
+  return listAt(operation, 'parameters').flatMap(parameter =>
+    isObject(parameter) && textAt(parameter, 'in') === 'query'
       ? [
           {
-            name: textAt(one, 'name'),
-            isRequired: one['required'] === true,
-            schema: { ...objectAt(one, 'schema'), description: textAt(one, 'description') },
+            name: textAt(parameter, 'name'),
+            isRequired: parameter['required'] === true,
+            schema: { ...objectAt(parameter, 'schema'), description: textAt(parameter, 'description') },
           },
         ]
       : [],
@@ -186,16 +186,16 @@ function collectionPaths(paths: readonly Path[]): readonly Paths[] {
 function itemOf(document: JsonObject, { list, item }: Paths): JsonObject {
   const page = responseOf(document, objectAt(list, 'get'), '200')
   const listed = page && objectAt(resolved(document, page), 'properties', 'data', 'items')
-  const found = [
+  const candidates = [
     responseOf(document, objectAt(item, 'get'), '200'),
     listed,
     responseOf(document, objectAt(item, 'patch'), '200'),
     responseOf(document, objectAt(list, 'post'), '201'),
   ]
-  return found.find(schema => schema !== undefined && Object.keys(schema).length > 0) ?? {}
+  return candidates.find(schema => schema !== undefined && Object.keys(schema).length > 0) ?? {}
 }
 
-/** The property of a relation refers to the item of a collection, is a list of them, or is one or null. */
+/** A relation is a property that refers to the items of a collection: one item, an item or null, or a list. */
 function relationsOf(
   document: JsonObject,
   item: JsonObject,
@@ -204,9 +204,9 @@ function relationsOf(
   const properties = objectAt(resolved(document, item), 'properties')
   return Object.entries(properties).flatMap(([name, property]) => {
     if (!isObject(property)) return []
-    const one = [property, ...listAt(property, 'anyOf'), ...listAt(property, 'oneOf')].map(referenceOf)
+    const single = [property, ...listAt(property, 'anyOf'), ...listAt(property, 'oneOf')].map(referenceOf)
     const many = referenceOf(objectAt(property, 'items'))
-    const target = collections.get([...one, many].find(found => collections.has(found ?? '')) ?? '')
+    const target = collections.get([...single, many].find(name => collections.has(name ?? '')) ?? '')
     if (target === undefined) return []
     return [{ name, target, isMany: many !== undefined, description: textAt(property, 'description') }]
   })
@@ -214,10 +214,12 @@ function relationsOf(
 
 function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
   const properties = Object.entries(objectAt(resolved(document, item), 'properties'))
-  return properties.filter(([, one]) => isObject(one) && one['x-computed'] === true).map(([name]) => name)
+  return properties
+    .filter(([, property]) => isObject(property) && property['x-computed'] === true)
+    .map(([name]) => name)
 }
 
-/** The schema of the response to a create is that of the item and more. */
+/** The response to a create has the item's schema and additional members. */
 function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): JsonObject | undefined {
   const created = responseOf(document, post, '201')
   const parts = created && listAt(resolved(document, created), 'allOf').filter(isObject)
@@ -225,7 +227,7 @@ function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): J
   return parts.find(part => referenceOf(part) === undefined)
 }
 
-/** The schemas of events, by the collection. */
+/** The schemas of events by collection. */
 function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject[]> {
   const all = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
     .filter(isObject)
@@ -233,7 +235,7 @@ function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject
   return Map.groupBy(all, properties => textAt(objectAt(properties, 'collection'), 'const'))
 }
 
-/** By the events of the collection; where it has none, by the scope that reads it. */
+/** From the collection's event types; without events, from the scope that reads it. */
 function singularOf(events: readonly JsonObject[], { name, list }: Paths): string {
   const types = events.map(properties => textAt(objectAt(properties, 'type'), 'const'))
   const created = types.find(type => type.endsWith('.created'))
@@ -253,22 +255,25 @@ function emittedBy(document: JsonObject, events: readonly JsonObject[]): Emitted
   )
 }
 
-/** The description of a document, in the document's order. Throws a `DocumentError` for one that cannot be of a service. */
+/** Describes a document, in its order. Throws a `DocumentError` for a document that no service can have. */
 export function describeApi(document: JsonObject): ApiDescription {
   const paths = pathsOf(document)
-  const all = collectionPaths(paths).map(found => ({ ...found, schema: itemOf(document, found) }))
+  const all = collectionPaths(paths).map(collection => ({
+    ...collection,
+    schema: itemOf(document, collection),
+  }))
   const byItem = new Map(all.map(({ name, schema }) => [referenceOf(schema) ?? `/${name}`, name]))
   if (all.length - byItem.size > maxCopies)
     throw new DocumentError(`More than ${maxCopies} collections of the document have the same items.`)
   const events = eventsOf(document)
   const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
   return {
-    collections: all.map(found => {
-      const { name, list, item, below, schema } = found
-      const own = events.get(name) ?? []
+    collections: all.map(collection => {
+      const { name, list, item, below, schema } = collection
+      const ownEvents = events.get(name) ?? []
       return {
         name,
-        singular: singularOf(own, found),
+        singular: singularOf(ownEvents, collection),
         description: textAt(list, 'description'),
         isDeprecated: objectAt(list, 'get')['deprecated'] === true,
         item: schema,
@@ -278,7 +283,7 @@ export function describeApi(document: JsonObject): ApiDescription {
         computed: computedOf(document, schema),
         relations: relationsOf(document, schema, byItem),
         actions: below.flatMap(path => actionOf(document, path)),
-        emits: emittedBy(document, own),
+        emits: emittedBy(document, ownEvents),
       }
     }),
     actions: inFolder('actions').flatMap(path => actionOf(document, path)),

@@ -12,8 +12,8 @@ const maxRedirects = 3
 const documentPath = '/api/v1/openapi.json'
 
 /**
- * The document of the service at `from`: the address of the service, or of the document. `headers` are sent to the
- * origin of `from`, and where that redirects to HTTPS, to the same host at port 443. Rejects with a `DocumentError`.
+ * Fetches the document of a service. `from`: the address of the service or of the document. `headers` are sent to the
+ * origin of `from`, and if it redirects to HTTPS, to the same host on port 443. Rejects with a `DocumentError`.
  */
 export async function fetchDocument(
   from: string,
@@ -54,7 +54,7 @@ export function documentUrl(from: string): URL {
   return url
 }
 
-/** Follows redirects within the host, e.g. from http to https. Whoever runs the command must name any other host. */
+/** Follows redirects within the host, e.g. from http to https. Other hosts must be named in the command. */
 async function followed(
   outgoing: Outgoing,
   first: URL,
@@ -78,7 +78,7 @@ async function followed(
 function redirectOf(from: URL, { headers }: OutgoingResponse): URL {
   const to = URL.parse(headers['location'] ?? '', from.href)
   if (to === null) throw new DocumentError(`${from.host} redirects without a valid Location header.`)
-  // Another port may be another program's.
+  // Another program may listen on another port.
   const isUpgrade =
     from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname && to.port === ''
   if (isUpgrade || to.origin === from.origin) return to
@@ -95,7 +95,7 @@ const statusAdvice: Readonly<Record<number, string>> = {
 
 function portico({ host, pathname }: URL, { status, body }: OutgoingResponse): JsonObject {
   if (status !== 200) {
-    const advice = statusAdvice[status] ?? 'Try again when the service is well.'
+    const advice = statusAdvice[status] ?? 'Try again when the service is available.'
     throw new DocumentError(`${host} answered ${status} for ${pathname}. ${advice}`)
   }
   const document = parsed(body)

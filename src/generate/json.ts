@@ -9,7 +9,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object at the end of own members, empty where one is missing. */
+/** The object at a path of own members; empty if one is missing. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   let at = value
   for (const name of path) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
@@ -21,7 +21,7 @@ export function listAt(object: JsonObject, name: string): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Empty where it is no text. */
+/** Empty if the member is not a text. */
 export function textAt(object: JsonObject, name: string): string {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   return typeof value === 'string' ? value : ''

@@ -1,12 +1,12 @@
-/** JSON Schemas as TypeScript. Named ones become interfaces or types, written once where something refers to them. */
+/** Translates JSON Schemas to TypeScript. Each named schema that is referenced becomes one interface or type. */
 import { referenceOf, resolved } from './description.ts'
 import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
 import { docComment, propertyName, quoted, typeName } from './text.ts'
 
-/** Of a hostile document: what is deeper is `unknown`. */
+/** A bound for hostile documents: schemas that are nested deeper become `unknown`. */
 const maxDepth = 30
-/** Of all types: more than any document of Portico makes. */
+/** The maximum length of all types together: more than any document of Portico needs. */
 const maxCharacters = 64 * 1024 * 1024
 
 const simple: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const simple: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** What a comment says besides the description. */
+/** The facts that a comment states besides the description. */
 function facts(schema: JsonObject): string {
   const { maxLength, minimum, maximum, maxItems, default: value } = schema
   const format = textAt(schema, 'format')
@@ -34,12 +34,12 @@ function facts(schema: JsonObject): string {
     .join(' ')
 }
 
-/** Of a default: what a comment has room for. */
+/** Whether a default is short enough for a comment. */
 function isShort(value: Json | undefined): boolean {
   return typeof value === 'string' ? value.length < 60 : value !== undefined && isSimple(value)
 }
 
-/** Every property that is read is read-only to a client: only a comment that says more is worth its line. */
+/** Omits `Read-only.`, because clients can assign no property of an item. */
 function commentOf(schema: JsonObject): string {
   const described = textAt(schema, 'description').replace(/ ?Read-only\.$/, '')
   return [described, facts(schema)].filter(part => part !== '').join(' ')
@@ -59,9 +59,9 @@ function union(parts: readonly string[]): string {
 }
 
 export interface ItemSchema {
-  /** Of the collection. */
+  /** The description of the collection. */
   readonly description: string
-  /** The names of what a read gives on request: they are no properties of the type. */
+  /** The names of members that reads return only on request; the type omits them. */
   readonly onRequest: ReadonlySet<string>
 }
 
@@ -69,16 +69,16 @@ const none: ReadonlySet<string> = new Set()
 
 export class SchemaTypes {
   readonly #document: JsonObject
-  /** By the name of the schema. */
+  /** The names of types, by the name of their schema. */
   readonly #names = new Map<string, string>()
   readonly #taken: Set<string>
-  /** The last number that a name was given. */
+  /** The last number that was appended to a name. */
   readonly #counts = new Map<string, number>()
   readonly #written: string[] = []
-  /** The names of schemas that are being written as types which are no objects. */
+  /** The names of schemas other than objects that are being written. */
   readonly #open = new Set<string>()
   #characters = 0
-  /** What writes the interfaces that are named and not written. */
+  /** Functions that write the interfaces that have a name but no text yet. */
   readonly #pending: (() => void)[] = []
   readonly #items: ReadonlyMap<string, ItemSchema>
 
@@ -94,12 +94,12 @@ export class SchemaTypes {
     return this.#written.join('\n')
   }
 
-  /** The type of a schema. An object without a name in the document becomes a type with the wished name. */
-  type(schema: JsonObject, wished: string): string {
+  /** The type of a schema. An object without a name in the document becomes a type with the preferred name. */
+  type(schema: JsonObject, preferredName: string): string {
     if (referenceOf(schema) !== undefined || !isObject(schema['properties'])) {
       return this.#complete(this.#text(schema, '', 0))
     }
-    const name = this.#given(wished)
+    const name = this.#uniqueName(preferredName)
     this.#declare(name, schema, undefined)
     return this.#complete(name)
   }
@@ -113,7 +113,7 @@ export class SchemaTypes {
     return this.#complete(this.#object(whole, indent, 0, none))
   }
 
-  /** An object, written where it stands. */
+  /** An object type without a name. */
   inline(schema: JsonObject, indent: string): string {
     if (Object.keys(objectAt(schema, 'properties')).length === 0) return '{}'
     return this.#complete(this.#object(schema, indent, 0, none))
@@ -125,8 +125,8 @@ export class SchemaTypes {
     return text
   }
 
-  #given(wished: string): string {
-    const plain = typeName(wished)
+  #uniqueName(preferredName: string): string {
+    const plain = typeName(preferredName)
     let count = this.#counts.get(plain) ?? 1
     let name = count === 1 ? plain : `${plain}_${count}`
     while (this.#taken.has(name)) name = `${plain}_${++count}`
@@ -142,7 +142,7 @@ export class SchemaTypes {
     if (known !== undefined) return known
     const schema = resolved(this.#document, { $ref: `#/components/schemas/${schemaName}` })
     if (Object.keys(schema).length === 0) return 'unknown'
-    const name = this.#given(schemaName)
+    const name = this.#uniqueName(schemaName)
     this.#names.set(schemaName, name)
     if (!isObject(schema['properties'])) this.#open.add(schemaName)
     this.#declare(name, schema, this.#items.get(schemaName))
@@ -150,7 +150,7 @@ export class SchemaTypes {
     return name
   }
 
-  /** In the order in which they were first named. */
+  /** Declares types in the order in which they were first named. */
   #declare(name: string, schema: JsonObject, item: ItemSchema | undefined): void {
     const at = this.#written.push('') - 1
     const comment = docComment(item?.description ?? textAt(schema, 'description'), [], '')
@@ -158,7 +158,7 @@ export class SchemaTypes {
       this.#written[at] = `${comment}export type ${name} = ${this.#text(schema, '', 0)}\n`
       return
     }
-    // Later: interfaces may refer to each other, in chains of any length.
+    // Deferred, because interfaces may refer to each other in chains of any length.
     this.#pending.push(() => {
       const body = this.#object(schema, '', 0, item?.onRequest ?? none)
       this.#written[at] = `${comment}export interface ${name} ${body}\n`
@@ -189,7 +189,7 @@ export class SchemaTypes {
     return simple[type] ?? 'unknown'
   }
 
-  /** Many places may refer to one schema that is written where they stand. */
+  /** Limits the total length: a schema without a name is written again for each reference. */
   #counted(text: string, depth: number): string {
     if (depth === 0) this.#characters += text.length
     if (this.#characters > maxCharacters)

@@ -6,15 +6,15 @@ import { DocumentError } from './errors.ts'
 /** The folder that they are written to, beside the file of types. */
 export const standaloneFolder = 'portico-client'
 
-/** The types of a model are the package's: what is generated needs none of them. */
+/** The types that the package infers from a model. Generated types do not need them, so this module is replaced. */
 const modelTypes = 'client/types/model.d.ts'
-const withoutModel = `/** What the client can be typed by. */
+const withoutModel = `/** The types that a client can have. */
 import type { ApiTypes } from './api.ts'
 export type ApiSource = ApiTypes
 export type ApiOf<T> = T extends ApiTypes ? T : never
 `
 
-/** Texts by path within the folder. Throws a `DocumentError` where the package is not built. */
+/** Texts by path within the folder. Throws a `DocumentError` if the package is not built. */
 export function standaloneFiles(): ReadonlyMap<string, string> {
   if (import.meta.url.endsWith('.ts')) {
     throw new DocumentError(
@@ -22,24 +22,24 @@ export function standaloneFiles(): ReadonlyMap<string, string> {
     )
   }
   const license = readFileSync(new URL('../../LICENSE', import.meta.url), 'utf8')
-  return new Map([...reached('client.js'), ...reached('client.d.ts'), ['LICENSE', license]])
+  return new Map([...withImports('client.js'), ...withImports('client.d.ts'), ['LICENSE', license]])
 }
 
-/** A built file, and all that it imports from, directly or not. */
-function reached(entry: string): ReadonlyMap<string, string> {
+/** A built file, and all files that it imports, directly or indirectly. */
+function withImports(entry: string): ReadonlyMap<string, string> {
   const ending = entry.slice(entry.indexOf('.'))
   const folder = new URL('../', import.meta.url)
-  const found = new Map<string, string>()
-  const open = [entry]
-  for (let path = open.pop(); path !== undefined; path = open.pop()) {
-    if (found.has(path)) continue
+  const files = new Map<string, string>()
+  const pending = [entry]
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (files.has(path)) continue
     const file = new URL(path, folder)
     const text = path === modelTypes ? withoutModel : readFileSync(file, 'utf8')
-    found.set(path, text)
+    files.set(path, text)
     for (const [, specifier = ''] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)['"]/g)) {
       const target = new URL(specifier.replace(/\.(?:js|ts)$/, ending), file)
-      open.push(fileURLToPath(target).slice(fileURLToPath(folder).length).replaceAll('\\', '/'))
+      pending.push(fileURLToPath(target).slice(fileURLToPath(folder).length).replaceAll('\\', '/'))
     }
   }
-  return found
+  return files
 }

@@ -1,13 +1,13 @@
 /** Names, texts and comments of a document that may be hostile, as TypeScript. */
 
-/** What a text could hide or break lines with: control characters, line separators, bidirectional controls, lone surrogates. */
+/** Characters that could hide text or break lines: control characters, line separators, bidirectional controls, lone surrogates. */
 const unsafe = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\uFEFF\p{Cs}]/gu
 
 function escaped(text: string): string {
   return text.replace(unsafe, sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A literal: `it's` → `'it\'s'`. */
+/** A string literal: `it's` → `'it\'s'`. */
 export function quoted(text: string): string {
   return `'${escaped(text.replace(/['\\]/g, '\\$&'))}'`
 }
@@ -24,7 +24,7 @@ export function typeName(name: string): string {
   return /^[A-Z]/.test(joined) ? joined : `Type${joined}`
 }
 
-/** Ends no comment, starts no JSDoc tag or directive of the compiler, and stays on its line. */
+/** Escapes a line so that it cannot end the comment, start a JSDoc tag or a compiler directive, or break. */
 function commentLine(line: string): string {
   const visible = line.replace(unsafe, ' ').replaceAll('*/', '*\\/')
   return visible.replace(/(^|[\s{*/])@/g, '$1\\@').trimEnd()
@@ -32,7 +32,7 @@ function commentLine(line: string): string {
 
 const maxCommentLines = 50
 
-/** A doc comment, which ends with a line break; empty without lines. `tags` are our own. */
+/** A doc comment, which ends with a line break; empty without lines. `tags` are not escaped. */
 export function docComment(text: string, tags: readonly string[], indent: string): string {
   const written = text.trim() === '' ? [] : text.trim().split(/\r\n?|\n|\u2028|\u2029/)
   const lines = [...written.slice(0, maxCommentLines).map(commentLine), ...tags]

@@ -1,8 +1,8 @@
 /**
- * `data`, by which logic reads and writes: every call is a guarded plan of one principal. Actions use it, where calls are
- * steps of one transaction, and so do reactions, jobs, tests and programs that embed Portico.
+ * `data`, the interface by which logic reads and writes. Every call is a guarded plan of one principal. In actions, calls are
+ * steps of one transaction. Reactions, jobs, tests and programs that embed Portico use it too.
  *
- * These are the types for any model; `model/types.ts` infers those that authors see.
+ * These are the types for any model; `model/types.ts` infers the types for authors of a model.
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { LogicItem } from '../model/logic.ts'
@@ -10,7 +10,7 @@ import type { LogicItem } from '../model/logic.ts'
 export type Values = Readonly<Record<string, JsonValue>>
 
 /**
- * Which items: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. Operators are
+ * A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. Operators are
  * those of REST's filters; names are those of fields and relations.
  */
 export interface Where {
@@ -20,13 +20,13 @@ export interface Where {
 export interface ReadOptions {
   /** Fields, computed ones included. Default: every stored field that the principal may read. */
   readonly fields?: readonly string[]
-  /** Relations whose items replace their ids. */
+  /** Relations whose items are returned in place of their ids. */
   readonly include?: readonly string[]
 }
 
 export interface ListOptions extends ReadOptions {
   readonly where?: Where
-  /** As in `?sort=`: `['-created_at', 'title']`. */
+  /** The sort keys, as in `?sort=`: `['-created_at', 'title']`. */
   readonly sort?: readonly string[]
   /** 1 to 100; default 100. */
   readonly limit?: number

@@ -8,13 +8,13 @@ import type { RunCounts } from './runs/results.ts'
 import { Session } from './runs/session.ts'
 import type { SessionParts } from './runs/session-parts.ts'
 
-/** For metrics: all zero on nodes without the lease. */
+/** The state for metrics. All values are zero on nodes without the lease. */
 export interface RunnerState {
   readonly isRunning: boolean
   readonly inFlight: number
   /** Events that wait for a retry, or for an earlier event of their item. */
   readonly waiting: number
-  /** How many events the slowest reaction has yet to process, and for how many seconds there have been any. */
+  /** The number of events that the slowest reaction has yet to process, and for how many seconds there have been such events. */
   readonly lagEvents: number
   readonly lagSeconds: number
 }
@@ -85,7 +85,7 @@ const maxTries = 20
 export interface RegisterParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap'>
   readonly log: Pick<ChangeFeed, 'last'>
-  /** In milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. */
   readonly now: number
 }
 

@@ -1,4 +1,4 @@
-/** The service of several threads as the thread that started them has it: that thread answers no requests. */
+/** The service of several threads, as seen from the thread that started them. That thread answers no requests. */
 import { type Settings, SettingsError } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -25,8 +25,10 @@ export async function startBesideWorkers(
     ...{ model, settings, log },
     prepare: () => prepare(model, settings, log),
   })
-  const own = { ...settings, autoMigrate: false }
-  return besideWorkers(workers, model, () => open(model, own, log, { listen: false, background: false }))
+  const ownSettings = { ...settings, autoMigrate: false }
+  return besideWorkers(workers, model, () =>
+    open(model, ownSettings, log, { listen: false, background: false }),
+  )
 }
 
 const withoutListening = {
@@ -34,7 +36,7 @@ const withoutListening = {
   message: 'a service that does not listen, by `listen: false`, has no use for threads: set it to 1.',
 }
 
-/** `open`: opens the database for the `data` of this thread, at the first call of it. */
+/** `open`: opens the database for the `data` of this thread, at the first call. */
 export function besideWorkers(
   workers: WorkerService,
   model: Model,
@@ -42,7 +44,7 @@ export function besideWorkers(
 ): Service {
   let opened: Promise<Service> | undefined
   let isClosed = false
-  const own = () => {
+  const openOwn = () => {
     if (isClosed) throw new Error('The service is closed.')
     opened ??= open().then(
       ({ service }) => service,
@@ -54,8 +56,8 @@ export function besideWorkers(
     )
     return opened
   }
-  const as = (user: UserReference) => dataAs(model, async () => (await own()).data.as(user))
-  const data = { ...dataAs(model, async () => (await own()).data), as }
+  const as = (user: UserReference) => dataAs(model, async () => (await openOwn()).data.as(user))
+  const data = { ...dataAs(model, async () => (await openOwn()).data), as }
   return {
     ...workers,
     data: Object.freeze(data) as unknown as ServiceData,
@@ -64,7 +66,7 @@ export function besideWorkers(
     async close() {
       isClosed = true
       try {
-        // What could not be opened needs no end.
+        // A service that could not be opened need not be closed.
         await (await opened?.catch(() => undefined))?.close()
       } finally {
         await workers.close()

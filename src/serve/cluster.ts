@@ -1,4 +1,4 @@
-/** Opens what this node shares with others, by the settings. */
+/** Opens the cluster that the settings describe. */
 import type { Cluster } from '../cluster/cluster.ts'
 import { type MemoryCounters, singleNode } from '../cluster/memory-counters.ts'
 import type { Settings } from '../config.ts'
@@ -9,8 +9,8 @@ import type { Store } from '../store/store.ts'
 type ThreadCluster = Cluster & { readonly counters: MemoryCounters }
 
 /**
- * Never rejects because of Redis, without which the service runs too. `threads`: what this worker shares with the others
- * of its process; they count together while Redis is unavailable.
+ * Never rejects because of Redis: the service also runs without it. `threads`: the cluster of this process's workers, which
+ * count together while Redis is unavailable.
  */
 export async function openCluster(
   settings: Settings,
@@ -41,9 +41,9 @@ function both(threads: ThreadCluster, nodes: Cluster): Cluster {
       nodes.wake()
     },
     onWake(listener) {
-      const ends = [threads.onWake(listener), nodes.onWake(listener)]
+      const removals = [threads.onWake(listener), nodes.onWake(listener)]
       return () => {
-        for (const end of ends) end()
+        for (const remove of removals) remove()
       }
     },
     trouble: () => nodes.trouble(),

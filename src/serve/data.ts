@@ -1,4 +1,4 @@
-/** `data` of a service, for programs that embed Portico. */
+/** The `data` of a service, for programs that embed Portico. */
 import { findUser } from '../auth/accounts/users.ts'
 import { ApiError } from '../errors.ts'
 import { createData, type DataParts, executeBy } from '../logic/data/create-data.ts'
@@ -9,7 +9,7 @@ import type { Run } from '../plan/run.ts'
 import { type Principal, service, user } from '../principal.ts'
 import type { Transports } from './transports.ts'
 
-/** A user: their id, or their item. */
+/** A user, by id or by item. */
 export type UserReference = number | { readonly id: number }
 
 /** The items as the service itself, to which no rule applies. */
@@ -34,7 +34,7 @@ export async function presentUser(run: Run, reference: UserReference): Promise<P
 }
 
 /**
- * Runs each call by itself, like a request of the principal. `refresh` makes commits of other nodes visible first.
+ * Runs each call separately, like a request of the principal. `refresh` makes commits of other nodes visible first.
  */
 export function dataParts(
   model: Model,
@@ -54,17 +54,17 @@ export function serviceData(parts: DataParts, run: Run): ServiceData {
   }) as unknown as ServiceData
 }
 
-/** The collections by name. Each call runs as the principal that `open` then finds. */
+/** The collections by name. Each call uses the `data` that `open` returns at that time. */
 export function dataAs(model: Model, open: () => Promise<DataOf>): DataOf {
   const names = [...model.collections.keys()]
-  return Object.freeze(Object.fromEntries(names.map(name => [name, openedLate(name, open)])))
+  return Object.freeze(Object.fromEntries(names.map(name => [name, openedAtCall(name, open)])))
 }
 
-function openedLate(name: string, open: () => Promise<DataOf>): CollectionData {
+function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData {
   const opened = async () => {
-    const found = (await open())[name]
-    if (found === undefined) throw new TypeError(`the model has no collection ${name}`)
-    return found
+    const collection = (await open())[name]
+    if (collection === undefined) throw new TypeError(`the model has no collection ${name}`)
+    return collection
   }
   return Object.freeze({
     get: async (id, options) => (await opened()).get(id, options),

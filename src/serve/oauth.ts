@@ -113,7 +113,7 @@ const postable: ReadonlyMap<string, string> = new Map([
   ['/oauth/logout', 'leave out `id_token_hint`, and send `client_id`'],
 ])
 
-/** Where an authorization request continues after its interaction. */
+/** The paths at which an authorization request continues after its interaction. */
 const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
 
 /** The client configuration endpoint (RFC 7592, 2). */
@@ -129,18 +129,18 @@ function isAppRequest({ path, method }: Exchange): boolean {
   return (method === 'PUT' || method === 'DELETE') && registered.test(path)
 }
 
-/** Whose budget a request draws from that guesses no secret: that of a valid token, else that of the address. */
+/** The principal whose budget pays for a request that cannot guess a secret: that of a valid token, otherwise the address. */
 function budgetOwner({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
   const place = budgetAddress(address)
   const identify = async (source: CredentialSource) => authenticate(source, place)
   const { authorization } = headers
   if (path !== '/oauth/userinfo' || !authorization || !/^bearer /i.test(authorization))
     return anonymous(place)
-  // oidc-provider answers what is wrong with the token.
+  // oidc-provider reports what is wrong with the token.
   return identify({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
 }
 
-/** Whether only a browser with a wrong address would read it: neither a page nor anything that apps read is there. */
+/** Whether the path is neither a page nor an endpoint of apps, so that only a browser with a mistyped address requests it. */
 function isWrongAddress(path: string): boolean {
   return path.startsWith('/oauth/') && !registered.test(path) && (appEndpoints.has(path) || !methodsOf(path))
 }

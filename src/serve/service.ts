@@ -21,8 +21,8 @@ import type { Transports } from './transports.ts'
 
 export interface Service {
   /**
-   * Where it listens, without a trailing slash. With `listen: false`: `baseUrl`, or the address of `host` and `port`, on
-   * which the program's own server is expected.
+   * The address of the service, without a trailing slash. With `listen: false`: `baseUrl`, or the address of `host` and
+   * `port`, on which the program's own server is expected.
    */
   readonly url: string
   /** The administrator that the first start creates, to be shown once; undefined at later starts. */
@@ -34,7 +34,7 @@ export interface Service {
    * reads the body. The limits on headers and connections are that server's.
    */
   handler(request: IncomingMessage, response: ServerResponse): void
-  /** For the server's `upgrade` event: opens WebSockets at `/graphql`, answers 404 elsewhere. */
+  /** The listener for the server's `upgrade` event: opens WebSockets at `/graphql`, answers 404 elsewhere. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Keeps serving for `shutdownDelay`, then stops accepting, finishes running requests, and closes the database. */
   close(): Promise<void>

@@ -34,7 +34,7 @@ export interface Running {
   readonly delaySeconds: number
 }
 
-/** Takes every step in order, also after one that has failed. Rejects with the first failure. */
+/** Takes all steps in order, even if one fails. Rejects with the first failure. */
 export async function closeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = []
   for (const step of steps) {
@@ -47,13 +47,13 @@ export async function closeAll(steps: readonly (() => unknown)[]): Promise<void>
   if (failures.length > 0) throw failures[0]
 }
 
-/** Waits for all of them, and rejects with the first failure. */
+/** Waits for all promises, then rejects with the first failure. */
 async function allEnded(ending: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(ending)
   await Promise.all(ending)
 }
 
-/** Returns the function that closes the service. Further calls of it wait for the same end. */
+/** Returns the function that closes the service. Further calls return the same promise. */
 export function shutdown({
   http,
   endStreams,

@@ -63,7 +63,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
 }
 
-/** Only for services, whose requests would wait: commands read on their own event loop. */
+/** The reader processes of a service. Commands have none, because no request waits for their event loop. */
 function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
   const onLost = (cause: unknown) => {
     const error = cause instanceof Error ? cause.message : String(cause)

@@ -1,11 +1,11 @@
 /** Merges the `/metrics` of several workers (https://prometheus.io/docs/instrumenting/exposition_formats/). */
 
-type Rule = (one: number, other: number) => number
+type Rule = (a: number, b: number) => number
 
 /** Metrics of the event log, which all workers share. */
 const ofLog = /^portico_event_log_(oldest_id|newest_id|bytes)$/
 
-const sum: Rule = (one, other) => one + other
+const sum: Rule = (a, b) => a + b
 const highest: Rule = Math.max
 const lowest: Rule = Math.min
 
@@ -22,7 +22,7 @@ function ruleOf(name: string): Rule {
 interface Family {
   /** `# HELP` and `# TYPE`. */
   readonly comments: readonly string[]
-  /** By name and labels. */
+  /** The samples, by name and labels. */
   readonly samples: Map<string, number>
 }
 
@@ -31,9 +31,9 @@ const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) ([^ ]+)(?: \d+)?$/
 function familyOf(families: Map<string, Family>, name: string, comments: readonly string[]): Family {
   const known = families.get(name)
   if (known) return known
-  const made = { comments, samples: new Map<string, number>() }
-  families.set(name, made)
-  return made
+  const family = { comments, samples: new Map<string, number>() }
+  families.set(name, family)
+  return family
 }
 
 function add(families: Map<string, Family>, text: string): void {
@@ -59,9 +59,9 @@ function add(families: Map<string, Family>, text: string): void {
 export function countersIn(text: string): string {
   const families = new Map<string, Family>()
   add(families, text)
-  const isCounted = ([, { comments }]: [string, Family]) =>
+  const isMonotonic = ([, { comments }]: [string, Family]) =>
     comments.some(comment => /^# TYPE \S+ (counter|histogram|summary)$/.test(comment))
-  return written([...families].filter(isCounted).map(([, family]) => family))
+  return textOfFamilies([...families].filter(isMonotonic).map(([, family]) => family))
 }
 
 function textOf(value: number): string {
@@ -69,14 +69,14 @@ function textOf(value: number): string {
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
 }
 
-/** Adds up counters, histograms and most gauges; of metrics of the process, takes one value. */
+/** Adds up counters, histograms and most gauges. Metrics of the process are reported by every worker, and counted once. */
 export function merged(texts: readonly string[]): string {
   const families = new Map<string, Family>()
   for (const text of texts) add(families, text)
-  return written([...families.values()])
+  return textOfFamilies([...families.values()])
 }
 
-function written(families: readonly Family[]): string {
+function textOfFamilies(families: readonly Family[]): string {
   const lines: string[] = []
   for (const { comments, samples } of families) {
     lines.push(...comments)

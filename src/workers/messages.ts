@@ -39,7 +39,7 @@ export type ToWorker =
   | { readonly kind: 'report-metrics'; readonly id: number }
   | { readonly kind: 'collected-metrics'; readonly id: number; readonly text: string }
 
-/** What one worker notifies another of: that it now holds the write lock, or that there was a commit. */
+/** A notification from one worker to another: it now holds the write lock, or there was a commit. */
 export type Notification = 'lock' | 'commit'
 
 export function serializeError(error: unknown): SerializedError {

@@ -52,7 +52,7 @@ interface RunningWorker {
   readonly thread: Worker
   readonly startedAt: number
   isServing: boolean
-  /** By the id of the request. */
+  /** Callbacks, by the id of the request. */
   readonly metricsRequests: Map<number, () => void>
   lastMetrics: string
   readonly ended: Promise<void>

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type AskedWorkload, askedWorkloads } from '../../bench/asked.ts'
-import type { AskedFigure } from '../../bench/asked-measure.ts'
 import { type Figure, median } from '../../bench/measure.ts'
+import type { VariedFigure } from '../../bench/measure-varied.ts'
 import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/posts.ts'
 import { topFunctions } from '../../bench/profile.ts'
-import { askedTable, besideTable, figuresTable, footprintLines, walkLine } from '../../bench/report.ts'
+import { comparisonTable, figuresTable, footprintLines, variedTable, walkLine } from '../../bench/report.ts'
+import { type VariedWorkload, variedWorkloads } from '../../bench/varied-requests.ts'
 
 const figure: Figure = {
   workload: 'W1',
   what: 'item',
   server: 'cold',
-  stage: 'SQLite',
+  setup: 'SQLite',
   rows: 100_000,
   ratios: [0.5, 0.7, 0.61],
   perSecond: [50_000, 70_000, 61_000],
@@ -37,15 +37,15 @@ describe('figures', () => {
     assert.match(figuresTable([{ ...figure, floor: undefined }]), /\| 61,000 \| {2}\|$/)
   })
 
-  it('of parallel stages are fractions of the first, round by round', () => {
+  it('of parallel setups are fractions of the first, round by round', () => {
     const locked = {
       ...figure,
-      stage: 'locked',
+      setup: 'locked',
       ratios: [0.4, 0.35, 0.549],
       perSecond: [40_000, 35_000, 54_900],
     }
     const other = { ...figure, workload: 'W2' }
-    const rows = besideTable([figure, locked, other]).split('\n').slice(2)
+    const rows = comparisonTable([figure, locked, other]).split('\n').slice(2)
     assert.deepEqual(rows, [
       '| W1 · item | SQLite | 0.61 | 0.50–0.70 | 61,000 |  |',
       '| W1 · item | locked | 0.40 | 0.35–0.55 | 40,000 | 80 % |',
@@ -85,9 +85,9 @@ describe('random numbers', () => {
 })
 
 const rows = 100_000
-const requestsOf = ({ requests }: AskedWorkload) => requests({ rows }, String)
+const requestsOf = ({ requests }: VariedWorkload) => requests({ rows }, String)
 const named = (name: string) => {
-  const workload = askedWorkloads.find(each => each.name === name)
+  const workload = variedWorkloads.find(each => each.name === name)
   assert.ok(workload)
   return requestsOf(workload)
 }
@@ -104,10 +104,10 @@ const turn = (perSecond: number, cpuMicros: number | undefined) => ({
   cpuMicros,
 })
 
-const askedFigure: AskedFigure = {
+const variedFigure: VariedFigure = {
   workload: 'W10',
   what: 'newest first',
-  stage: 'SQLite',
+  setup: 'SQLite',
   rows,
   floor: { ofLimit: 0.7, postgres: 0.06 },
   rounds: [
@@ -118,7 +118,7 @@ const askedFigure: AskedFigure = {
 }
 
 describe('requests of W10 to W19', () => {
-  for (const workload of askedWorkloads) {
+  for (const workload of variedWorkloads) {
     const { name } = workload
     it(`are numerous and different: ${name}`, () => {
       const requests = requestsOf(workload)
@@ -164,7 +164,7 @@ describe('posts of the data sets', () => {
 
 describe('the table of W10 to W19', () => {
   it('has both ratios, the floor, the latencies and the CPU times', () => {
-    const [, , row] = askedTable([askedFigure]).split('\n')
+    const [, , row] = variedTable([variedFigure]).split('\n')
     assert.equal(
       row,
       '| W10 · newest first | 100,000 | SQLite | 16,000 | 0.16 | 0.80 | ≥ 0.70 of the hand-written one | 2.0 · 9.0 ms | 66 µs · 50 µs · 10 µs |',
@@ -173,12 +173,12 @@ describe('the table of W10 to W19', () => {
 
   it('states the fraction of refused requests', () => {
     const rounds = [{ bare: turn(1_000, 10), own: { ...turn(30, 10), refused: 170 } }]
-    assert.match(askedTable([{ ...askedFigure, rounds }]), /\| 30 \(85 % refused\) \|/)
+    assert.match(variedTable([{ ...variedFigure, rounds }]), /\| 30 \(85 % refused\) \|/)
   })
 
   it('omits missing values', () => {
     const bare = { bare: turn(100_000, undefined), own: turn(8_000, undefined) }
-    const [, , row] = askedTable([{ ...askedFigure, stage: 'PostgreSQL', rounds: [bare] }]).split('\n')
+    const [, , row] = variedTable([{ ...variedFigure, setup: 'PostgreSQL', rounds: [bare] }]).split('\n')
     assert.equal(
       row,
       '| W10 · newest first | 100,000 | PostgreSQL | 8,000 | 0.080 |  | ≥ 0.060 of the bare server | 2.0 · 9.0 ms | – · – · – |',

@@ -3,12 +3,12 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { askedWorkloads } from '../../bench/asked.ts'
-import { cursorsOf } from '../../bench/asked-measure.ts'
 import { fill, type ModelName } from '../../bench/data.ts'
 import type { Request } from '../../bench/load.ts'
+import { cursorsOf } from '../../bench/measure-varied.ts'
 import editorial from '../../bench/model.ts'
 import { type Running, startLimit } from '../../bench/server.ts'
+import { variedWorkloads } from '../../bench/varied-requests.ts'
 import { generateKey } from '../../src/auth/key.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import blog from '../models/blog.ts'
@@ -72,7 +72,7 @@ describe('the hand-written server', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  for (const workload of askedWorkloads.filter(({ floor }) => floor.ofLimit !== undefined)) {
+  for (const workload of variedWorkloads.filter(({ floor }) => floor.ofLimit !== undefined)) {
     it(`returns the same data as Portico: ${workload.name}`, async () => {
       const pair = pairs.get(workload.model)
       assert.ok(pair)

@@ -111,14 +111,14 @@ for (const database of databases) {
       await data['tasks']?.update(event.item_id, { title: `${event.data['title']}+` })
     })
     it(
-      'that cause themselves are stopped at a maximal depth and reported',
+      'that start each other in a chain are stopped at the maximum depth, and reported',
       within(database, { reactions: { chained: on('task.*', chained.run) } }, async fixture => {
         const { task, runner, until, dead, failures: reported } = fixture
         runner()
         await task('x')
         await until(async () => (await dead()).length === 1, 'the chain has ended')
         assert.equal(chained.seen.length, maxDepth)
-        assert.match(reported[0]?.error ?? '', /caused by itself/)
+        assert.match(reported[0]?.error ?? '', /at the end of a chain/)
         await until(() => true, 'one more step of the clock')
         assert.equal(chained.seen.length, maxDepth)
       }),

@@ -1,4 +1,4 @@
-/** The service, typed by its model. Only the model's type is imported: nothing of the model is in the app. */
+/** The client of the service, typed by its model. Only the model's type is imported, so the app contains no code of the model. */
 import type { Item } from 'portico'
 import { createClient, createSignIn } from 'portico/client'
 import type blog from '../../blog/model.ts'

@@ -25,11 +25,7 @@ export function App() {
           {fault}
         </p>
       )}
-      {me === undefined ? (
-        <p>Sign in to read what people write, and to write yourself.</p>
-      ) : (
-        <Posts me={me} />
-      )}
+      {me === undefined ? <p>Sign in to read and write posts.</p> : <Posts me={me} />}
     </main>
   )
 }

@@ -1,10 +1,10 @@
-/** Who is signed in. */
+/** The signed-in user. */
 import { ApiError } from 'portico/client'
 import { useEffect, useState } from 'react'
 import { api, session, type User } from './api.ts'
 
-/** Ends a sign-in that this page was opened by, and reads the user. */
-async function arrive(): Promise<User | undefined> {
+/** Completes the sign-in if this page was opened by its redirect, and reads the user. */
+async function restoreSession(): Promise<User | undefined> {
   await session.handleRedirect()
   return session.isSignedIn ? await api.me() : undefined
 }
@@ -13,8 +13,8 @@ export function useMe() {
   const [me, setMe] = useState<User>()
   const [fault, setFault] = useState<string>()
   useEffect(() => {
-    arrive().then(setMe, error => {
-      // Whoever cancels at the service's page is just not signed in.
+    restoreSession().then(setMe, error => {
+      // A user who cancels on the service's page stays signed out; that is no error.
       const isCancelled = error instanceof ApiError && error.code === 'ACCESS_DENIED'
       if (!isCancelled) setFault(String(error.message))
     })

@@ -1,4 +1,4 @@
-/** The posts: read once, then kept current by events. Changes of one's own are shown before the service has answered. */
+/** The posts: read once, then kept current by events. The user's own changes are shown before the service has responded. */
 import { ApiError } from 'portico/client'
 import { startTransition, useEffect, useOptimistic, useReducer, useState } from 'react'
 import { api, type Post, type User } from './api.ts'
@@ -22,7 +22,7 @@ function applied(posts: readonly Post[], change: Change): readonly Post[] {
   }
 }
 
-/** Reads the list, and then follows the log of events from where it was before. Ends with the signal. */
+/** Reads the list, then applies all events since the moment before it was read. Ends with the signal. */
 async function follow(
   apply: (change: Change) => void,
   onConnection: (isConnected: boolean) => void,
@@ -43,7 +43,7 @@ async function follow(
   }
 }
 
-/** In the service's own words. */
+/** The message of the service, of the first invalid field if there is one. */
 function messageOf(error: unknown): string {
   if (!(error instanceof ApiError)) return 'The service cannot be reached.'
   return error.details?.[0]?.message ?? error.message
@@ -56,19 +56,19 @@ export function usePosts(me: User) {
   const [fault, setFault] = useState<string>()
 
   useEffect(() => {
-    const leaving = new AbortController()
+    const unmounted = new AbortController()
     const start = (): Promise<void> =>
-      follow(apply, setConnected, leaving.signal).catch(error => {
-        if (leaving.signal.aborted) return undefined
-        // After a very long absence the log may no longer have what was missed.
+      follow(apply, setConnected, unmounted.signal).catch(error => {
+        if (unmounted.signal.aborted) return undefined
+        // After a very long absence the log may no longer contain the missed events.
         if (error instanceof ApiError && error.code === 'RESYNC_REQUIRED') return start()
         return setFault(messageOf(error))
       })
     void start()
-    return () => leaving.abort()
+    return () => unmounted.abort()
   }, [])
 
-  /** Shows what is expected until `send` is done: then what the service says. A refusal takes it back, and is told. */
+  /** Shows the expected change until `send` has ended, then the stored one. A refused change is reverted, and its message shown. */
   const attempt = (expected: Change, send: () => Promise<Change>) =>
     startTransition(async () => {
       expect(expected)

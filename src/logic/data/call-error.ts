@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { NameFault, Refuse } from '../../plan/names.ts'
 
-/** An invalid call of `data`. `of`: `code` where only the model's code can be wrong, e.g. by an unknown name. */
+/** An invalid call of `data`. `of`: `code` if only the model's code can be at fault, e.g. for an unknown name. */
 export class CallError extends ApiError {
   readonly of: 'code' | 'value'
 
@@ -26,13 +26,13 @@ export function badCall(place: string, message: string): ApiError {
   }
 }
 
-/** For a value that may come from the caller of the action. */
+/** The error for a value that may come from the caller of the action. */
 export function badValue(place: string, message: string): ApiError {
   return new CallError('value', `${place} ${message}`)
 }
 
-/** The error for the caller of an action: an internal error for a mistake of the code. Neither reveals names of the call. */
-export function asAnswered(error: unknown): unknown {
+/** The error for the caller of an action; an internal error for a mistake in the code. It reveals no names of the call. */
+export function errorForCaller(error: unknown): unknown {
   if (!(error instanceof CallError)) return error
   if (error.of === 'code') return new Error(error.message, { cause: error })
   return new ApiError('BAD_REQUEST', 'A value is not of the kind that is looked for.', { cause: error })

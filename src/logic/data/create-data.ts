@@ -13,15 +13,15 @@ import type { Principal } from '../../principal.ts'
 import type { CollectionData, DataOf, ListOptions, ReadOptions, Values, Where } from '../data.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 
-/** Runs a plan as a principal. The plan's kind determines that of the answer. */
+/** Runs a plan as a principal. The plan's kind determines the kind of the answer. */
 export type Execute = (plan: ProgramPlan, principal: Principal) => Awaitable<StepAnswer>
 
 export interface DataParts {
   readonly model: Model
-  /** Of collections whose items have secrets, which logic cannot create. */
+  /** The hooks of collections whose items have secrets; logic cannot create such items. */
   readonly hooks: CreateHooks
   readonly execute: Execute
-  /** Called with the promise of each call; the caller gets what it returns. */
+  /** Called with the promise of each call. The code of the model gets the promise that it returns. */
   readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
 
@@ -44,12 +44,12 @@ export function executeBy(run: Run): Execute {
 
 /** The collections by name; an unknown name is undefined. */
 export function createData(parts: DataParts, principal: Principal): DataOf {
-  const made = new Map<string, CollectionData>()
+  const byName = new Map<string, CollectionData>()
   const dataOf = (name: string): CollectionData | undefined => {
     const collection = parts.model.collections.get(name)
     if (collection === undefined) return undefined
-    const known = made.get(name) ?? new PrincipalData(parts, collection, principal)
-    made.set(name, known)
+    const known = byName.get(name) ?? new PrincipalData(parts, collection, principal)
+    byName.set(name, known)
     return known
   }
   // Created on demand: an action uses a few of many collections.
@@ -85,8 +85,8 @@ class PrincipalData implements CollectionData {
   }
 
   first(options: Omit<ListOptions, 'limit' | 'page'> = {}): Promise<LogicItem | null> {
-    const one = { ...options, limit: 1, page: 1 }
-    return this.#call(async () => (await this.#list(one, 'first'))[0] ?? null)
+    const limited = { ...options, limit: 1, page: 1 }
+    return this.#call(async () => (await this.#list(limited, 'first'))[0] ?? null)
   }
 
   list(options: ListOptions = {}): Promise<readonly LogicItem[]> {
@@ -115,7 +115,7 @@ class PrincipalData implements CollectionData {
   create(values: Values): Promise<LogicItem> {
     return this.#call(async () => {
       this.#requirePlain('create', values)
-      const { values: set } = bodyValidator(this.#written).create(plainOf(values))
+      const { values: set } = bodyValidator(this.#writableCollection).create(plainOf(values))
       return this.#write(this.#plans.create(set, this.#place('create')))
     })
   }
@@ -123,7 +123,7 @@ class PrincipalData implements CollectionData {
   update(id: number, values: Values): Promise<LogicItem> {
     return this.#call(async () => {
       this.#requirePlain('update', values)
-      const { values: set } = bodyValidator(this.#written).merge(plainOf(values))
+      const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(values))
       return this.#write(this.#plans.update(id, set, this.#place('update')))
     })
   }
@@ -153,7 +153,7 @@ class PrincipalData implements CollectionData {
     return (await this.#parts.execute(plan, this.#principal)) as A
   }
 
-  get #written(): Collection {
+  get #writableCollection(): Collection {
     return this.#principal.access.logic ? writableByService(this.#collection) : this.#collection
   }
 
@@ -168,7 +168,7 @@ class PrincipalData implements CollectionData {
   }
 }
 
-/** Without values that are undefined. */
+/** The values without undefined ones. */
 function plainOf(values: Values): unknown {
   if (typeof values !== 'object' || values === null) return values
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
@@ -204,7 +204,7 @@ function writableByService(collection: Collection): Collection {
   const open = (field: Field): Field =>
     automatic.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
   const fields = new Map([...collection.fields].map(([name, field]) => [name, open(field)]))
-  const made = { ...collection, fields }
-  writable.set(collection, made)
-  return made
+  const own = { ...collection, fields }
+  writable.set(collection, own)
+  return own
 }

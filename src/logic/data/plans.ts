@@ -155,8 +155,8 @@ function idOf(id: unknown, place: string): number {
   throw refuse(place, 'needs the id of an item, a whole number above 0.')
 }
 
-function countOf(given: unknown, byDefault: number, max: number, place: string): number {
-  if (given === undefined) return byDefault
-  if (Number.isSafeInteger(given) && Number(given) >= 1 && Number(given) <= max) return Number(given)
+function countOf(value: unknown, defaultValue: number, max: number, place: string): number {
+  if (value === undefined) return defaultValue
+  if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= max) return Number(value)
   throw badCall(place, `must be a whole number from 1 to ${max.toLocaleString('en')}.`)
 }

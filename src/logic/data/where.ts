@@ -13,7 +13,7 @@ const maxDepth = 10
 const maxListedValues = 1000
 const maxConditions = 200
 
-/** Operators that take a part of a text. */
+/** Operators whose operand is a part of a text. */
 const textOperators: ReadonlySet<string> = new Set(['contains', 'icontains', 'starts_with'])
 
 /** The names of a collection that exist for the principal. */
@@ -54,10 +54,10 @@ function objectOf(value: unknown, place: string): object {
   throw badCall(place, "must be an object with names of fields, e.g. { status: 'open' }.")
 }
 
-/** A condition that code lost on the way must not match every item. */
+/** An undefined condition, e.g. from a missing variable, must not match every item. */
 function defined(value: unknown, place: string): unknown {
   if (value !== undefined) return value
-  throw badCall(place, 'is undefined: leave the name out where nothing is to be compared, or use null for no value.')
+  throw badCall(place, 'is undefined: omit the name to compare nothing, or use null for no value.')
 }
 
 function allOf(filters: readonly Filter[]): Filter {
@@ -75,10 +75,10 @@ function condition(
 ): Filter {
   const field = namedField(names, name)
   if (field !== undefined) return comparisons(field, value, place, translation)
-  const nested = (one: unknown, at: string) => conditions(one, names, at, translation, depth + 1)
+  const nested = (inner: unknown, at: string) => conditions(inner, names, at, translation, depth + 1)
   if (name === 'and' || name === 'or') {
     if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
-    return { kind: name, filters: value.map((one, index) => nested(one, `${place}[${index}]`)) }
+    return { kind: name, filters: value.map((inner, index) => nested(inner, `${place}[${index}]`)) }
   }
   if (name === 'not') return { kind: 'not', filter: nested(value, place) }
   const relation = findRelation(names, name, refuseAt(place))
@@ -102,7 +102,7 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
 function operation(field: Field, operator: string, operand: unknown, place: string, translation: Translation): Filter {
   if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, translation)
   if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, translation)
-  const known = field.type.operators.find(one => one === operator)
+  const known = field.type.operators.find(name => name === operator)
   if (known !== undefined) return comparison(field, known, operand, `${place}.${operator}`, translation)
   throw badCall(
     place,
@@ -134,7 +134,7 @@ function operandOf(field: Field, operator: FilterOperator, operand: unknown, pla
   if (!Array.isArray(operand) || operand.length > maxListedValues) {
     throw badValue(place, `must be an array of at most ${maxListedValues.toLocaleString('en')} values.`)
   }
-  return operand.map((one, index) => operandValue(field, one, `${place}[${index}]`))
+  return operand.map((value, index) => operandValue(field, value, `${place}[${index}]`))
 }
 
 function textOf(operand: unknown, place: string): string {

@@ -10,7 +10,7 @@ import { jobRun, stores } from '../runs/run.ts'
 
 export interface LaterOptions {
   readonly model: Model
-  /** In milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. */
   readonly now: number
   /** How many runs, each started by the one before, led to this one. */
   readonly depth: number

@@ -2,7 +2,7 @@
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { Records, StoredRecord } from '../../records.ts'
-import type { PushGiven } from '../runs/place.ts'
+import type { PushArguments } from '../runs/place.ts'
 import { type JobRun, jobKind, type Run, redated, removes, runOf, stores } from '../runs/run.ts'
 
 /** How often the database is read for runs that other processes have stored. */
@@ -17,7 +17,7 @@ export interface JobQueueParts {
   readonly records: Pick<Records, 'after'>
   readonly clock: Clock
   readonly add: (run: Run) => void
-  readonly push: (...given: PushGiven) => void
+  readonly push: (...args: PushArguments) => void
 }
 
 export class JobQueue {
@@ -62,7 +62,7 @@ export class JobQueue {
     return first !== undefined && dueAtOf(first) <= now
   }
 
-  /** The run is done, or was stored again to be loaded later. */
+  /** Frees the memory of a run that is done, or was stored again to be loaded later. */
   forget({ stored, kind }: Run): void {
     if (kind !== 'job' || stored === undefined) return
     this.#taken.delete(stored)

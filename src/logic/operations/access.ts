@@ -6,7 +6,7 @@ import { staticRule } from '../../plan/guard.ts'
 import { type AccessClass, hasScope, isAnonymous, type Principal, withoutScopes } from '../../principal.ts'
 import { isAction } from './call.ts'
 
-/** For operations without a collection: the caller alone decides their rule, so any collection will do. */
+/** Some collection, for operations without one: only the caller decides their rule, so it does not matter which. */
 function anyCollection({ collections }: Model): Collection {
   const [first] = collections.values()
   if (first === undefined) throw new Error('a model has collections')
@@ -18,7 +18,7 @@ export function collectionOf(model: Model, { collection }: Operation): Collectio
 }
 
 /**
- * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN for a caller who may not call it for any item. Called before the
+ * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN if the caller may call the operation for no item. Called before the
  * rest of the request is read.
  */
 export function admitOperation(model: Model, operation: Operation, { access }: Principal): void {
@@ -33,13 +33,13 @@ export function refused(operation: Action | Query, access: AccessClass): ApiErro
   const { name, collection = '' } = operation
   const options = { refused: { collection, operation: name } }
   // An action's name is a verb, as in `archive`; a query's is not: "You may not open tasks" would mislead.
-  const deed = isAction(operation) ? name.replaceAll('_', ' ') : `call the query ${name}`
+  const action = isAction(operation) ? name.replaceAll('_', ' ') : `call the query ${name}`
   if (isAnonymous(access))
-    return new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, options)
+    return new ApiError('UNAUTHORIZED', `Nobody may ${action} without a credential.`, options)
   if (!access.signedIn) {
-    return new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`, options)
+    return new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, options)
   }
-  return new ApiError('FORBIDDEN', `You may not ${deed}.`, options)
+  return new ApiError('FORBIDDEN', `You may not ${action}.`, options)
 }
 
 export function decided(model: Model, operation: Operation, access: AccessClass) {
@@ -47,21 +47,21 @@ export function decided(model: Model, operation: Operation, access: AccessClass)
 }
 
 /**
- * The principal that the operation reads and writes as: the same user, without a limit of scopes. An app by itself keeps
- * its scopes.
+ * The principal of the operation's reads and writes: the same user, not limited by scopes. An app without a user keeps its
+ * scopes.
  */
 export function actingAs(principal: Principal): Principal {
   return withoutScopes(principal)
 }
 
-/** The rule with its scopes decided by the caller's: `actingAs` removes them. */
+/** The rule with its scopes replaced by whether the caller has them, since `actingAs` removes the caller's scopes. */
 export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
   switch (rule.kind) {
     case 'scope':
       return { kind: !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? 'anyone' : 'nobody' }
     case 'and':
     case 'or':
-      return { ...rule, rules: rule.rules.map(one => withScopesDecided(one, access)) }
+      return { ...rule, rules: rule.rules.map(part => withScopesDecided(part, access)) }
     case 'not':
       return { ...rule, rule: withScopesDecided(rule.rule, access) }
     case 'related':

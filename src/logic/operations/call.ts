@@ -1,4 +1,4 @@
-/** Calls of actions and queries, and what they run with. */
+/** Calls of actions and queries, and their dependencies. */
 import type { LogicCaller } from '../../model/logic.ts'
 import type { Action, Model, Query } from '../../model/model.ts'
 import type { CreateHooks } from '../../plan/run.ts'
@@ -11,7 +11,7 @@ export interface OperationLimits {
   readonly timeMs: number
   /** The maximum number of its reads and writes. */
   readonly operations: number
-  /** How often it is tried when it conflicts with other transactions. */
+  /** The maximum number of attempts if it conflicts with other transactions. */
   readonly tries: number
 }
 
@@ -26,7 +26,7 @@ export interface OperationParts {
 
 export const defaultLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
 
-/** With the default limits. */
+/** Parts with the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
   return { model, hooks, timeLimit: createTimeLimit(), limits: defaultLimits, now: Date.now }
 }
@@ -40,7 +40,7 @@ export interface OperationCall {
   readonly principal: Principal
 }
 
-/** The result. Items are given by their ids. */
+/** The result. Items are represented by their ids. */
 export type OperationResult =
   | { readonly kind: 'nothing' }
   /** An optional item that is null. */
@@ -52,7 +52,7 @@ export function isAction(operation: Action | Query): operation is Action {
   return 'emits' in operation
 }
 
-/** For messages and logs, e.g. `actions.archive`. */
+/** The name of an operation in messages and logs, e.g. `actions.archive`. */
 export function placeOf(operation: Action | Query): string {
   return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
 }

@@ -10,7 +10,7 @@ import type { ItemShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { ActStep, PlanAs, ProgramPlan, RunStep } from '../../plan/transaction.ts'
 import { service } from '../../principal.ts'
-import { asAnswered } from '../data/call-error.ts'
+import { errorForCaller } from '../data/call-error.ts'
 import { createData, type DataParts } from '../data/create-data.ts'
 import { interned } from '../data/plans.ts'
 import type { ActionData } from '../data.ts'
@@ -22,7 +22,7 @@ import { Calls } from './tracked-calls.ts'
 
 type Step = ActStep<ProgramPlan | PlanAs>
 
-interface Given {
+interface ContextValues {
   /** ISO 8601 UTC. */
   readonly at: string
   readonly item: LogicItem | undefined
@@ -33,16 +33,16 @@ interface Given {
 export class OperationContext {
   readonly #parts: OperationParts
   readonly #call: OperationCall
-  readonly #given: Given
+  readonly #values: ContextValues
   readonly #calls = new Calls()
 
-  constructor(parts: OperationParts, call: OperationCall, given: Given) {
+  constructor(parts: OperationParts, call: OperationCall, values: ContextValues) {
     this.#parts = parts
     this.#call = call
-    this.#given = given
+    this.#values = values
   }
 
-  /** Calls `run`. Also rejects where a call failed that `run` has not awaited. */
+  /** Calls `run`. Also rejects if a call failed that `run` has not awaited. */
   async run(run: RunStep<Step>): Promise<unknown> {
     const { operation } = this.#call
     const code = operation.run as (context: object) => unknown
@@ -51,18 +51,18 @@ export class OperationContext {
       returned = await code(this.#context(step => this.#allowed(step, run)))
     } catch (error) {
       throw error instanceof Error
-        ? asAnswered(error)
+        ? errorForCaller(error)
         : new Error(`It threw ${inspect(error)}, which is not an error.`)
     }
     await this.#calls.requireAwaited().catch(error => {
-      throw asAnswered(error)
+      throw errorForCaller(error)
     })
     return returned
   }
 
   #context(run: RunStep<Step>): object {
     const { operation, principal } = this.#call
-    const { at, item, input } = this.#given
+    const { at, item, input } = this.#values
     return Object.freeze({
       ...(item && { item }),
       input,
@@ -130,7 +130,7 @@ export class OperationContext {
       throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
     }
     const { principal } = this.#call
-    const checked = checkedValues(event, values, this.#given.at, principal.userId)
+    const checked = checkedValues(event, values, this.#values.at, principal.userId)
     const { text } = (await this.#allowed(this.#row(collection, Number(id)), run)) as ReadAnswer
     if (text === null)
       throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)

@@ -25,7 +25,7 @@ export function collectionOfFields(name: string, fields: ReadonlyMap<string, Fie
   }
 }
 
-/** An item is given by its id. */
+/** The field of a value; an item is represented by its id. */
 export function fieldOf(name: string, value: OperationValue): Field {
   if (value.kind === 'field') return value.field
   return { ...plainField(name, idField.type), optional: value.optional }
@@ -69,16 +69,16 @@ export function checkedInput(operation: Operation, body: unknown): InputValues {
   return bodyValidator(inputShape(operation)).create(body).values
 }
 
-/** Every declared value: one that is missing has its default, or is null. `at`: the time, ISO 8601 UTC. */
+/** All declared values. A missing one gets its default, or null. `at`: the time, ISO 8601 UTC. */
 export function withDefaults(
   { fields }: Collection,
-  given: InputValues,
+  values: InputValues,
   at: string,
   userId: number | null,
 ): Record<string, JsonValue> {
   const all: Record<string, JsonValue> = {}
   for (const [name, field] of fields) {
-    all[name] = given[name] !== undefined ? given[name] : defaultValue(field, at, userId)
+    all[name] = values[name] !== undefined ? values[name] : defaultValue(field, at, userId)
   }
   return all
 }
@@ -98,10 +98,10 @@ function defaultValue({ default: declared, type }: Field, at: string, userId: nu
   }
 }
 
-/** The canonical output, defaults not yet set; or an error that tells the operator what does not fit. */
-export function checkedOutput(operation: Operation, given: unknown): InputValues | Error {
+/** The canonical output, defaults not yet set; or an error that tells the operator what is invalid. */
+export function checkedOutput(operation: Operation, output: unknown): InputValues | Error {
   try {
-    return bodyValidator(outputShape(operation)).create(withoutUndefined(idsOf(operation, given))).values
+    return bodyValidator(outputShape(operation)).create(withoutUndefined(idsOf(operation, output))).values
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const details = (error.details ?? []).map(({ message }) => message).join(' ')
@@ -109,23 +109,28 @@ export function checkedOutput(operation: Operation, given: unknown): InputValues
   }
 }
 
-/** Where the output has an item, `run` may return the item or its id. */
-function idsOf({ output }: Operation, given: unknown): unknown {
-  if (output.kind !== 'values' || typeof given !== 'object' || given === null || Array.isArray(given))
-    return given
+/** If an output is an item, `run` may return the item or its id. */
+function idsOf({ output }: Operation, returned: unknown): unknown {
+  if (
+    output.kind !== 'values' ||
+    typeof returned !== 'object' ||
+    returned === null ||
+    Array.isArray(returned)
+  )
+    return returned
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
+    Object.entries(returned).map(([name, value]) => {
       return [name, output.values.get(name)?.kind === 'item' ? itemId(value) : value]
     }),
   )
 }
 
-/** The id of an item or of an id; undefined for anything else. */
+/** The `id` of an object; any other value unchanged. */
 export function itemId(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value
 }
 
-function withoutUndefined(given: unknown): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+function withoutUndefined(output: unknown): unknown {
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return output
+  return Object.fromEntries(Object.entries(output).filter(([, value]) => value !== undefined))
 }

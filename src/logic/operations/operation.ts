@@ -36,7 +36,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   return resultOf(call, returned, at)
 }
 
-/** The item as JSON, as the principal may read it; null if it may not, or the item does not exist. */
+/** The JSON of the item with the fields that the principal may read; null if it may not read the item, or the item does not exist. */
 export function* readItem(
   model: Model,
   collection: Collection,
@@ -62,12 +62,13 @@ function* itemOf(
   const collection = collectionOf(model, operation)
   const text = yield* readItem(model, collection, id, actingAs(principal))
   if (text === null) throw new ApiError('NOT_FOUND')
-  if (decided(model, operation, access) === 'depends') yield* judge(operation, collection, id, principal)
+  if (decided(model, operation, access) === 'depends')
+    yield* requireRule(operation, collection, id, principal)
   return Object.freeze(JSON.parse(text))
 }
 
-/** Throws FORBIDDEN where the operation's rule does not hold for the item. */
-function* judge(
+/** Throws FORBIDDEN if the operation's rule does not hold for the item. */
+function* requireRule(
   operation: Operation,
   collection: Collection,
   id: number,
@@ -111,24 +112,27 @@ function resultOf({ operation, principal }: OperationCall, returned: unknown, at
   const { output } = operation
   if (output.kind === 'nothing') {
     if (returned === undefined || returned === null) return { kind: 'nothing' }
-    throw unfit(operation, 'It returns a value and declares no `output`: declare one, or return nothing.')
+    throw invalidOutput(
+      operation,
+      'It returns a value and declares no `output`: declare one, or return nothing.',
+    )
   }
   if (output.kind === 'item') {
     const id = itemId(returned)
     if (output.optional && (id === undefined || id === null)) return { kind: 'absent' }
     if (Number.isSafeInteger(id)) return { kind: 'item', collection: output.collection, id: Number(id) }
-    throw unfit(
+    throw invalidOutput(
       operation,
       `It must return an item of ${output.collection}, not ${inspect(returned, { depth: 0 })}.`,
     )
   }
   const values = checkedOutput(operation, returned)
-  if (values instanceof Error) throw unfit(operation, values.message)
+  if (values instanceof Error) throw invalidOutput(operation, values.message)
   return { kind: 'values', values: withDefaults(outputShape(operation), values, at, principal.userId) }
 }
 
-/** For the operator: clients do not see the message. */
-function unfit(operation: Action | Query, message: string): ApiError {
+/** An internal error with a message for the operator, which clients do not see. */
+function invalidOutput(operation: Action | Query, message: string): ApiError {
   const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }

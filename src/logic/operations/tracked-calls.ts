@@ -1,4 +1,4 @@
-/** Tracks the calls that code of the model makes, so that one which it does not await is neither lost nor ends the process. */
+/** Tracks the calls of the model's code. The failure of a call that it does not await is reported, and does not end the process. */
 
 class TrackedPromise<T> extends Promise<T> {
   static override get [Symbol.species]() {
@@ -7,7 +7,7 @@ class TrackedPromise<T> extends Promise<T> {
 
   isAwaited = false
 
-  // biome-ignore lint/suspicious/noThenProperty: a promise that notes whether it is awaited.
+  // biome-ignore lint/suspicious/noThenProperty: a promise that records whether it is awaited.
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -21,7 +21,7 @@ export class Calls {
   readonly #failed = new Map<TrackedPromise<unknown>, unknown>()
   readonly #pending = new Set<Promise<unknown>>()
 
-  /** Returns the promise of a call as one whose result is tracked. */
+  /** Returns a promise for the result of the call, and tracks it. */
   readonly track = <T>(promise: Promise<T>): Promise<T> => {
     const tracked = new TrackedPromise<T>((resolve, reject) => {
       promise.then(resolve, error => {

@@ -1,4 +1,4 @@
-/** A change of the log as the event that a reaction gets, with everything that the service itself may read. */
+/** Turns a change of the log into the event of a reaction, with everything that the service itself may read. */
 import type { LoggedChange } from '../../events/change-feed.ts'
 import { typeOf } from '../../events/event-types.ts'
 import type { JsonValue } from '../../model/fields/type.ts'

@@ -1,5 +1,5 @@
 /**
- * The progress of one reaction. It holds the events that were read and are not done. An event in the log is done once the
+ * The progress of one reaction. It contains the events that were read and are not done. An event in the log is done once the
  * position is past it. An event that waits for a retry, or for an earlier event of its item, is stored as a record, and
  * done once that is deleted. So the position advances while single items wait.
  */
@@ -67,7 +67,7 @@ export class Track {
     return this.#logged.size === 0
   }
 
-  /** Adds a stored event: of an earlier session, or a dead letter that is retried. */
+  /** Adds a stored event: one of an earlier session, or a dead letter that is retried. */
   restore(run: ReactionRun): void {
     this.#addStored(run)
     this.#parts.onRun(run)

@@ -1,4 +1,4 @@
-/** One attempt to run a reaction or a job, bounded in time. Once it is over, its code can do nothing more. */
+/** One attempt to run a reaction or a job, with a time limit. Once it has ended, its code has no more effects. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
@@ -20,7 +20,7 @@ export interface AttemptParts {
   readonly model: Model
   readonly run: PlanRun
   readonly hooks: DataParts['hooks']
-  /** Notices what other nodes have committed. */
+  /** Makes commits of other nodes visible. */
   readonly refresh: () => Awaitable<void>
   readonly mail: LogicMail
   readonly outgoing: Pick<Outgoing, 'request'>
@@ -102,7 +102,7 @@ class Attempt {
       return this.#later
     } finally {
       this.#isOver = true
-      // Leaves the turn of the model's code: what follows is Portico's own.
+      // Leaves the turn of the model's code: Portico's own code follows.
       await new Promise(resolve => setImmediate(resolve))
       this.#abort.abort()
     }
@@ -205,7 +205,7 @@ class Attempt {
     })
   }
 
-  /** Runs code of the model until it waits for something. Code that never does is ended. */
+  /** Runs the model's code until it waits for something. Code that never waits is ended. */
   #turn(work: () => void): void {
     const { name, kind } = this.#run
     setImmediate(() => {

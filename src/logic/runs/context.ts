@@ -1,4 +1,4 @@
-/** What reactions and jobs are given besides their event or input. */
+/** The context of reactions and jobs, besides their event or input. */
 
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
@@ -7,7 +7,7 @@ import type { ActionData } from '../data.ts'
 
 /** Common to reactions and jobs. */
 export interface RunContext extends RunTools {
-  /** As the service itself, to which no rule applies; `asSystem` is the same. */
+  /** Reads and writes as the service itself, to which no rule applies. `asSystem` is the same. */
   readonly data: ActionData
 }
 

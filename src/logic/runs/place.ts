@@ -19,10 +19,10 @@ export type PlannedJobs = Readonly<Record<string, PlannedJob>>
 
 /** The payload of the record of positions. */
 export interface Place {
-  /** By reaction, the last event that is done. */
+  /** The last event that is done, by reaction. */
   readonly reactions: Readonly<Record<string, number>>
   readonly jobs: PlannedJobs
 }
 
 /** Steps of a transaction, and a callback for its commit. */
-export type PushGiven = [steps: readonly RecordChange[], committed?: () => void]
+export type PushArguments = [steps: readonly RecordChange[], committed?: () => void]

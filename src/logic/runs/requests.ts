@@ -1,8 +1,8 @@
-/** Requests of operators to retry a run now or to skip it. The node that holds the lease reads them from the database. */
+/** Operators' requests to retry a run now or to skip it. The node that holds the lease reads them from the database. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import { type NewRecord, type Records, recordsOf } from '../../records.ts'
 import type { Track } from '../reactions/track.ts'
-import type { PushGiven } from './place.ts'
+import type { PushArguments } from './place.ts'
 import {
   deadKind,
   type JobRun,
@@ -32,8 +32,8 @@ interface RequestParts {
   readonly records: Pick<Records, 'after' | 'get'>
   readonly clock: Clock
   readonly add: (run: Run) => void
-  readonly push: (...given: PushGiven) => void
-  /** Whether the run of the job with this record is in memory: running, or about to. */
+  readonly push: (...args: PushArguments) => void
+  /** Whether the job's run with this record is in memory: running, or about to run. */
   readonly isTaken: (recordId: string) => boolean
   /** Removes the place of a reaction or job that the model does not have. */
   readonly forget: (name: string) => void
@@ -51,7 +51,7 @@ export class RunRequests {
     this.#trackOf = trackOf
   }
 
-  /** Whether the run is to be dropped. Called once, when its turn comes. */
+  /** Whether an operator has skipped the run. Called once, when its turn comes. */
   isSkipped({ id }: Run): boolean {
     return this.#skipped.delete(id)
   }
@@ -60,14 +60,15 @@ export class RunRequests {
     const { records, clock, push } = this.#parts
     if (clock.now() < this.#takeAt) return
     this.#takeAt = clock.now() + intervalMs
-    const left = new Map<string, RunAction>()
+    const remaining = new Map<string, RunAction>()
     for await (const { kind, id, payload } of recordsOf(records, requestKind)) {
       const { action }: { readonly action: RunAction } = JSON.parse(payload)
       if (!id.includes('/')) this.#parts.forget(id)
-      else if (!((await this.#dead(action, id)) || (await this.#waiting(action, id)))) left.set(id, action)
+      else if (!((await this.#dead(action, id)) || (await this.#waiting(action, id))))
+        remaining.set(id, action)
       push([{ kind: 'delete', key: { kind, id } }])
     }
-    if (left.size > 0) await this.#jobs(left)
+    if (remaining.size > 0) await this.#jobs(remaining)
   }
 
   async #dead(action: RunAction, id: string): Promise<boolean> {
@@ -81,7 +82,7 @@ export class RunRequests {
   }
 
   /** Puts a dead letter back into the queue. It begins a new chain. */
-  #requeue(dead: Run, remove: PushGiven[0][number]): void {
+  #requeue(dead: Run, remove: PushArguments[0][number]): void {
     const { clock, push } = this.#parts
     const now = clock.now()
     const fresh = { attempts: 0, depth: 0, dueAt: now }
@@ -114,8 +115,8 @@ export class RunRequests {
       if (action === undefined) continue
       wanted.delete(run.id)
       if (!isTaken(record.id)) {
-        const again = action === 'skip' ? [] : [stores(redated(run, clock.now()))]
-        push([...removes(run), ...again])
+        const requeued = action === 'skip' ? [] : [stores(redated(run, clock.now()))]
+        push([...removes(run), ...requeued])
       }
       if (wanted.size === 0) return
     }

@@ -1,9 +1,9 @@
-/** What follows an attempt: the run is done, retried or given up. */
+/** Handles the outcome of an attempt: the run is done, retried or given up. */
 import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { Track } from '../reactions/track.ts'
 import type { Outcome } from './attempt.ts'
-import type { PushGiven } from './place.ts'
+import type { PushArguments } from './place.ts'
 import { type Run, redated, removes, storedRun, stores, storesDeadLetter } from './run.ts'
 
 /** Attempts by result. */
@@ -23,16 +23,16 @@ export interface ResultsParts {
   readonly nextOf: (job: string, after: number) => number | undefined
   /** Called when a run of a job leaves memory. */
   readonly forget: (run: Run) => void
-  readonly push: (...given: PushGiven) => void
-  /** In milliseconds since 1970. */
+  readonly push: (...args: PushArguments) => void
+  /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  /** From 0 to below 1. */
+  /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
-  readonly onFailed: (run: Run, error: string, again: number | undefined, thrown?: unknown) => void
+  readonly onFailed: (run: Run, error: string, retryAt: number | undefined, thrown?: unknown) => void
 }
 
-/** A longer chain of reactions and jobs that start each other is given up: it would probably never end. */
+/** A longer chain of reactions and jobs that start each other is ended, because it would probably never end by itself. */
 export const maxDepth = 8
 
 export class Results {
@@ -48,7 +48,7 @@ export class Results {
     return this.#done(run, true, [...removes(run), ...outcome.later])
   }
 
-  /** For a run that an operator skips. */
+  /** Ends a run that an operator skips. */
   skip(run: Run): Verdict<Run> {
     this.#parts.counts.skipped++
     return this.#done(run, true, removes(run))
@@ -62,7 +62,7 @@ export class Results {
   giveUpChain(run: Run): Verdict<Run> {
     return this.#giveUp(
       run,
-      `It was caused by itself: ${maxDepth} reactions or jobs before it, each caused by the one before. Let the reaction write nothing that it reacts to, e.g. by looking at \`event.changed\`.`,
+      `It is at the end of a chain of ${maxDepth} reactions or jobs, each started by the one before. Check \`event.changed\`, so that a reaction does not react to its own writes.`,
     )
   }
 
@@ -104,7 +104,7 @@ export class Results {
     return this.#done(run, false, storesDeadLetter(run, error, this.#parts.now()))
   }
 
-  #done(run: Run, succeeded: boolean, steps: PushGiven[0]): Verdict<Run> {
+  #done(run: Run, succeeded: boolean, steps: PushArguments[0]): Verdict<Run> {
     if (run.kind === 'reaction') this.#parts.trackOf(run.name)?.done(run)
     this.#parts.push(steps, () => this.#parts.forget(run))
     return { succeeded, again: undefined }

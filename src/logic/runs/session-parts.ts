@@ -10,16 +10,16 @@ export interface SessionParts extends AttemptParts {
   readonly log: ChangeFeed
   /** The maximum number of concurrent runs. */
   readonly concurrency: number
-  /** From 0 to below 1. */
+  /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
   /** Keeps events after this one from being pruned by age. */
   readonly hold: (event: number) => Promise<void>
-  /** A run has failed. `again`: the time of the retry, in milliseconds since 1970; undefined for a dead letter. */
-  readonly onFailed: (run: Run, error: string, again: number | undefined, thrown?: unknown) => void
+  /** A run has failed. `retryAt`: in milliseconds since 1970; undefined for a dead letter. */
+  readonly onFailed: (run: Run, error: string, retryAt: number | undefined, thrown?: unknown) => void
   readonly onGap: (name: string, from: number, to: number) => void
   readonly onMissed: (job: string, from: number, to: number) => void
-  /** The database has a position or runs of a reaction that the model does not have. */
+  /** The database has the position or runs of a reaction that the model does not have. */
   readonly onUnknown: (name: string) => void
   readonly onFault: (error: unknown) => void
   /** Called when there is something to store. */

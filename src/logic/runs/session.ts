@@ -9,7 +9,7 @@ import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
 import { Track } from '../reactions/track.ts'
 import { attemptRun } from './attempt.ts'
-import { type Place, type PushGiven, positionKey } from './place.ts'
+import { type Place, type PushArguments, positionKey } from './place.ts'
 import { RunRequests } from './requests.ts'
 import { Results } from './results.ts'
 import { type Run, runOf, storedRun, stores, waitingKind } from './run.ts'
@@ -159,7 +159,7 @@ export class Session implements LeasedSession {
       const from = Object.hasOwn(reactions, reaction.name) ? reactions[reaction.name] : undefined
       return new Track({ ...parts, position: from ?? last, read: event => this.#read(event) })
     })
-    const push = (...given: PushGiven) => this.#push(...given)
+    const push = (...args: PushArguments) => this.#push(...args)
     const planner = new Planner(model, jobs, this.#parts.onMissed)
     const queue = new JobQueue({ model, records, clock, add, push })
     const isTaken = (id: string) => queue.isTaken(id)
@@ -222,7 +222,7 @@ export class Session implements LeasedSession {
     if (runs.length === 0 && planner.planned !== before) this.#push([])
   }
 
-  #push(...[steps, committed]: PushGiven): void {
+  #push(...[steps, committed]: PushArguments): void {
     this.#pending.push({ steps, committed })
     this.#parts.onChange()
   }
@@ -279,7 +279,7 @@ export class Session implements LeasedSession {
       trackOf: name => tracks.find(track => track.name === name),
       nextOf: (name, after) => planner.nextOf(name, after),
       forget: task => jobs.forget(task),
-      push: (...given) => this.#push(...given),
+      push: (...args) => this.#push(...args),
       now: clock.now,
       random,
       counts,

@@ -13,12 +13,12 @@ export interface ShownRun {
   readonly name: string
   readonly kind: Run['kind']
   readonly state: RunState
-  /** Of a reaction. */
+  /** The event of a reaction; null for a job, like the next three. */
   readonly event: string | null
   readonly type: string | null
   readonly collection: string | null
   readonly item_id: number | null
-  /** Of a job. */
+  /** The input of a job; null for a reaction. */
   readonly input: Readonly<Record<string, JsonValue>> | null
   /** How many attempts have failed. */
   readonly attempts: number
@@ -80,7 +80,7 @@ export class RunView {
     return { data, meta: { next_after: null } }
   }
 
-  /** A running service carries the request out within a second. Throws NOT_FOUND, and requests nothing, if one of the runs does not exist. */
+  /** Stores requests that the service carries out within a second. Throws NOT_FOUND, and stores none, if a run does not exist. */
   async ask(action: RunAction, ids: readonly string[]): Promise<void> {
     const wanted = new Set(ids)
     const missing = await this.#missing(wanted)
@@ -91,7 +91,7 @@ export class RunView {
   /** The first id that does not exist. Runs of jobs are stored by due time, so they are all scanned, once. */
   async #missing(wanted: ReadonlySet<string>): Promise<string | undefined> {
     const unknown = new Set<string>()
-    for (const id of wanted) if (!(await this.#isKept(id))) unknown.add(id)
+    for (const id of wanted) if (!(await this.#exists(id))) unknown.add(id)
     if (unknown.size === 0) return undefined
     for await (const record of recordsOf(this.#records, jobKind)) {
       unknown.delete(runOf(record).id)
@@ -100,7 +100,7 @@ export class RunView {
     return [...unknown][0]
   }
 
-  async #isKept(id: string): Promise<boolean> {
+  async #exists(id: string): Promise<boolean> {
     if (id.includes('\0')) return false
     if ((await this.#records.get(deadKind, id)) !== undefined) return true
     return (await this.#records.get(waitingKind, waitingId(id))) !== undefined
@@ -134,7 +134,7 @@ function positionOf(text: string): Position {
       if (typeof record === 'string' && !record.includes('\0')) return { kind, record }
     }
   } catch {
-    // Below.
+    // The error below.
   }
   throw new ApiError('BAD_REQUEST', 'The parameter "after" must be the `next_after` of a page.')
 }

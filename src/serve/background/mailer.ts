@@ -22,8 +22,8 @@ export async function loadMailTemplates(settings: Settings): Promise<MailCatalog
   const catalogue = file === undefined ? createCatalogue() : await loadFile(file)
   const language = settings['mail.language']
   if (lookup(language, catalogue.languages) === undefined) {
-    const there = catalogue.languages.map(tag => `\`${tag}\``).join(', ')
-    const message = `there are no mails in \`${language}\`, only in ${there}. \`mail.templates\` adds languages.`
+    const available = catalogue.languages.map(tag => `\`${tag}\``).join(', ')
+    const message = `there are no mails in \`${language}\`, only in ${available}. \`mail.templates\` adds languages.`
     throw new SettingsError([{ place: '`mail.language`', message }])
   }
   return catalogue

@@ -15,7 +15,7 @@ import type { TimeLimit } from '../../time-limit.ts'
 export interface ReactionParts {
   readonly model: Model
   readonly store: Store
-  /** With the rules of Portico's own collections. */
+  /** Runs plans with the rules of the built-in collections. */
   readonly run: Run
   readonly hooks: DataParts['hooks']
   readonly mail: Pick<Mail, 'send'>
@@ -71,13 +71,13 @@ function reports(logger: Logger) {
     onFailed(
       { kind, name, id, attempts }: LogicRun,
       error: string,
-      again: number | undefined,
+      retryAt: number | undefined,
       thrown?: unknown,
     ) {
       const cause = thrown instanceof Error ? { err: thrown } : {}
       const fields = { [kind]: name, run: id, attempts, error, ...cause }
-      if (again !== undefined) {
-        logger.warn({ ...fields, again_at: new Date(again).toISOString() }, `a ${kind} has failed`)
+      if (retryAt !== undefined) {
+        logger.warn({ ...fields, again_at: new Date(retryAt).toISOString() }, `a ${kind} has failed`)
       } else logger.error(fields, `a ${kind} was given up: it is a dead letter (\`portico reactions list\`)`)
     },
     onGap: (reaction: string, from: number, to: number) =>
@@ -100,9 +100,9 @@ function reports(logger: Logger) {
 }
 
 function logOf(logger: Logger, { kind, name, id, attempts }: LogicRun): LogicLog {
-  const own = { [kind]: name, run: id, attempt: attempts + 1 }
+  const runFields = { [kind]: name, run: id, attempt: attempts + 1 }
   const line = (level: keyof LogicLog) => (message: string, fields?: object) =>
-    logger[level]({ ...fields, ...own }, String(message))
+    logger[level]({ ...fields, ...runFields }, String(message))
   return Object.freeze({
     debug: line('debug'),
     info: line('info'),

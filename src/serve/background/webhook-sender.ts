@@ -24,7 +24,7 @@ import type { Store } from '../../store/store.ts'
 interface WebhookSenderParts {
   readonly model: Model
   readonly store: Store
-  /** With their secrets decrypted. */
+  /** The records, with their secrets decrypted. */
   readonly records: Records
   readonly run: Run
   readonly grants: WebhookGrants
@@ -93,7 +93,7 @@ function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
   }
 }
 
-/** For listeners who may no longer read the item, an update is a deletion. */
+/** The event types that a change can have: an update is a deletion for listeners that may no longer read the item. */
 function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
   const collection = model.collections.get(change.collection)
   if (collection === undefined) return []

@@ -47,8 +47,8 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
   const semaphore = new KeyedSemaphore(Math.max(1, Math.min(maxConcurrent, share)), maxWaiting)
   const acquire = async ({ budgetKey }: Principal): Promise<() => void> => {
     if (tokenLimit === 'off') return () => {}
-    const end = await semaphore.acquire(budgetKey)
-    if (end) return end
+    const release = await semaphore.acquire(budgetKey)
+    if (release) return release
     const headers = { 'Retry-After': '1' }
     throw new ApiError('RATE_LIMITED', 'Too many requests from this address are waiting.', { headers })
   }

@@ -33,7 +33,7 @@ export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<r
   const { fetchKeys = (await import('../../auth/fetch-keys.ts')).keyFetcher() } = parts
   const addresses = createAddresses(records)
   const findById = (id: number): Awaitable<LocalUser | undefined> => readItem(run, byId, id)
-  /** Only by a confirmed address that was not changed recently. */
+  /** Finds a user only by a confirmed address that was not changed recently. */
   const findByAddress = async (email: string): Promise<LocalUser | undefined> => {
     const found = await findByEmail(run, email)
     if (!found || (await addresses.isUnproven(found.id))) return undefined

@@ -41,12 +41,12 @@ export function requestMetrics(limits: RateLimits, keys: { hits: number; misses:
     ),
     counter(
       'portico_credential_cache_hits_total',
-      'Credentials that were known without asking the database.',
+      'Credentials that were found in the cache.',
       () => keys.hits,
     ),
     counter(
       'portico_credential_cache_misses_total',
-      'Credentials for which the database was asked.',
+      'Credentials that were looked up in the database.',
       () => keys.misses,
     ),
   ]
@@ -109,15 +109,15 @@ export function webhookMetrics({ sender }: Pick<RunningSender, 'sender'>): Metri
     gauge(`portico_webhook_${name}`, help, () => read(sender.state))
   return [
     attempts('Webhook deliveries that were answered with 2xx.', 'succeeded'),
-    attempts('Attempts to deliver a webhook that failed and will be made again.', 'retried'),
+    attempts('Attempts to deliver a webhook that failed and will be retried.', 'retried'),
     attempts('Webhook deliveries that were given up.', 'failed'),
     attempts(
-      'Webhook deliveries that were not sent because the owner may not see the event any more.',
+      'Webhook deliveries that were not sent because the owner may no longer see the event.',
       'dropped',
     ),
     counter(
       'portico_webhooks_paused_total',
-      'Webhooks that were paused because they are gone or failed for too long.',
+      'Webhooks that were paused because their endpoint is gone or failed for too long.',
       () => sender.counts.paused,
     ),
     state('sender', 'Whether this process sends webhooks: 1 or 0. One of all nodes does.', ({ isSending }) =>
@@ -128,7 +128,7 @@ export function webhookMetrics({ sender }: Pick<RunningSender, 'sender'>): Metri
     state('lag_events', 'Events that have not become webhook deliveries yet.', ({ lagEvents }) => lagEvents),
     state(
       'lag_seconds',
-      'For how long there have been such events without a break.',
+      'For how many seconds there have been such events without interruption.',
       ({ lagSeconds }) => lagSeconds,
     ),
     state('stopped', 'Webhooks that are paused or not enabled.', ({ stopped }) => stopped),
@@ -142,9 +142,9 @@ export function reactionMetrics({ runner }: Pick<RunningReactions, 'runner'>): M
     gauge(`portico_reaction_${name}`, help, () => read(runner.state))
   return [
     runs('Runs of reactions and jobs that succeeded.', 'succeeded'),
-    runs('Runs of reactions and jobs that failed and will be tried again.', 'retried'),
+    runs('Runs of reactions and jobs that failed and will be retried.', 'retried'),
     runs('Runs of reactions and jobs that were given up: dead letters.', 'failed'),
-    runs('Runs of reactions and jobs that an operator has dropped.', 'skipped'),
+    runs('Runs of reactions and jobs that an operator has skipped.', 'skipped'),
     state(
       'runner',
       'Whether this process runs reactions and jobs: 1 or 0. One of all nodes does.',
@@ -153,17 +153,13 @@ export function reactionMetrics({ runner }: Pick<RunningReactions, 'runner'>): M
     state('runs_in_flight', 'Reactions and jobs that are running.', ({ inFlight }) => inFlight),
     state(
       'waiting_events',
-      'Events that wait for their reaction to be tried again, or for an earlier event of their item.',
+      'Events that wait for a retry of their reaction, or for an earlier event of their item.',
       ({ waiting }) => waiting,
     ),
-    state(
-      'lag_events',
-      'Events that the reaction which is furthest behind has not got to.',
-      ({ lagEvents }) => lagEvents,
-    ),
+    state('lag_events', 'Events that the slowest reaction has yet to process.', ({ lagEvents }) => lagEvents),
     state(
       'lag_seconds',
-      'For how long there have been such events without a break.',
+      'For how many seconds there have been such events without interruption.',
       ({ lagSeconds }) => lagSeconds,
     ),
   ]
@@ -175,20 +171,20 @@ export function storeMetrics(store: Store): Metric[] {
     counter('portico_commits_total', 'Commits to the database.', count('commits')),
     counter(
       'portico_committed_writes_total',
-      'Writes in these commits: several that arrive together share one.',
+      'Writes in these commits. Writes that arrive together share a commit.',
       count('writes'),
     ),
     counter(
       'portico_cascaded_items_total',
-      'Items that were deleted, or lost a reference, with a deleted one.',
+      'Items that were deleted, or lost a reference, because another item was deleted.',
       count('cascaded'),
     ),
-    counter('portico_answer_cache_hits_total', 'Reads that were answered from memory.', count('answerHits')),
     counter(
-      'portico_answer_cache_misses_total',
-      'Reads for which the database was asked.',
-      count('answerMisses'),
+      'portico_answer_cache_hits_total',
+      'Reads that were answered from the cache.',
+      count('answerHits'),
     ),
+    counter('portico_answer_cache_misses_total', 'Reads that queried the database.', count('answerMisses')),
     ...logMetrics(store),
   ]
 }
@@ -198,13 +194,13 @@ function logMetrics({ changes }: Store): Metric[] {
   return [
     gauge(
       'portico_event_log_oldest_id',
-      'The id of the oldest event that is kept, at the last look for events to prune; 0: there is none.',
+      'The id of the oldest event in the log, at the last check for events to prune; 0 if the log is empty.',
       count('oldest'),
     ),
-    gauge('portico_event_log_newest_id', 'The id of the newest event, at the same look.', count('newest')),
+    gauge('portico_event_log_newest_id', 'The id of the newest event, at the same check.', count('newest')),
     gauge(
       'portico_event_log_bytes',
-      'What the event log takes, estimated, at the same look.',
+      'The estimated size of the event log, at the same check.',
       count('bytes'),
     ),
     counter('portico_event_log_pruned_total', 'Events that this process has pruned.', count('pruned')),
@@ -213,7 +209,7 @@ function logMetrics({ changes }: Store): Metric[] {
 
 /** The metrics of the caches in memory, by their names. */
 export function cacheMetrics(): string {
-  const counts = [...cacheCounts()].toSorted(([one], [other]) => one.localeCompare(other))
+  const counts = [...cacheCounts()].toSorted(([a], [b]) => a.localeCompare(b))
   const metric = (name: string, kind: Metric['kind'], help: string, of: keyof CacheCounts): string => {
     const full = `portico_cache_${name}`
     const lines = counts.map(([cache, count]) => `${full}{cache="${cache}"} ${count[of]}`)
@@ -226,7 +222,7 @@ export function cacheMetrics(): string {
     metric(
       'weight',
       'gauge',
-      'What a cache holds: bytes of answers and lists, tokens of documents, else entries.',
+      'The size of a cache: in bytes for answers and lists, in tokens for documents, otherwise in entries.',
       'weight',
     ),
   ].join('')
@@ -237,11 +233,7 @@ export function slowReadMetrics({ slowReads }: Store): Metric[] {
   if (slowReads === undefined) return []
   const count = (key: keyof SlowReadCounts) => () => slowReads()[key]
   return [
-    gauge(
-      'portico_reader_processes',
-      'Processes that read SQLite beside the event loop.',
-      count('processes'),
-    ),
+    gauge('portico_reader_processes', 'Reader processes for slow reads on SQLite.', count('processes')),
     gauge('portico_slow_reads_running', 'Slow reads that run in a reader process.', count('running')),
     gauge('portico_slow_reads_waiting', 'Slow reads that wait for a reader process.', count('waiting')),
     counter('portico_slow_reads_total', 'Slow reads that were answered.', count('done')),
@@ -271,13 +263,13 @@ export function replicaMetrics({ replicas }: Store): Metric[] {
     gauge('portico_replicas_up', 'Read replicas that answer and follow the primary.', count('up')),
     gauge(
       'portico_replica_lag_bytes',
-      'How many bytes of its log the slowest replica is behind the primary.',
+      'How far the slowest replica is behind the primary, in bytes of the log.',
       count('lag'),
     ),
     counter('portico_replica_reads_total', 'Reads that a replica answered.', count('answers')),
     counter(
       'portico_replica_fallbacks_total',
-      'Reads that the primary answered because the replica that was asked first was behind, ahead or away.',
+      'Reads that the primary answered because the replica that was tried first was behind, ahead or unavailable.',
       count('unfit'),
       'portico_replica_unfit_total',
     ),
@@ -290,12 +282,12 @@ export function clusterMetrics(cluster: Cluster): Metric[] {
   if (!counts) return []
   const count = (key: keyof ClusterCounts) => () => counts()[key]
   return [
-    gauge('portico_redis_up', 'Whether Redis answers: 1, or 0 while this node does without it.', () =>
+    gauge('portico_redis_up', 'Whether Redis answers: 1, or 0 while this node works without it.', () =>
       cluster.trouble() === undefined ? 1 : 0,
     ),
     counter(
       'portico_redis_disconnections_total',
-      'How often Redis was lost.',
+      'How often the connection to Redis was lost.',
       count('disconnections'),
       'portico_redis_losses_total',
     ),
@@ -312,13 +304,13 @@ export function clusterMetrics(cluster: Cluster): Metric[] {
     ),
     counter(
       'portico_redis_notifications_sent_total',
-      'Messages that told other nodes of a commit.',
+      'Notifications of commits that were sent to other nodes.',
       count('notificationsSent'),
       'portico_redis_wakes_sent_total',
     ),
     counter(
       'portico_redis_notifications_received_total',
-      'Messages of other nodes that told of a commit.',
+      'Notifications of commits that were received from other nodes.',
       count('notificationsReceived'),
       'portico_redis_wakes_received_total',
     ),

@@ -58,7 +58,7 @@ export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
   }
 }
 
-/** For a GraphQL document that was not executed. */
+/** The facts about a GraphQL document that was not executed. */
 function documentFacts({ requestError: { errors } }: RequestFailed): object {
   const [first] = errors
   return { code: first?.extensions?.code, reason: withoutValues(first?.message ?? '') }
@@ -73,8 +73,8 @@ function factsOf(
   const collection = model.collections.get(name)
   const rule = refusedFields ? undefined : ruleOf(model, collection, operation)
   const fields = refusedFields ?? details?.map(({ field }) => field)
-  const rules = refusedFields?.map(one => {
-    const access = collection?.fields.get(one)?.access
+  const rules = refusedFields?.map(field => {
+    const access = collection?.fields.get(field)?.access
     return access && ruleSource(operation === 'read' ? access.read : access.write)
   })
   return {

@@ -6,7 +6,7 @@ import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-
 import type { QueryInsight } from '../../store/store.ts'
 
 const kind = 'SlowList'
-/** For all nodes together. */
+/** The maximum number of records, of all nodes together. */
 const maxStored = 500
 const intervalMs = 60_000
 const keptMs = 7 * 24 * 60 * 60 * 1000
@@ -30,12 +30,10 @@ export function logSlowList(logger: Logger): (slow: SlowList) => void {
   }
 }
 
-/** The most expensive first. */
+/** The stored lists, the most expensive first. */
 export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
-  const found = await records.all(kind)
-  return found
-    .flatMap(({ payload }) => parsed(payload) ?? [])
-    .sort((one, other) => costOf(other) - costOf(one))
+  const stored = await records.all(kind)
+  return stored.flatMap(({ payload }) => parsed(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
 }
 
 function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
@@ -75,17 +73,17 @@ export class SlowListRecorder {
 
   /** Never rejects: an unavailable database costs only these counts. */
   async flush(): Promise<void> {
-    const taken = this.#insight.takeSlow()
-    if (taken.length === 0) return
+    const slowRuns = this.#insight.takeSlow()
+    if (slowRuns.length === 0) return
     try {
       const stored = await this.#records.all(kind)
       const known = new Map(stored.map(record => [record.id, record]))
-      const fresh = taken.filter(slow => !known.has(idOf(slow)))
+      const fresh = slowRuns.filter(slow => !known.has(idOf(slow)))
       const { added, removed } = this.#chosen(stored, fresh)
       // Concurrently, so that they share commits.
       await Promise.all([
         ...removed.map(id => this.#records.delete(kind, id)),
-        ...taken.filter(slow => known.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
+        ...slowRuns.filter(slow => known.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
       ])
     } catch {
       // A list that is slow will run again.
@@ -102,7 +100,7 @@ export class SlowListRecorder {
     const all = [
       ...stored.map(({ id, payload }) => ({ id, slow: undefined, cost: costOf(parsed(payload) ?? nothing) })),
       ...fresh.map(slow => ({ id: idOf(slow), slow, cost: costOf(slow) })),
-    ].sort((one, other) => other.cost - one.cost)
+    ].sort((a, b) => b.cost - a.cost)
     const added = new Set(all.slice(0, maxStored).flatMap(({ slow }) => slow ?? []))
     const removed = all.slice(maxStored).flatMap(({ id, slow }) => (slow === undefined ? [id] : []))
     return { added, removed }
@@ -114,21 +112,21 @@ export class SlowListRecorder {
       const stored = await this.#records.get(kind, id)
       const at = new Date(this.#now()).toISOString()
       if (stored === undefined) {
-        const made = merged({ ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
-        if (await this.#records.add(this.#record(id, made))) return
+        const list = merged({ ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+        if (await this.#records.add(this.#record(id, list))) return
       } else if (await this.#addTo(stored, slow, at)) return
     }
   }
 
   async #addTo(stored: StoredRecord, slow: SlowRuns, at: string): Promise<boolean> {
     const before = parsed(stored.payload)
-    const made = merged(before ?? { ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+    const list = merged(before ?? { ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
     // A swap does not extend the expiry.
     if (before === undefined || Number(stored.expiresAt) - this.#now() < keptMs / 2) {
-      await this.#records.put(this.#record(stored.id, made))
+      await this.#records.put(this.#record(stored.id, list))
       return true
     }
-    return this.#records.swap(stored, stored.payload, JSON.stringify(made))
+    return this.#records.swap(stored, stored.payload, JSON.stringify(list))
   }
 
   #record(id: string, list: StoredList): NewRecord {
@@ -136,7 +134,7 @@ export class SlowListRecorder {
   }
 }
 
-/** For records that cannot be read. */
+/** The cost of a record that cannot be parsed. */
 const nothing = { runs: 0, looked: 0 }
 
 function idOf({ request, index }: SlowList): string {

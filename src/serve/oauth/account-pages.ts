@@ -19,7 +19,7 @@ import { providerRequests } from './provider-requests.ts'
 
 /** Writes of users on their account pages. */
 export interface OwnWrites {
-  /** With the rules of the built-in collections. */
+  /** Runs plans with the rules of the built-in collections. */
   readonly run: Run
   readonly hooks: CreateHooks
   readonly webhooks: WebhookOperations

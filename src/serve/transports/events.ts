@@ -45,13 +45,13 @@ function share(max: number, { maxConnections }: Settings): number {
   return Math.min(max, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
-/** A request without its expired session is anonymous; a connection ends. */
+/** An expired session makes a request anonymous, but closes a connection. */
 function requireSession(principal: Principal): Principal {
   if (isAnonymous(principal.access)) throw new ApiError('UNAUTHORIZED', 'The session is over.')
   return principal
 }
 
-/** Without headers that are undefined. */
+/** The headers without undefined ones. */
 function sentHeaders({ authorization, 'x-api-key': key, cookie }: CredentialHeaders) {
   return {
     ...(authorization === undefined ? {} : { authorization }),

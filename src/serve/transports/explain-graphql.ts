@@ -50,7 +50,7 @@ export async function rehearsedGraphql(
     if (status >= 500) parts.onFault(error)
     const { errors }: { readonly errors: readonly FormattedError[] } = JSON.parse(text)
     const thrown = error instanceof ApiError ? error : undefined
-    return { status: isWellFormed ? 200 : status, errors: errors.map(one => faultOf(one, thrown)) }
+    return { status: isWellFormed ? 200 : status, errors: errors.map(each => faultOf(each, thrown)) }
   }
 }
 
@@ -69,9 +69,9 @@ function boundOperation(engine: Engine, settings: Settings, call: Call, body: un
   return unlessRefused(engine.bind(prepared, request.variables))
 }
 
-function unlessRefused<T extends { readonly outcome: string }>(made: T | Refused): T {
-  if (made.outcome === 'request error') throw new RequestFailed(errorFromEngine(made as Refused))
-  return made as T
+function unlessRefused<T extends { readonly outcome: string }>(prepared: T | Refused): T {
+  if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared as Refused))
+  return prepared as T
 }
 
 function subscribed(
@@ -85,7 +85,7 @@ function subscribed(
     thrown = error
   })
   if ('topics' in renderer) return { status: 200, errors: [], topics: renderer.topics }
-  return { status: 200, errors: renderer.errors.map(one => faultOf(one as FormattedError, thrown)) }
+  return { status: 200, errors: renderer.errors.map(error => faultOf(error as FormattedError, thrown)) }
 }
 
 async function executed(
@@ -102,7 +102,7 @@ async function executed(
   const { errors = [] }: { readonly errors?: readonly FormattedError[] } = JSON.parse(text)
   return {
     status: 200,
-    errors: errors.map(one => faultOf(one, thrown.get(JSON.stringify(one.path)))),
+    errors: errors.map(error => faultOf(error, thrown.get(JSON.stringify(error.path)))),
   }
 }
 

@@ -26,7 +26,7 @@ import type { Store } from '../../store/store.ts'
 
 export interface ExplainParts {
   readonly model: Model
-  /** Without the rules of the built-in collections. */
+  /** Runs plans without the rules of the built-in collections. */
   readonly run: Run
   readonly store: Store
   readonly records: Records
@@ -62,7 +62,7 @@ function readOnly(records: Records): Records {
   }
 }
 
-/** Counters that grant everything, so that nobody's allowance is used up. */
+/** Counters that grant everything, so that an explanation uses up nobody's budget. */
 const uncounted: RateCounters = {
   take: (_key, limit) => ({ limit, remaining: limit, resetAt: 0, granted: true }),
   give: () => {},

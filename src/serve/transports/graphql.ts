@@ -45,7 +45,7 @@ export interface LazyGraphql {
   upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
   /** Closes up to `count` idle WebSockets, and returns how many. */
   endIdle(count: number): number
-  /** For `/metrics`; empty before the first use. */
+  /** The text for `/metrics`; empty before the first use. */
   metrics(): string
   close(): void
 }

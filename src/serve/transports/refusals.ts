@@ -36,8 +36,8 @@ export function withReasons(transport: Transport, parts: RefusalParts | undefine
       return await withGraphqlReasons(await transport(exchange, principal), parts, exchange, principal)
     } catch (error) {
       if (!(error instanceof ApiError) || !explained.has(error.code)) throw error
-      const found = await explanationOf(parts, exchange, principal)
-      error.explain = found && shortText(found.reasons)
+      const explanation = await explanationOf(parts, exchange, principal)
+      error.explain = explanation && shortText(explanation.reasons)
       throw error
     }
   }
@@ -75,9 +75,9 @@ async function withGraphqlReasons(
   if (refused.length === 0) return reply
   const { reasons = [] } = (await explanationOf(parts, exchange, principal)) ?? {}
   for (const error of refused) {
-    const own = fieldKey(error.path)
-    const found = reasons.filter(({ path }) => fieldKey(path) === own)
-    if (found.length > 0 && error.extensions) error.extensions.explain = shortText(found)
+    const key = fieldKey(error.path)
+    const ownReasons = reasons.filter(({ path }) => fieldKey(path) === key)
+    if (ownReasons.length > 0 && error.extensions) error.extensions.explain = shortText(ownReasons)
   }
   return { ...rest, body: JSON.stringify(answer) }
 }

@@ -79,7 +79,7 @@ export function webhookOperations(run: Run, actions: ItemActions): WebhookOperat
 
 const statusById = itemShape(deliveries, ['status', 'attempt'])
 const pollIntervalMs = 100
-/** Most endpoints have answered by then. */
+/** Five seconds, in which most endpoints have answered. */
 const maxPolls = 50
 
 /** Waits up to five seconds for the end of the first attempt. */

@@ -1,33 +1,33 @@
 /** Rounds in which the bare server, the hand-written one and Portico alternate, for W10 to W19. */
 import { readFileSync } from 'node:fs'
-import type { AskedFloor, AskedWorkload } from './asked.ts'
 import { copyOf, type DataSet, limitDataSet } from './data.ts'
 import { type Load, type Measured, sendLoad } from './load.ts'
-import type { Pace } from './measure.ts'
+import type { Sampling } from './measure.ts'
 import { type Running, startBaseline, startLimit, startPortico } from './server.ts'
-import type { Stage } from './stage.ts'
+import type { Setup } from './setup.ts'
+import type { VariedFloor, VariedWorkload } from './varied-requests.ts'
 
-export interface AskedFigure {
+export interface VariedFigure {
   readonly workload: string
   readonly what: string
   /** The database on which Portico ran. */
-  readonly stage: string
+  readonly setup: string
   readonly rows: number
-  readonly rounds: readonly AskedRound[]
-  readonly floor: AskedFloor
+  readonly rounds: readonly VariedRound[]
+  readonly floor: VariedFloor
 }
 
 /** The result of one server in one round. */
-interface Turn extends Measured {
+interface ServerResult extends Measured {
   /** CPU time of the server's process, in microseconds per request; undefined if the system does not report it. */
   readonly cpuMicros: number | undefined
 }
 
-export interface AskedRound {
-  readonly bare: Turn
+export interface VariedRound {
+  readonly bare: ServerResult
   /** The hand-written server, on SQLite. */
-  readonly limit?: Turn
-  readonly own: Turn
+  readonly limit?: ServerResult
+  readonly own: ServerResult
 }
 
 /** Linux reports CPU time in hundredths of a second. */
@@ -46,7 +46,7 @@ export function cpuMicrosOf(pid: number): number | undefined {
 }
 
 /** A measured server, and its position in the list of requests. */
-class Contestant {
+class MeasuredServer {
   readonly #running: Running
   readonly #load: Load
   #from = 0
@@ -56,7 +56,7 @@ class Contestant {
     this.#load = load
   }
 
-  async turn(seconds: number, isOnce: boolean): Promise<Turn> {
+  async measure(seconds: number, isOnce: boolean): Promise<ServerResult> {
     const { pid, origin } = this.#running
     const before = cpuMicrosOf(pid)
     const load = { ...this.#load, seconds, ...(isOnce && { from: this.#from }) }
@@ -68,8 +68,8 @@ class Contestant {
 }
 
 /**
- * Derives cursors of posts sorted by id from one cursor, which is the JSON of its list's mark and its sort keys: only one
- * request is needed for all cursors.
+ * Derives cursors of posts sorted by id from one cursor, which is the JSON of a mark of its list and its sort keys, so
+ * one request is enough for all cursors.
  */
 export async function cursorsOf(origin: string, key: string): Promise<(id: number) => string> {
   const response = await fetch(`${origin}/api/v1/posts?cursor=&per_page=1`, {
@@ -81,7 +81,7 @@ export async function cursorsOf(origin: string, key: string): Promise<(id: numbe
   return id => Buffer.from(JSON.stringify([mark, id])).toString('base64url')
 }
 
-/** A request that is refused for another reason than load must not count as answered. */
+/** Throws if the first request fails: a request that fails for another reason than load must not count as answered. */
 async function requireAnswer(origin: string, { requests, headers }: Load): Promise<void> {
   const [first] = requests
   if (first === undefined || first.method === 'DELETE') return
@@ -92,7 +92,7 @@ async function requireAnswer(origin: string, { requests, headers }: Load): Promi
     throw new Error(`${method} ${path}: ${response.status} ${text}`)
 }
 
-function loadOf(workload: AskedWorkload, data: DataSet, cursorAt: (id: number) => string): Load {
+function loadOf(workload: VariedWorkload, data: DataSet, cursorAt: (id: number) => string): Load {
   return {
     requests: workload.requests(data, cursorAt),
     clients: workload.clients,
@@ -101,65 +101,65 @@ function loadOf(workload: AskedWorkload, data: DataSet, cursorAt: (id: number) =
   }
 }
 
-interface Contestants {
-  readonly bare: Contestant
-  readonly limit: Contestant | undefined
-  readonly own: Contestant
+interface MeasuredServers {
+  readonly bare: MeasuredServer
+  readonly limit: MeasuredServer | undefined
+  readonly own: MeasuredServer
 }
 
-async function contestants(
-  workload: AskedWorkload,
+async function startServers(
+  workload: VariedWorkload,
   data: DataSet,
-  stage: Stage,
+  setup: Setup,
   closing: (() => unknown)[],
-): Promise<Contestants> {
+): Promise<MeasuredServers> {
   const open = (running: Running) => {
     closing.push(() => running.stop())
     return running
   }
-  const work = await stage.copy(data)
+  const work = await setup.copy(data)
   closing.push(() => work.remove())
   const portico = open(
     await startPortico(work.data.database, {
-      ...stage.environment,
+      ...setup.environment,
       PORTICO_MODEL: data.model,
-      ...(!workload.memory && { PORTICO_CACHE_BYTES: '0' }),
+      ...(!workload.usesCache && { PORTICO_CACHE_BYTES: '0' }),
     }),
   )
   const load = loadOf(workload, data, await cursorsOf(portico.origin, data.key))
   await requireAnswer(portico.origin, load)
-  const bare = new Contestant(open(await startBaseline()), load)
-  const own = new Contestant(portico, load)
-  if (stage.floor !== 'cold') return { bare, own, limit: undefined }
+  const bare = new MeasuredServer(open(await startBaseline()), load)
+  const own = new MeasuredServer(portico, load)
+  if (setup.floor !== 'cold') return { bare, own, limit: undefined }
   const limitWork = copyOf(limitDataSet(data), 'limit')
   closing.push(() => limitWork.remove())
   const limit = open(await startLimit(limitWork.data.database))
-  return { bare, own, limit: new Contestant(limit, loadOf(workload, data, String)) }
+  return { bare, own, limit: new MeasuredServer(limit, loadOf(workload, data, String)) }
 }
 
 /** Measures one workload on one database. Throws if its first request fails. */
-export async function measureAsked(
-  workload: AskedWorkload,
+export async function measureVaried(
+  workload: VariedWorkload,
   data: DataSet,
-  { rounds, seconds }: Pace,
-  stage: Stage,
-): Promise<AskedFigure> {
+  { rounds, seconds }: Sampling,
+  setup: Setup,
+): Promise<VariedFigure> {
   const closing: (() => unknown)[] = []
   try {
-    const { bare, limit, own } = await contestants(workload, data, stage, closing)
+    const { bare, limit, own } = await startServers(workload, data, setup, closing)
     const isOnce = workload.once !== undefined
     const eachSeconds = Math.min(seconds, workload.once?.seconds ?? seconds)
-    const round = async (of: number): Promise<AskedRound> => ({
-      bare: await bare.turn(of, false),
-      ...(limit && { limit: await limit.turn(of, isOnce) }),
-      own: await own.turn(of, isOnce),
+    const round = async (roundSeconds: number): Promise<VariedRound> => ({
+      bare: await bare.measure(roundSeconds, false),
+      ...(limit && { limit: await limit.measure(roundSeconds, isOnce) }),
+      own: await own.measure(roundSeconds, isOnce),
     })
     // The first round warms up the servers.
     await round(1)
-    const measured: AskedRound[] = []
+    const measured: VariedRound[] = []
     for (let n = 0; n < rounds; n++) measured.push(await round(eachSeconds))
     const { name, what, floor } = workload
-    return { workload: name, what, stage: stage.name, rows: data.rows, rounds: measured, floor }
+    return { workload: name, what, setup: setup.name, rows: data.rows, rounds: measured, floor }
   } finally {
     for (const close of closing.toReversed()) await close()
   }

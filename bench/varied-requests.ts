@@ -1,26 +1,26 @@
-/** The most common requests: W10 to W19 of docs/performance.md. Each request has different values. */
+/** The most common requests: W10 to W19 of docs/performance.md. Every request has other values than the ones before it. */
 import { type DataSet, type ModelName, USERS } from './data.ts'
 import type { Request } from './load.ts'
 import { commonStatus, commonWords, type Random, randomNumbers, rareWords } from './posts.ts'
 
-export interface AskedWorkload {
+export interface VariedWorkload {
   readonly name: string
   readonly what: string
   readonly clients: number
   readonly model: ModelName
   /** Whether Portico may answer from its cache. */
-  readonly memory: boolean
+  readonly usesCache: boolean
   /** Whether it is also measured with a million posts. */
   readonly big: boolean
   /** For requests that can be answered only once: the number of posts that the measurement needs. */
   readonly once?: { readonly posts: number; readonly seconds: number }
-  readonly floor: AskedFloor
+  readonly floor: VariedFloor
   /** `cursorAt`: the cursor after this id, in a list sorted by id. */
   requests(data: Pick<DataSet, 'rows'>, cursorAt: (id: number) => string): readonly Request[]
 }
 
 /** The minimum ratios of requests per second that the project aims at. */
-export interface AskedFloor {
+export interface VariedFloor {
   /** Relative to the hand-written server, on SQLite. */
   readonly ofLimit?: number
   /** Relative to the bare server, on SQLite. */
@@ -29,28 +29,28 @@ export interface AskedFloor {
   readonly postgres?: number
 }
 
-/** More than a server answers within a second, and few enough for the load generator. */
+/** More than any server answers within a second, and few enough for the load generator. */
 const MAX_REQUESTS = 40_000
 /** Pages have 1 to 39 items, 20 on average. */
 const MAX_PER_PAGE = 39
 
 const get = (path: string): Request => ({ method: 'GET', path })
-const whole = (random: Random, below: number) => Math.floor(random() * below)
+const randomInteger = (random: Random, below: number) => Math.floor(random() * below)
 
 function shuffled<T>(values: T[], random: Random): T[] {
   for (let last = values.length - 1; last > 0; last--) {
-    const other = whole(random, last + 1)
+    const other = randomInteger(random, last + 1)
     const [a, b] = [values[last], values[other]]
     if (a !== undefined && b !== undefined) [values[last], values[other]] = [b, a]
   }
   return values
 }
 
-/** Different requests in random order: `make` gets a different pair of numbers below the two counts each time. */
+/** Different requests in random order: each call of `make` gets another pair of numbers, below `first` and below `second`. */
 function pairs(first: number, second: number, make: (a: number, b: number) => Request): readonly Request[] {
   const all = Array.from({ length: first * second }, (_, n) => n)
-  const picked = shuffled(all, randomNumbers(3)).slice(0, MAX_REQUESTS)
-  return picked.map(n => make(Math.floor(n / second), n % second))
+  const numbers = shuffled(all, randomNumbers(3)).slice(0, MAX_REQUESTS)
+  return numbers.map(n => make(Math.floor(n / second), n % second))
 }
 
 /** Pages 1 to `count` of a list, of varying sizes. */
@@ -134,9 +134,9 @@ function mixed({ rows }: { readonly rows: number }): readonly Request[] {
   const random = randomNumbers(7)
   const [newest, authors, users] = [newestFirst(), ofAuthors(), ofUsersByPage()]
   const reads = [
-    () => get(`/api/v1/posts/${1 + whole(random, rows)}`),
+    () => get(`/api/v1/posts/${1 + randomInteger(random, rows)}`),
     () => get('/api/v1/posts?per_page=20'),
-    ...[newest, authors, users].map(list => () => list[whole(random, list.length)]),
+    ...[newest, authors, users].map(list => () => list[randomInteger(random, list.length)]),
   ]
   return Array.from({ length: MAX_REQUESTS }, (_, n) => {
     const read = random() < 0.9 ? reads[n % reads.length]?.() : undefined
@@ -144,10 +144,10 @@ function mixed({ rows }: { readonly rows: number }): readonly Request[] {
   })
 }
 
-const list = { clients: 32, model: 'blog', memory: false, big: true } as const
-const write = { clients: 32, model: 'blog', memory: false, big: false } as const
+const list = { clients: 32, model: 'blog', usesCache: false, big: true } as const
+const write = { clients: 32, model: 'blog', usesCache: false, big: false } as const
 
-export const askedWorkloads: readonly AskedWorkload[] = [
+export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W10',
@@ -248,9 +248,9 @@ export const askedWorkloads: readonly AskedWorkload[] = [
   {
     ...write,
     name: 'W19@memory',
-    what: 'nine reads of W1, W2, W10, W11, W12 to one create, 64 clients, answers remembered',
+    what: 'nine reads of W1, W2, W10, W11, W12 to one create, 64 clients, with the answer cache',
     clients: 64,
-    memory: true,
+    usesCache: true,
     floor: { ofBare: 0.25, postgres: 0.08 },
     requests: mixed,
   },

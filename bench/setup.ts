@@ -10,20 +10,20 @@ import type { Workload } from './workloads.ts'
 /** A part of `Workload['floor']`. */
 type Floor = keyof Workload['floor']
 
-export interface Stage {
+export interface Setup {
   readonly name: string
   readonly environment: Readonly<Record<string, string>>
-  /** Which floor holds here for answers from the database. */
+  /** The floor that applies to responses from the database. */
   readonly floor: Floor | undefined
   copy(data: DataSet): Promise<WorkCopy>
-  /** Throws where reads were not answered as the stage's name says. */
+  /** Throws if the part that the setup's name states did not answer the reads. */
   check?(running: Running): Promise<void>
   close(): Promise<void>
 }
 
 const none = async () => {}
 
-export const sqlite: Stage = {
+export const sqlite: Setup = {
   name: 'SQLite',
   environment: {},
   floor: 'cold',
@@ -31,7 +31,7 @@ export const sqlite: Stage = {
   close: none,
 }
 
-export function withWorkers(count: number): Stage {
+export function withWorkers(count: number): Setup {
   return {
     ...sqlite,
     name: `SQLite, ${count} workers`,
@@ -59,10 +59,10 @@ const settings = { shared_buffers: '256MB' }
 const owner = 'bench'
 
 function urlOf({ url }: PostgresServer, database: string): string {
-  const made = new URL(url)
-  made.username = owner
-  made.pathname = `/${database}`
-  return made.href
+  const address = new URL(url)
+  address.username = owner
+  address.pathname = `/${database}`
+  return address.href
 }
 
 async function fillBase(server: PostgresServer, data: DataSet): Promise<void> {
@@ -82,7 +82,7 @@ async function copyOfBase(server: PostgresServer, name: string, data: DataSet): 
   }
 }
 
-function stageOn(server: PostgresServer): Stage {
+function setupOn(server: PostgresServer): Setup {
   return {
     name: 'PostgreSQL',
     environment: {},
@@ -93,15 +93,15 @@ function stageOn(server: PostgresServer): Stage {
 }
 
 /** With a PostgreSQL server of its own. */
-export async function postgres(data: DataSet): Promise<Stage> {
+export async function postgres(data: DataSet): Promise<Setup> {
   const server = new PostgresServer(settings)
   await server.start()
   await fillBase(server, data)
-  return stageOn(server)
+  return setupOn(server)
 }
 
-/** On the server of another stage, which closes it. */
-function withRowSecurity(server: PostgresServer): Stage {
+/** On the server of another setup, which closes it. */
+function withRowSecurity(server: PostgresServer): Setup {
   return {
     name: 'PostgreSQL with row security',
     environment: { PORTICO_ROW_SECURITY: 'on' },
@@ -115,13 +115,13 @@ function withRowSecurity(server: PostgresServer): Stage {
 async function requireReplica({ origin }: Running): Promise<void> {
   const text = await (await fetch(`${origin}/metrics`)).text()
   const figure = (name: string) => Number(new RegExp(`^portico_${name}_total (\\d+)`, 'm').exec(text)?.[1])
-  const [asked, answered] = [figure('answer_cache_misses'), figure('replica_reads')]
-  if (!(answered > 0.95 * asked))
-    throw new Error(`The replica answered ${answered} of ${asked} reads: the figures are not its.`)
+  const [reads, answered] = [figure('answer_cache_misses'), figure('replica_reads')]
+  if (!(answered > 0.95 * reads))
+    throw new Error(`The replica answered only ${answered} of ${reads} reads, so this would not measure it.`)
 }
 
 /** With a PostgreSQL server of its own, and a standby that answers reads. */
-async function withReplica(data: DataSet): Promise<Stage> {
+async function withReplica(data: DataSet): Promise<Setup> {
   const { primary, standbys, close } = await startStandbys(1, settings)
   const [standby] = standbys
   if (standby === undefined) throw new Error('There is no standby.')
@@ -130,8 +130,8 @@ async function withReplica(data: DataSet): Promise<Stage> {
     name: 'PostgreSQL with a replica',
     environment: { DATABASE_REPLICA_URLS: urlOf(standby, 'work') },
     floor: undefined,
-    async copy(asked) {
-      const copy = await copyOfBase(primary, 'work', asked)
+    async copy(source) {
+      const copy = await copyOfBase(primary, 'work', source)
       await caughtUp(primary.url, standby.url)
       return copy
     },
@@ -141,9 +141,9 @@ async function withReplica(data: DataSet): Promise<Stage> {
 }
 
 /** PostgreSQL with row security, with a read replica, and without either. */
-export async function postgresStages(data: DataSet): Promise<readonly Stage[]> {
+export async function postgresSetups(data: DataSet): Promise<readonly Setup[]> {
   const server = new PostgresServer(settings)
   await server.start()
   await fillBase(server, data)
-  return [stageOn(server), withRowSecurity(server), await withReplica(data)]
+  return [setupOn(server), withRowSecurity(server), await withReplica(data)]
 }
