@@ -88,8 +88,8 @@ export function createdResponse(
 /** By kind of operation, the statuses of its errors. A status has all codes that the catalogue gives it. */
 const errorStatuses = {
   Account: [400, 401, 403, 404, 406, 408, 413, 415, 429, 500, 503],
-  Document: [400, 401, 406, 429, 500, 503],
-  Read: [400, 401, 403, 404, 406, 429, 500, 503],
+  Document: [400, 401, 406, 412, 429, 500, 503],
+  Read: [400, 401, 403, 404, 406, 412, 429, 500, 503],
   Events: [400, 401, 403, 406, 410, 429, 500, 503],
   Create: [400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503],
   Update: [400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503],
