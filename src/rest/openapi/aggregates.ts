@@ -29,18 +29,15 @@ const declared: { readonly [name: string]: JsonSchema } = {
     ),
     example: 'created_at:month',
   },
-  count: {
-    ...queryParameter(
-      'count',
-      'Whether to return the number of items. It is also returned if no other aggregate is requested.',
-      { type: 'boolean' },
-    ),
-    example: true,
-  },
+  count: queryParameter(
+    'count',
+    'Whether to return the number of items. It is also returned if no other aggregate is requested.',
+    { type: 'boolean' },
+  ),
   sum: figure('sum', 'Sums of numbers'),
   avg: figure('avg', 'Averages of numbers'),
-  min: { ...figure('min', 'The least values'), example: 'created_at' },
-  max: { ...figure('max', 'The greatest values'), example: 'created_at' },
+  min: figure('min', 'The least values'),
+  max: figure('max', 'The greatest values'),
   group_sort: {
     ...queryParameter(
       'sort',

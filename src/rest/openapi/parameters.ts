@@ -82,7 +82,6 @@ const declared: { readonly [name: string]: JsonSchema } = {
     in: 'header',
     description: 'Entity tags. If one of them is current, the response is 304.',
     schema: entityTags,
-    example: '*',
   },
   'If-Match': {
     name: 'If-Match',
@@ -90,7 +89,6 @@ const declared: { readonly [name: string]: JsonSchema } = {
     description:
       'Entity tags of the item without `fields` and `include`. If none of them is current, the response is 412.',
     schema: entityTags,
-    example: '*',
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
@@ -127,15 +125,14 @@ function includeParameters(document: Document, collection: Collection): readonly
   const relations = [...collection.relations.values()].filter(each =>
     canFollow(document.model, collection, each),
   )
-  const [first] = relations
-  if (first === undefined) return []
+  if (relations.length === 0) return []
   const list = relations.map(({ name }) => `\`${name}\``).join(', ')
   const wished = `${pascalCase(collection.singular)}IncludeParam`
   return [
-    document.parameters.refer(`include of ${collection.name}`, wished, () => ({
-      ...queryParameter('include', `${includeDescription} Relations: ${list}.`, text),
-      example: first.name,
-    })),
+    // Without an example: the reference's samples would all send it.
+    document.parameters.refer(`include of ${collection.name}`, wished, () =>
+      queryParameter('include', `${includeDescription} Relations: ${list}.`, text),
+    ),
   ]
 }
 
