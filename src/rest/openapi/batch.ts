@@ -16,12 +16,12 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
     type: 'object',
     required: ['method', 'path'],
     additionalProperties: false,
+    examples: [{ method: 'GET', path: '/users/1', as: 'user' }],
     properties: {
       method: reference('BatchMethod'),
       path: {
         type: 'string',
         pattern: '^/(?!/)',
-        examples: ['/users/1'],
         description: `The path after \`${prefix}\`, with the query, e.g. \`/posts/7?fields=id\`. A segment may be \`$name.id\`.`,
       },
       body: {
@@ -33,7 +33,6 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
       as: {
         type: 'string',
         pattern: '^[A-Za-z_][A-Za-z0-9_]{0,62}$',
-        examples: ['result'],
         description: 'A name for the result, for use in later operations.',
       },
       if_match: {

@@ -17,6 +17,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
     type: 'object',
     required: ['path'],
     additionalProperties: false,
+    examples: [{ as: 1, method: 'GET', path: '/users/1' }],
     properties: {
       as: {
         anyOf: [id, { type: 'string', maxLength: 320 }, { type: 'null' }],
@@ -30,14 +31,12 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       method: {
         type: 'string',
         pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE)$',
-        examples: ['GET'],
         description: '`GET` by default.',
       },
       path: {
         type: 'string',
         maxLength: 8000,
         pattern: '^/',
-        examples: ['/users/1'],
         description: 'The path with the query, e.g. `/tasks/7`, or `/graphql`.',
       },
       body: { description: 'The body of the request.' },

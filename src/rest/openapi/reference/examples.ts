@@ -31,8 +31,10 @@ export class Examples {
   of(schema: JsonSchema, named: Named = { name: '', owner: '' }, depth = 0): JsonValue | undefined {
     if (depth > maxDepth) return undefined
     const { $ref: reference, const: constant, enum: values, allOf: all, anyOf: any, oneOf: one } = schema
+    const [own] = [schema['examples'] ?? []].flat()
     if (typeof reference === 'string') return this.#referred(reference, named, depth)
     if (constant !== undefined) return constant
+    if (own !== undefined) return own
     if (Array.isArray(values)) return values.find(value => value !== null)
     if (all !== undefined) return this.#merged(schemasIn(all), named, depth)
     const alternative = schemasIn(any ?? one).find(each => each['type'] !== 'null')
