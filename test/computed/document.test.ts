@@ -30,7 +30,10 @@ test('the OpenAPI document describes computed fields as optional properties, fil
   const { schemas } = document.components
   const { properties, required } = schemas.Project
   assert.equal(properties.open_tasks.type, 'integer')
-  assert.match(properties.open_tasks.description, /^Computed: returned with `fields=\*,open_tasks`\. Read-only\.$/)
+  assert.match(
+    properties.open_tasks.description,
+    /^Computed: returned with `fields=\*,open_tasks`\. Read-only\.$/,
+  )
   assert.match(properties.all_tasks.description, /^Tasks that the caller sees\. Computed/)
   assert.deepEqual(properties.mean_hours.type, ['number', 'null'])
   const choiceOf = { $ref: '#/components/schemas/ProjectLastStatus' }
