@@ -19,11 +19,11 @@ export default model(
         access: anyone,
         async run({ input, data }) {
           let sum = 0
-          for (let at = 0; at < writes; at++) {
-            const note = await data.notes.get(input.first + at)
+          for (let index = 0; index < writes; index++) {
+            const note = await data.notes.get(input.first + index)
             if (note === null) throw new Error('The benchmark creates the notes before it calls the action.')
             sum += note.count
-            if (at === 0) await data.notes.create({ title: input.title })
+            if (index === 0) await data.notes.create({ title: input.title })
             else await data.notes.update(note.id, { count: note.count + 1 })
           }
           return { sum }

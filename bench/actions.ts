@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgresServer } from '../test/databases/postgres.ts'
-import { type Measured, type Request, sendLoad } from './load.ts'
+import { type LoadResult, type Request, sendLoad } from './load.ts'
 import { median, type Sampling } from './measure.ts'
 import { startPortico } from './server.ts'
 
@@ -12,21 +12,21 @@ const rows = 1000
 
 export interface ActionFigure {
   readonly database: string
-  readonly what: 'action' | 'create'
+  readonly operation: 'action' | 'create'
   /** By round. */
   readonly perSecond: readonly number[]
   readonly p99Ms: readonly number[]
 }
 
-const requests: Readonly<Record<ActionFigure['what'], readonly Request[]>> = {
+const requests: Readonly<Record<ActionFigure['operation'], readonly Request[]>> = {
   // Consecutive actions write to different notes.
-  action: Array.from({ length: rows }, (_, at) => {
-    const first = 1 + ((at * 37) % (rows - 5))
-    const body = JSON.stringify({ first, title: `A note ${at}` })
+  action: Array.from({ length: rows }, (_, index) => {
+    const first = 1 + ((index * 37) % (rows - 5))
+    const body = JSON.stringify({ first, title: `A note ${index}` })
     return { method: 'POST', path: '/api/v1/notes/work', body }
   }),
-  create: Array.from({ length: rows }, (_, at) => {
-    return { method: 'POST', path: '/api/v1/notes', body: JSON.stringify({ title: `A note ${at}` }) }
+  create: Array.from({ length: rows }, (_, index) => {
+    return { method: 'POST', path: '/api/v1/notes', body: JSON.stringify({ title: `A note ${index}` }) }
   }),
 }
 
@@ -37,23 +37,24 @@ async function measureOn(
 ): Promise<readonly ActionFigure[]> {
   const running = await startPortico(url, { PORTICO_MODEL: join(import.meta.dirname, 'actions-model.ts') })
   const headers = { 'content-type': 'application/json' }
-  const measureOnce = (what: ActionFigure['what']) =>
-    sendLoad(running.origin, { requests: requests[what], clients, seconds: sampling.seconds, headers })
+  const measureOnce = (operation: ActionFigure['operation']) =>
+    sendLoad(running.origin, { requests: requests[operation], clients, seconds: sampling.seconds, headers })
   try {
-    const body = JSON.stringify(Array.from({ length: rows / 2 }, (_, at) => ({ title: `note ${at}` })))
+    const body = JSON.stringify(Array.from({ length: rows / 2 }, (_, index) => ({ title: `note ${index}` })))
     for (let half = 0; half < 2; half++) {
       const answer = await fetch(`${running.origin}/api/v1/notes`, { method: 'POST', headers, body })
       if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
       await answer.arrayBuffer()
     }
-    const results = { action: [], create: [] } as Record<ActionFigure['what'], Measured[]>
+    const results = { action: [], create: [] } as Record<ActionFigure['operation'], LoadResult[]>
     for (let round = 0; round < sampling.rounds; round++) {
-      for (const what of ['create', 'action'] as const) results[what].push(await measureOnce(what))
+      for (const operation of ['create', 'action'] as const)
+        results[operation].push(await measureOnce(operation))
     }
-    return (['create', 'action'] as const).map(what => ({
-      ...{ database, what },
-      perSecond: results[what].map(({ perSecond }) => perSecond),
-      p99Ms: results[what].map(({ p99Ms }) => p99Ms),
+    return (['create', 'action'] as const).map(operation => ({
+      ...{ database, operation },
+      perSecond: results[operation].map(({ perSecond }) => perSecond),
+      p99Ms: results[operation].map(({ p99Ms }) => p99Ms),
     }))
   } finally {
     await running.stop()
@@ -74,8 +75,8 @@ export async function measureActions(sampling: Sampling): Promise<readonly Actio
 }
 
 export function actionsTable(figures: readonly ActionFigure[]): string {
-  const rowsOf = figures.map(({ database, what, perSecond, p99Ms }) => {
-    const name = what === 'action' ? 'an action of 5 reads and 5 writes' : 'a create'
+  const rowsOf = figures.map(({ database, operation, perSecond, p99Ms }) => {
+    const name = operation === 'action' ? 'an action of 5 reads and 5 writes' : 'a create'
     return `| ${database} | ${name} | ${Math.round(median(perSecond))} | ${median(p99Ms).toFixed(1)} |`
   })
   return [

@@ -20,7 +20,7 @@ function modelOf(isIndexed: boolean): Model {
 
 export interface AggregateFigure {
   readonly database: string
-  readonly what: string
+  readonly aggregate: string
   readonly isIndexed: boolean
   /** By round, in milliseconds. */
   readonly ms: readonly number[]
@@ -28,26 +28,26 @@ export interface AggregateFigure {
 
 /** The rows for the numbers `n`, which `source` yields. */
 function fillSql(source: string): string {
-  const status = `CASE n % 4 ${states.map((state, at) => `WHEN ${at} THEN '${state}'`).join(' ')} END`
+  const status = `CASE n % 4 ${states.map((state, index) => `WHEN ${index} THEN '${state}'`).join(' ')} END`
   return `INSERT INTO "tasks" ("status", "points", "created_at") SELECT ${status}, n % 100, '2026-01-01T00:00:00.000Z' FROM ${source}`
 }
 
-const aggregates: readonly (readonly [what: string, measures: readonly Measure[]])[] = [
+const aggregates: readonly (readonly [aggregate: string, measures: readonly Measure[]])[] = [
   ['group_by=status&count', [{ kind: 'count' }]],
   ['group_by=status&count&sum=points', [{ kind: 'count' }, { kind: 'sum', field: 'points' }]],
 ]
 
-async function timed(of: Model, store: Store, measures: readonly Measure[]): Promise<number> {
+async function measureMs(model: Model, store: Store, measures: readonly Measure[]): Promise<number> {
   const shape: AggregateShape = {
     kind: 'aggregate',
     ...{ collection: 'tasks', within: undefined, filter: undefined, search: undefined, sort: [] },
     ...{ groups: [{ field: 'status' }], measures, offset: 0, limit: 1 },
-    select: measures.map(({ kind }, at) => ({ kind: 'measure', key: kind, at }) as const),
+    select: measures.map(({ kind }, index) => ({ kind: 'measure', key: kind, index }) as const),
   }
-  const plan = createGuard(of)({ shape, args: [0, 100] }, user(1, 'user', 'all'))
-  const began = performance.now()
+  const plan = createGuard(model)({ shape, args: [0, 100] }, user(1, 'user', 'all'))
+  const start = performance.now()
   await store.read(plan)
-  return performance.now() - began
+  return performance.now() - start
 }
 
 /** Without caches: each round queries the database. */
@@ -55,14 +55,14 @@ export function measureAggregates(rows: number, rounds: number): Promise<readonl
   return onBothDatabases(async database => {
     const figures: AggregateFigure[] = []
     for (const isIndexed of [false, true]) {
-      const of = modelOf(isIndexed)
-      const store = await database.open(of)
+      const model = modelOf(isIndexed)
+      const store = await database.open(model)
       try {
         if (!isIndexed) await database.fill(fillSql(database.numbers(rows)))
-        for (const [what, measures] of aggregates) {
+        for (const [name, measures] of aggregates) {
           const ms: number[] = []
-          for (let round = 0; round < rounds; round++) ms.push(await timed(of, store, measures))
-          figures.push({ database: database.name, what, isIndexed, ms })
+          for (let round = 0; round < rounds; round++) ms.push(await measureMs(model, store, measures))
+          figures.push({ database: database.name, aggregate: name, isIndexed, ms })
         }
       } finally {
         await store.close()
@@ -73,17 +73,17 @@ export function measureAggregates(rows: number, rounds: number): Promise<readonl
 }
 
 export function aggregatesTable(rows: number, figures: readonly AggregateFigure[]): string {
-  const shown = (ms: number | undefined) => (ms === undefined ? '' : `${ms.toFixed(1)} ms`)
+  const format = (ms: number | undefined) => (ms === undefined ? '' : `${ms.toFixed(1)} ms`)
   return [
     `| of ${rows.toLocaleString('en')} items, on | aggregate | index on the group | median | fastest |`,
     '|---|---|---|---|---|',
-    ...figures.map(({ database, what, isIndexed, ms }) => {
+    ...figures.map(({ database, aggregate, isIndexed, ms }) => {
       const cells = [
         database,
-        `\`${what}\``,
+        `\`${aggregate}\``,
         isIndexed ? 'yes' : 'no',
-        shown(median(ms)),
-        shown(Math.min(...ms)),
+        format(median(ms)),
+        format(Math.min(...ms)),
       ]
       return `| ${cells.join(' | ')} |`
     }),

@@ -12,7 +12,7 @@ import { median } from './measure.ts'
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const [authors, postsEach] = [1000, 100]
 
-const of = checkModel(
+const authorsModel = checkModel(
   model({
     authors: collection({ access, fields: { name: text() }, computed: { post_count: count('posts') } }),
     posts: collection({
@@ -47,20 +47,20 @@ export interface ComputedFigure {
   readonly us: readonly number[]
 }
 
-async function timed(store: Store, fields: readonly string[], lists: number): Promise<number> {
-  const guard = createGuard(of)
+async function measureMicros(store: Store, fields: readonly string[], lists: number): Promise<number> {
+  const guard = createGuard(authorsModel)
   const shape = list(fields)
-  const began = performance.now()
+  const start = performance.now()
   for (let n = 0; n < lists; n++) {
     await store.read(guard({ shape, args: [(n * 20) % authors, 20] }, user(1, 'user', 'all')))
   }
-  return ((performance.now() - began) * 1000) / lists
+  return ((performance.now() - start) * 1000) / lists
 }
 
 /** Reads one list after the other, without caches. */
 export function measureComputed(rounds: number): Promise<readonly ComputedFigure[]> {
   return onBothDatabases(async database => {
-    const store = await database.open(of)
+    const store = await database.open(authorsModel)
     try {
       await database.fill(`
         INSERT INTO "authors" ("name", "created_at")
@@ -70,7 +70,7 @@ export function measureComputed(rounds: number): Promise<readonly ComputedFigure
           FROM ${database.numbers(authors * postsEach)}`)
       const figures = Object.entries(lists).map(([fields, names]) => ({ fields, names, us: [] as number[] }))
       for (let round = 0; round < rounds; round++) {
-        for (const { names, us } of figures) us.push(await timed(store, names, 500))
+        for (const { names, us } of figures) us.push(await measureMicros(store, names, 500))
       }
       return figures.map(({ fields, us }) => ({ database: database.name, fields, us }))
     } finally {
@@ -84,8 +84,8 @@ export function computedTable(figures: readonly ComputedFigure[]): string {
     `| 20 of ${authors.toLocaleString('en')} authors, each with ${postsEach} posts, on | \`fields\` | median | fastest |`,
     '|---|---|---|---|',
     ...figures.map(({ database, fields, us }) => {
-      const shown = [median(us), Math.min(...us)].map(value => `${Math.round(value ?? 0)} µs`)
-      return `| ${[database, `\`${fields}\``, ...shown].join(' | ')} |`
+      const times = [median(us), Math.min(...us)].map(value => `${Math.round(value ?? 0)} µs`)
+      return `| ${[database, `\`${fields}\``, ...times].join(' | ')} |`
     }),
   ].join('\n')
 }

@@ -63,8 +63,8 @@ function fillEditorial(database: DatabaseSync, rows: number): void {
   )
   for (let n = 1; n <= rows; n++) {
     const author = 1 + Math.floor(random() * USERS)
-    const at = createdAt(n, rows, random)
-    add.run(`Title of post ${n}`, searchedBody(n, rows, random), statusOf(random), author, at)
+    const createdTime = createdAt(n, rows, random)
+    add.run(`Title of post ${n}`, searchedBody(n, rows, random), statusOf(random), author, createdTime)
   }
   fillSearch(database, { name: 'posts', search: ['title', 'body'] })
 }

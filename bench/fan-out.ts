@@ -22,11 +22,11 @@ interface Audience {
   onEvent: () => void
 }
 
-function join(origin: string, key: string, at: number, audience: Audience): Promise<void> {
+function join(origin: string, key: string, index: number, audience: Audience): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(`${origin}/api/v1/events?collections=posts`, {
       agent: false,
-      localAddress: `127.0.0.${2 + Math.floor(at / perAddress)}`,
+      localAddress: `127.0.0.${2 + Math.floor(index / perAddress)}`,
       headers: { Authorization: `Bearer ${key}`, Accept: 'text/event-stream' },
     })
     sent.on('error', reject)
@@ -49,7 +49,7 @@ async function gather({ origin }: Running, key: string, count: number): Promise<
   while (audience.streams.length < count) {
     const from = audience.streams.length
     const next = Math.min(openedAtOnce, count - from)
-    await Promise.all(Array.from({ length: next }, (_, at) => join(origin, key, from + at, audience)))
+    await Promise.all(Array.from({ length: next }, (_, index) => join(origin, key, from + index, audience)))
   }
   return audience
 }
@@ -57,10 +57,10 @@ async function gather({ origin }: Running, key: string, count: number): Promise<
 /** The latency of one new post for each listener, in milliseconds. */
 async function latencies(audience: Audience, create: () => Promise<void>): Promise<readonly number[]> {
   const latenciesMs: number[] = []
-  const began = performance.now()
+  const start = performance.now()
   const { promise, resolve } = Promise.withResolvers<void>()
   audience.onEvent = () => {
-    latenciesMs.push(performance.now() - began)
+    latenciesMs.push(performance.now() - start)
     if (latenciesMs.length === audience.streams.length) resolve()
   }
   await Promise.all([create(), promise])
@@ -119,13 +119,13 @@ export async function measureFanOut(sizes: readonly number[], events: number): P
   return results
 }
 
-export function fanOutTable(all: readonly FanOut[]): string {
+export function fanOutTable(fanOuts: readonly FanOut[]): string {
   return [
     'One created post to listeners over server-sent events, from its request to each listener:',
     '',
     '| listeners | ms, p50 | ms, p99 | KiB a listener |',
     '|---|---|---|---|',
-    ...all.map(({ listeners, p50Ms, p99Ms, kibEach }) => {
+    ...fanOuts.map(({ listeners, p50Ms, p99Ms, kibEach }) => {
       return `| ${[listeners.toLocaleString('en'), p50Ms.toFixed(1), p99Ms.toFixed(1), Math.round(kibEach)].join(' | ')} |`
     }),
   ].join('\n')

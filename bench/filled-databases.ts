@@ -12,7 +12,7 @@ import { PostgresServer, query } from '../test/databases/postgres.ts'
 export interface FilledDatabase {
   readonly name: 'SQLite' | 'PostgreSQL'
   /** Opens the store without caches, and creates missing tables. */
-  open(of: Model): Promise<Store>
+  open(model: Model): Promise<Store>
   /** Runs statements, separated by semicolons, and updates the planner's statistics. */
   fill(statements: string): Promise<void>
   /** What to select from: the numbers 1 to `rows` as `n`. */
@@ -38,7 +38,7 @@ export async function onBothDatabases<T>(
 function onSqlite(file: string): FilledDatabase {
   return {
     name: 'SQLite',
-    open: async of => openSqlite(of, { file, cacheBytes: 0, autoMigrate: true }),
+    open: async model => openSqlite(model, { file, cacheBytes: 0, autoMigrate: true }),
     async fill(statements) {
       const database = new DatabaseSync(file)
       database.exec(`${statements}; ANALYZE`)
@@ -52,7 +52,7 @@ function onSqlite(file: string): FilledDatabase {
 function onPostgres(url: string): FilledDatabase {
   return {
     name: 'PostgreSQL',
-    open: of => openPostgres(of, { url, cacheBytes: 0, autoMigrate: true }),
+    open: model => openPostgres(model, { url, cacheBytes: 0, autoMigrate: true }),
     async fill(statements) {
       await query(url, statements)
       await query(url, 'VACUUM ANALYZE')

@@ -19,7 +19,7 @@ const pollMs = 5
 const timeoutMs = 300_000
 
 export interface FirstStep {
-  readonly what: string
+  readonly name: string
   readonly seconds: readonly number[]
   /** The disk space that `node_modules` takes; undefined for a step that installs nothing. */
   readonly mebibytes: number | undefined
@@ -34,7 +34,7 @@ interface Running {
 }
 
 /** Starts a command that serves, on a free port. */
-async function start(line: string, cwd: string, env: Environment): Promise<Running> {
+async function startUp(line: string, cwd: string, env: Environment): Promise<Running> {
   const port = await freePort()
   const key = generateKey()
   const settings = {
@@ -62,7 +62,7 @@ async function start(line: string, cwd: string, env: Environment): Promise<Runni
 }
 
 /** Sends requests until the response is the expected one. Returns the time. */
-async function answered(url: string, isExpected: (text: string) => boolean): Promise<number> {
+async function untilAnswered(url: string, isExpected: (text: string) => boolean): Promise<number> {
   const end = performance.now() + timeoutMs
   while (performance.now() < end) {
     const text = await fetch(url).then(
@@ -101,14 +101,14 @@ interface Step {
   readonly mebibytes: number
 }
 
-function cloned(): Promise<Step> {
+function measureClone(): Promise<Step> {
   return inFolder(cleanEnvironment(), async (folder, env) => {
     const clone = join(folder, 'portico')
-    const began = performance.now()
+    const start = performance.now()
     await run('git', ['clone', '--quiet', '--no-hardlinks', root, clone])
-    const service = await start('npm start', clone, env)
+    const service = await startUp('npm start', clone, env)
     try {
-      const seconds = ((await answered(service.url, () => true)) - began) / 1000
+      const seconds = ((await untilAnswered(service.url, () => true)) - start) / 1000
       return { seconds, mebibytes: mebibytesOf(join(clone, 'node_modules')) }
     } finally {
       await service.stop()
@@ -116,7 +116,7 @@ function cloned(): Promise<Step> {
   })
 }
 
-async function edited(app: string, { url, key }: Running, round: number): Promise<number> {
+async function measureEdit(app: string, { url, key }: Running, round: number): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   await fetch(url, { method: 'POST', headers, body: '{"title":"One"}' })
   const file = join(app, 'model.ts')
@@ -124,25 +124,25 @@ async function edited(app: string, { url, key }: Running, round: number): Promis
     /^( *)body: .*$/m,
     `$&\n$1note_${round}: text({ optional: true }),`,
   )
-  const began = performance.now()
+  const start = performance.now()
   writeFileSync(file, model)
-  const end = await answered(url, text => text.includes(`"note_${round}":null`))
-  return (end - began) / 1000
+  const end = await untilAnswered(url, text => text.includes(`"note_${round}":null`))
+  return (end - start) / 1000
 }
 
-function created(env: Environment, round: number): Promise<Step & { readonly edit: number }> {
-  return inFolder(env, async (folder, own) => {
+function measureCreate(env: Environment, round: number): Promise<Step & { readonly edit: number }> {
+  return inFolder(env, async (folder, npmEnvironment) => {
     const began = performance.now()
     await run('npm', ['create', 'portico@latest', 'my-app', '--', '--template', 'blog'], {
       cwd: folder,
-      env: own,
+      env: npmEnvironment,
     })
     const app = join(folder, 'my-app')
-    const service = await start('npm run dev', app, own)
+    const service = await startUp('npm run dev', app, npmEnvironment)
     try {
-      const seconds = ((await answered(service.url, () => true)) - began) / 1000
+      const seconds = ((await untilAnswered(service.url, () => true)) - began) / 1000
       const mebibytes = mebibytesOf(join(app, 'node_modules'))
-      return { seconds, mebibytes, edit: await edited(app, service, round) }
+      return { seconds, mebibytes, edit: await measureEdit(app, service, round) }
     } finally {
       await service.stop()
     }
@@ -154,13 +154,13 @@ export async function measureFirstSteps(rounds: number): Promise<readonly FirstS
   const registry = await openRegistry()
   try {
     const clones: Step[] = []
-    const creations: Awaited<ReturnType<typeof created>>[] = []
+    const creations: Awaited<ReturnType<typeof measureCreate>>[] = []
     for (let round = 1; round <= rounds; round++) {
-      clones.push(await cloned())
-      creations.push(await created(registry.env, round))
+      clones.push(await measureClone())
+      creations.push(await measureCreate(registry.env, round))
     }
-    const stepOf = (what: string, steps: readonly Step[]): FirstStep => ({
-      what,
+    const stepOf = (name: string, steps: readonly Step[]): FirstStep => ({
+      name,
       seconds: steps.map(({ seconds }) => seconds),
       mebibytes: median(steps.map(({ mebibytes }) => mebibytes)),
     })
@@ -168,7 +168,7 @@ export async function measureFirstSteps(rounds: number): Promise<readonly FirstS
       stepOf('`git clone` and `npm start`, to the first answer', clones),
       stepOf('`npm create portico` and `npm run dev`, to the first answer', creations),
       {
-        what: 'a field added to the model, to an answer that has it',
+        name: 'a field added to the model, to an answer that has it',
         seconds: creations.map(({ edit }) => edit),
         mebibytes: undefined,
       },
@@ -178,10 +178,10 @@ export async function measureFirstSteps(rounds: number): Promise<readonly FirstS
   }
 }
 
-function row({ what, seconds, mebibytes }: FirstStep): string {
-  const all = seconds.map(each => each.toFixed(2)).join(' · ')
+function row({ name, seconds, mebibytes }: FirstStep): string {
+  const all = seconds.map(value => value.toFixed(2)).join(' · ')
   const size = mebibytes === undefined ? '' : String(Math.round(mebibytes))
-  return `| ${what} | ${median(seconds).toFixed(2)} | ${all} | ${size} |`
+  return `| ${name} | ${median(seconds).toFixed(2)} | ${all} | ${size} |`
 }
 
 export function firstStepsTable(steps: readonly FirstStep[]): string {

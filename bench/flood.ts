@@ -53,11 +53,11 @@ function nextRequest(): Buffer {
 const seconds: MutableSecond[] = Array.from({ length: Math.ceil(flood.seconds) + 1 }, () => {
   return { served: [], refused: [], failed: 0, unsent: 0 }
 })
-const began = performance.now()
+const start = performance.now()
 
 function second(): MutableSecond {
-  const at = Math.min(seconds.length - 1, Math.floor((performance.now() - began) / 1000))
-  return seconds[at] as MutableSecond
+  const index = Math.min(seconds.length - 1, Math.floor((performance.now() - start) / 1000))
+  return seconds[index] as MutableSecond
 }
 
 class Connection {
@@ -104,11 +104,11 @@ class Connection {
       this.#missing = Number(bytes ?? 0) - (this.#head.length - end - 4)
     } else this.#missing -= chunk.length
     if (this.#missing > 0) return false
-    this.#done()
+    this.#finish()
     return true
   }
 
-  #done(): void {
+  #finish(): void {
     const latencyMs = performance.now() - this.#due
     const current = second()
     if (this.#status >= 200 && this.#status < 300) current.served.push(latencyMs)
@@ -129,8 +129,8 @@ function openConnection(): Connection {
   return new Connection(connection => {
     if (connection.isOver) {
       open--
-      const at = free.indexOf(connection)
-      if (at !== -1) free.splice(at, 1)
+      const index = free.indexOf(connection)
+      if (index !== -1) free.splice(index, 1)
     } else if (isDone) connection.end()
     else if (flood.rate === undefined) connection.send(performance.now())
     else free.push(connection)
@@ -150,8 +150,8 @@ if (rate === undefined)
 const timer = setInterval(() => {
   const now = performance.now()
   if (rate === undefined) return
-  for (const due = Math.floor(((now - began) / 1000) * rate); sent < due; sent++) {
-    dispatch(began + (sent / rate) * 1000)
+  for (const due = Math.floor(((now - start) / 1000) * rate); sent < due; sent++) {
+    dispatch(start + (sent / rate) * 1000)
   }
 }, 1)
 setTimeout(() => {

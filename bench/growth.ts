@@ -21,9 +21,9 @@ type Clock = (call: () => unknown) => Promise<number>
 
 /** For a call that does all of its work synchronously. */
 const synchronousMs: Clock = async call => {
-  const began = performance.now()
+  const start = performance.now()
   await call()
-  return performance.now() - began
+  return performance.now() - start
 }
 
 /** The longest delay of the event loop, in the process of both the service and its client. */
@@ -75,7 +75,7 @@ export function growthTable(rows: readonly BlockingTime[]): string {
     '| input | size | ms at a quarter | at a half | at the whole | |',
     '|---|---|---|---|---|---|',
     ...rows.map(({ name, bound, ms }) => {
-      const cells = [name, bound.toLocaleString('en'), ...ms.map(each => each.toFixed(1))]
+      const cells = [name, bound.toLocaleString('en'), ...ms.map(value => value.toFixed(1))]
       return `| ${cells.join(' | ')} | ${Math.max(...ms) > maxBlockingMs ? `over ${maxBlockingMs} ms` : ''} |`
     }),
   ].join('\n')

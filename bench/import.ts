@@ -38,7 +38,7 @@ function peakOf(pid: number): number | undefined {
 }
 
 async function portico(database: string, args: readonly string[]): Promise<ProcessResult> {
-  const began = performance.now()
+  const start = performance.now()
   const child = spawn(process.execPath, ['dist/bin.js', ...args], {
     cwd: root,
     env: { ...process.env, ...porticoEnvironment, DATABASE_URL: database },
@@ -55,7 +55,7 @@ async function portico(database: string, args: readonly string[]): Promise<Proce
   const code = await new Promise(resolve => child.once('close', resolve))
   clearInterval(poll)
   if (code !== 0) throw new Error(`portico ${args.join(' ')} ended with ${code}: ${errorOutput}`)
-  return { seconds: (performance.now() - began) / 1000, peakMiB }
+  return { seconds: (performance.now() - start) / 1000, peakMiB }
 }
 
 function* posts(rows: number): Generator<string> {

@@ -39,7 +39,7 @@ export async function measureLedger(
   return ledgers
 }
 
-const shown = (value: number) => Math.round(value).toLocaleString('en')
+const format = (value: number) => Math.round(value).toLocaleString('en')
 
 function rowOf({
   database,
@@ -52,8 +52,8 @@ function rowOf({
   faultCount,
 }: Ledger): string {
   const all = Object.values(transports)
-  const sum = (of: (transport: (typeof all)[number]) => number) =>
-    all.reduce((total, transport) => total + of(transport), 0)
+  const sum = (value: (transport: (typeof all)[number]) => number) =>
+    all.reduce((total, transport) => total + value(transport), 0)
   const cells = [
     written,
     repeatedWrites,
@@ -64,13 +64,13 @@ function rowOf({
     faultCount,
     seconds,
   ]
-  return `| ${[database === 'SQLite' ? 'SQLite, one node' : 'PostgreSQL, three nodes', ...cells.map(shown)].join(' | ')} |`
+  return `| ${[database === 'SQLite' ? 'SQLite, one node' : 'PostgreSQL, three nodes', ...cells.map(format)].join(' | ')} |`
 }
 
 function transportRows({ database, transports }: Ledger): readonly string[] {
   return Object.entries(transports).map(
     ([name, { listeners, received, repeated }]) =>
-      `| ${[database, name, ...[listeners, received, repeated].map(shown)].join(' | ')} |`,
+      `| ${[database, name, ...[listeners, received, repeated].map(format)].join(' | ')} |`,
   )
 }
 

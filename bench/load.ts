@@ -21,7 +21,7 @@ export interface Load {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface Measured {
+export interface LoadResult {
   /** Answered requests per second, without refused ones. */
   readonly perSecond: number
   readonly answered: number
@@ -99,11 +99,11 @@ async function withAutocannon(origin: string, load: Load, folder: string): Promi
 }
 
 /** Sends requests for the given time. */
-export async function sendLoad(origin: string, load: Load): Promise<Measured> {
+export async function sendLoad(origin: string, load: Load): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-load-'))
   try {
     const text = await (generator === 'wrk' ? withWrk : withAutocannon)(origin, load, folder)
-    return JSON.parse(text.slice(text.lastIndexOf('\n{'))) as Measured
+    return JSON.parse(text.slice(text.lastIndexOf('\n{'))) as LoadResult
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -43,7 +43,7 @@ import {
 import { cursorsOf, measureVaried, type VariedFigure } from './measure-varied.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
-import { type Profiled, profile } from './profile.ts'
+import { type ProfiledWorkload, profile } from './profile.ts'
 import { measureReactions, reactionsTable } from './reactions.ts'
 import {
   comparisonTable,
@@ -112,7 +112,7 @@ function selects(positional: string, name: string): boolean {
 }
 
 function isSelected(name: string): boolean {
-  return positionals.length === 0 || positionals.some(each => selects(each, name))
+  return positionals.length === 0 || positionals.some(positional => selects(positional, name))
 }
 
 async function figuresOf(workload: Workload, data: DataSet, setup = sqlite): Promise<readonly Figure[]> {
@@ -128,10 +128,10 @@ async function figuresOf(workload: Workload, data: DataSet, setup = sqlite): Pro
   return figures
 }
 
-async function figuresOn(setup: Setup, data: DataSet, of = workloads): Promise<readonly Figure[]> {
+async function figuresOn(setup: Setup, data: DataSet, selected = workloads): Promise<readonly Figure[]> {
   try {
     const figures: Figure[] = []
-    for (const workload of of) figures.push(...(await figuresOf(workload, data, setup)))
+    for (const workload of selected) figures.push(...(await figuresOf(workload, data, setup)))
     return figures
   } finally {
     await setup.close()
@@ -158,32 +158,32 @@ async function setupOf(data: DataSet): Promise<Setup> {
 
 /** An unknown name is an error: it would measure nothing, and look like success. */
 function requireKnown(): void {
-  const known = [...workloads, ...variedWorkloads].map(({ name }) => name)
-  known.push('W8', 'W9', 'start', 'walk')
-  const unknown = positionals.filter(each => !known.some(name => selects(each, name)))
+  const names = [...workloads, ...variedWorkloads].map(({ name }) => name)
+  names.push('W8', 'W9', 'start', 'walk')
+  const unknown = positionals.filter(positional => !names.some(name => selects(positional, name)))
   if (unknown.length === 0) return
-  throw new RangeError(`There is no ${unknown.join(', ')}. The names are ${known.join(', ')}.`)
+  throw new RangeError(`There is no ${unknown.join(', ')}. The names are ${names.join(', ')}.`)
 }
 
 /** W10 to W19 on one kind of setup, in the order of their names. */
 async function variedOn(
   open: (data: DataSet) => Promise<Setup>,
   rows: number,
-  of: readonly VariedWorkload[],
+  selected: readonly VariedWorkload[],
 ): Promise<readonly VariedFigure[]> {
   const figures = new Map<VariedWorkload, VariedFigure>()
   for (const model of ['blog', 'editorial'] as const) {
-    const own = of.filter(workload => workload.model === model)
-    if (own.length === 0) continue
+    const ofModel = selected.filter(workload => workload.model === model)
+    if (ofModel.length === 0) continue
     const data = await dataSet(rows, model)
     const setup = await open(data)
     try {
-      for (const workload of own) figures.set(workload, await variedFigure(workload, data, setup))
+      for (const workload of ofModel) figures.set(workload, await variedFigure(workload, data, setup))
     } finally {
       await setup.close()
     }
   }
-  return of.flatMap(workload => figures.get(workload) ?? [])
+  return selected.flatMap(workload => figures.get(workload) ?? [])
 }
 
 async function variedFigure(workload: VariedWorkload, data: DataSet, setup: Setup): Promise<VariedFigure> {
@@ -210,12 +210,12 @@ async function variedEverywhere(rows: number): Promise<readonly VariedFigure[]> 
 
 /** The tables of the workloads, which exist for every setup. */
 async function workloadLines(data: DataSet, all: boolean): Promise<readonly string[]> {
-  const named = workloads.filter(({ name }) => isSelected(name))
+  const selected = workloads.filter(({ name }) => isSelected(name))
   const varied = variedWorkloads.filter(({ name }) => isSelected(name))
   const lines: string[] = []
   if (all) lines.push(figuresTable(await measureAll(data)))
   else {
-    if (named.length > 0) lines.push(figuresTable(await figuresOn(await setupOf(data), data, named)))
+    if (selected.length > 0) lines.push(figuresTable(await figuresOn(await setupOf(data), data, selected)))
     if (varied.length > 0) lines.push(variedTable(await variedOn(setupOf, data.rows, varied)))
   }
   return lines
@@ -247,27 +247,28 @@ async function otherLines(data: DataSet, all: boolean): Promise<readonly string[
 
 /** Measures the servers one after the other. */
 async function deliveries(data: DataSet): Promise<readonly Delivery[]> {
-  const found: Delivery[] = []
-  for (const server of ['ws', 'graphql-ws', 'Portico'] as const) found.push(await deliver(server, data, 30))
-  return found
+  const deliveries: Delivery[] = []
+  for (const server of ['ws', 'graphql-ws', 'Portico'] as const)
+    deliveries.push(await deliver(server, data, 30))
+  return deliveries
 }
 
 async function runProfile(): Promise<void> {
   const name = positionals[1] ?? 'W1'
   const varied = variedWorkloads.find(workload => workload.name === name)
   if (varied !== undefined) {
-    const requests: Profiled['requests'] = async (origin, data) =>
+    const requests: ProfiledWorkload['requests'] = async (origin, data) =>
       varied.requests(data, await cursorsOf(origin, data.key))
     const rows = Math.max(positive('rows', standardRows), varied.once?.posts ?? 0)
     const data = await dataSet(rows, varied.model)
     return say(await profile({ clients: varied.clients, requests }, data, varied.usesCache))
   }
-  const workload = workloads.find(each => each.name === name)
+  const workload = workloads.find(workload => workload.name === name)
   if (workload === undefined) {
-    const known = [...workloads, ...variedWorkloads].map(each => each.name)
-    throw new Error(`Profile one of ${known.join(', ')}.`)
+    const names = [...workloads, ...variedWorkloads].map(workload => workload.name)
+    throw new Error(`Profile one of ${names.join(', ')}.`)
   }
-  const requests: Profiled['requests'] = async (origin, data) =>
+  const requests: ProfiledWorkload['requests'] = async (origin, data) =>
     workload.requests(data.rows, await cursorsOver({ origin }, data))
   say(
     await profile(

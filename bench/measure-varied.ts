@@ -1,7 +1,7 @@
 /** Rounds in which the bare server, the hand-written one and Portico alternate, for W10 to W19. */
 import { readFileSync } from 'node:fs'
 import { copyOf, type DataSet, limitDataSet } from './data.ts'
-import { type Load, type Measured, sendLoad } from './load.ts'
+import { type Load, type LoadResult, sendLoad } from './load.ts'
 import type { Sampling } from './measure.ts'
 import { type Running, startBaseline, startLimit, startPortico } from './server.ts'
 import type { Setup } from './setup.ts'
@@ -9,7 +9,7 @@ import type { VariedFloor, VariedWorkload } from './varied-requests.ts'
 
 export interface VariedFigure {
   readonly workload: string
-  readonly what: string
+  readonly description: string
   /** The database on which Portico ran. */
   readonly setup: string
   readonly rows: number
@@ -18,7 +18,7 @@ export interface VariedFigure {
 }
 
 /** The result of one server in one round. */
-interface ServerResult extends Measured {
+interface ServerResult extends LoadResult {
   /** CPU time of the server's process, in microseconds per request; undefined if the system does not report it. */
   readonly cpuMicros: number | undefined
 }
@@ -129,12 +129,12 @@ async function startServers(
   const load = loadOf(workload, data, await cursorsOf(portico.origin, data.key))
   await requireAnswer(portico.origin, load)
   const bare = new MeasuredServer(open(await startBaseline()), load)
-  const own = new MeasuredServer(portico, load)
-  if (setup.floor !== 'cold') return { bare, own, limit: undefined }
+  const measured = new MeasuredServer(portico, load)
+  if (setup.floor !== 'cold') return { bare, own: measured, limit: undefined }
   const limitWork = copyOf(limitDataSet(data), 'limit')
   closing.push(() => limitWork.remove())
   const limit = open(await startLimit(limitWork.data.database))
-  return { bare, own, limit: new MeasuredServer(limit, loadOf(workload, data, String)) }
+  return { bare, own: measured, limit: new MeasuredServer(limit, loadOf(workload, data, String)) }
 }
 
 /** Measures one workload on one database. Throws if its first request fails. */
@@ -158,8 +158,8 @@ export async function measureVaried(
     await round(1)
     const measured: VariedRound[] = []
     for (let n = 0; n < rounds; n++) measured.push(await round(eachSeconds))
-    const { name, what, floor } = workload
-    return { workload: name, what, setup: setup.name, rows: data.rows, rounds: measured, floor }
+    const { name, description, floor } = workload
+    return { workload: name, description, setup: setup.name, rows: data.rows, rounds: measured, floor }
   } finally {
     for (const close of closing.toReversed()) await close()
   }

@@ -7,7 +7,7 @@ import type { Workload } from './workloads.ts'
 
 export interface Figure {
   readonly workload: string
-  readonly what: string
+  readonly description: string
   /** `cold`: without caches; `hot`: with warm caches; `limit`: the hand-written server. */
   readonly server: 'cold' | 'hot' | 'limit'
   /** The setup in which Portico ran. */
@@ -39,8 +39,8 @@ export async function cursorsOver(
 ): Promise<readonly string[]> {
   const cursors: string[] = []
   for (let n = 0; n < 200; n++) {
-    const at = Math.floor((n * (rows - 100)) / 200)
-    const path = `/api/v1/posts?cursor=&per_page=1&fields=id&id%5Bgt%5D=${at}`
+    const index = Math.floor((n * (rows - 100)) / 200)
+    const path = `/api/v1/posts?cursor=&per_page=1&fields=id&id%5Bgt%5D=${index}`
     const response = await fetch(`${origin}${path}`, { headers: { Authorization: `Bearer ${key}` } })
     const page = (await response.json()) as { meta: { next_cursor: string } }
     cursors.push(page.meta.next_cursor)
@@ -114,14 +114,14 @@ export async function measureAlternately(
     for (const { load } of all.slice(0, 1)) await requestsPerSecond(baseline.origin, load)
     for (let round = 0; round < rounds; round++) {
       let bare: number | undefined
-      for (const each of all) {
-        const load = { ...each.load, seconds }
+      for (const setup of all) {
+        const load = { ...setup.load, seconds }
         bare ??= await requestsPerSecond(baseline.origin, load)
-        each.rounds.push({ bare, own: await requestsPerSecond(each.running.origin, load) })
+        setup.rounds.push({ bare, own: await requestsPerSecond(setup.running.origin, load) })
       }
     }
     for (const { setup, running } of all) if (workload.reads) await setup.check?.(running)
-    return all.map(each => figureOf(workload, server, data, each))
+    return all.map(setup => figureOf(workload, server, data, setup))
   } finally {
     for (const close of closing.toReversed()) await close()
   }
@@ -135,7 +135,7 @@ function figureOf(
 ): Figure {
   return {
     workload: workload.name,
-    what: workload.what,
+    description: workload.description,
     server,
     setup: setup.name,
     rows,
@@ -189,7 +189,7 @@ export interface Walk {
 /** Reads the whole collection by cursor, 100 items a page. */
 export async function walk(data: DataSet): Promise<Walk> {
   const server = await startPortico(data.database, { PORTICO_CACHE_BYTES: '0' })
-  const began = performance.now()
+  const start = performance.now()
   const memory: number[] = []
   let [cursor, rows]: [string | null, number] = ['', 0]
   try {
@@ -208,7 +208,7 @@ export async function walk(data: DataSet): Promise<Walk> {
   const tenth = Math.floor(memory.length / 10)
   return {
     rows,
-    seconds: (performance.now() - began) / 1000,
+    seconds: (performance.now() - start) / 1000,
     earlyMiB: memory[tenth] ?? 0,
     highestMiB: Math.max(...memory.slice(tenth)),
   }

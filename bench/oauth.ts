@@ -193,9 +193,9 @@ async function issuing(
   await lastingCode()
   const code = async () => {
     const { headers, text } = await browser.send(address)
-    const found = new URL(headers.location ?? 'none:').searchParams.get('code')
-    if (found === null) throw new Error(`No code came back: ${headers.location} ${text}`)
-    return found
+    const code = new URL(headers.location ?? 'none:').searchParams.get('code')
+    if (code === null) throw new Error(`No code came back: ${headers.location} ${text}`)
+    return code
   }
   return {
     origin: running.origin,
@@ -225,10 +225,10 @@ async function measureWorks(
   for (const { work, floor, script } of works) {
     const rounds: { own: number; base: number }[] = []
     for (let round = 0; round <= sampling.rounds; round++) {
-      const own = perSecondOf(issuer.origin, await script(issuer))
+      const perSecond = perSecondOf(issuer.origin, await script(issuer))
       const base = perSecondOf(bare.origin, postScript('/', quoted(['x'.repeat(200)]), ''))
       // The first round warms up.
-      if (round > 0) rounds.push({ own, base })
+      if (round > 0) rounds.push({ own: perSecond, base })
     }
     figures.push({
       work,

@@ -27,7 +27,7 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 export interface OverloadFigure {
-  readonly what: string
+  readonly description: string
   /** Requests answered per second: with 32 clients before and after the flood, and during it. */
   readonly peak: number
   readonly goodput: number
@@ -44,13 +44,13 @@ export interface OverloadFigure {
 /** `@@@@@@`: see `flood.ts`. */
 const loads = [
   {
-    what: 'REST: a search for text that no post contains',
+    description: 'REST: a search for text that no post contains',
     method: 'GET',
     path: '/api/v1/posts?body%5Bcontains%5D=nowhere@@@@@@',
     body: undefined,
   },
   {
-    what: 'GraphQL: 50 posts, their authors, 50 posts of each',
+    description: 'GraphQL: 50 posts, their authors, 50 posts of each',
     method: 'POST',
     path: '/graphql',
     body: JSON.stringify({
@@ -60,7 +60,7 @@ const loads = [
     }),
   },
   {
-    what: 'GraphQL: 20 posts, their authors, 20 posts of each',
+    description: 'GraphQL: 20 posts, their authors, 20 posts of each',
     method: 'POST',
     path: '/graphql',
     body: JSON.stringify({
@@ -70,13 +70,13 @@ const loads = [
     }),
   },
   {
-    what: 'REST: 100 posts with their authors',
+    description: 'REST: 100 posts with their authors',
     method: 'GET',
     path: '/api/v1/posts?per_page=100&include=author&id%5Bne%5D=@@@@@@',
     body: undefined,
   },
   {
-    what: 'create a post',
+    description: 'create a post',
     method: 'POST',
     path: '/api/v1/posts',
     body: JSON.stringify({ title: 'A new post', body: 'What it says. '.repeat(10) }),
@@ -104,8 +104,8 @@ async function bareServer(request: FloodRequest, rate: number): Promise<Overload
       seconds: floodSeconds,
       connections: maxConnections,
     })
-    const answered = seconds.slice(settleSeconds).flatMap(({ served }) => served)
-    return { answered: answered.length / (floodSeconds - settleSeconds), p50: percentile(answered, 0.5) }
+    const latencies = seconds.slice(settleSeconds).flatMap(({ served }) => served)
+    return { answered: latencies.length / (floodSeconds - settleSeconds), p50: percentile(latencies, 0.5) }
   } finally {
     await server.stop()
   }
@@ -114,7 +114,7 @@ async function bareServer(request: FloodRequest, rate: number): Promise<Overload
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
   const work = copyOf(data)
   const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
-  const { what, ...requestParts } = load
+  const { description, ...requestParts } = load
   const request: FloodRequest = {
     ...requestParts,
     port: Number(new URL(server.origin).port),
@@ -133,7 +133,7 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
     const refused = steady.flatMap(second => second.refused)
     const recovery = after.findIndex(({ served }) => served.length >= 0.9 * peak)
     return {
-      what,
+      description,
       peak,
       goodput: sum(steady) / steady.length,
       refused: {
@@ -161,7 +161,7 @@ export async function measureOverload(data: DataSet): Promise<readonly OverloadF
   return figures
 }
 
-const whole = (value: number) => Math.round(value).toLocaleString('en')
+const format = (value: number) => Math.round(value).toLocaleString('en')
 
 export function overloadTable(figures: readonly OverloadFigure[]): string {
   return [
@@ -170,8 +170,8 @@ export function overloadTable(figures: readonly OverloadFigure[]): string {
     '| load | peak per second | answered per second | share | refused per second | p50 · p99 of refusals | p99 of answers | failed | recovered | bare server: answered per second | p50 |',
     '|---|---|---|---|---|---|---|---|---|---|---|',
     ...figures.map(
-      ({ what, peak, goodput, refused, servedP99, failed, recovery, bare }) =>
-        `| ${what} | ${whole(peak)} | ${whole(goodput)} | ${(goodput / peak).toFixed(2)} | ${whole(refused.count)} | ${whole(refused.p50)} · ${whole(refused.p99)} ms | ${whole(servedP99)} ms | ${failed} | ${recovery === undefined ? 'not within 8 s' : `within ${recovery} s`} | ${whole(bare.answered)} | ${whole(bare.p50)} ms |`,
+      ({ description, peak, goodput, refused, servedP99, failed, recovery, bare }) =>
+        `| ${description} | ${format(peak)} | ${format(goodput)} | ${(goodput / peak).toFixed(2)} | ${format(refused.count)} | ${format(refused.p50)} · ${format(refused.p99)} ms | ${format(servedP99)} ms | ${failed} | ${recovery === undefined ? 'not within 8 s' : `within ${recovery} s`} | ${format(bare.answered)} | ${format(bare.p50)} ms |`,
     ),
   ].join('\n')
 }

@@ -31,12 +31,16 @@ export function topFunctions(profile: Profile, count: number): readonly string[]
 }
 
 /** The profiled workload: the requests to send to the server. */
-export interface Profiled {
+export interface ProfiledWorkload {
   readonly clients: number
   requests(origin: string, data: DataSet): Promise<readonly Request[]>
 }
 
-export async function profile({ clients, requests }: Profiled, data: DataSet, hot: boolean): Promise<string> {
+export async function profile(
+  { clients, requests }: ProfiledWorkload,
+  data: DataSet,
+  hot: boolean,
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-profile-'))
   const work = copyOf(data)
   const environment = { PORTICO_MODEL: data.model, ...(!hot && { PORTICO_CACHE_BYTES: '0' }) }

@@ -23,19 +23,19 @@ async function measure(reaction: string, events: number): Promise<ReactionFigure
     PORTICO_ADMIN_EMAIL: 'admin@example.com',
     PORTICO_ADMIN_API_KEY: key,
   })
-  const handled = async () => {
+  const untilHandled = async () => {
     const metrics = await (await fetch(`${running.origin}/metrics`)).text()
     return Number(/^portico_reaction_runs_succeeded_total (\d+)$/m.exec(metrics)?.[1] ?? 0)
   }
   const create = async (count: number) => {
-    const body = JSON.stringify(Array.from({ length: count }, (_, at) => ({ title: `task ${at}` })))
+    const body = JSON.stringify(Array.from({ length: count }, (_, index) => ({ title: `task ${index}` })))
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const answer = await fetch(`${running.origin}/api/v1/tasks`, { method: 'POST', headers, body })
     if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
     await answer.arrayBuffer()
   }
   const until = async (count: number) => {
-    while ((await handled()) < count) await wait(20)
+    while ((await untilHandled()) < count) await wait(20)
   }
   try {
     await create(bulk)

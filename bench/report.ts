@@ -47,7 +47,7 @@ function spread(values: readonly number[]): string {
 
 function row(figure: Figure): string {
   const cells = [
-    `${figure.workload} · ${figure.what}`,
+    `${figure.workload} · ${figure.description}`,
     figure.rows.toLocaleString('en'),
     figure.server === 'limit' ? names.limit : `${figure.setup}, ${names[figure.server]}`,
     two(median(figure.ratios)),
@@ -92,8 +92,8 @@ export function variedTable(figures: readonly VariedFigure[]): string {
   ].join('\n')
 }
 
-function variedRow({ workload, what, rows, setup, rounds, floor }: VariedFigure): string {
-  const of = (value: (round: VariedRound) => number) => median(rounds.map(value))
+function variedRow({ workload, description, rows, setup, rounds, floor }: VariedFigure): string {
+  const medianOf = (value: (round: VariedRound) => number) => median(rounds.map(value))
   const limits = rounds.flatMap(({ limit, own }) => (limit === undefined ? [] : { limit, own }))
   const times = [
     rounds.map(({ own }) => own.cpuMicros),
@@ -101,14 +101,14 @@ function variedRow({ workload, what, rows, setup, rounds, floor }: VariedFigure)
     rounds.map(({ bare }) => bare.cpuMicros),
   ]
   const cells = [
-    `${workload} · ${what}`,
+    `${workload} · ${description}`,
     rows.toLocaleString('en'),
     setup,
-    Math.round(of(round => round.own.perSecond)).toLocaleString('en') + refusals(rounds),
-    two(of(round => round.own.perSecond / round.bare.perSecond)),
+    Math.round(medianOf(round => round.own.perSecond)).toLocaleString('en') + refusals(rounds),
+    two(medianOf(round => round.own.perSecond / round.bare.perSecond)),
     limits.length === 0 ? '' : two(median(limits.map(round => round.own.perSecond / round.limit.perSecond))),
     variedFloor(floor, setup),
-    `${of(round => round.own.p50Ms).toFixed(1)} · ${of(round => round.own.p99Ms).toFixed(1)} ms`,
+    `${medianOf(round => round.own.p50Ms).toFixed(1)} · ${medianOf(round => round.own.p99Ms).toFixed(1)} ms`,
     times.map(micros).join(' · '),
   ]
   return `| ${cells.join(' | ')} |`
@@ -129,8 +129,8 @@ function variedFloor({ ofLimit, ofBare, postgres }: VariedFigure['floor'], setup
 
 /** The median of the reported values. */
 function micros(values: readonly (number | undefined)[]): string {
-  const known = values.filter(value => value !== undefined)
-  return known.length === 0 ? '–' : `${Math.round(median(known))} µs`
+  const reported = values.filter(value => value !== undefined)
+  return reported.length === 0 ? '–' : `${Math.round(median(reported))} µs`
 }
 
 /** For each workload, the results of the first setup and, relative to it, of the others. */
@@ -141,7 +141,7 @@ export function comparisonTable(figures: readonly Figure[]): string {
     ...figures.map(figure => {
       const first = figures.find(({ workload }) => workload === figure.workload) ?? figure
       const cells = [
-        `${figure.workload} · ${figure.what}`,
+        `${figure.workload} · ${figure.description}`,
         figure.setup,
         two(median(figure.ratios)),
         spread(figure.ratios),

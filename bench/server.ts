@@ -43,23 +43,23 @@ export async function startServer(
   firstPath = '/api/v1/posts?per_page=1',
 ): Promise<Running> {
   const port = await freePort()
-  const began = performance.now()
+  const start = performance.now()
   const child = spawn(process.execPath, [...args], {
     cwd: root,
     env: { ...process.env, ...environment, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const ended = new Promise<void>(resolve => child.on('exit', () => resolve()))
+  const exit = new Promise<void>(resolve => child.on('exit', () => resolve()))
   const origin = `http://127.0.0.1:${port}`
   await firstAnswer(child, `${origin}${firstPath}`)
-  const startMs = performance.now() - began
+  const startMs = performance.now() - start
   return {
     origin,
     pid: child.pid ?? 0,
     startMs,
     stop: () => {
       child.kill('SIGTERM')
-      return ended
+      return exit
     },
   }
 }

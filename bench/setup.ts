@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { PostgresServer, query } from '../test/databases/postgres.ts'
-import { caughtUp, startStandbys } from '../test/databases/replicated.ts'
+import { startStandbys, untilCaughtUp } from '../test/databases/replicated.ts'
 import { copyOf, type DataSet, type WorkCopy } from './data.ts'
 import { porticoEnvironment, type Running } from './server.ts'
 import type { Workload } from './workloads.ts'
@@ -132,7 +132,7 @@ async function withReplica(data: DataSet): Promise<Setup> {
     floor: undefined,
     async copy(source) {
       const copy = await copyOfBase(primary, 'work', source)
-      await caughtUp(primary.url, standby.url)
+      await untilCaughtUp(primary.url, standby.url)
       return copy
     },
     check: requireReplica,

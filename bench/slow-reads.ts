@@ -10,7 +10,7 @@ const scanClients = 8
 const probeClients = 8
 
 export interface SlowReadFigure {
-  readonly what: string
+  readonly name: string
   /** Medians of the rounds, in milliseconds. */
   readonly alone: Latency
   readonly beside: Latency
@@ -41,12 +41,12 @@ function clientsOf(count: number, headers: Client['headers']): Client[] {
 }
 
 /** The milliseconds until the complete response. Rejects unless its status is 200. */
-function timed(url: string, { agent, headers }: Client): Promise<number> {
-  const began = performance.now()
+function latencyMs(url: string, { agent, headers }: Client): Promise<number> {
+  const start = performance.now()
   return new Promise((resolve, reject) => {
     get(url, { agent, headers }, response => {
       response.resume().on('end', () => {
-        if (response.statusCode === 200) resolve(performance.now() - began)
+        if (response.statusCode === 200) resolve(performance.now() - start)
         else reject(new Error(`${url} was answered with ${response.statusCode}`))
       })
     }).on('error', reject)
@@ -61,7 +61,7 @@ async function times(
 ): Promise<readonly number[]> {
   const durations: number[] = []
   const sendRepeatedly = async (client: Client): Promise<void> => {
-    while (!isOver()) durations.push(await timed(url(), client))
+    while (!isOver()) durations.push(await latencyMs(url(), client))
     client.agent.destroy()
   }
   await Promise.all(clients.map(sendRepeatedly))
@@ -77,15 +77,15 @@ function medians(latencies: readonly Latency[]): Latency {
 }
 
 interface Probe {
-  readonly what: string
+  readonly name: string
   readonly url: () => string
 }
 
 function probesOf({ origin }: Running, rows: number): readonly Probe[] {
   const random = randomNumbers(3)
   return [
-    { what: 'W1 · item', url: () => `${origin}/api/v1/posts/${1 + Math.floor(random() * rows)}` },
-    { what: '/healthz', url: () => `${origin}/healthz` },
+    { name: 'W1 · item', url: () => `${origin}/api/v1/posts/${1 + Math.floor(random() * rows)}` },
+    { name: '/healthz', url: () => `${origin}/healthz` },
   ]
 }
 
@@ -110,7 +110,7 @@ async function whileScanning(
   return scans
 }
 
-async function probed({ url }: Probe, key: string, seconds: number): Promise<Latency> {
+async function measureProbe({ url }: Probe, key: string, seconds: number): Promise<Latency> {
   const end = performance.now() + seconds * 1000
   const clients = clientsOf(probeClients, { Authorization: `Bearer ${key}` })
   return latency(await times(clients, url, () => performance.now() > end))
@@ -135,17 +135,17 @@ export async function measureSlowReads(
     const scans: number[] = []
     let scanningMs = 0
     for (let round = 0; round < rounds; round++) {
-      for (const { probe, alone } of probes) alone.push(await probed(probe, data.key, seconds))
+      for (const { probe, alone } of probes) alone.push(await measureProbe(probe, data.key, seconds))
       const start = performance.now()
       const durations = await whileScanning(running, data.key, async () => {
-        for (const { probe, beside } of probes) beside.push(await probed(probe, data.key, seconds))
+        for (const { probe, beside } of probes) beside.push(await measureProbe(probe, data.key, seconds))
       })
       scanningMs += performance.now() - start
       scans.push(...durations)
     }
     return {
-      probes: probes.map(({ probe: { what }, alone, beside }) => ({
-        what,
+      probes: probes.map(({ probe: { name }, alone, beside }) => ({
+        name,
         alone: medians(alone),
         beside: medians(beside),
       })),
@@ -163,9 +163,9 @@ export const maxFactor = 3
 
 export function slowReadsTable({ probes, scansPerSecond, scan }: SlowReadFigures): string {
   const ms = (value: number) => `${value.toFixed(2)} ms`
-  const rows = probes.map(({ what, alone, beside }) => {
+  const rows = probes.map(({ name, alone, beside }) => {
     const factor = (beside.p99 / alone.p99).toFixed(1)
-    return `| ${what} | ${ms(alone.p50)} | ${ms(alone.p99)} | ${ms(beside.p50)} | ${ms(beside.p99)} | ${factor} | < ${maxFactor} |`
+    return `| ${name} | ${ms(alone.p50)} | ${ms(alone.p99)} | ${ms(beside.p50)} | ${ms(beside.p99)} | ${factor} | < ${maxFactor} |`
   })
   return [
     `| ${probeClients} clients ask for | p50 alone | p99 alone | p50 beside scans | p99 beside scans | p99, times | to be |`,

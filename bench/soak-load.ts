@@ -18,13 +18,13 @@ export type Tally = Map<string, number>
 
 type Work = (target: Target, tally: Tally) => Promise<void>
 
-function count(tally: Tally, what: string): void {
-  tally.set(what, (tally.get(what) ?? 0) + 1)
+function count(tally: Tally, name: string): void {
+  tally.set(name, (tally.get(name) ?? 0) + 1)
 }
 
 const randomInteger = (below: number) => Math.floor(Math.random() * below)
 
-interface Sent {
+interface SentRequest {
   readonly method?: string
   readonly path: string
   readonly body?: unknown
@@ -32,7 +32,7 @@ interface Sent {
   readonly expected: number
 }
 
-async function send({ origin, key: own }: Target, sent: Sent, tally: Tally): Promise<string> {
+async function send({ origin, key: own }: Target, sent: SentRequest, tally: Tally): Promise<string> {
   const { method = 'GET', path, body, key = own, expected } = sent
   const response = await fetch(origin + path, {
     method,
@@ -94,7 +94,7 @@ const errors: Work = async (target, tally) => {
 
 /** Requests that the client aborts: before the response, during it, and within its own body. */
 const aborts: Work = ({ origin, key }, tally) =>
-  new Promise(done => {
+  new Promise(resolve => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
     const uploads = randomInteger(2) === 0
     const length = { ...headers, 'Content-Length': '10000' }
@@ -107,7 +107,7 @@ const aborts: Work = ({ origin, key }, tally) =>
     sent.on('response', answer => answer.on('error', () => {}).resume())
     sent.on('close', () => {
       count(tally, 'aborted')
-      done()
+      resolve()
     })
     if (uploads) sent.write('{"title":"half')
     else sent.end()
@@ -117,18 +117,18 @@ const aborts: Work = ({ origin, key }, tally) =>
 const subscription = 'subscription { newPost { id title author { name } } }'
 
 function subscribe({ origin, key }: Target, tally: Tally): Promise<WebSocket> {
-  return new Promise((found, failed) => {
+  return new Promise((resolve, reject) => {
     const url = `${origin.replace('http', 'ws')}/graphql`
     const socket = new WebSocket(url, 'graphql-transport-ws', { perMessageDeflate: false })
-    socket.on('error', failed)
-    socket.on('close', code => failed(new Error(`A subscriber was disconnected: ${code}`)))
+    socket.on('error', reject)
+    socket.on('close', code => reject(new Error(`A subscriber was disconnected: ${code}`)))
     socket.on('open', () =>
       socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } })),
     )
     socket.on('message', data => {
       if (String(data).includes('"next"')) return count(tally, 'delivered')
       socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: subscription } }))
-      found(socket)
+      resolve(socket)
     })
   })
 }
@@ -145,7 +145,7 @@ const subscribers: Work = async (target, tally) => {
       socket.close(1000)
     },
   ]
-  const closed = new Promise(done => socket.on('close', done))
+  const closed = new Promise(resolve => socket.on('close', resolve))
   endings[randomInteger(endings.length)]?.()
   await closed
   count(tally, 'subscribed')
@@ -204,7 +204,7 @@ async function grants(target: Target): Promise<Work> {
       redirect_uri: redirectUri,
       code,
     })
-    const read: Sent = { path: `${list}/1`, key: first.access_token ?? '', expected: 200 }
+    const read: SentRequest = { path: `${list}/1`, key: first.access_token ?? '', expected: 200 }
     await send(target, read, tally)
     const refresh = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
     const second = await postForm('token', refresh)
@@ -227,10 +227,10 @@ const lanes: readonly (readonly [name: string, count: number, act: (target: Targ
 
 /** Throws for an unknown name: without load, the test would pass. */
 export function requireLanes(names: readonly string[]): void {
-  const known = lanes.map(([name]) => name)
-  const unknown = names.filter(name => !known.includes(name))
+  const laneNames = lanes.map(([name]) => name)
+  const unknown = names.filter(name => !laneNames.includes(name))
   if (unknown.length === 0) return
-  throw new RangeError(`There is no lane ${unknown.join(', ')}. The lanes are ${known.join(', ')}.`)
+  throw new RangeError(`There is no lane ${unknown.join(', ')}. The lanes are ${laneNames.join(', ')}.`)
 }
 
 /** Runs the named lanes (without names: all of them) until `stopped`, and counts what they do. */
@@ -249,8 +249,8 @@ export async function soakLoad(
       await wait(randomInteger(20))
     }
   }
-  const wanted = lanes.filter(([name]) => names.length === 0 || names.includes(name))
+  const chosen = lanes.filter(([name]) => names.length === 0 || names.includes(name))
   await Promise.all(
-    wanted.flatMap(([, count, work]) => Array.from({ length: count }, async () => lane(await work(target)))),
+    chosen.flatMap(([, count, work]) => Array.from({ length: count }, async () => lane(await work(target)))),
   )
 }

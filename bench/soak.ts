@@ -24,15 +24,15 @@ interface Tolerance {
 
 /** The median of the slopes between all pairs, times the length (Theil–Sen estimator), which is robust against outliers. */
 export function growthOf(series: readonly number[]): number {
-  const slopes = series.flatMap((from, at) =>
-    series.slice(at + 1).map((to, after) => (to - from) / (after + 1)),
+  const slopes = series.flatMap((from, index) =>
+    series.slice(index + 1).map((to, after) => (to - from) / (after + 1)),
   )
   return slopes.length === 0 ? 0 : median(slopes) * (series.length - 1)
 }
 
 /** Kendall's tau: the share of rising pairs minus the share of falling ones. 1: always rises; 0: no trend. */
 export function directionOf(series: readonly number[]): number {
-  const signs = series.flatMap((from, at) => series.slice(at + 1).map(to => Math.sign(to - from)))
+  const signs = series.flatMap((from, index) => series.slice(index + 1).map(to => Math.sign(to - from)))
   return signs.length === 0 ? 0 : signs.reduce((sum, sign) => sum + sign, 0) / signs.length
 }
 
@@ -97,11 +97,11 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
   const load = soakLoad(target, lanes, () => stopped, tally)
   try {
     const every = Math.max(1000, (minutes * 60_000) / SAMPLES)
-    for (const began = performance.now(); performance.now() - began < minutes * 60_000; ) {
+    for (const start = performance.now(); performance.now() - start < minutes * 60_000; ) {
       await wait(every)
       const sample = await sampleOf(port)
       samples.push(sample)
-      say(line((performance.now() - began) / 60_000, sample))
+      say(line((performance.now() - start) / 60_000, sample))
     }
   } finally {
     stopped = true
@@ -113,9 +113,9 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
 }
 
 function report(samples: readonly Sample[], tally: Tally, say: (text: string) => void): boolean {
-  for (const [what, times] of [...tally].sort()) say(`${String(times).padStart(10)}  ${what}`)
+  for (const [name, times] of [...tally].sort()) say(`${String(times).padStart(10)}  ${name}`)
   const faults = [...verdict(samples)]
-  if ([...tally.keys()].some(what => what.startsWith('!')))
+  if ([...tally.keys()].some(key => key.startsWith('!')))
     faults.push('some responses are unexpected: see the lines with `!`')
   say(faults.length === 0 ? 'Memory and descriptors are flat.' : `FAILED: ${faults.join('; ')}.`)
   return faults.length === 0

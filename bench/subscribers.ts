@@ -55,10 +55,10 @@ async function audience({ origin }: Running, key: string): Promise<Audience> {
   const sockets: WebSocket[] = []
   let count = 0
   let expected = Number.POSITIVE_INFINITY
-  let done = () => {}
+  let onComplete = () => {}
   const onNext = () => {
     count++
-    if (count >= expected) done()
+    if (count >= expected) onComplete()
   }
   while (sockets.length < SUBSCRIBERS) {
     sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => join(url, key, onNext)))))
@@ -69,7 +69,7 @@ async function audience({ origin }: Running, key: string): Promise<Audience> {
       return count >= expected
         ? Promise.resolve()
         : new Promise(resolve => {
-            done = resolve
+            onComplete = resolve
           })
     },
     close: () => {
@@ -97,10 +97,10 @@ export async function deliver(server: Delivery['server'], data: DataSet, posts: 
     const kibEach = (((residentMiB(running.pid) ?? 0) - before) * 1024) / SUBSCRIBERS
     const milliseconds: number[] = []
     for (let post = 1; post <= posts; post++) {
-      const began = performance.now()
+      const start = performance.now()
       const received = all.received(post)
       await Promise.all([create(`to all, ${post}`), received])
-      milliseconds.push(performance.now() - began)
+      milliseconds.push(performance.now() - start)
       await wait(50)
     }
     all.close()

@@ -5,7 +5,7 @@ import { commonStatus, commonWords, type Random, randomNumbers, rareWords } from
 
 export interface VariedWorkload {
   readonly name: string
-  readonly what: string
+  readonly description: string
   readonly clients: number
   readonly model: ModelName
   /** Whether Portico may answer from its cache. */
@@ -151,35 +151,35 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W10',
-    what: 'newest first, pages 1 to 50',
+    description: 'newest first, pages 1 to 50',
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: newestFirst,
   },
   {
     ...list,
     name: 'W11',
-    what: "an author's newest, with the author",
+    description: "an author's newest, with the author",
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: ofAuthors,
   },
   {
     ...list,
     name: 'W12@page',
-    what: "a user's posts, page 1 or 2",
+    description: "a user's posts, page 1 or 2",
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: ofUsersByPage,
   },
   {
     ...list,
     name: 'W12@cursor',
-    what: "a user's posts from a cursor",
+    description: "a user's posts from a cursor",
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: ofUsersByCursor,
   },
   {
     ...list,
     name: 'W13@exact',
-    what: 'a status that 40 % have, newest first, total counted',
+    description: 'a status that 40 % have, newest first, total counted',
     model: 'editorial',
     floor: { ofLimit: 0.7 },
     requests: () => ofStatus('exact'),
@@ -187,7 +187,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W13@estimate',
-    what: 'the same, total estimated beyond 10,000',
+    description: 'the same, total estimated beyond 10,000',
     model: 'editorial',
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: () => ofStatus('estimate'),
@@ -195,7 +195,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W13@none',
-    what: 'the same, without a total',
+    description: 'the same, without a total',
     model: 'editorial',
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: () => ofStatus('none'),
@@ -203,7 +203,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W14@rare',
-    what: 'search, a word in 10 posts',
+    description: 'search, a word in 10 posts',
     model: 'editorial',
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: rareWord,
@@ -211,7 +211,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W14@common',
-    what: 'search, a word in 30,000 posts',
+    description: 'search, a word in 30,000 posts',
     model: 'editorial',
     floor: { ofLimit: 0.7, postgres: 0.06 },
     requests: commonWord,
@@ -219,14 +219,14 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...write,
     name: 'W15',
-    what: 'change one field, 32 clients',
+    description: 'change one field, 32 clients',
     floor: { ofBare: 0.25, postgres: 0.08 },
     requests: changes,
   },
   {
     ...write,
     name: 'W16',
-    what: 'delete a post, 32 clients',
+    description: 'delete a post, 32 clients',
     once: { posts: 300_000, seconds: 2 },
     floor: { ofBare: 0.25, postgres: 0.08 },
     requests: deletions,
@@ -234,21 +234,21 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...list,
     name: 'W17',
-    what: "GraphQL, a user's 20 newest with their author",
+    description: "GraphQL, a user's 20 newest with their author",
     floor: { ofLimit: 0.6, postgres: 0.06 },
     requests: nested,
   },
   {
     ...list,
     name: 'W18',
-    what: 'posts of administrators, newest first',
+    description: 'posts of administrators, newest first',
     floor: { ofLimit: 0.5 },
     requests: () => pages('author.role=admin&sort=-created_at', 25),
   },
   {
     ...write,
     name: 'W19@memory',
-    what: 'nine reads of W1, W2, W10, W11, W12 to one create, 64 clients, with the answer cache',
+    description: 'nine reads of W1, W2, W10, W11, W12 to one create, 64 clients, with the answer cache',
     clients: 64,
     usesCache: true,
     floor: { ofBare: 0.25, postgres: 0.08 },
@@ -257,7 +257,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
   {
     ...write,
     name: 'W19@database',
-    what: 'the same, from the database',
+    description: 'the same, from the database',
     clients: 64,
     floor: {},
     requests: mixed,

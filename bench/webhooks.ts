@@ -43,25 +43,25 @@ async function measure(data: DataSet, webhooks: number, events: number): Promise
     if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
     await answer.arrayBuffer()
   }
-  const sent = async () => {
+  const sentCount = async () => {
     const text = await (await fetch(`${running.origin}/metrics`)).text()
     return Number(/^portico_webhook_succeeded_total (\d+)$/m.exec(text)?.[1] ?? 0)
   }
   const post = () => send('posts', { title: 'an event', body: 'of a usual length'.repeat(20) })
   const until = async (count: number) => {
-    while ((await sent()) < count) await wait(20)
+    while ((await sentCount()) < count) await wait(20)
   }
   try {
-    for (let at = 1; at <= webhooks; at++) {
-      await send('webhooks', { url: `http://127.0.0.${at}:${receiver.port}/`, types: ['post.created'] })
+    for (let index = 1; index <= webhooks; index++) {
+      await send('webhooks', { url: `http://127.0.0.${index}:${receiver.port}/`, types: ['post.created'] })
     }
     await post()
     await until(webhooks)
     const deliveries = webhooks * events
     const beganAt = performance.now()
     await Promise.all(
-      Array.from({ length: clients }, async (_, at) => {
-        for (let event = at; event < events; event += clients) await post()
+      Array.from({ length: clients }, async (_, index) => {
+        for (let event = index; event < events; event += clients) await post()
       }),
     )
     await until(webhooks + deliveries)

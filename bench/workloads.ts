@@ -5,7 +5,7 @@ import { randomNumbers } from './posts.ts'
 
 export interface Workload {
   readonly name: string
-  readonly what: string
+  readonly description: string
   readonly clients: number
   /** Whether it only reads, so that it can be answered from the cache. */
   readonly reads: boolean
@@ -41,7 +41,7 @@ const graphql = (query: string): readonly Request[] => [
 export const workloads: readonly Workload[] = [
   {
     name: 'W1',
-    what: 'item by random id',
+    description: 'item by random id',
     clients: 32,
     reads: true,
     floor: { cold: 0.6, hot: 0.75, big: 0.6, postgres: 0.17 },
@@ -49,7 +49,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W2',
-    what: 'first page of 20 with total',
+    description: 'first page of 20 with total',
     clients: 32,
     reads: true,
     floor: { cold: 0.18, hot: 0.7, big: 0.17, postgres: 0.08 },
@@ -57,7 +57,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W3',
-    what: 'page 4,000 of 20 with total',
+    description: 'page 4,000 of 20 with total',
     clients: 32,
     reads: true,
     floor: { cold: 0.1, hot: 0.7, postgres: 0.05 },
@@ -65,7 +65,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W4',
-    what: 'cursor page of 20, anywhere',
+    description: 'cursor page of 20, anywhere',
     clients: 32,
     reads: true,
     floor: { cold: 0.17, hot: 0.7, big: 0.17, postgres: 0.08 },
@@ -73,7 +73,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W5@32',
-    what: 'create a post, 32 clients',
+    description: 'create a post, 32 clients',
     clients: 32,
     reads: false,
     floor: { cold: 0.3, postgres: 0.11 },
@@ -81,7 +81,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W5@256',
-    what: 'create a post, 256 clients',
+    description: 'create a post, 256 clients',
     clients: 256,
     reads: false,
     floor: { cold: 0.45, postgres: 0.11 },
@@ -89,7 +89,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W6',
-    what: 'GraphQL, 10 posts with authors',
+    description: 'GraphQL, 10 posts with authors',
     clients: 32,
     reads: true,
     floor: { cold: 0.3, hot: 0.65, postgres: 0.08 },
@@ -97,7 +97,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W7',
-    what: 'GraphQL, a user with 100 posts',
+    description: 'GraphQL, a user with 100 posts',
     clients: 32,
     reads: true,
     floor: { cold: 0.12, hot: 0.65 },

@@ -33,7 +33,10 @@ const indexed = checkModel(
 const unlogged: Model = {
   ...logged,
   collections: new Map(
-    [...logged.collections].map(([name, each]) => [name, { ...each, unlogged: name === 'notes' }]),
+    [...logged.collections].map(([name, collection]) => [
+      name,
+      { ...collection, unlogged: name === 'notes' },
+    ]),
   ),
 }
 
@@ -67,54 +70,58 @@ const compared = {
 } as const
 
 export interface WriteCost {
-  readonly of: keyof typeof compared
+  readonly comparison: keyof typeof compared
   readonly database: string
-  readonly what: 'create' | 'update'
+  readonly operation: 'create' | 'update'
   /** Writes per second, by round. */
   readonly with: readonly number[]
   readonly without: readonly number[]
 }
 
-type Open = (of: Model) => Promise<Store>
+type Open = (model: Model) => Promise<Store>
 
-async function perSecond(client: Client, what: WriteCost['what'], seconds: number): Promise<number> {
+async function perSecond(
+  client: Client,
+  operation: WriteCost['operation'],
+  seconds: number,
+): Promise<number> {
   const body = 'x'.repeat(500)
   const ids = await Promise.all(
     Array.from({ length: writers }, async () => (await client.create('notes', { title: 'a', body })).id),
   )
-  const began = performance.now()
-  const end = began + seconds * 1000
-  let [done, last] = [0, began]
+  const start = performance.now()
+  const end = start + seconds * 1000
+  let [completed, last] = [0, start]
   const write = async (id: number): Promise<void> => {
     for (let n = 0; performance.now() < end; n++) {
-      if (what === 'create') await client.create('notes', { title: 'a', body })
+      if (operation === 'create') await client.create('notes', { title: 'a', body })
       else await client.update('notes', id, { title: `${n}` })
-      done++
+      completed++
       last = performance.now()
     }
   }
   await Promise.all(ids.map(write))
-  return (1000 * done) / (last - began)
+  return (1000 * completed) / (last - start)
 }
 
 async function costsOn(
   database: string,
-  of: WriteCost['of'],
+  comparison: WriteCost['comparison'],
   open: Open,
   { rounds, seconds }: Sampling,
 ): Promise<WriteCost[]> {
-  const models = compared[of]
+  const models = compared[comparison]
   const stores = { with: await open(models.with), without: await open(models.without) }
   const costs: WriteCost[] = []
   try {
-    for (const what of ['create', 'update'] as const) {
+    for (const operation of ['create', 'update'] as const) {
       const measured = { with: [] as number[], without: [] as number[] }
       for (let round = 0; round < rounds; round++) {
         for (const side of ['with', 'without'] as const) {
-          measured[side].push(await perSecond(new Client(stores[side], models[side]), what, seconds))
+          measured[side].push(await perSecond(new Client(stores[side], models[side]), operation, seconds))
         }
       }
-      costs.push({ of, database, what, ...measured })
+      costs.push({ comparison, database, operation, ...measured })
     }
     return costs
   } finally {
@@ -129,15 +136,22 @@ export async function measureWriteCosts(
 ): Promise<readonly WriteCost[]> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-write-cost-'))
   const server = new PostgresServer()
-  const all = Object.keys(compared) as WriteCost['of'][]
+  const all = Object.keys(compared) as WriteCost['comparison'][]
   const costs: WriteCost[] = []
   try {
     await server.start()
     const file = join(folder, 'data.db')
-    for (const of of all.filter(name => (name === 'log') === (which === 'log'))) {
-      costs.push(...(await costsOn('SQLite', of, async model => openSqlite(model, { file }), sampling)))
+    for (const comparison of all.filter(name => (name === 'log') === (which === 'log'))) {
       costs.push(
-        ...(await costsOn('PostgreSQL', of, model => openPostgres(model, { url: server.url }), sampling)),
+        ...(await costsOn('SQLite', comparison, async model => openSqlite(model, { file }), sampling)),
+      )
+      costs.push(
+        ...(await costsOn(
+          'PostgreSQL',
+          comparison,
+          model => openPostgres(model, { url: server.url }),
+          sampling,
+        )),
       )
     }
     return costs
@@ -155,7 +169,7 @@ export function writeCostTable(costs: readonly WriteCost[]): string {
       const ratios = cost.with.map((value, round) => value / (cost.without[round] ?? value))
       const percent = Math.round(100 * (1 - median(ratios)))
       const counts = [cost.with, cost.without].map(values => Math.round(median(values)).toLocaleString('en'))
-      return `| ${[cost.database, cost.what, cost.of, ...counts, `${percent} %`].join(' | ')} |`
+      return `| ${[cost.database, cost.operation, cost.comparison, ...counts, `${percent} %`].join(' | ')} |`
     }),
   ].join('\n')
 }

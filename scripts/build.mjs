@@ -22,8 +22,8 @@ const entry = join(dist, 'bin.js')
 
 function filesIn(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(found => found.isFile())
-    .map(found => join(found.parentPath ?? found.path, found.name))
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath ?? entry.path, entry.name))
 }
 
 /** Whether dist/ is newer than all of its sources. */
@@ -102,8 +102,8 @@ export async function build() {
   }
   copyAssets(target)
   await bundleAssets(target)
-  const made = join(target, 'bin.js')
-  if (existsSync(made)) chmodSync(made, 0o755)
+  const bin = join(target, 'bin.js')
+  if (existsSync(bin)) chmodSync(bin, 0o755)
   rmSync(dist, { recursive: true, force: true })
   renameSync(target, dist)
 }

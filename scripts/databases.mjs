@@ -40,9 +40,9 @@ export async function serveDatabases(node) {
     stop: async () => {
       server.close()
       if (serverProcess !== undefined && serverProcess.exitCode === null) {
-        const ended = new Promise(resolve => serverProcess.on('exit', resolve))
+        const exit = new Promise(resolve => serverProcess.on('exit', resolve))
         serverProcess.stdin.end()
-        await ended
+        await exit
       }
     },
   }

@@ -10,13 +10,13 @@ import { schemaSql } from '../src/store/schema/sqlite/migrate.ts'
 
 const root = join(import.meta.dirname, '..')
 
-async function declared(): Promise<Declaration> {
+async function importBlog(): Promise<Declaration> {
   const { default: declaration } = (await import('../examples/blog/model.ts')) as { default: Declaration }
   return declaration
 }
 
 async function blog() {
-  return checkModel(await declared())
+  return checkModel(await importBlog())
 }
 
 const metricsIntro = `# Metrics
@@ -39,7 +39,7 @@ async function metricsPage(): Promise<string> {
     database: join(folder, 'data.db'),
     logLevel: 'silent',
   } as const
-  const service = await serve(await declared(), settings)
+  const service = await serve(await importBlog(), settings)
   try {
     // The first request loads GraphQL.
     await (await fetch(`${service.url}/graphql?query={__typename}`)).text()
@@ -74,10 +74,10 @@ function namesIn(file: string): string {
       .filter(name => name !== '')
       .map(name => (type === undefined ? name : `type ${name}`)),
   )
-  const own = [
+  const exported = [
     ...text.matchAll(/export\s+(?:async\s+)?(?:function|const|class|interface|type)\s+(\w+)/g),
   ].map(([, name = '']) => name)
-  return `${[...lists, ...own].sort().join('\n')}\n`
+  return `${[...lists, ...exported].sort().join('\n')}\n`
 }
 
 const files: readonly (readonly [file: string, make: () => string | Promise<string>])[] = [
@@ -93,7 +93,7 @@ const files: readonly (readonly [file: string, make: () => string | Promise<stri
   ['docs/reference/blog.sql', async () => `${schemaSql(await blog()).trim()}\n`],
 ]
 
-function stored(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch {
@@ -104,17 +104,17 @@ function stored(path: string): string | undefined {
 /** Describes the first line in which two texts differ. */
 function difference(before: string | undefined, after: string): string {
   if (before === undefined) return 'does not exist'
-  const [old, made] = [before.split('\n'), after.split('\n')]
-  const at = made.findIndex((line, index) => line !== old[index])
-  const line = at === -1 ? made.length : at
-  return `line ${line + 1} is\n  ${old[line] ?? '(nothing)'}\nand would be\n  ${made[line] ?? '(nothing)'}`
+  const [old, current] = [before.split('\n'), after.split('\n')]
+  const differing = current.findIndex((line, index) => line !== old[index])
+  const line = differing === -1 ? current.length : differing
+  return `line ${line + 1} is\n  ${old[line] ?? '(nothing)'}\nand would be\n  ${current[line] ?? '(nothing)'}`
 }
 
 const checking = process.argv.includes('--check')
 for (const [file, make] of files) {
   const path = join(root, file)
   const text = await make()
-  const before = stored(path)
+  const before = readIfExists(path)
   if (before === text) continue
   if (checking) {
     process.stdout.write(`${file}: ${difference(before, text)}\n`)

@@ -28,7 +28,7 @@ const dynamic = /\bimport\s*\(\s*['"]([^'"]+)['"]/g
 
 /** Every import and re-export of a module's text, in no particular order. */
 export function importsOf(text: string): readonly Import[] {
-  const code = text.replace(comments, found => found.replace(/[^\n]/g, ' '))
+  const code = text.replace(comments, comment => comment.replace(/[^\n]/g, ' '))
   return [statement, bare, dynamic].flatMap(pattern =>
     [...code.matchAll(pattern)].map(match => ({
       specifier: match[1] ?? '',
@@ -133,8 +133,8 @@ export function layerFaults(
 /** Every TypeScript file below a folder. */
 export function readSources(folder: string): readonly Source[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(found => found.isFile() && found.name.endsWith('.ts'))
-    .map(found => join(found.parentPath, found.name))
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => join(entry.parentPath, entry.name))
     .map(path => ({ file: relative(folder, path).split(sep).join('/'), text: readFileSync(path, 'utf8') }))
 }
 

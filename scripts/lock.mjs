@@ -40,9 +40,9 @@ export function completeLock(lock) {
   for (const [from, entry] of Object.entries(lock.packages)) {
     for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
       if (placeOf(lock.packages, from, name) !== undefined || !/^\d+\.\d+\.\d+/.test(range)) continue
-      const made = platformEntry(name, range)
-      if (made === undefined) continue
-      lock.packages[`node_modules/${name}`] = made
+      const entry = platformEntry(name, range)
+      if (entry === undefined) continue
+      lock.packages[`node_modules/${name}`] = entry
       added.push(name)
     }
   }

@@ -53,8 +53,8 @@ export function missingLibrary(output) {
 
 function npm(...args) {
   const always = ['--ignore-scripts', '--include=dev', '--include=optional']
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
-  return capture('npm', [...args, ...always, ...quiet], { shell: onWindows })
+  const quietFlags = ['--no-audit', '--no-fund', '--loglevel=error']
+  return capture('npm', [...args, ...always, ...quietFlags], { shell: onWindows })
 }
 
 function endOf({ code, output }) {

@@ -13,8 +13,8 @@ function packagesOf(file) {
 /** The place of the package that the package at `from` gets as `name`; undefined if the lock has none. */
 export function placeOf(packages, from, name) {
   for (let place = from; ; place = place.slice(0, Math.max(place.lastIndexOf('/node_modules/'), 0))) {
-    const found = `${place === '' ? '' : `${place}/`}node_modules/${name}`
-    if (packages[found] !== undefined) return found
+    const path = `${place === '' ? '' : `${place}/`}node_modules/${name}`
+    if (packages[path] !== undefined) return path
     if (place === '') return undefined
   }
 }

@@ -84,9 +84,9 @@ function everyTest() {
 }
 
 /** The files and patterns for `node --test`. */
-function patterns(named) {
-  if (named.length === 0) return everyTest()
-  return named.map(name => {
+function patterns(names) {
+  if (names.length === 0) return everyTest()
+  return names.map(name => {
     const folder = existsSync(join(root, name)) && statSync(join(root, name)).isDirectory()
     return folder ? `${name.replace(/[\\/]$/, '')}/**/*.test.ts` : name
   })
@@ -168,7 +168,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 }
 child.on('close', async code => {
   await databases?.stop()
-  const left = endGroup(child.pid)
-  if (left) say('A test left a process running. It was ended, and the run counts as failed.')
-  process.exitCode = code === 0 && !left ? 0 : 1
+  const hadLeftovers = endGroup(child.pid)
+  if (hadLeftovers) say('A test left a process running. It was ended, and the run counts as failed.')
+  process.exitCode = code === 0 && !hadLeftovers ? 0 : 1
 })

@@ -2,11 +2,11 @@
 // Checks Node's version before importing anything that an older one cannot parse.
 import { fileURLToPath } from 'node:url'
 
-const oldest = '24.15'
+const minVersion = '24.15'
 
-if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
+if (process.versions.node.localeCompare(minVersion, 'en', { numeric: true }) < 0) {
   console.error(
-    `Portico needs Node ${oldest} or newer, and this is Node ${process.versions.node}. ` +
+    `Portico needs Node ${minVersion} or newer, and this is Node ${process.versions.node}. ` +
       'Install a newer one from https://nodejs.org, or into this project with `npm i -D node@26`.',
   )
   process.exitCode = 1

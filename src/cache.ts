@@ -10,9 +10,9 @@ export interface CacheCounts {
   readonly weight: number
 }
 
-interface Turning {
-  /** Drops the older generation. Returns whether the cache is empty. */
-  turn(): boolean
+interface GenerationalCache {
+  /** Drops the older generation, and starts a new one. Returns whether the cache is empty. */
+  startGeneration(): boolean
   readonly size: number
 }
 
@@ -22,21 +22,21 @@ export class CacheBound {
   readonly name: string
   hits = 0
   misses = 0
-  readonly #half: number
-  readonly #caches = new Set<Turning>()
+  readonly #maxGenerationWeight: number
+  readonly #caches = new Set<GenerationalCache>()
   #young = 0
   #old = 0
 
   /** `maxWeight`: 0 keeps nothing. */
   constructor(name: string, maxWeight: number) {
     this.name = name
-    this.#half = maxWeight / 2
+    this.#maxGenerationWeight = maxWeight / 2
     bounds.add(new WeakRef(this))
   }
 
-  /** Whether an entry of this weight leaves most of the weight to others. */
+  /** Whether an entry of this weight takes less than a quarter of the bound. */
   fits(weight: number): boolean {
-    return weight < this.#half / 2
+    return weight < this.#maxGenerationWeight / 2
   }
 
   /** Approximate, and rarely more than the bound. */
@@ -52,13 +52,13 @@ export class CacheBound {
   }
 
   /** `weight`: by how much the younger generation of `cache` has grown. */
-  add(cache: Turning, weight: number): void {
+  add(cache: GenerationalCache, weight: number): void {
     this.#caches.add(cache)
     this.#young += weight
-    if (this.#young <= this.#half) return
+    if (this.#young <= this.#maxGenerationWeight) return
     this.#old = this.#young
     this.#young = 0
-    for (const each of this.#caches) if (each.turn()) this.#caches.delete(each)
+    for (const member of this.#caches) if (member.startGeneration()) this.#caches.delete(member)
   }
 }
 
@@ -91,7 +91,7 @@ export class Cache<K, V> {
 
   /** As `get`, without counting a hit or a miss. */
   peek(key: K, stamp = 0): V | undefined {
-    const entry = this.#young.get(key) ?? this.#aged(key, stamp)
+    const entry = this.#young.get(key) ?? this.#promote(key, stamp)
     return entry?.stamp === stamp ? entry.value : undefined
   }
 
@@ -113,14 +113,14 @@ export class Cache<K, V> {
     if (young !== undefined) this.#bound.add(this, weight)
   }
 
-  turn(): boolean {
+  startGeneration(): boolean {
     this.#old = this.#young
     this.#young = new Map()
     return this.#old.size === 0
   }
 
-  /** An entry of the older generation, which moves to the younger one. */
-  #aged(key: K, stamp: number): Entry<V> | undefined {
+  /** Moves an entry of the older generation to the younger one, and returns it. */
+  #promote(key: K, stamp: number): Entry<V> | undefined {
     const entry = this.#old.get(key)
     if (entry === undefined || entry.stamp !== stamp) return undefined
     // A very heavy entry would evict all others at each read.
@@ -133,21 +133,21 @@ const bounds = new Set<WeakRef<CacheBound>>()
 
 /** The counts of the caches of this process, by name. */
 export function cacheCounts(): ReadonlyMap<string, CacheCounts> {
-  const found = new Map<string, CacheCounts>()
+  const countsByName = new Map<string, CacheCounts>()
   for (const reference of bounds) {
     const bound = reference.deref()
     if (bound === undefined) bounds.delete(reference)
-    else found.set(bound.name, sum(bound.counts, found.get(bound.name)))
+    else countsByName.set(bound.name, sum(bound.counts, countsByName.get(bound.name)))
   }
-  return found
+  return countsByName
 }
 
-function sum(one: CacheCounts, other: CacheCounts | undefined): CacheCounts {
-  if (other === undefined) return one
+function sum(counts: CacheCounts, other: CacheCounts | undefined): CacheCounts {
+  if (other === undefined) return counts
   return {
-    hits: one.hits + other.hits,
-    misses: one.misses + other.misses,
-    entries: one.entries + other.entries,
-    weight: one.weight + other.weight,
+    hits: counts.hits + other.hits,
+    misses: counts.misses + other.misses,
+    entries: counts.entries + other.entries,
+    weight: counts.weight + other.weight,
   }
 }

@@ -27,41 +27,41 @@ export interface Reply {
   readonly headers: readonly string[]
   /** A string is sent as UTF-8; null: no body. */
   readonly body: string | Buffer | StreamedBody | null
-  /** For a reply that is sent repeatedly: `http.ts` fills it at the first time. */
-  readonly kept?: Kept
+  /** For a reply that is sent repeatedly: the HTTP server fills it when it first sends the reply. */
+  readonly cachedHead?: CachedHead
 }
 
-/** A body whose parts are sent as they come. It is stopped, by `return` of its iterator, when the client has gone. */
+/** A body whose parts are sent as they come. When the client has gone, `return` of the iterator stops it. */
 export interface StreamedBody extends AsyncIterable<string> {
   /**
-   * For a body that may have no part for long: text that clients ignore between two parts. It is written to find out whether a
+   * For a body that may be silent for long: text that clients ignore between two parts. It is sent to find out whether a
    * client still reads.
    */
   readonly probe?: string
 }
 
 /** Empty until the reply is first sent. */
-export interface Kept {
+export interface CachedHead {
   /** The precomputed header block: the status line and the constant headers. */
   head: string
-  /** Of the body, in bytes. */
+  /** The length of the body, in bytes. */
   length: number
 }
 
-export function unsent(): Kept {
+export function emptyHead(): CachedHead {
   return { head: '', length: 0 }
 }
 
 /**
- * Whether it is a health-check path. Not by a set or a map: V8 would internalize the string first, which takes a thirtieth
- * of the time of a small request.
+ * Whether it is a health-check path. A set or a map would be slower: V8 would internalize the string first, which takes a
+ * thirtieth of the time of a small request.
  */
 export function isHealthCheck(path: string): boolean {
   return path === '/healthz' || path === '/readyz' || path === '/metrics'
 }
 
 /** In place of a reply: another module writes the response. */
-export interface TakenOver {
-  /** Called once, with the constant headers set on the response. Resolves when the response has ended. */
+export interface Takeover {
+  /** Called once, when the constant headers are set on the response. Resolves when the response has ended. */
   takeOver(): Promise<void>
 }

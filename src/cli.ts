@@ -63,7 +63,7 @@ const commands: Commands = {
   },
   'reactions skip': {
     sentence:
-      'Drop a run that waits or was given up, or everything of a reaction that the model no longer has.',
+      'Drop a run that waits or was given up, or everything stored for a reaction that the model no longer has.',
     load: async () => (await import('./cli/commands/reactions.ts')).skip,
   },
   'print openapi': {
@@ -140,7 +140,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/apps.ts')).listSecrets,
   },
   'apps end-secret': {
-    sentence: 'End a secret of an app at once, by the id that `apps secrets` shows.',
+    sentence: 'Revoke a secret of an app at once, by the id that `apps secrets` shows.',
     load: async () => (await import('./cli/commands/apps.ts')).endSecret,
   },
   'apps delete': {

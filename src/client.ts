@@ -2,8 +2,8 @@
 import { Recorder } from './client/batch.ts'
 import { Collection, itemOf, queryCall, selection } from './client/collection.ts'
 import { Connection, type Send } from './client/connection.ts'
-import { type Following, logPage, subscription } from './client/events.ts'
-import { named } from './client/named.ts'
+import { type FilteredSubscription, logPage, subscription } from './client/events.ts'
+import { lazyMembers } from './client/lazy-members.ts'
 import { subscribe } from './client/subscribe.ts'
 import type { Client } from './client/types/client.ts'
 import type { ApiSource } from './client/types/model.ts'
@@ -51,30 +51,32 @@ export function createClient<T extends ApiSource>(options: ClientOptions = {}): 
     ...operations(send),
     events: Object.freeze({
       list: logPage(send),
-      subscribe: (given: Following = {}) => subscribe(connection, subscription(given), given),
+      subscribe: (options: FilteredSubscription = {}) =>
+        subscribe(connection, subscription(options), options),
     }),
-    me: async (given: object = {}) =>
-      itemOf(await send({ method: 'GET', path: `/me${selection(given)}`, options: given }), given),
-    batch: (calls: BatchCalls, given: WriteOptions = {}) => batch(send, calls, given),
+    me: async (options: object = {}) =>
+      itemOf(await send({ method: 'GET', path: `/me${selection(options)}`, options }), options),
+    batch: (calls: BatchCalls, options: WriteOptions = {}) => batch(send, calls, options),
   }
-  return named(own, name => collection(connection, name)) as unknown as Client<T>
+  return lazyMembers(own, name => collection(connection, name)) as unknown as Client<T>
 }
 
 function collection(connection: Connection, name: string): object {
   const functions = new Collection(connection.send, name)
   const own = {
     ...functions,
-    subscribe: (given: Following = {}) => subscribe(connection, subscription(given, name), given),
+    subscribe: (options: FilteredSubscription = {}) =>
+      subscribe(connection, subscription(options, name), options),
   }
-  return named(own, action => functions.action(action))
+  return lazyMembers(own, action => functions.action(action))
 }
 
 /** Actions without a collection, and queries. */
 function operations(send: Send) {
   const actions = new Collection(send, 'actions')
   return {
-    actions: named({}, name => actions.action(name)),
-    queries: named({}, name => queryCall(send, name)),
+    actions: lazyMembers({}, name => actions.action(name)),
+    queries: lazyMembers({}, name => queryCall(send, name)),
   }
 }
 
@@ -85,12 +87,14 @@ function batch(send: Send, calls: BatchCalls, options: WriteOptions): Promise<re
   const { record } = recorder
   const actions = new Collection(record, 'actions')
   const own = {
-    actions: named({}, name => recorder.trackedCall(actions.action(name))),
-    queries: named({}, name => recorder.trackedCall(queryCall(record, name))),
+    actions: lazyMembers({}, name => recorder.trackCall(actions.action(name))),
+    queries: lazyMembers({}, name => recorder.trackCall(queryCall(record, name))),
   }
-  const tx = named(own, name => {
+  const tx = lazyMembers(own, name => {
     const functions = new Collection(record, name)
-    return named(recorder.tracked({ ...functions }), action => recorder.trackedCall(functions.action(action)))
+    return lazyMembers(recorder.track({ ...functions }), action =>
+      recorder.trackCall(functions.action(action)),
+    )
   })
-  return recorder.sent(send, calls(tx, recorder.reference), options)
+  return recorder.execute(send, calls(tx, recorder.reference), options)
 }

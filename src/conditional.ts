@@ -20,14 +20,14 @@ function parseTags(name: string, header: string): readonly string[] | '*' {
   return tags
 }
 
-/** Whether `If-None-Match` names the tag, compared weakly (RFC 9110, 13.1.2). Throws BAD_REQUEST when malformed. */
+/** Whether `If-None-Match` names the tag, compared weakly (RFC 9110, 13.1.2). Throws BAD_REQUEST if it is malformed. */
 export function matchesNone(header: string, etag: string): boolean {
   if (header === etag) return true
   const tags = parseTags('If-None-Match', header)
   return tags === '*' || tags.some(tag => tag === etag || tag === `W/${etag}`)
 }
 
-/** Throws PRECONDITION_FAILED if `If-Match` is sent and does not name the tag; BAD_REQUEST when malformed. */
+/** Throws PRECONDITION_FAILED if `If-Match` is sent and does not name the tag; BAD_REQUEST if it is malformed. */
 export function requireMatch(header: string | undefined, etag: string): void {
   const tags = readIfMatch(header)
   if (tags === undefined || tags === '*' || tags.includes(etag)) return
@@ -36,7 +36,7 @@ export function requireMatch(header: string | undefined, etag: string): void {
 
 /**
  * The tags of `If-Match` that can match strongly (RFC 9110, 13.1.1), or `'*'`; undefined without the header.
- * A weak tag never matches, so it is left out. Throws BAD_REQUEST when malformed.
+ * Weak tags never match, so they are omitted. Throws BAD_REQUEST if the header is malformed.
  */
 export function readIfMatch(header: string | undefined): readonly string[] | '*' | undefined {
   if (header === undefined) return undefined

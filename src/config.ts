@@ -94,7 +94,7 @@ export const settingsTable = {
   baseUrl: optional({
     variable: 'BASE_URL',
     kind: origin,
-    defaultText: 'the address that the client has used',
+    defaultText: 'the address that the client uses',
     description: 'The public address of the service, used in links and documents.',
   }),
   model: optional({
@@ -304,7 +304,7 @@ type ValueOf<R> = R extends Setting<infer T> ? T : never
 /** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
-/** The value as a program may give it: parts that it omits are filled in later. */
+/** A value as a program may give it: omitted parts get their defaults. */
 type GivenValue<Name extends keyof Table> = Name extends 'accounts.providers'
   ? readonly GivenProvider[]
   : ValueOf<Table[Name]>
@@ -331,7 +331,7 @@ type Within<Prefix extends string> = {
  */
 export type GivenSettings = Given & { readonly [Prefix in Group]?: Within<Prefix> | undefined }
 
-/** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */
+/** Reads every setting: from `given`, else the environment, else the file, else the default. Throws a `SettingsError`. */
 export function readSettings(sources: SettingsSources): Settings {
   return readTable(settingsTable, sources) as Settings
 }

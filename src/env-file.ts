@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 export const envFile = '.env'
 
 /** The environment without the variables of the file. */
-export const givenEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
+export const processEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
 
 export class EnvFileError extends Error {
   override readonly name = 'EnvFileError'
@@ -12,7 +12,7 @@ export class EnvFileError extends Error {
 
 /** Called once, before anything reads the environment. Throws an `EnvFileError` if the file cannot be read. */
 export function loadEnvFile(): void {
-  // A folder of this name is a virtual environment of Python.
+  // A folder of this name is a Python virtual environment.
   if (!statSync(envFile, { throwIfNoEntry: false })?.isFile()) return
   try {
     process.loadEnvFile(envFile)

@@ -5,9 +5,9 @@
 
 interface CatalogueRow {
   readonly status: number
-  /** Unless the error has a more precise message. */
+  /** The message of errors that have no more precise one. */
   readonly message: string
-  /** For the page of errors: when it occurs, and what to do. */
+  /** For the page of errors: when the error occurs, and what to do. */
   readonly hint: string
 }
 
@@ -24,7 +24,7 @@ export const catalogue = {
   },
   INVALID_CURSOR: {
     status: 400,
-    message: 'The cursor is not one that this list gave out.',
+    message: 'The cursor does not come from this list.',
     hint: 'Use `next_cursor` unchanged, with the same sort. An empty `cursor` starts from the first page.',
   },
   SCAN_TOO_LARGE: {
@@ -54,12 +54,12 @@ export const catalogue = {
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    message: 'This path does not take that method.',
-    hint: 'The `Allow` header lists the methods that it takes.',
+    message: 'This path does not accept the method.',
+    hint: 'The `Allow` header lists the methods that it accepts.',
   },
   NOT_ACCEPTABLE: {
     status: 406,
-    message: 'None of the accepted media types can be given.',
+    message: 'None of the accepted media types is available.',
     hint: 'Accept `application/json`.',
   },
   REQUEST_TIMEOUT: {
@@ -89,7 +89,7 @@ export const catalogue = {
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    message: 'The body has a media type that is not taken here.',
+    message: 'The media type of the body is not supported.',
     hint: 'Send `Content-Type: application/json`, in UTF-8.',
   },
   IDEMPOTENCY_KEY_REUSED: {
@@ -110,7 +110,7 @@ export const catalogue = {
   UNAVAILABLE: {
     status: 503,
     message: 'The service cannot answer now.',
-    hint: 'Try again after the seconds in `Retry-After`. Where the message says that the change may have been stored, that header is missing: read what is there before you send it again.',
+    hint: 'Try again after the seconds in `Retry-After`. If the message says that the change may have been stored, the header is missing: read the current state before you repeat the request.',
   },
 } as const satisfies Record<string, CatalogueRow>
 
@@ -124,12 +124,12 @@ export interface FieldFault {
   readonly message: string
 }
 
-/** Which rule refused: for the log at `debug` and for explanations. Clients never see it. */
+/** Which rule refused the request, for the log at `debug` and for explanations. Clients never see it. */
 export interface Refused {
   readonly collection: string
   /** `read`, `create`, `update`, `delete`, or the name of an action or query. */
   readonly operation: string
-  /** Where the rules of fields refused. */
+  /** The fields whose rules refused. */
   readonly fields?: readonly string[]
 }
 
@@ -140,7 +140,7 @@ interface ApiErrorOptions {
   readonly scope?: string
   /** Reply headers that belong to this error, e.g. `Allow`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether the change may have been stored: the client must look before it repeats the request. */
+  /** Whether the change may have been stored: the client must read before it repeats the request. */
   readonly isUnconfirmed?: boolean
   /** See `temporaryRefusal`. */
   readonly isExpected?: boolean
@@ -157,7 +157,7 @@ export class ApiError extends Error {
   readonly isUnconfirmed: boolean
   readonly isExpected: boolean
   readonly refused: Refused | undefined
-  /** Why, in words: set in development alone, and shown to the client then. */
+  /** The reason in words: set only during development, and then shown to the client. */
   explain: string | undefined
 
   constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {

@@ -1,8 +1,8 @@
-/** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
+/** The HTTP server: connections, bounds and timeouts. `serve.ts` decides what a request means. */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Call, Reply, TakenOver } from './call.ts'
+import type { Call, Reply, Takeover } from './call.ts'
 import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { AdmissionControl, type AdmissionSettings } from './http/admission.ts'
@@ -30,13 +30,13 @@ export type { Exchange } from './http/exchange.ts'
 
 export interface HttpParts {
   /** Answers a request. `errorReply` turns what it throws into a reply. */
-  readonly answer: (exchange: Exchange) => Reply | TakenOver | Promise<Reply | TakenOver>
+  readonly answer: (exchange: Exchange) => Reply | Takeover | Promise<Reply | Takeover>
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly sockets?: Sockets
   /** Called after a reply. `bytes`: the length of its body, undefined for a stream. */
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
   /** Called when overload begins or ends. `refused`: how many requests were refused. */
-  readonly onOverload?: (isOver: boolean, refused: number) => void
+  readonly onOverload?: (isOverloaded: boolean, refused: number) => void
   /** Called with an error whose details clients must not see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
 }
@@ -75,7 +75,7 @@ type HttpSettings = AdmissionSettings &
   ServerSettings &
   Pick<Settings, 'bodyLimit' | 'cors' | 'host' | 'port' | 'shutdownGrace' | 'trustProxy'>
 
-const everyAnswer = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
+const commonHeaders = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
 
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
   guardNextTick()
@@ -91,7 +91,7 @@ class Http implements HttpServer {
   readonly #hosted = new HostedRequests()
   readonly #listeners: Listeners
   readonly #addressOf: (peer: string | undefined, forwarded: string | undefined) => string
-  /** Flat headers of every answer. */
+  /** Flat headers of every response. */
   readonly #constant: readonly string[]
   readonly #send: Send
   readonly #replies: CorkedReplies
@@ -105,7 +105,7 @@ class Http implements HttpServer {
     this.#settings = settings
     this.#parts = parts
     this.#addressOf = addressReader(settings.trustProxy)
-    this.#constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
+    this.#constant = settings.cors ? [...commonHeaders, ...crossOrigin] : commonHeaders
     this.#send = createSend({
       constant: this.#constant,
       keepAliveSeconds: settings.keepAliveTimeout,
@@ -121,11 +121,13 @@ class Http implements HttpServer {
       upgrade: (req, socket, head) => this.#upgrade(req, socket, head),
       sockets: parts.sockets?.paths,
     })
-    const begin = createRequestHandler((req, res) => this.admission.admit(this.#exchangeOf(req, res, true)))
+    const handleRequest = createRequestHandler((req, res) =>
+      this.admission.admit(this.#exchangeOf(req, res, true)),
+    )
     this.handler = (req, res) => {
       joinDuplicates(req)
       this.#hosted.add(res)
-      begin(req, res)
+      handleRequest(req, res)
     }
     this.#listeners = new Listeners(this.server)
     this.admission = new AdmissionControl(this.server, settings, {
@@ -133,7 +135,7 @@ class Http implements HttpServer {
       onOverload: parts.onOverload,
       run: exchange => this.#run(exchange),
       endIdle: parts.sockets?.endIdle,
-      refuse: (exchange, reply) => this.#replies.put(exchange, reply),
+      refuse: (exchange, reply) => this.#replies.queue(exchange, reply),
       sendReplies: this.#replies.sendAll,
     })
   }
@@ -168,7 +170,7 @@ class Http implements HttpServer {
       for (const socket of this.#handedOut) socket.destroy()
     }
     const timer = setTimeout(end, this.#settings.shutdownGrace * 1000)
-    // The connection of a stream that ends now becomes idle, since its headers have allowed keep-alive.
+    // The connection of a stream that ends during the shutdown becomes idle, since its headers have allowed keep-alive.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     await Promise.all([this.#listeners.close(), this.#hosted.ended()])
     clearInterval(idle)
@@ -197,20 +199,20 @@ class Http implements HttpServer {
       checkTarget(exchange.req)
       if (exchange.isHosted) requireHosted(exchange)
       if (this.#settings.cors && isPreflight(exchange)) {
-        this.#replies.put(exchange, preflight)
+        this.#replies.queue(exchange, preflight)
         return
       }
-      const made = this.#parts.answer(exchange)
-      if (!(made instanceof Promise)) this.#answered(exchange, made)
-      else made.then(later => this.#answered(exchange, later)).catch(error => this.#fail(exchange, error))
+      const answer = this.#parts.answer(exchange)
+      if (!(answer instanceof Promise)) this.#deliver(exchange, answer)
+      else answer.then(reply => this.#deliver(exchange, reply)).catch(error => this.#fail(exchange, error))
     } catch (error) {
       this.#fail(exchange, error)
     }
   }
 
-  #answered(exchange: Exchange, made: Reply | TakenOver): void {
-    if ('takeOver' in made) this.#takeOver(exchange, made)
-    else this.#replies.put(exchange, made)
+  #deliver(exchange: Exchange, answer: Reply | Takeover): void {
+    if ('takeOver' in answer) this.#takeOver(exchange, answer)
+    else this.#replies.queue(exchange, answer)
   }
 
   #sendNow(exchange: Exchange, reply: Reply): void {
@@ -220,7 +222,7 @@ class Http implements HttpServer {
       this.admission.refusalSent(exchange)
       return
     }
-    if (bytes !== undefined) this.admission.slowClients.answered(exchange.res)
+    if (bytes !== undefined) this.admission.slowClients.watch(exchange.res)
     this.#running--
     this.#parts.onSent(exchange, reply.status, bytes)
   }
@@ -235,7 +237,7 @@ class Http implements HttpServer {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
-    this.#replies.put(exchange, this.#errorReply(error, exchange))
+    this.#replies.queue(exchange, this.#errorReply(error, exchange))
   }
 
   #errorReply(error: unknown, exchange: Exchange): Reply {
@@ -247,7 +249,7 @@ class Http implements HttpServer {
     if (!(error instanceof ApiError) || error.status >= 500) this.#parts.onFault(error, exchange)
   }
 
-  #takeOver(exchange: Exchange, { takeOver }: TakenOver): void {
+  #takeOver(exchange: Exchange, { takeOver }: Takeover): void {
     const { res } = exchange
     const done = () => {
       this.#running--
@@ -272,14 +274,17 @@ class Http implements HttpServer {
       endWith(socket, rawResponse(refusal, constant, exchange.requestId))
       return
     }
-    const failed = (error: unknown) => {
-      const refused = this.#errorReply(error, exchange)
-      endWith(socket, rawResponse(refused, [...constant, ...headersIn(exchange.added)], exchange.requestId))
-      parts.onSent(exchange, refused.status, undefined)
+    const fail = (error: unknown) => {
+      const reply = this.#errorReply(error, exchange)
+      endWith(
+        socket,
+        rawResponse(reply, [...constant, ...headersIn(exchange.headerLines)], exchange.requestId),
+      )
+      parts.onSent(exchange, reply.status, undefined)
     }
     this.#openSocket(exchange, socket, head)
       .then(() => parts.onSent(exchange, 101, undefined))
-      .catch(failed)
+      .catch(fail)
   }
 
   async #openSocket(exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> {
@@ -294,7 +299,7 @@ class Http implements HttpServer {
   #handOut(socket: Duplex): void {
     // Until another module takes the socket over, an unhandled `error` event would end the process.
     socket.on('error', () => {})
-    this.admission.connections.handedOut(socket)
+    this.admission.connections.stopTracking(socket)
     this.#handedOut.add(socket)
     socket.once('close', () => this.#handedOut.delete(socket))
   }
@@ -307,7 +312,7 @@ class Http implements HttpServer {
 }
 
 function noSocket(): ApiError {
-  return new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
+  return new ApiError('NOT_FOUND', 'This path does not open WebSockets.')
 }
 
 /** Throws for a request that the program's server has passed on incorrectly. */

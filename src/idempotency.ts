@@ -5,17 +5,17 @@
 import type { Call, Reply } from './call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
 import { ApiError } from './errors.ts'
-import { allowance } from './idempotency/allowance.ts'
-import { unreadable } from './idempotency/readable.ts'
+import { createAllowance } from './idempotency/allowance.ts'
+import { findUnreadable } from './idempotency/readable.ts'
 import { type KeyedRequest, keyedRequest } from './idempotency/request.ts'
 import {
-  accessOf,
+  hashAccess,
   KeyedAttempt,
   KeyTaken,
   kind,
   type ShownItem,
   type StoredReply,
-  stillRunning,
+  stillRunningError,
   waitMs,
 } from './idempotency/transaction.ts'
 import type { Awaitable } from './plan/answer.ts'
@@ -45,11 +45,11 @@ export type Write = (attempt?: KeyedAttempt) => Awaitable<Reply>
 
 export interface Idempotency {
   /**
-   * The reply to a write: the stored one if the same request came before with its key, else that of `write`. A request
-   * without the header is passed to `write`. `form`: what else the response depends on, e.g. its media type.
+   * The reply to a write: the stored one if the same request was answered before under its key, else that of `write`. A request
+   * without the header is passed to `write`. `variant`: what else the response depends on, e.g. its media type.
    * Rejects with BAD_REQUEST, IDEMPOTENCY_KEY_REUSED, CONFLICT while another one runs, or RATE_LIMITED.
    */
-  answer(call: Call, principal: Principal, write: Write, form?: string): Awaitable<Reply>
+  answer(call: Call, principal: Principal, write: Write, variant?: string): Awaitable<Reply>
 }
 
 interface KeyedWrite {
@@ -61,8 +61,8 @@ interface KeyedWrite {
 export function createIdempotency(parts: IdempotencyParts): Idempotency {
   const writes = new KeyedWrites(parts)
   return {
-    answer(call, principal, write, form) {
-      const request = keyedRequest(call, principal, form)
+    answer(call, principal, write, variant) {
+      const request = keyedRequest(call, principal, variant)
       return request === undefined ? write() : writes.answer({ request, principal, write })
     },
   }
@@ -71,14 +71,14 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
 class KeyedWrites {
   readonly #parts: IdempotencyParts
   readonly #now: () => number
-  readonly #allowance: ReturnType<typeof allowance>
+  readonly #allowance: ReturnType<typeof createAllowance>
   /** Running requests of this process, by the ids of their records; each promise resolves when its request ends. */
   readonly #running = new Map<string, Promise<void>>()
 
   constructor(parts: IdempotencyParts) {
     this.#parts = parts
     this.#now = parts.now ?? Date.now
-    this.#allowance = allowance(parts.counters)
+    this.#allowance = createAllowance(parts.counters)
   }
 
   async answer(keyed: KeyedWrite): Promise<Reply> {
@@ -89,11 +89,11 @@ class KeyedWrites {
       if (stored) return this.#replay(stored, keyed.principal)
       const running = this.#running.get(id)
       if (running === undefined) {
-        const reply = await this.#first(keyed)
+        const reply = await this.#execute(keyed)
         if (reply !== undefined) return reply
       } else {
-        if (performance.now() >= deadline) throw stillRunning()
-        await ended(running, deadline)
+        if (performance.now() >= deadline) throw stillRunningError()
+        await waitUntilEnded(running, deadline)
       }
     }
   }
@@ -108,36 +108,36 @@ class KeyedWrites {
 
   async #replay(stored: StoredReply, principal: Principal): Promise<Reply> {
     const { status, headers, body, short, items } = stored
-    const isSame = stored.access === accessOf(principal)
-    const hidden = isSame ? await unreadable(this.#parts.run, principal, items) : items
+    const isSame = stored.access === hashAccess(principal)
+    const hidden = isSame ? await findUnreadable(this.#parts.run, principal, items) : items
     const isWhole = isSame && hidden.length === 0 && body !== undefined
-    const shown = isSame && body !== undefined ? withoutItems(body, hidden) : undefined
+    const visibleBody = isSame && body !== undefined ? withoutItems(body, hidden) : undefined
     return {
       status,
-      headers: [...(isWhole ? headers : withoutTag(headers)), 'Idempotent-Replayed', 'true'],
-      body: shown === undefined ? short : shown,
+      headers: [...(isWhole ? headers : withoutETag(headers)), 'Idempotent-Replayed', 'true'],
+      body: visibleBody === undefined ? short : visibleBody,
     }
   }
 
   /** Executes the request. Undefined if another node has executed it. Rejects if another node holds the key for too long. */
-  #first(keyed: KeyedWrite): Promise<Reply | undefined> {
+  #execute(keyed: KeyedWrite): Promise<Reply | undefined> {
     const { id } = keyed.request
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#running.set(id, promise)
     const { blocked, done } = this.#begin(keyed)
-    const over = done.finally(() => {
+    const ended = done.finally(() => {
       this.#running.delete(id)
       resolve()
     })
-    return Promise.race([over, blocked])
+    return Promise.race([ended, blocked])
   }
 
   #begin(keyed: KeyedWrite) {
     const { promise: blocked, reject } = Promise.withResolvers<never>()
     const run = async () => {
       const { request, principal } = keyed
-      const keepsLong = await this.#allowance.begin(request.scope)
-      const attempt = new KeyedAttempt({ request, principal, keepsLong, now: this.#now })
+      const mayStoreLong = await this.#allowance.begin(request.scope)
+      const attempt = new KeyedAttempt({ request, principal, mayStoreLong, now: this.#now })
       attempt.blocked.catch(reject)
       return this.#attempt(keyed, attempt).finally(() => {
         attempt.end()
@@ -181,23 +181,23 @@ function retryable(cause: unknown): ApiError {
 /** The body with only the ids of these items; undefined if it cannot be cut. */
 function withoutItems(body: string | null, hidden: readonly ShownItem[]): string | null | undefined {
   if (body === null || hidden.length === 0) return body
-  let rest = body
-  for (const { id, at } of hidden.toSorted((one, other) => (other.at?.[0] ?? 0) - (one.at?.[0] ?? 0))) {
+  let result = body
+  for (const { id, at } of hidden.toSorted((a, b) => (b.at?.[0] ?? 0) - (a.at?.[0] ?? 0))) {
     if (at === undefined) return undefined
-    rest = `${rest.slice(0, at[0])}{"id":${id}}${rest.slice(at[1])}`
+    result = `${result.slice(0, at[0])}{"id":${id}}${result.slice(at[1])}`
   }
-  return rest
+  return result
 }
 
 /** With the ETag, a client could check guesses of the hidden values. */
-function withoutTag(headers: readonly string[]): readonly string[] {
-  return headers.filter((_, at) => headers[at - (at % 2)] !== 'ETag')
+function withoutETag(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, index) => headers[index - (index % 2)] !== 'ETag')
 }
 
 /** Resolves when the request has ended, or at the deadline. */
-async function ended(running: Promise<void>, deadline: number): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>()
+async function waitUntilEnded(running: Promise<void>, deadline: number): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, Math.max(0, deadline - performance.now()))
-  await Promise.race([running, late])
+  await Promise.race([running, timeout])
   clearTimeout(timer)
 }

@@ -66,6 +66,7 @@ export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export { action, every, job, on, query } from './model/logic/builders.ts'
+export { type RefusalCode, type RefusalOptions, refuse } from './model/logic/refuse.ts'
 export { atMost, item } from './model/logic.ts'
 export type { Model } from './model/model.ts'
 export type {
@@ -81,15 +82,15 @@ export type {
 export type { GivenSettings, ServeOptions, Service }
 
 /**
- * Serves a model until the service is closed. Settings that are not given come from the environment or have their
- * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
+ * Serves a model until the service is closed. Omitted settings come from the environment, or have their defaults.
+ * Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
 export async function serve<const M extends Declaration>(
   declaration: M,
   options: ServeOptions = {},
 ): Promise<Service<M>> {
-  // Imported on demand: a model file needs only the declarations.
+  // Imported on demand, because a model file needs only the declarations.
   const service = await import('./serve.ts')
-  // What it has is that of this model.
+  // At run time the service is built from this model; `serve.ts` does not know its type.
   return (await service.serve(declaration, options)) as unknown as Service<M>
 }

@@ -10,7 +10,7 @@ export interface Module {
   readonly packages?: readonly string[]
 }
 
-/** What every module may import. */
+/** The modules that every module may import. */
 export const shared: readonly string[] = [
   'errors',
   'principal',
@@ -92,7 +92,7 @@ export const modules: Readonly<Record<string, Module>> = {
   workers: { imports: 'all' },
   cli: { imports: 'all' },
   bin: { imports: 'all' },
-  // `define.ts` alone of auth: what a project's own mail templates import.
+  // Of `auth`, only `define.ts`, which a project's own mail templates import.
   index: { imports: ['model', 'serve', 'config', 'auth'] },
   layers: { imports: [] },
 }

@@ -15,13 +15,13 @@ export interface AccessClass {
   readonly scopes: Scopes
   /** Portico itself, to which no rule, scope or field visibility applies. */
   readonly system: boolean
-  /** Acts through an app that is not `first_party`, or an API key that such an app has created. */
+  /** True if the user acts through an app that is not `first_party`, or through an API key that such an app has created. */
   readonly thirdParty?: true
   /** With `system`: the product's own logic, which cannot read internal and write-only fields. */
   readonly logic?: true
 }
 
-/** Claims of a token, of those that rules of the model name. */
+/** The claims of a token that rules of the model name. */
 export interface Claims {
   /** Equal only for equal claims. */
   readonly key: string
@@ -32,32 +32,32 @@ export interface Principal {
   /** The user behind the credential; null when nobody is signed in. */
   readonly userId: number | null
   readonly access: AccessClass
-  /** Whose rate budget a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
+  /** The rate budget that a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
   readonly budgetKey: string
   /** When the credential expires, in milliseconds since 1970; Infinity: it does not. */
   readonly expiresAt: number
   /** The id in `oauth_apps` of the app that makes the request; null without one. */
   readonly appId: number | null
   /**
-   * What everything created with the credential ends with: `grant:` and the hash of an OAuth grant's id (`grantHash`), or
-   * `key:` and the id of an API key. Null if it ends with neither, e.g. for an app by itself.
+   * Everything that was created with the credential ends with this: `grant:` and the hash of an OAuth grant's id
+   * (`grantHash`), or `key:` and the id of an API key. Null if it ends with neither, e.g. for an app by itself.
    */
   readonly grant: string | null
   /** Claims of a trusted issuer's token. */
   readonly claims?: Claims | undefined
-  /** When the session of the request was signed in, in milliseconds since 1970; undefined without a session. */
+  /** When the user signed in to the session of the request, in milliseconds since 1970; undefined without a session. */
   readonly signedInAt?: number
   /** How many reactions and jobs, each started by the one before, led to this call. */
   readonly depth?: number
 }
 
 /** The app or key through which a user acts. */
-export interface Through extends Pick<Principal, 'appId' | 'grant'> {
+export interface Delegate extends Pick<Principal, 'appId' | 'grant'> {
   /** See `AccessClass`. */
   readonly thirdParty?: boolean | undefined
 }
 
-const throughNothing: Through = { appId: null, grant: null }
+const noDelegate: Delegate = { appId: null, grant: null }
 
 const maxInterned = 10_000
 const interned = new Cache<string, AccessClass>(new CacheBound('access_classes', maxInterned))
@@ -68,14 +68,14 @@ function internAccess(
   signedIn: boolean,
   thirdParty = false,
 ): AccessClass {
-  const listed = scopes === 'all' ? '*' : [...scopes].sort().join(' ')
-  const key = JSON.stringify([signedIn, role, listed, ...(thirdParty ? ['third party'] : [])])
-  const known = interned.get(key)
-  if (known) return known
-  const own = { key, signedIn, role, scopes, system: false }
-  const made: AccessClass = Object.freeze(thirdParty ? { ...own, thirdParty } : own)
-  interned.set(key, made)
-  return made
+  const scopeList = scopes === 'all' ? '*' : [...scopes].sort().join(' ')
+  const key = JSON.stringify([signedIn, role, scopeList, ...(thirdParty ? ['third party'] : [])])
+  const existing = interned.get(key)
+  if (existing) return existing
+  const firstParty = { key, signedIn, role, scopes, system: false }
+  const access: AccessClass = Object.freeze(thirdParty ? { ...firstParty, thirdParty } : firstParty)
+  interned.set(key, access)
+  return access
 }
 
 const never = Number.POSITIVE_INFINITY
@@ -95,7 +95,7 @@ export function user(
   scopes: Scopes,
   budgetKey = `user:${id}`,
   expiresAt = never,
-  { appId, grant, thirdParty }: Through = throughNothing,
+  { appId, grant, thirdParty }: Delegate = noDelegate,
 ): Principal {
   const access = internAccess(role, scopes, true, thirdParty)
   return { userId: id, access, budgetKey, expiresAt, appId, grant }
@@ -105,7 +105,7 @@ export function user(
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
-  { appId, grant, thirdParty }: Through = throughNothing,
+  { appId, grant, thirdParty }: Delegate = noDelegate,
 ): Principal {
   return {
     userId: null,
@@ -117,17 +117,17 @@ export function app(
   }
 }
 
-/** As `administrators` in the rules of built-in collections: not through a third-party app. */
+/** The same as `administrators` in the rules of built-in collections: not through a third-party app. */
 export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
   return role === 'admin' && !thirdParty
 }
 
-/** Whether the request had no credential. An app by itself is not signed in either, but it has scopes. */
+/** Whether the request had no credential. An app by itself is not signed in either, but has scopes. */
 export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
   return !signedIn && scopes === 'all'
 }
 
-/** Portico itself, for its own records. Never reachable from a request. */
+/** Portico itself, for its own records. No request can act as it. */
 export const system: Principal = Object.freeze({
   userId: null,
   access: Object.freeze({ key: 'system', signedIn: true, role: null, scopes: 'all', system: true }),
@@ -144,7 +144,7 @@ export const service: Principal = Object.freeze({
   budgetKey: 'service',
 })
 
-/** The same user through the same app, limited by no scope: for what one scope stands for. */
+/** The same user through the same app without a limit by scopes, for operations that a single scope allows as a whole. */
 export function withoutScopes(principal: Principal): Principal {
   const { signedIn, role, scopes, system: isSystem, thirdParty } = principal.access
   if (isSystem || scopes === 'all' || !signedIn) return principal
@@ -152,8 +152,8 @@ export function withoutScopes(principal: Principal): Principal {
 }
 
 /** The scopes of a list, e.g. of an API key; `'all'` without a list, or if it has `*`. */
-export function allowedScopes(listed: readonly string[] | null | undefined): Scopes {
-  return !listed || listed.includes('*') ? 'all' : new Set(listed)
+export function allowedScopes(scopes: readonly string[] | null | undefined): Scopes {
+  return !scopes || scopes.includes('*') ? 'all' : new Set(scopes)
 }
 
 /** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */
@@ -167,13 +167,13 @@ export function scopeSet(text: string | undefined): ReadonlySet<string> {
   return new Set((text ?? '').split(' ').filter(scope => scope !== ''))
 }
 
-/** The scopes of `granted` that `allowed` covers; of a write scope at least the read scope in it. */
+/** The scopes of `granted` that `allowed` covers; for a write scope that it does not cover, the read scope if it covers that. */
 export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<string>): Set<string> {
   const common = new Set<string>()
   for (const scope of granted) {
-    const covered = scope.startsWith('write:') ? `read:${scope.slice('write:'.length)}` : scope
+    const readScope = scope.startsWith('write:') ? `read:${scope.slice('write:'.length)}` : scope
     if (hasScope(allowed, scope)) common.add(scope)
-    else if (hasScope(allowed, covered)) common.add(covered)
+    else if (hasScope(allowed, readScope)) common.add(readScope)
   }
   return common
 }

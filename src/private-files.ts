@@ -4,18 +4,18 @@ import { dirname, resolve } from 'node:path'
 
 /**
  * Gives a file that root creates to the owner of the folder, as whom the service runs: otherwise the service could not open
- * files that an administrator's command has created. By the file handle, which a symbolic link cannot redirect.
+ * files that an administrator's command has created. It uses the file handle, which a symbolic link cannot redirect.
  */
-function leaveToFolderOwner(handle: number, path: string): void {
+function giveToFolderOwner(handle: number, path: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(dirname(resolve(path)))
   fchownSync(handle, uid, gid)
 }
 
-/** A new, empty file that only its owner may read; open for writing. */
+/** Creates an empty file that only its owner may read, and opens it for writing. */
 export function openPrivate(path: string): number {
   const handle = openSync(path, 'wx', 0o600)
-  leaveToFolderOwner(handle, path)
+  giveToFolderOwner(handle, path)
   return handle
 }
 
@@ -24,7 +24,7 @@ export function makePrivate(path: string): void {
   const handle = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
   try {
     fchmodSync(handle, 0o600)
-    leaveToFolderOwner(handle, path)
+    giveToFolderOwner(handle, path)
   } finally {
     closeSync(handle)
   }

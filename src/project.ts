@@ -8,9 +8,9 @@ import { checkModel, ModelError } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
 import { describeLoadError, describeModelError } from './source/describe.ts'
-import { shownPath as shown } from './source/frame.ts'
+import { shownPath } from './source/frame.ts'
 
-/** Says in a sentence what is wrong with a file. */
+/** A fault of a project file, in one sentence. */
 export class ProjectError extends Error {
   override name = 'ProjectError'
 }
@@ -25,12 +25,17 @@ export const configNames = [
   'portico.config.json',
 ]
 
-/** Throws a `ProjectError` that says where the fault is. */
-export async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
+/** `description`: the kind of the file, e.g. `model file`. Throws a `ProjectError` with the place of the fault. */
+export async function importFile(
+  path: string,
+  description: string,
+): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {
-    throw new ProjectError(`${shown(path)}: the ${what} cannot be loaded.${describeLoadError(error)}`)
+    throw new ProjectError(
+      `${shownPath(path)}: the ${description} cannot be loaded.${describeLoadError(error)}`,
+    )
   }
 }
 
@@ -39,33 +44,35 @@ function readJson(path: string): unknown {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     throw new ProjectError(
-      `${shown(path)}: the config file is not JSON: ${error instanceof Error ? error.message : error}`,
+      `${shownPath(path)}: the config file is not JSON: ${error instanceof Error ? error.message : error}`,
     )
   }
 }
 
 async function configFile(folder: string): Promise<SettingsSources['file']> {
-  const found = configNames.map(name => resolve(folder, name)).filter(path => existsSync(path))
-  const [path, second] = found
+  const paths = configNames.map(name => resolve(folder, name)).filter(path => existsSync(path))
+  const [path, second] = paths
   if (path === undefined) return undefined
   if (second !== undefined) {
-    throw new ProjectError(`There are two config files, ${shown(path)} and ${shown(second)}: keep one.`)
+    throw new ProjectError(
+      `There are two config files, ${shownPath(path)} and ${shownPath(second)}: keep one.`,
+    )
   }
-  if (path.endsWith('.json')) return { path: shown(path), values: readJson(path) }
+  if (path.endsWith('.json')) return { path: shownPath(path), values: readJson(path) }
   const { default: values } = await importFile(path, 'config file')
-  return { path: shown(path), values }
+  return { path: shownPath(path), values }
 }
 
 /**
- * The settings: given ones, then the environment, then the config file of the working folder. The model
- * file is `model.ts` in that folder where they name none. `defaults` replace those of the table.
+ * Reads the settings: those of the command line, then the environment, then the config file of the working folder. If they
+ * name no model file, it is `model.ts` in that folder. `defaults` replace those of the table of settings.
  */
 export async function loadSettings(
-  given: Readonly<Record<string, unknown>>,
+  commandLine: Readonly<Record<string, unknown>>,
   defaults?: SettingsSources['defaults'],
 ): Promise<Settings> {
   const file = await configFile(process.cwd())
-  const settings = readSettings({ given, environment: process.env, file, defaults })
+  const settings = readSettings({ given: commandLine, environment: process.env, file, defaults })
   return settings.model === undefined && existsSync(defaultModel)
     ? { ...settings, model: defaultModel }
     : settings
@@ -76,18 +83,18 @@ function isDeclaration(value: unknown): value is Declaration {
 }
 
 export interface LoadedModel {
-  /** Relative to the working folder, if it is in there. */
+  /** Relative to the working folder, if the file is in it. */
   readonly path: string
   readonly model: Model
 }
 
 /** Checks the model; its faults name the file. */
-function checked(path: string, declaration: Declaration): Model {
+function checkDeclaration(path: string, declaration: Declaration): Model {
   try {
     return checkModel(declaration)
   } catch (error) {
     if (error instanceof ModelError)
-      throw new ProjectError(`${shown(path)}: ${describeModelError(path, error)}`)
+      throw new ProjectError(`${shownPath(path)}: ${describeModelError(path, error)}`)
     throw error
   }
 }
@@ -97,9 +104,9 @@ export async function loadModel({ model = '' }: Settings): Promise<LoadedModel> 
   const path = resolve(model)
   if (!existsSync(path)) throw new ProjectError(`${model}: there is no such model file.`)
   const { default: declaration } = await importFile(path, 'model file')
-  if (isDeclaration(declaration)) return { path: shown(path), model: checked(path, declaration) }
+  if (isDeclaration(declaration)) return { path: shownPath(path), model: checkDeclaration(path, declaration) }
   throw new ProjectError(
-    `${shown(path)}: the model file must have a default export made by \`model({ … })\`.`,
+    `${shownPath(path)}: the model file must have a default export made by \`model({ … })\`.`,
   )
 }
 

@@ -7,12 +7,12 @@ import type { Awaitable } from './plan/answer.ts'
 export interface RecordKey {
   /** E.g. `AccessToken`; ids are unique within a kind. */
   readonly kind: string
-  /** Of a secret, its hash: a reader of the database must not be able to use it. */
+  /** The id of a secret is its hash: a reader of the database must not be able to use it. */
   readonly id: string
 }
 
 export interface NewRecord extends RecordKey {
-  /** JSON text, returned unchanged. */
+  /** JSON text, which is returned unchanged. */
   readonly payload: string
   /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null
@@ -51,23 +51,23 @@ export interface Records {
   byAlias(kind: string, alias: string): Awaitable<StoredRecord | undefined>
   /** The records of a kind that belong to an owner, in the order of their ids. */
   byOwner(kind: string, owner: string): Awaitable<readonly StoredRecord[]>
-  /** All of a kind, in the order of their ids. */
+  /** All records of a kind, in the order of their ids. */
   all(kind: string): Awaitable<readonly StoredRecord[]>
   /** At most `limit` records of a kind whose ids follow `id`, in the same order. */
   after(kind: string, id: string, limit: number): Awaitable<readonly StoredRecord[]>
-  /** Replaces a record of the same kind and id; a consumed one stays consumed. */
+  /** Stores the record, and replaces one of the same kind and id; a consumed record stays consumed. */
   put(record: NewRecord): Promise<void>
-  /** Stores it unless the id is taken. Of concurrent calls exactly one returns true. */
+  /** Stores the record unless its id exists. Exactly one of several concurrent calls returns true. */
   add(record: NewRecord): Promise<boolean>
   /** Replaces the payload `before` by `after`, and nothing else. Returns whether the payload was still `before`. */
   swap(key: RecordKey, before: string, after: string): Promise<boolean>
-  /** Consumes it. Of concurrent calls exactly one returns true; later ones, and those without a record, return false. */
+  /** Consumes a record. Exactly one of several concurrent calls returns true; later ones, and those without a record, return false. */
   consume(kind: string, id: string): Promise<boolean>
-  /** Returns whether there was one. */
+  /** Returns whether the record existed. */
   delete(kind: string, id: string): Promise<boolean>
-  /** Deletes every record of the grant, of all kinds. Returns how many. */
+  /** Deletes every record of the grant, of all kinds. Returns their number. */
   deleteGrant(grant: string): Promise<number>
-  /** Deletes an owner's records of these kinds. Returns how many. */
+  /** Deletes an owner's records of these kinds. Returns their number. */
   deleteOwned(owner: string, kinds: readonly string[]): Promise<number>
   /**
    * Grows when a process replaces, consumes or deletes a record of the kind before it expires. A record that was read
@@ -101,10 +101,10 @@ export async function* recordsOf(
   kind: string,
 ): AsyncGenerator<StoredRecord> {
   const pageLength = 200
-  for (let last = ''; ; ) {
-    const page = await records.after(kind, last, pageLength)
+  for (let lastId = ''; ; ) {
+    const page = await records.after(kind, lastId, pageLength)
     yield* page
     if (page.length < pageLength) return
-    last = page.at(-1)?.id ?? ''
+    lastId = page.at(-1)?.id ?? ''
   }
 }

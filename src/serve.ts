@@ -4,7 +4,7 @@ import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
 import type { MailCatalogue } from './auth/mail/catalogue.ts'
-import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
+import { isHealthCheck, type Reply, type Takeover } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
@@ -24,7 +24,7 @@ import type { Run } from './plan/run.ts'
 import type { Principal } from './principal.ts'
 import { loadMailTemplates, openMailer } from './serve/background/mailer.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
-import { identifier } from './serve/credentials/identify.ts'
+import { createIdentify } from './serve/credentials/identify.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { dataParts, serviceData } from './serve/data.ts'
 import { faultLog } from './serve/monitoring/fault-log.ts'
@@ -47,7 +47,7 @@ import { openTransports, type Transports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
 
 /**
- * Serves a model. Settings that are not given come from the environment, or are defaults.
+ * Serves a model. Omitted settings come from the environment, or have their defaults.
  * Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
 export async function serve(
@@ -58,7 +58,7 @@ export async function serve(
   return start(checkModel(declaration), settings, { listen })
 }
 
-/** `serve` with a checked model and every setting known. */
+/** Serves a checked model with settings that were already read. */
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
   const log = createLog(settings, options.worker?.log)
   if (options.ownProcess || options.worker) logStrayRejections(log)
@@ -69,7 +69,7 @@ export async function start(model: Model, settings: Settings, options: StartOpti
   return (await open(model, settings, log, options)).service
 }
 
-/** `start` in this thread. */
+/** Starts the service in this thread. */
 export async function open(
   model: Model,
   settings: Settings,
@@ -145,7 +145,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     keys: credentials.counts,
     http: () => http,
   })
-  worker?.reportMetricsBy(() => metrics.text())
+  worker?.setMetricsSource(() => metrics.text())
   const transport = transportOf(transports, parts)
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
@@ -181,16 +181,16 @@ async function assemble(parts: Parts): Promise<OpenService> {
   if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
   const { listen = true } = options
   if (listen === true) await http.listen(worker !== undefined)
-  const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
+  const firstAdministrator = worker || !background ? undefined : await createAdministrator(parts, run, http)
   state.starting = false
-  // Of the threads of a process, only the first sends webhooks and runs reactions and jobs.
+  // Only the first thread of a process sends webhooks and runs reactions and jobs.
   if (background && (worker === undefined || worker.index === 0)) {
     webhooks.start()
     reactions.start()
   }
   const url = listen === false ? issuer() : listeningUrl(settings, http)
   if (!worker && background) announce(parts, url)
-  const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
+  const slowLists = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
     graphql.close()
     events.hub.close()
@@ -204,7 +204,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     lastUses: credentials.lastUses,
     store,
     cluster,
-    slow,
+    slowLists,
     log,
     traces,
     state,
@@ -218,11 +218,11 @@ async function assemble(parts: Parts): Promise<OpenService> {
 }
 
 function transportOf({ rest, graphql, explain }: Transports, { options }: Parts): Transport {
-  const plain: Transport = (exchange, principal) =>
+  const transport: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
   const { explainsRefusals: explainsTo } = options
   return withReasons(
-    plain,
+    transport,
     explainsTo && process.env.NODE_ENV !== 'production' ? { explain, explainsTo } : undefined,
   )
 }
@@ -234,7 +234,7 @@ function announce({ options: { listen }, settings, log }: Parts, url: string): v
   log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
 }
 
-function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
+function createAdministrator({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
   return bootstrap(run, encrypted, settings).catch(async error => {
     await http.close()
     throw error
@@ -246,7 +246,7 @@ function limitSettings({ rateLimit, addressRateLimit }: Settings) {
   return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
 }
 
-/** An address at which this machine reaches the service. */
+/** An address at which this machine can reach the service. */
 function listeningUrl({ host }: Settings, http: HttpServer): string {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port()}`
   return url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
@@ -265,12 +265,12 @@ interface Stages {
   readonly authenticate: Authenticate
   readonly limits: RateLimits
   readonly bodyLimit: number
-  /** Answers its own paths, which accept other credentials. */
+  /** Answers the paths of OAuth and of accounts, which accept other credentials. */
   readonly oauth: LazyOauth
   readonly transport: Transport
 }
 
-/** commits of other nodes → credential → Principal → budget → body → transport → reply. Synchronous where no stage waits. */
+/** commits of other nodes → credential → Principal → budget → body → transport → reply. Synchronous if no stage waits. */
 function createPipeline({
   state,
   healthChecks,
@@ -282,10 +282,10 @@ function createPipeline({
   transport,
   ownPages,
 }: Stages) {
-  const identify = identifier(authenticate, limits)
-  return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
-    const check = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
-    if (check) return check(exchange)
+  const identify = createIdentify(authenticate, limits)
+  return (exchange: Exchange): Awaitable<Reply | Takeover> => {
+    const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
+    if (healthCheck) return healthCheck(exchange)
     requireStarted(state)
     if (ownPages?.owns(exchange.path)) return ownPages.answer(exchange)
     return then(refresh(), () => {
@@ -302,7 +302,7 @@ function createPipeline({
 
 /** credential → Principal → budget → the WebSocket takes the connection over. */
 function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql: LazyGraphql) {
-  const identify = identifier(authenticate, limits)
+  const identify = createIdentify(authenticate, limits)
   return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
     requireStarted(state)
     await refresh()

@@ -19,7 +19,7 @@ const mediaTypes = {
   json: 'application/json',
 } as const
 
-/** A file that the built package has in compressed form only. */
+/** A file that the built package contains only in compressed form. */
 interface Compressed {
   readonly brotli: Buffer
 }
@@ -69,7 +69,7 @@ const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
 const decompressBrotli = promisify(brotliDecompress)
 
-async function encoded(content: Content, encoding: Encoding): Promise<string | Buffer> {
+async function encode(content: Content, encoding: Encoding): Promise<string | Buffer> {
   const isCompressed = typeof content === 'object' && 'brotli' in content
   if (isCompressed && encoding === 'br') return content.brotli
   const plain = isCompressed ? await decompressBrotli(content.brotli) : content
@@ -84,13 +84,18 @@ function isSmall(content: Content): boolean {
 
 type TaggedReply = Reply & { readonly etag: string }
 
-function made(body: string | Buffer, encoding: Encoding, asset: StaticAsset, policy?: string): TaggedReply {
+function createReply(
+  body: string | Buffer,
+  encoding: Encoding,
+  asset: StaticAsset,
+  policy?: string,
+): TaggedReply {
   const etag = entityTag(typeof body === 'string' ? body : body.toString('latin1'))
   const age = asset.maxAgeSeconds === 0 ? 'no-cache' : `max-age=${asset.maxAgeSeconds}`
   const headers = ['Content-Type', mediaTypes[asset.type]]
   headers.push('Cache-Control', `${asset.personal ? 'private' : 'public'}, ${age}`, 'ETag', etag)
-  const deciding = ['Accept-Encoding', asset.personal && 'Cookie', asset.varies]
-  headers.push('Vary', deciding.filter(Boolean).join(', '))
+  const varyingHeaders = ['Accept-Encoding', asset.personal && 'Cookie', asset.varies]
+  headers.push('Vary', varyingHeaders.filter(Boolean).join(', '))
   if (policy !== undefined) headers.push('Referrer-Policy', 'no-referrer', 'Content-Security-Policy', policy)
   if (encoding !== 'identity') headers.push('Content-Encoding', encoding)
   return { status: 200, headers, body, etag }
@@ -98,29 +103,29 @@ function made(body: string | Buffer, encoding: Encoding, asset: StaticAsset, pol
 
 /** Without the headers that describe the body. */
 function notModified({ headers }: TaggedReply): Reply {
-  const kept = headers.slice(2, headers.includes('Content-Encoding') ? -2 : undefined)
-  return { status: 304, headers: kept, body: null }
+  const otherHeaders = headers.slice(2, headers.includes('Content-Encoding') ? -2 : undefined)
+  return { status: 304, headers: otherHeaders, body: null }
 }
 
 /** Answers the paths of `assets`, and NOT_FOUND for others. */
 export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Call) => Awaitable<Reply> {
   const replies = new Map<string, Promise<TaggedReply> | TaggedReply>()
-  const make = async (asset: StaticAsset, encoding: Encoding) => {
+  const readReply = async (asset: StaticAsset, accepted: Encoding) => {
     const content = await asset.read()
-    const used = isSmall(content) ? 'identity' : encoding
-    return made(await encoded(content, used), used, asset, policy)
+    const encoding = isSmall(content) ? 'identity' : accepted
+    return createReply(await encode(content, encoding), encoding, asset, policy)
   }
   const replyOf = (path: string, asset: StaticAsset, encoding: Encoding): Awaitable<TaggedReply> => {
     const key = `${encoding} ${path}`
-    const known = replies.get(key)
-    if (known) return known
-    const making = make(asset, encoding)
-    replies.set(key, making)
-    making.then(
+    const existing = replies.get(key)
+    if (existing) return existing
+    const pending = readReply(asset, encoding)
+    replies.set(key, pending)
+    pending.then(
       reply => replies.set(key, reply),
       () => replies.delete(key),
     )
-    return making
+    return pending
   }
   return ({ method, path, headers }) => {
     const asset = assets.get(path)
@@ -129,7 +134,7 @@ export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Cal
       return { status: 204, headers: ['Allow', Allow, 'Cache-Control', 'no-store'], body: null }
     }
     if (method !== 'GET' && method !== 'HEAD') {
-      throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
+      throw new ApiError('METHOD_NOT_ALLOWED', `This path accepts ${Allow}.`, { headers: { Allow } })
     }
     return then(replyOf(path, asset, acceptedEncoding(headers['accept-encoding'])), reply => {
       const tags = headers['if-none-match']
@@ -140,14 +145,14 @@ export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Cal
   }
 }
 
-/** Sources of a policy besides `'self'`. */
+/** The sources that a policy allows besides `'self'`. */
 export interface ConsoleSources {
   readonly connect?: readonly string[]
   readonly images?: readonly string[]
   readonly fonts?: readonly string[]
 }
 
-/** A policy for pages that bring their own scripts, set styles in place and use `data:` URLs, as API consoles do. */
+/** A policy for pages with their own scripts, inline styles and `data:` URLs, such as API consoles. */
 export function consolePolicy({ connect = [], images = [], fonts = [] }: ConsoleSources = {}): string {
   return [
     "default-src 'none'",
@@ -180,7 +185,7 @@ export function packageFile({ name, packageName, file = name, extract }: Package
   return () => {
     const bundled = new URL(`./assets/${name}.br`, import.meta.url)
     if (existsSync(bundled)) return { brotli: readFileSync(bundled) }
-    // Not by `resolve`: packages may export nothing but their code.
+    // `resolve` would not find it: packages may export nothing but their code.
     const source = readFileSync(join(folderOf(packageName), file))
     return extract ? extract(source.toString()) : source
   }
@@ -189,7 +194,7 @@ export function packageFile({ name, packageName, file = name, extract }: Package
 function folderOf(packageName: string): string {
   const { paths } = createRequire(import.meta.url).resolve
   const folders = (paths(packageName) ?? []).map(folder => join(folder, packageName))
-  const found = folders.find(folder => existsSync(folder))
-  if (found === undefined) throw new Error(`The package ${packageName} is not installed.`)
-  return found
+  const folder = folders.find(candidate => existsSync(candidate))
+  if (folder === undefined) throw new Error(`The package ${packageName} is not installed.`)
+  return folder
 }

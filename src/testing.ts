@@ -12,7 +12,7 @@ import { presentUser, type UserReference } from './serve/data.ts'
 import type { OpenService } from './serve/service.ts'
 import { open } from './serve.ts'
 import { SteppedClock } from './testing/clock.ts'
-import { fetchInMemory, sendInMemory, type TestResponse } from './testing/requests.ts'
+import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
 export type { Message, TestResponse }
@@ -25,20 +25,20 @@ export interface TestServiceOptions {
 }
 
 export interface RequestOptions {
-  /** Who sends it. Default: an anonymous caller. */
+  /** The caller. Default: an anonymous one. */
   readonly as?: UserReference
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown
 }
 
-/** Stands still until it is set. The time of rules, defaults, `prepare`, `check`, actions, reactions and jobs. */
+/** Stands still until it is set. Rules, defaults, `prepare`, `check`, actions, reactions and jobs use its time. */
 export interface TestClock {
   /** ISO 8601 UTC. */
   now(): string
   /** Throws a `RangeError` for an invalid time. */
   set(time: string | Date): void
-  advance(by: Duration): void
+  advance(duration: Duration): void
 }
 
 export interface TestService<M extends Declaration> {
@@ -48,7 +48,7 @@ export interface TestService<M extends Declaration> {
   readonly users: {
     /**
      * Creates a user without a password, whose hash would take long. Name and address have defaults. The address counts as
-     * confirmed unless `confirmed` is false.
+     * confirmed unless `confirmed` is false. Rejects with VALIDATION_FAILED if the values do not fit the model.
      */
     create(
       values?: Partial<CreateInput<M, 'users'>>,
@@ -57,14 +57,14 @@ export interface TestService<M extends Declaration> {
   }
   /**
    * `portico/client` as a user, by a key with every scope. Calls reject with an `ApiError` with a `code`, e.g. `FORBIDDEN`,
-   * `NOT_FOUND` or `VALIDATION_FAILED`.
+   * `NOT_FOUND` or `VALIDATION_FAILED`, and `explain`: which rule, scope or field refused the call.
    */
   as(user: UserReference): Client<M>
   /** As an anonymous caller. */
   readonly anonymous: Client<M>
   /** As the service itself, to which no rule applies. */
   readonly asSystem: SystemData<M>
-  /** Runs reactions and due jobs, and what these start. A failed run waits for its retry. */
+  /** Runs all reactions and due jobs, including those that they start. A failed run waits for its retry. */
   settled(): Promise<void>
   /** Sends an HTTP request in memory: `request('PATCH /api/v1/tasks/1', { as: ada, body: { title: 'New' } })`. */
   request(line: string, options?: RequestOptions): Promise<TestResponse>
@@ -82,37 +82,37 @@ export async function testService<const M extends Declaration>(
   const opened = await open(checkModel(declaration), settings, createLog(settings), {
     listen: false,
     background: false,
-    simulation: { clock, mail: collecting(mails) },
+    // The answers to `request` are those of a service in production.
+    explainsRefusals: ({ req }) => isOfClient(req),
+    simulation: { clock, mail: collectMails(mails) },
   })
   const { service, run, reactions, http } = opened
-  const users = new TestUsers(run, opened.records)
+  const users = new TestUsers(run, opened.records, service.data)
   // In memory there are no transient failures.
-  const shared = { baseUrl: 'http://localhost', fetch: fetchInMemory(http.server), retries: 0 }
+  const clientOptions = { baseUrl: 'http://localhost', fetch: fetchInMemory(http.server), retries: 0 }
   return {
     clock: {
       now: () => new Date(clock.now()).toISOString(),
       set: time => clock.set(time),
-      advance: by => clock.advance(by),
+      advance: duration => clock.advance(duration),
     },
     mails,
     users: {
-      create: async (values = {}, { confirmed = true } = {}) => {
-        const id = await users.create(values, confirmed)
-        return (await service.data.users?.get(id)) as unknown as Item<M, 'users'>
-      },
+      create: async (values = {}, { confirmed = true } = {}) =>
+        (await users.create(values, confirmed)) as unknown as Item<M, 'users'>,
     },
     as: user =>
       createClient<M>({
-        ...shared,
+        ...clientOptions,
         token: async () => {
           await presentUser(run, user)
           return users.keyOf(idOf(user))
         },
       }),
-    anonymous: createClient<M>(shared),
+    anonymous: createClient<M>(clientOptions),
     asSystem: service.data as unknown as SystemData<M>,
     settled: () => reactions.runner.settled(),
-    request: (line, given) => request(opened, users, line, given),
+    request: (line, options) => request(opened, users, line, options),
     close: () => service.close(),
   }
 }
@@ -133,23 +133,23 @@ function idOf(user: UserReference): number {
   return typeof user === 'object' ? user.id : user
 }
 
-/** For a database in memory, which ends with the process. */
+/** Encrypts the secrets of databases in memory, which end with the process. */
 const secretKey = 'the-key-of-services-that-are-tested-in-memory'
 
-function testSettings(given: GivenSettings = {}): Settings {
+function testSettings(overrides: GivenSettings = {}): Settings {
   const settings = readSettings({
     given: {
       logLevel: 'warn',
       rateLimit: 'off',
       secretKeys: [secretKey],
       baseUrl: 'http://localhost:3000',
-      ...given,
+      ...overrides,
     },
   })
-  return given.database === undefined ? { ...settings, database: ':memory:' } : settings
+  return overrides.database === undefined ? { ...settings, database: ':memory:' } : settings
 }
 
-function collecting(mails: Message[]): Mail {
+function collectMails(mails: Message[]): Mail {
   return {
     delivers: true,
     async send(message) {

@@ -7,9 +7,9 @@
 import { executionAsyncId } from 'node:async_hooks'
 import { Session } from 'node:inspector'
 import { Script } from 'node:vm'
-import { endingLate } from './late-end.ts'
+import { runUntilLateEnd } from './late-end.ts'
 
-/** Thrown in place of a result that took too long. */
+/** Thrown in place of a result when the code took too long. */
 export class TimeLimitError extends Error {}
 
 export interface TimeLimit {
@@ -73,37 +73,42 @@ Object.defineProperty(globalThis, Symbol.for(entry), { value: runCurrent, config
 const source = `globalThis[Symbol.for('${entry}')]()`
 
 export function createTimeLimit(options: TimeLimitOptions = {}): TimeLimit {
-  const { limitMs: usualMs = 1000, slowMs = 50, onSlow, onUnbounded } = options
+  const { limitMs: defaultLimitMs = 1000, slowMs = 50, onSlow, onUnbounded } = options
   let synchronous: Boundary | undefined
 
-  function bounded<T>(place: string | (() => string), work: () => T, boundary: Boundary, limitMs: number): T {
+  function runBounded<T>(
+    place: string | (() => string),
+    work: () => T,
+    boundary: Boundary,
+    limitMs: number,
+  ): T {
     const began = performance.now()
     try {
-      return within(work, boundary, limitMs)
+      return runWithin(work, boundary, limitMs)
     } catch (cause) {
       if (!(cause instanceof Ended)) throw cause
-      throw new TimeLimitError(`${textOf(place)} was ended after ${Math.round(limitMs)} ms.`, { cause })
+      throw new TimeLimitError(`${placeText(place)} was ended after ${Math.round(limitMs)} ms.`, { cause })
     } finally {
       const durationMs = performance.now() - began
-      if (durationMs > slowMs) onSlow?.(textOf(place), durationMs)
+      if (durationMs > slowMs) onSlow?.(placeText(place), durationMs)
     }
   }
   return {
     run(place, work) {
       synchronous ??= inspectorBoundary(onUnbounded)
-      return bounded(place, work, synchronous, usualMs)
+      return runBounded(place, work, synchronous, defaultLimitMs)
     },
-    turn: (place, work, limitMs = usualMs) => {
-      return bounded(place, () => withMicrotasks(work), scriptBoundary, Math.max(1, limitMs))
+    turn: (place, work, limitMs = defaultLimitMs) => {
+      return runBounded(place, () => withMicrotasks(work), scriptBoundary, Math.max(1, limitMs))
     },
   }
 }
 
-function textOf(place: string | (() => string)): string {
+function placeText(place: string | (() => string)): string {
   return typeof place === 'string' ? place : place()
 }
 
-function within<T>(work: () => T, boundary: Boundary, limitMs: number): T {
+function runWithin<T>(work: () => T, boundary: Boundary, limitMs: number): T {
   const outer = current
   const call: Call = { work, outcome: undefined }
   current = call
@@ -119,8 +124,8 @@ function within<T>(work: () => T, boundary: Boundary, limitMs: number): T {
 }
 
 /**
- * `Runtime.evaluate` ends a script at its `timeout`, and makes an exception of the end, which costs a tenth of what `vm`
- * takes for it: `vm` starts a thread for each call. No debugger needs to be attached.
+ * `Runtime.evaluate` ends a script at its `timeout` and reports it as an exception, at a tenth of the cost of `vm`, which
+ * starts a thread for each call. No debugger needs to be attached.
  * https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#method-evaluate
  */
 function inspectorBoundary(onUnbounded: TimeLimitOptions['onUnbounded']): Boundary {
@@ -147,7 +152,7 @@ function scriptBoundary(timeout: number): void {
   const id = executionAsyncId()
   let isLate: boolean
   try {
-    isLate = endingLate(() => script.runInThisContext({ timeout: Math.ceil(timeout) }), timeout + lateMs)
+    isLate = runUntilLateEnd(() => script.runInThisContext({ timeout: Math.ceil(timeout) }), timeout + lateMs)
   } catch (cause) {
     if (!isTimeout(cause)) throw cause
     if (executionAsyncId() !== id) clearAsyncStack()

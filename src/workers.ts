@@ -2,7 +2,7 @@
 import type { FirstAdministrator } from './auth/bootstrap.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
-import { type Place, requireFree, requireSharing, withPortLock } from './http/listeners.ts'
+import { type ListenAddress, requireFree, requireSharing, withPortLock } from './http/listeners.ts'
 import type { Model } from './model/model.ts'
 import type { Log } from './observability/log.ts'
 import { loadModel, modelFingerprint } from './project.ts'
@@ -126,9 +126,9 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
 }
 
 /** Checks that threads can share a port on this system, and that no other program listens on it. */
-async function requireSharedPort(place: Place): Promise<void> {
-  if (place.port !== 0) await requireFree(place)
-  await requireSharing(place.host).catch(cause => {
+async function requireSharedPort(address: ListenAddress): Promise<void> {
+  if (address.port !== 0) await requireFree(address)
+  await requireSharing(address.host).catch(cause => {
     const message = `more than one worker needs a system that lets threads share a port (SO_REUSEPORT, as Linux does): ${cause.message}. Set it to 1.`
     throw new SettingsError([{ place: '`workers`', message }])
   })

@@ -1,10 +1,10 @@
-/** The one bounded memory: what is found in it, what is forgotten, and how much it holds. */
+/** The cache: lookups, eviction, and the weight limit that several caches share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Cache, CacheBound, cacheCounts } from '../src/cache.ts'
 
-test('what was set is found under its stamp, and replaced by what is set later', () => {
+test('an entry is found under its stamp, and a later one replaces it', () => {
   const cache = new Cache<string, string>(new CacheBound('of a test', 100))
   cache.set('a', 'one', 1, 7)
   assert.equal(cache.get('a', 7), 'one')
@@ -16,7 +16,7 @@ test('what was set is found under its stamp, and replaced by what is set later',
   assert.equal(cache.get('a', 8), 'two')
 })
 
-test('what is asked for again outlives what is not; what takes most of the room does not drive it out for ever', () => {
+test('entries that are read again outlive others, and a large entry that is no longer read is evicted', () => {
   const cache = new Cache<string | number, string>(new CacheBound('of a test', 100))
   cache.set('often', 'kept')
   cache.set('large', 'kept', 40)
@@ -29,31 +29,31 @@ test('what is asked for again outlives what is not; what takes most of the room 
   assert.equal(cache.get(0), undefined)
 })
 
-test('caches of one bound hold no more than it together, whatever is set, replaced and grown', () => {
-  const step = fc.record({ of: fc.nat({ max: 2 }), key: fc.nat({ max: 50 }), weight: fc.nat({ max: 30 }) })
+test('caches that share a limit stay within it, whatever is set, replaced and grown', () => {
+  const step = fc.record({ cache: fc.nat({ max: 2 }), key: fc.nat({ max: 50 }), weight: fc.nat({ max: 30 }) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), fc.boolean(), (steps, grows) => {
       const bound = new CacheBound('of a test', 200)
       const caches = Array.from({ length: 3 }, () => new Cache<number, number>(bound))
       const weights = new Map<string, number>()
-      for (const { of, key, weight } of steps) {
-        caches[of]?.set(key, weight, weight)
-        weights.set(`${of} ${key}`, weight)
+      for (const { cache, key, weight } of steps) {
+        caches[cache]?.set(key, weight, weight)
+        weights.set(`${cache} ${key}`, weight)
         if (!grows) continue
-        caches[of]?.grow(key, 5)
-        weights.set(`${of} ${key}`, weight + 5)
+        caches[cache]?.grow(key, 5)
+        weights.set(`${cache} ${key}`, weight + 5)
       }
-      let held = 0
+      let heldWeight = 0
       for (const [name, weight] of weights) {
-        const [of, key] = name.split(' ').map(Number)
-        if (caches[of ?? 0]?.peek(key ?? 0) !== undefined) held += weight
+        const [index, key] = name.split(' ').map(Number)
+        if (caches[index ?? 0]?.peek(key ?? 0) !== undefined) heldWeight += weight
       }
-      assert.ok(held <= 200 + 35, `${held} held`)
+      assert.ok(heldWeight <= 200 + 35, `${heldWeight} held`)
     }),
   )
 })
 
-test('a bound of 0 keeps next to nothing', () => {
+test('a limit of 0 keeps at most two entries', () => {
   const cache = new Cache<number, string>(new CacheBound('of a test', 0))
   for (let n = 0; n < 100; n++) cache.set(n, 'x')
   assert.ok(cache.size <= 2)

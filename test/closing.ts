@@ -1,12 +1,12 @@
 import { afterEach } from 'node:test'
 
-/** Returns what notes something that a test opens: it is closed after that test, whatever becomes of it. */
-export function closedAfterEach<T>(close: (opened: T) => Promise<void>): (opened: T) => void {
+/** Returns a function that registers a resource of a test; it is closed after that test, even if the test fails. */
+export function closedAfterEach<T>(close: (resource: T) => Promise<void>): (resource: T) => void {
   let all: T[] = []
   afterEach(async () => {
     const closing = all
     all = []
     await Promise.all(closing.map(close))
   })
-  return opened => void all.push(opened)
+  return resource => void all.push(resource)
 }

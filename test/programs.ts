@@ -1,4 +1,4 @@
-/** Programs that tests need and that npm does not bring: found on the machine, or installed where that is easy. */
+/** Programs that tests need and npm does not provide: found on the machine, or installed with apt-get. */
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,11 +11,11 @@ export interface Program {
   readonly variable?: string
   /** Debian's package. */
   readonly package: string
-  /** Where else it is than on the path. */
+  /** Folders to search in addition to the PATH. */
   readonly folders?: readonly string[]
-  /** What one can do who does not install it. */
+  /** The alternative to installing it, for the error message. */
   readonly otherwise?: string
-  /** Whether one that was found will do; by default each does. */
+  /** Whether the program at this path is suitable; by default every one is. */
   readonly accepts?: (path: string) => boolean
 }
 
@@ -28,51 +28,51 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Where servers are, and not on the path of everybody. */
-const more = ['/usr/sbin', '/usr/local/sbin']
+/** Folders of servers, which are not on the PATH of every user. */
+const serverFolders = ['/usr/sbin', '/usr/local/sbin']
 
-/** The path of a program that the variable names or that is on the machine. */
+/** The path of a program, from its environment variable or found on the machine. */
 export function onMachine(program: Omit<Program, 'package'>): string | undefined {
   const { names, variable, folders = [], accepts = () => true } = program
-  const given = variable === undefined ? undefined : process.env[variable]
-  if (given !== undefined && given !== '') return given
-  const all = [...(process.env.PATH ?? '').split(delimiter), ...more, ...folders]
+  const configured = variable === undefined ? undefined : process.env[variable]
+  if (configured !== undefined && configured !== '') return configured
+  const all = [...(process.env.PATH ?? '').split(delimiter), ...serverFolders, ...folders]
   return all
     .flatMap(folder => names.map(name => join(folder, name)))
     .find(path => isProgram(path) && accepts(path))
 }
 
-const TRIES = 40
-const PAUSE = 3000
+const maxTries = 40
+const pauseMs = 3000
 
-/** Runs apt-get; waits while another process holds its locks, as test files run at the same time. */
+/** Runs apt-get. Waits while another process holds its locks, because test files run concurrently. */
 function apt(...words: readonly string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const { status, stderr } = spawnSync('apt-get', ['-qq', ...words], { env, encoding: 'utf8' })
     if (status === 0) return true
     if (!/lock/i.test(stderr ?? '')) return false
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
   }
   return false
 }
 
-/** How long a process may install, in milliseconds; one that takes longer was killed. */
+/** A lock older than this belongs to a process that was killed. */
 const maxInstallMs = 300_000
 
 /**
- * Runs `install` in one process at a time: apt-get finds no package while another one brings the lists up to date, and
- * does not say that it is for a lock.
+ * Runs `install` in one process at a time: while another process updates the package lists, apt-get finds no package and
+ * does not report a lock.
  */
 function alone<T>(install: () => T): T {
   const lock = join(tmpdir(), 'portico-install.lock')
-  for (let waited = 0; ; waited += PAUSE) {
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
       mkdirSync(lock)
       break
     } catch {
-      if (waited >= maxInstallMs) break
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE)
+      if (waitedMs >= maxInstallMs) break
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
     }
   }
   try {
@@ -86,25 +86,25 @@ function alone<T>(install: () => T): T {
 const policy = '/usr/sbin/policy-rc.d'
 
 /**
- * Debian and root, as in a container of a build: the package can simply be had. Where it cannot, whoever looks for
- * the program afterwards says what to do.
+ * Installs a Debian package if this process is root on Debian, as in a build container. Otherwise it does nothing, and the
+ * error of the missing program says what to do.
  */
 function installPackage(name: string): void {
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return
-  const own = !existsSync(policy)
-  if (own) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  const isOwner = !existsSync(policy)
+  if (isOwner) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   try {
     if (apt('update')) apt('install', '-y', '--no-install-recommends', name)
   } finally {
-    if (own) rmSync(policy, { force: true })
+    if (isOwner) rmSync(policy, { force: true })
   }
 }
 
-/** The path of a program. Throws with what to do when it cannot be had. */
+/** The path of a program. If it is missing and cannot be installed, the error says what to do. */
 export function findProgram(program: Program): string {
   const { names, variable, package: name } = program
-  const found = onMachine(program)
-  if (found !== undefined) return found
+  const path = onMachine(program)
+  if (path !== undefined) return path
   const installed = alone(() => {
     const installedByOther = onMachine(program)
     if (installedByOther === undefined) installPackage(name)

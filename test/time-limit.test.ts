@@ -1,4 +1,4 @@
-/** Code that does not end is ended, wherever it is caught, and what called it goes on. */
+/** Endless code is terminated at its time limit, and its caller continues. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -32,8 +32,8 @@ const endless: Readonly<Record<string, () => unknown>> = {
     }),
 }
 
-for (const [what, work] of Object.entries(endless)) {
-  test(`${what} is ended`, () => {
+for (const [name, work] of Object.entries(endless)) {
+  test(`${name} is terminated`, () => {
     assert.throws(() => limit.run('tasks.prepare', work), {
       constructor: TimeLimitError,
       message: 'tasks.prepare was ended after 50 ms.',
@@ -45,7 +45,7 @@ for (const [what, work] of Object.entries(endless)) {
   })
 }
 
-test('what the work returns or throws is what comes of it', () => {
+test('the return value or the error of the code is passed on unchanged', () => {
   const value = {}
   assert.equal(
     limit.run('a', () => value),
@@ -67,7 +67,7 @@ test('what the work returns or throws is what comes of it', () => {
   assert.throws(() => limit.run('a', deep), RangeError)
 })
 
-test('one within another is ended by itself', () => {
+test('a nested limit terminates only the inner code', () => {
   const outer = createTimeLimit({ limitMs: 5000 })
   const inner = () => limit.run('inner', endless['a loop'] ?? assert.fail())
   assert.equal(
@@ -79,7 +79,7 @@ test('one within another is ended by itself', () => {
   )
 })
 
-test('a turn runs the microtasks that it leaves, and ends those without an end', async () => {
+test('`turn` runs the pending microtasks, and terminates endless ones', async () => {
   await nextTurn()
   await new Promise<void>(resolve => {
     setImmediate(() => {
@@ -108,14 +108,14 @@ test('a turn runs the microtasks that it leaves, and ends those without an end',
   assert.equal(await Promise.resolve(3), 3)
 })
 
-test('slow code is told of', () => {
-  const told: [string, boolean][] = []
-  const watched = createTimeLimit({ slowMs: 100, onSlow: (place, ms) => told.push([place, ms > 100]) })
+test('slow code is reported', () => {
+  const reported: [string, boolean][] = []
+  const watched = createTimeLimit({ slowMs: 100, onSlow: (place, ms) => reported.push([place, ms > 100]) })
   watched.run('quick', () => 1)
   watched.run('slow', () => {
     for (const until = performance.now() + 101; performance.now() < until; );
   })
-  assert.deepEqual(told, [['slow', true]])
+  assert.deepEqual(reported, [['slow', true]])
 })
 
 const inWorker = `
@@ -125,7 +125,7 @@ const inWorker = `
   try { limit.run('a', () => { for (;;); }) } catch (error) { parentPort.postMessage([error.message, limit.run('a', () => 1)]) }
 `
 
-test('it holds in worker threads', async () => {
+test('the limit applies in worker threads', async () => {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(inWorker)}`))
   const [message] = await new Promise<unknown[]>((resolve, reject) => {
     worker.once('message', value => resolve([value]))
@@ -137,13 +137,13 @@ test('it holds in worker threads', async () => {
 
 const unbounded = `
   import { createTimeLimit } from '${new URL('../src/time-limit.ts', import.meta.url)}'
-  const told = []
-  const limit = createTimeLimit({ onUnbounded: cause => told.push(cause.code) })
+  const causes = []
+  const limit = createTimeLimit({ onUnbounded: cause => causes.push(cause.code) })
   limit.run('a', () => 1)
-  console.log(JSON.stringify([limit.run('a', () => 2), told]))
+  console.log(JSON.stringify([limit.run('a', () => 2), causes]))
 `
 
-test('where nothing can be ended, it is told of once, and all else goes on', () => {
+test('where code cannot be terminated, this is reported once, and the code runs without a limit', () => {
   const args = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval', unbounded]
   const printed = execFileSync(process.execPath, args, {
     encoding: 'utf8',

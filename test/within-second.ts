@@ -1,13 +1,12 @@
-/** What is promised within a second, on machines that are busy with other things too. */
+/** Checks that something ends within a second, on busy machines too. */
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** In milliseconds: the second, in rounds of such pauses. */
-const PROMISED = 1000
-const PAUSE = 50
+const limitMs = 1000
+const pauseMs = 50
 
 /**
- * Whether all of them end within a second, as long as the service itself takes for it: each pause ends when `ask` was
- * answered once. On a busy machine it is longer by that, and never shorter. `ask` must not make the service look for news.
+ * Whether all `ends` resolve within a second of pauses. After each pause, `ask` sends the service a request and waits for
+ * the response, so a busy machine lengthens the second. `ask` must not make the service look for changes.
  */
 export async function endWithinSecond(
   ends: readonly Promise<unknown>[],
@@ -17,8 +16,8 @@ export async function endWithinSecond(
   const all = Promise.all(ends).then(() => {
     isOver = true
   })
-  for (let passed = 0; passed < PROMISED && !isOver; passed += PAUSE) {
-    await Promise.race([wait(PAUSE), all])
+  for (let passedMs = 0; passedMs < limitMs && !isOver; passedMs += pauseMs) {
+    await Promise.race([wait(pauseMs), all])
     if (!isOver) await ask()
   }
   return isOver

@@ -15,18 +15,18 @@ const listeners = new Set()
 
 /** Returns an iterator for one subscriber. */
 function newPosts() {
-  const waiting = []
+  const pending = []
   let resolve
   const push = post => {
     if (resolve) resolve({ value: { newPost: post }, done: false })
-    else waiting.push(post)
+    else pending.push(post)
     resolve = undefined
   }
   listeners.add(push)
   return {
     next: () =>
-      waiting.length > 0
-        ? Promise.resolve({ value: { newPost: waiting.shift() }, done: false })
+      pending.length > 0
+        ? Promise.resolve({ value: { newPost: pending.shift() }, done: false })
         : new Promise(done => {
             resolve = done
           }),

@@ -30,7 +30,7 @@ const pageOf = (text, rows, total) =>
   prepare(`SELECT (SELECT group_concat(o) FROM (SELECT ${text} o FROM ${rows})), ${total}`)
 const newest = 'ORDER BY p.created_at DESC, p.id DESC LIMIT ? OFFSET ?'
 const maintainedTotal = "(SELECT n FROM _totals WHERE collection = 'posts')"
-const counted = where => `(SELECT count(*) FROM posts p WHERE ${where})`
+const countOf = where => `(SELECT count(*) FROM posts p WHERE ${where})`
 const ofAdmins = "p.author_id IN (SELECT id FROM users WHERE role = 'admin')"
 
 const item = prepare(`SELECT ${object()} FROM posts p WHERE p.id = ?`)
@@ -39,12 +39,12 @@ const newestPage = pageOf(object(), `posts p ${newest}`, maintainedTotal)
 const authorsNewest = pageOf(
   `json_object(${fields()}, ${author})`,
   `posts p WHERE p.author_id = ?1 ORDER BY p.created_at DESC, p.id DESC LIMIT ?2 OFFSET ?3`,
-  counted('p.author_id = ?1'),
+  countOf('p.author_id = ?1'),
 )
 const ofUser = pageOf(
   object(),
   'posts p WHERE p.author_id = ?1 ORDER BY p.id LIMIT ?2 OFFSET ?3',
-  `${counted('p.author_id = ?1')}, (SELECT 1 FROM users WHERE id = ?1)`,
+  `${countOf('p.author_id = ?1')}, (SELECT 1 FROM users WHERE id = ?1)`,
 )
 const cursorOver = (where, others = '') =>
   prepare(
@@ -56,16 +56,16 @@ const ofUserAfter = cursorOver('p.author_id = ?1 AND p.id > ?2', ', (SELECT 1 FR
 const adminsNewest = pageOf(
   object(),
   `(SELECT p.id FROM posts p WHERE ${ofAdmins} ${newest}) f JOIN posts p ON p.id = f.id ORDER BY p.created_at DESC, p.id DESC`,
-  counted(ofAdmins),
+  countOf(ofAdmins),
 )
 const ofStatus = 'posts p WHERE p.status = ?1 ORDER BY p.created_at DESC, p.id DESC LIMIT ?2 OFFSET ?3'
-const statusNewest = hasStatus && pageOf(object(), ofStatus, counted('p.status = ?1'))
+const statusNewest = hasStatus && pageOf(object(), ofStatus, countOf('p.status = ?1'))
 // A bounded count: at most 10,001 rows are scanned.
 const bounded = '(SELECT count(*) FROM (SELECT 1 FROM posts p WHERE p.status = ?1 LIMIT 10001))'
 const statusEstimated = hasStatus && pageOf(object(), ofStatus, bounded)
 const statusWithoutTotal = hasStatus && pageOf(object(), ofStatus, 'NULL')
 const ofStatusBy = { exact: statusNewest, estimate: statusEstimated, none: statusWithoutTotal }
-const found =
+const searched =
   hasStatus &&
   pageOf(
     object(),
@@ -106,7 +106,7 @@ const cursorText = (rows, last, perPage) =>
 
 /** The statement for the requested page, and its arguments before limit and offset. */
 function statementFor(query) {
-  if (query.has('q')) return [found, query.get('q')]
+  if (query.has('q')) return [searched, query.get('q')]
   if (query.has('status')) {
     return [ofStatusBy[query.get('total') ?? 'exact'], query.get('status')]
   }
@@ -150,22 +150,22 @@ function answerRead(url, response) {
     const [text] = item.get(idIn(url)) ?? []
     return send(response, text === undefined ? 404 : 200, text ?? missing)
   }
-  const at = url.indexOf('?')
-  const query = new URLSearchParams(at === -1 ? '' : url.slice(at))
+  const index = url.indexOf('?')
+  const query = new URLSearchParams(index === -1 ? '' : url.slice(index))
   const text = url.startsWith(users)
     ? listOfUser(Number.parseInt(url.slice(users.length), 10), query)
     : list(query)
   send(response, text === undefined ? 404 : 200, text ?? missing)
 }
 
-const created = ({ title, body }) => [201, insert.get(title, body, new Date().toISOString())[0]]
+const createPost = ({ title, body }) => [201, insert.get(title, body, new Date().toISOString())[0]]
 
-const changed = (id, { title }) => {
+const changePost = (id, { title }) => {
   const [text] = update.get(title, id) ?? []
   return text === undefined ? [404, missing] : [200, text]
 }
 
-const removed = id => (remove.run(id).changes === 0 ? [404, missing] : [204, ''])
+const removePost = id => (remove.run(id).changes === 0 ? [404, missing] : [204, ''])
 
 /** Writes that wait for the next transaction, with their responses. */
 let waiting = []
@@ -181,8 +181,8 @@ function commit() {
   database.exec('BEGIN IMMEDIATE')
   const answers = writes.map(({ run }) => run())
   database.exec('COMMIT')
-  for (const [at, { response }] of writes.entries()) {
-    const [status, text] = answers[at]
+  for (const [index, { response }] of writes.entries()) {
+    const [status, text] = answers[index]
     if (status === 204) response.writeHead(204).end()
     else send(response, status, text)
   }
@@ -192,13 +192,13 @@ const idIn = url => Number(url.slice(posts.length + 1))
 
 function answerPosted({ method, url }, body, response) {
   if (url === '/graphql') send(response, 200, graphql(body.variables))
-  else write(() => (method === 'POST' ? created(body) : changed(idIn(url), body)), response)
+  else write(() => (method === 'POST' ? createPost(body) : changePost(idIn(url), body)), response)
 }
 
 createServer((request, response) => {
   const { url, method } = request
   if (method === 'GET') return answerRead(url, response)
-  if (method === 'DELETE') return write(() => removed(idIn(url)), response)
+  if (method === 'DELETE') return write(() => removePost(idIn(url)), response)
   const chunks = []
   request.on('data', chunk => chunks.push(chunk))
   request.on('end', () => answerPosted(request, JSON.parse(Buffer.concat(chunks).toString()), response))

@@ -45,7 +45,7 @@ export class Copy {
 
   /** Runs one test file: see `Mutant.tests`. A test that exceeds the limit is killed, and has failed. */
   async run(test: string, limitMs: number): Promise<Run> {
-    const began = performance.now()
+    const start = performance.now()
     const [file = '', only] = test.split('#')
     const chosen = only === undefined ? [] : [`--test-name-pattern=${only}`]
     const child = spawn(process.execPath, ['--import', firstFailure, ...chosen, file], {
@@ -65,7 +65,7 @@ export class Copy {
     const code = await new Promise<number | null>(resolve => child.once('exit', resolve))
     clearTimeout(timer)
     this.#endGroup()
-    return { passed: code === 0, output, ms: performance.now() - began }
+    return { passed: code === 0, output, ms: performance.now() - start }
   }
 
   remove(): void {

@@ -1,4 +1,4 @@
-/** What a document may ask for, and conditional requests. */
+/** Limits of GraphQL documents, subscriptions and their resumption, and conditional requests. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 const limits = ['graphql/limits']
@@ -6,65 +6,60 @@ const limits = ['graphql/limits']
 export const graphql: readonly Mutant[] = [
   ...mutantsOf('graphql/limits/document-limits', limits, [
     [
-      'spread fragments are not counted',
-      'return joined(this.fragment(node.name.value), { ...own, fields: 1 })',
-      'return joined(nothing, { ...own, fields: 1 })',
+      'fragment spreads are not counted',
+      'return combine(this.fragment(node.name.value), { ...ownMeasure, fields: 1 })',
+      'return combine(noMeasure, { ...ownMeasure, fields: 1 })',
     ],
-    ['empty spreads cost nothing', '{ ...own, fields: 1 })', 'own)'],
+    ['spreads of empty fragments cost nothing', '{ ...ownMeasure, fields: 1 })', 'ownMeasure)'],
     [
-      'a default value is nested without end',
+      'the nesting of default values is not limited',
       '    for (const { defaultValue } of variableDefinitions) if (defaultValue) checkNesting(defaultValue)\n',
       '',
     ],
     [
-      'a cycle that no operation uses is not found',
+      'a fragment cycle that no operation uses is not detected',
       '  for (const name of fragments.keys()) meter.fragment(name)\n',
       '',
     ],
     [
-      'the bound itself is refused',
-      '    if (figure <= bound) return\n    const shown = figure >= countCap ? `more than ${countCap}` : figure\n    throw badRequest(`The operation',
-      '    if (figure < bound) return\n    const shown = figure >= countCap ? `more than ${countCap}` : figure\n    throw badRequest(`The operation',
+      'a value equal to the limit is refused',
+      '    if (count <= bound) return\n    throw badRequest(`The operation',
+      '    if (count < bound) return\n    throw badRequest(`The operation',
     ],
     [
-      'selections side by side are the deepest one',
+      'only the largest of parallel selections counts',
       'aliases: Math.min(countCap, a.aliases + b.aliases)',
       'aliases: Math.max(a.aliases, b.aliases)',
     ],
-    ['depths side by side are added', 'depth: Math.max(a.depth, b.depth)', 'depth: a.depth + b.depth'],
     [
-      'introspection counts as depth',
-      'depth: isIntrospection ? 1 : inner.depth + 1',
-      'depth: inner.depth + 1',
+      'introspection counts towards the depth',
+      'depth: isIntrospection ? 1 : innerMeasure.depth + 1',
+      'depth: innerMeasure.depth + 1',
     ],
     [
       'directives of fields are not counted',
-      'directives: Math.min(countCap, inner.directives + own.directives)',
-      'directives: inner.directives',
+      'directives: Math.min(countCap, innerMeasure.directives + ownMeasure.directives)',
+      'directives: innerMeasure.directives',
     ],
     [
       'directives of the operation are not counted',
-      'return joined(this.#set(selectionSet), { ...nothing, directives: directives.length })',
-      'return joined(this.#set(selectionSet), { ...nothing, directives: Math.min(0, directives.length) })',
+      'return combine(this.#set(selectionSet), { ...noMeasure, directives: directives.length })',
+      'return combine(this.#set(selectionSet), { ...noMeasure, directives: Math.min(0, directives.length) })',
     ],
     [
-      'an object’s fields are not nested',
+      'nested objects do not count as nested',
       'checkNesting(field.value, depth + 1)',
       'checkNesting(field.value, depth)',
     ],
+    ['only the last operation is measured', '    total = combine(total, measure)\n', '    total = measure\n'],
     [
-      'what an operation holds is forgotten at the next',
-      '    all = joined(all, measure)\n',
-      '    all = measure\n',
+      'the product of introspection lists is not limited',
+      'lists: innerMeasure.lists + (introspectionLists.has(name) ? 1 : 0)',
+      'lists: innerMeasure.lists',
     ],
+    ['a fragment is measured again at every spread', '    this.#measured.set(name, measure)\n', ''],
     [
-      'lists of an introspection multiply without bound',
-      'lists: inner.lists + (introspectionLists.has(name) ? 1 : 0)',
-      'lists: inner.lists',
-    ],
-    ['a fragment is measured anew at every spread', '    this.#measured.set(name, measure)\n', ''],
-    [
-      'a document of any length is read',
+      'the length of a document is not limited',
       '  if (source.length <= bound) return\n',
       '  if (source.length > 0) return\n',
     ],
@@ -73,20 +68,20 @@ export const graphql: readonly Mutant[] = [
     'events/quota',
     ['events/quota'],
     [
-      ['one more may be open', 'if (open >= this.#max) {', 'if (open > this.#max) {'],
+      ['one more than the limit may be open', 'if (open >= this.#max) {', 'if (open > this.#max) {'],
       [
-        'what was closed stays open',
+        'a closed subscription still counts as open',
         'if (open > 0) this.#open.set(key, open)',
         'if (open > 0) this.#open.set(key, open + 1)',
       ],
       [
-        'callers without anything open are remembered',
+        'callers without open subscriptions keep an entry',
         'else this.#open.delete(key)',
         'else this.#open.set(key, 0)',
-        'they have nothing open either way; memory alone grows, by a key for each caller',
+        'the limits are the same; only the memory grows, by an entry per caller',
       ],
       [
-        'who closes more than is open may have more',
+        'closing more than was open raises the limit',
         'if (open > 0) this.#open.set(key, open)\n    else this.#open.delete(key)',
         'this.#open.set(key, open)',
       ],
@@ -97,12 +92,12 @@ export const graphql: readonly Mutant[] = [
     ['events/replay', 'events/hub'],
     [
       [
-        'an event that is being delivered misses who joins',
+        'a subscriber that joins during a delivery misses its event',
         'if (this.#join(subscriber)) this.#delivery.catchUp(subscriber)',
         'this.#join(subscriber)',
       ],
       [
-        'what waits is sent although the rights have changed',
+        'held replies are sent after the permissions have changed',
         'if (subscriber.isHeld) subscriber.dropHeld()',
         'if (!subscriber) return',
       ],
@@ -112,7 +107,7 @@ export const graphql: readonly Mutant[] = [
     'events/subscriber',
     ['events/replay', 'events/hub'],
     [
-      ['who misses live replies goes live', 'if (this.#isIncomplete) return false', ''],
+      ['a subscriber that missed live replies becomes live', 'if (this.#isIncomplete) return false', ''],
       ['an event is sent twice', 'if (event <= this.#position) return', ''],
     ],
   ),
@@ -121,20 +116,24 @@ export const graphql: readonly Mutant[] = [
     ['events/replay'],
     [
       [
-        'a replay joins what is live before it is there',
+        'a replay becomes live before it has caught up',
         'if (livePosition() <= batch.until) {',
         'if (batch) {',
       ],
       [
-        'events that were pruned are skipped without a word',
-        'if (found[0]?.event !== position + 1) checkResumable(position, await feed.bounds())',
+        'pruned events are skipped silently',
+        'if (logged[0]?.event !== position + 1) checkResumable(position, await feed.bounds())',
         '',
       ],
-      ['a slow client is sent everything at once', 'if (keptUp) return void this.#park(member, keptUp)', ''],
       [
-        'what is beyond the end of a batch is passed over',
-        'found.filter(({ event }) => event <= end)',
-        'found.filter(({ event }) => event < end)',
+        'a slow client is sent everything at once',
+        'if (keptUp) return void this.#setAside(member, keptUp)',
+        '',
+      ],
+      [
+        'the last event of a batch is skipped',
+        'logged.filter(({ event }) => event <= end)',
+        'logged.filter(({ event }) => event < end)',
       ],
     ],
   ),
@@ -142,8 +141,12 @@ export const graphql: readonly Mutant[] = [
     'events/resume',
     ['events/replay', 'transports/resume'],
     [
-      ['who has all that is pruned cannot resume', 'if (after < pruned) {', 'if (after <= pruned) {'],
-      ['who has missed nothing cannot resume', 'if (after > drawn) {', 'if (after >= drawn) {'],
+      [
+        'a subscriber whose last event is the last pruned one cannot resume',
+        'if (after < pruned) {',
+        'if (after <= pruned) {',
+      ],
+      ['a subscriber that has missed nothing cannot resume', 'if (after > drawn) {', 'if (after >= drawn) {'],
     ],
   ),
   ...mutantsOf(
@@ -151,16 +154,20 @@ export const graphql: readonly Mutant[] = [
     ['graphql/scan-cost', ...limits],
     [
       [
-        'a list of an item costs what a collection does',
-        'times * (inner ? innerScanCost : collectionScanCost)',
+        'a related list costs as much as a collection',
+        'times * (isOfRelation ? innerScanCost : collectionScanCost)',
         'times * collectionScanCost',
       ],
       [
-        'a total of some rows costs nothing',
-        'if (search !== undefined || (counted && filter)) return true',
+        'a filtered total costs nothing',
+        'if (search !== undefined || (countsTotal && filter)) return true',
         'if (search !== undefined) return true',
       ],
-      ['lists within lists cost once', 'assumedMatches ** (lists - 1)', 'assumedMatches * (lists - 1)'],
+      [
+        'the costs of nested lists are not multiplied',
+        'assumedMatches ** (lists - 1)',
+        'assumedMatches * (lists - 1)',
+      ],
     ],
   ),
   ...mutantsOf(
@@ -168,22 +175,22 @@ export const graphql: readonly Mutant[] = [
     ['graphql/scan-cost', ...limits],
     [
       [
-        'a choice that one index serves costs nothing',
-        'filter.filters.length > 0 && filter.filters.every(one => usesIndex(one, target))',
-        'filter.filters.length > 0 && filter.filters.some(one => usesIndex(one, target))',
+        'a disjunction with one indexed part costs nothing',
+        'filter.filters.length > 0 && filter.filters.every(part => usesIndex(part, target))',
+        'filter.filters.length > 0 && filter.filters.some(part => usesIndex(part, target))',
       ],
       [
-        'a conjunction takes an index for every part',
-        "return filter.filters.some(one => usesIndex(one, target))\n    case 'or'",
-        "return filter.filters.every(one => usesIndex(one, target))\n    case 'or'",
+        'a conjunction needs an index for every part',
+        "return filter.filters.some(part => usesIndex(part, target))\n    case 'or'",
+        "return filter.filters.every(part => usesIndex(part, target))\n    case 'or'",
       ],
       [
-        'an index serves its second field',
+        'the second field of an index counts as indexed',
         'indexes.some(({ keys: [first] }) => first?.field === name)',
         'indexes.some(({ keys }) => keys.some(key => key.field === name))',
       ],
       [
-        'a comparison that no index serves is narrow',
+        'a comparison that no index serves counts as selective',
         "'gt', 'gte', 'lt', 'lte', 'starts_with'])",
         "'gt', 'gte', 'lt', 'lte', 'starts_with', 'ne'])",
       ],
@@ -194,19 +201,19 @@ export const graphql: readonly Mutant[] = [
     ['graphql/validation-rules'],
     [
       [
-        'the types of variables need not exist',
+        'unknown variable types are accepted',
         "[KnownTypeNamesRule, ['...', 'fragment', '$']]",
         "[KnownTypeNamesRule, ['...', 'fragment']]",
       ],
       [
-        'several fields of a subscription are taken',
+        'a subscription may have several root fields',
         "[SingleFieldSubscriptionsRule, ['subscription']]",
         "[SingleFieldSubscriptionsRule, ['subscription {']]",
       ],
       [
-        'introspection is always there',
-        'return introspection ? rules : [...rules, NoSchemaIntrospectionCustomRule]',
-        'return rules',
+        'introspection cannot be disabled',
+        'return introspection ? applicable : [...applicable, NoSchemaIntrospectionCustomRule]',
+        'return applicable',
       ],
     ],
   ),
@@ -214,10 +221,18 @@ export const graphql: readonly Mutant[] = [
     'conditional',
     ['rest/conditional'],
     [
-      ['exactly as many tags as may be are refused', 'tags.length > maxTags', 'tags.length >= maxTags'],
-      ['one more tag is taken than may be', 'tags.length > maxTags', 'tags.length > maxTags + 1'],
-      ['a weak tag matches strongly', "tags.filter(tag => !tag.startsWith('W/'))", 'tags'],
-      ['a weak tag does not match weakly', 'tag === etag || tag === `W/${etag}`', 'tag === etag'],
+      [
+        'exactly the maximum number of entity tags is refused',
+        'tags.length > maxTags',
+        'tags.length >= maxTags',
+      ],
+      [
+        'one entity tag more than the maximum is accepted',
+        'tags.length > maxTags',
+        'tags.length > maxTags + 1',
+      ],
+      ['a weak entity tag matches strongly', "tags.filter(tag => !tag.startsWith('W/'))", 'tags'],
+      ['a weak entity tag does not match weakly', 'tag === etag || tag === `W/${etag}`', 'tag === etag'],
     ],
   ),
 ]

@@ -1,4 +1,4 @@
-/** Mails: what users chose, whose language counts, and who reads those of `portico dev`. */
+/** Mails: quoted texts of users, the choice of the language, and access to the mails of `portico dev`. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 export const mail: readonly Mutant[] = [
@@ -7,16 +7,16 @@ export const mail: readonly Mutant[] = [
     ['auth/mail/templates'],
     [
       ['a name becomes a link', 'sign => sign + wordJoiner', 'sign => sign'],
-      ['invisible characters stay', ".replace(/[\\p{Cf}\\p{Co}\\p{Cs}\\p{Cn}]/gu, '')", ''],
-      ['texts in lists are not quoted', "value.map(each => quotedValue('', each))", 'value'],
-      ['every name counts as that of a link', "name.endsWith('Link')", "name.endsWith('')"],
+      ['invisible characters are kept', ".replace(/[\\p{Cf}\\p{Co}\\p{Cs}\\p{Cn}]/gu, '')", ''],
+      ['texts in lists are not quoted', "value.map(element => quotedValue('', element))", 'value'],
+      ['every value counts as a link', "name.endsWith('Link')", "name.endsWith('')"],
     ],
   ),
   ...mutantsOf(
     'auth/mail/compose',
     ['auth/mail/templates'],
     [
-      ['a stranger is told from where a mail was asked for', 'withRequest.has(name) ?', 'true ?'],
+      ['a stranger’s mail contains the origin of the request', 'withRequest.has(name) ?', 'true ?'],
       ['values are not quoted', '...quotedValues(values)', '...values'],
     ],
   ),
@@ -25,19 +25,19 @@ export const mail: readonly Mutant[] = [
     ['auth/mail/languages', 'auth/mail/own-templates'],
     [
       [
-        'whoever asks chooses the language',
-        'known ?? acceptedLanguage(asker?.languages, languages)',
-        'acceptedLanguage(asker?.languages, languages) ?? known',
+        'the requesting browser chooses the language',
+        'available ?? acceptedLanguage(requester?.languages, languages)',
+        'acceptedLanguage(requester?.languages, languages) ?? available',
       ],
-      ['an unknown language replaces the one that is stored', 'if (language === undefined || (', 'if (('],
+      ['an unknown language replaces the stored one', 'if (language === undefined || (', 'if (('],
     ],
   ),
   ...mutantsOf(
     'auth/mail/languages',
     ['auth/mail/languages'],
     [
-      ['an unwanted language is used', ' || Number(quality) === 0', ''],
-      ['the first language wins, whatever is preferred', 'other.quality - one.quality', '0'],
+      ['a language with the quality 0 is used', ' || Number(quality) === 0', ''],
+      ['the first language wins, whatever its quality', 'b.quality - a.quality', '0'],
     ],
   ),
   ...mutantsOf(
@@ -45,19 +45,23 @@ export const mail: readonly Mutant[] = [
     ['dev/mail'],
     [
       [
-        'other machines read mails',
+        'other machines can read the mails',
         "!isShared && (from === '' || !(isLoopback(from) || from === to))",
         "!isShared && from === ''",
       ],
       [
-        'mails are read through a proxy',
+        'the mails can be read through a proxy',
         '!isShared && proxyHeaders.some(name => headers[name] !== undefined)',
         '!isShared && proxyHeaders.some(name => headers[name] === name)',
       ],
-      ['any host name will do', 'hostname !== undefined && isOwnHost', 'hostname !== undefined || isOwnHost'],
-      ['other origins read mails', 'origin !== `http://${host}`', 'origin === `http://${host}`'],
       [
-        'a foreign page embeds mails',
+        'every host name is accepted',
+        'hostname !== undefined && isOwnHost',
+        'hostname !== undefined || isOwnHost',
+      ],
+      ['other origins can read the mails', 'origin !== `http://${host}`', 'origin === `http://${host}`'],
+      [
+        'a foreign page can embed the mails',
         "headers['sec-fetch-dest'] !== 'document'",
         "headers['sec-fetch-dest'] === 'x'",
       ],

@@ -40,10 +40,10 @@ async function inParallel<T>(
   items: readonly T[],
   work: (item: T, copy: Copy) => Promise<void>,
 ) {
-  const left = items.values()
+  const remaining = items.values()
   await Promise.all(
     copies.map(async copy => {
-      for (const item of left) await work(item, copy)
+      for (const item of remaining) await work(item, copy)
     }),
   )
 }
@@ -53,10 +53,10 @@ class Limits {
   readonly #limits = new Map<string, Promise<number>>()
 
   /** Returns milliseconds. `copy` has no mutant. Rejects if the test fails. */
-  of(test: string, copy: Copy): Promise<number> {
-    const known = this.#limits.get(test) ?? this.#measured(test, copy)
-    this.#limits.set(test, known)
-    return known
+  limitMs(test: string, copy: Copy): Promise<number> {
+    const limit = this.#limits.get(test) ?? this.#measured(test, copy)
+    this.#limits.set(test, limit)
+    return limit
   }
 
   async #measured(test: string, copy: Copy): Promise<number> {
@@ -66,16 +66,16 @@ class Limits {
   }
 }
 
-async function tried(mutant: Mutant, copy: Copy, limits: Limits): Promise<Outcome> {
+async function tryMutant(mutant: Mutant, copy: Copy, limits: Limits): Promise<Outcome> {
   const source = copy.read(mutant.file)
   const fault = faultOf(mutant, source)
   if (fault !== undefined) return { kind: 'stale', fault }
   for (const test of mutant.tests) {
-    const limitMs = await limits.of(test, copy)
+    const limitMs = await limits.limitMs(test, copy)
     copy.write(mutant.file, source.split(mutant.text).join(mutant.replacement))
     const { passed } = await copy.run(test, limitMs)
     copy.write(mutant.file, source)
-    if (!passed) return { kind: 'killed', by: test }
+    if (!passed) return { kind: 'killed', test }
   }
   return { kind: 'survived' }
 }
@@ -87,13 +87,13 @@ async function runAll(): Promise<readonly Result[]> {
     const limits = new Limits()
     const results: Result[] = []
     await inParallel(copies, chosen, async (mutant, copy) => {
-      const began = performance.now()
-      const outcome = await tried(mutant, copy, limits)
+      const start = performance.now()
+      const outcome = await tryMutant(mutant, copy, limits)
       results.push({ mutant, outcome })
-      const seconds = ((performance.now() - began) / 1000).toFixed(1)
-      const by = outcome.kind === 'killed' ? ` (by ${outcome.by})` : ''
+      const seconds = ((performance.now() - start) / 1000).toFixed(1)
+      const suffix = outcome.kind === 'killed' ? ` (by ${outcome.test})` : ''
       say(
-        `${results.length}/${chosen.length} ${outcome.kind} ${mutant.file}: ${mutant.mistake}${by}, ${seconds} s`,
+        `${results.length}/${chosen.length} ${outcome.kind} ${mutant.file}: ${mutant.mistake}${suffix}, ${seconds} s`,
       )
     })
     return results

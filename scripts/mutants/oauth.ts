@@ -6,17 +6,17 @@ export const oauth: readonly Mutant[] = [
     'auth/server/tokens/jwt',
     ['auth/server/tokens/signing-keys'],
     [
-      ['a JWT does not end', 'exp > seconds &&', 'exp * 1000 > seconds &&'],
-      ['an extension that nobody knows is ignored', " || 'crit' in header", ''],
-      ['a JWT for another service is taken', '    aud === issuer &&\n', ''],
-      ['a JWT of another issuer is taken', '    iss === issuer &&\n', ''],
+      ['a JWT does not expire', 'exp > seconds &&', 'exp * 1000 > seconds &&'],
+      ['an unknown critical extension is ignored', " || 'crit' in header", ''],
+      ['a JWT for another audience is accepted', '    aud === issuer &&\n', ''],
+      ['a JWT of another issuer is accepted', '    iss === issuer &&\n', ''],
       [
-        'a JWT has several spellings',
+        'several spellings of a JWT are accepted',
         "  if (signature.toString('base64url') !== token.slice(end + 1)) return false\n",
         '',
       ],
-      ['an ID token is an access token', ' || header.typ !== tokenType', ''],
-      ['a JWT from the future is taken', '    iat <= seconds + 60\n', '    iat <= now + 60\n'],
+      ['an ID token is accepted as an access token', ' || header.typ !== tokenType', ''],
+      ['a JWT from the future is accepted', '    iat <= seconds + 60\n', '    iat <= now + 60\n'],
       ['the oldest key signs', 'const [newest] = own', 'const newest = own.at(-1)'],
     ],
   ),
@@ -25,28 +25,24 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/tokens/signing-keys'],
     [
       [
-        'seconds for milliseconds in how long a retired key stays',
+        'retired keys are kept for milliseconds instead of seconds',
         'const life = longest * 1000 + marginMs',
         'const life = longest + marginMs',
       ],
+      ['a retired key is retired again', 'const retiredAt = key.retiredAt ?? now', 'const retiredAt = now'],
       [
-        'a key that was retired is retired again',
-        'const retiredAt = key.retiredAt ?? now',
-        'const retiredAt = now',
-      ],
-      [
-        'a key that was retired ends by the life that tokens have now',
+        'the expiry of a retired key follows the current lifetime of tokens',
         'endsAt: key.endsAt ?? retiredAt + life',
         'endsAt: retiredAt + life',
       ],
       [
-        'a rotation that was overtaken is lost',
-        'isDone = await records.swap(found',
-        'isDone = true\n    await records.swap(found',
+        'a concurrent rotation is lost',
+        'isDone = await records.swap(record',
+        'isDone = true\n    await records.swap(record',
       ],
       [
-        'whose keys were made first does not count',
-        '  return stored(records, now)\n',
+        'keys that another node created first are ignored',
+        '  return loadRecord(records, now)\n',
         '  return { kind: KIND, id: ID, payload, expiresAt: null, consumedAt: null, grant: null, alias: null, owner: null }\n',
       ],
     ],
@@ -55,9 +51,9 @@ export const oauth: readonly Mutant[] = [
     'auth/server/tokens/deny-list',
     ['auth/server/tokens/deny-list', 'auth/access-token'],
     [
-      ['seconds for milliseconds in how long a denial lasts', 'life * 1000', 'life'],
+      ['denials last for milliseconds instead of seconds', 'life * 1000', 'life'],
       [
-        'a deleted grant is denied after it is deleted',
+        'a grant is denied only after it is deleted',
         "if (kind === 'Grant') await deny(grantHash(id))",
         "if (kind === 'Grant') void records.delete(kind, id).then(() => deny(grantHash(id)))",
       ],
@@ -68,12 +64,12 @@ export const oauth: readonly Mutant[] = [
         '',
       ],
       [
-        'a grant is denied by its own id',
+        'a grant is denied by its plain id instead of its hash',
         '    async deleteGrant(grant) {\n      await deny(grantHash(grant))',
         '    async deleteGrant(grant) {\n      await deny(grant)',
       ],
       [
-        'a revocation that leaves only a refresh token is not noticed',
+        'a revocation that leaves only a refresh token goes unnoticed',
         "['Grant', 'RefreshToken', ...tokenKinds]",
         "['Grant', ...tokenKinds]",
       ],
@@ -85,19 +81,27 @@ export const oauth: readonly Mutant[] = [
     [
       [
         'scopes that were not ticked are remembered',
-        'scopes: [...kept, ...allowed]',
-        'scopes: [...kept, ...asked]',
+        'scopes: [...unaffected, ...allowed]',
+        'scopes: [...unaffected, ...requested]',
       ],
-      ['scopes that were unticked stay allowed', 'before.filter(scope => !asked.includes(scope))', 'before'],
-      ['what was allowed before is forgotten', 'scopes: [...kept, ...allowed]', 'scopes: allowed'],
-      ['what one user allowed is allowed for all', 'return `${userId}:${clientId}`', 'return clientId'],
-      ['to revoke one app revokes all', 'if (storedGrant(record).clientId === clientId) await', 'await'],
       [
-        'one scope that was allowed allows all that are asked for',
+        'scopes that the user unticks stay allowed',
+        'previous.filter(scope => !requested.includes(scope))',
+        'previous',
+      ],
+      ['earlier consent is forgotten', 'scopes: [...unaffected, ...allowed]', 'scopes: allowed'],
+      ['the consent of one user applies to all', 'return `${userId}:${clientId}`', 'return clientId'],
+      ['revoking one app revokes all', 'if (storedGrant(record).clientId === clientId) await', 'await'],
+      [
+        'consent to one scope covers all requested scopes',
         'return scopes.every(scope => hasScope(allowed, scope))',
         'return scopes.some(scope => hasScope(allowed, scope))',
       ],
-      ['an app that wants consent asked gets none', "  if (oidc.prompts.has('consent')) return false\n", ''],
+      [
+        'an app that requests consent gets no consent page',
+        "  if (oidc.prompts.has('consent')) return false\n",
+        '',
+      ],
       ['a revoked app keeps its tokens', '    await this.#records.deleteGrant(id)\n', ''],
     ],
   ),
@@ -110,16 +114,16 @@ export const oauth: readonly Mutant[] = [
         'return earliest([endOf(secret, all, overlapSeconds), endedBy(current, overlapSeconds)])',
         'return endedBy(current, overlapSeconds) ?? endOf(secret, all, overlapSeconds)',
       ],
-      ['deleting the newest secret revives those before it', '    await this.settle(found.app_id)\n', ''],
+      ['deleting the newest secret revives earlier ones', '    await this.settle(secret.app_id)\n', ''],
       [
-        'a secret that was moved from the column ends those that are newer',
-        'return isMoved(one) === isMoved(other) ? one.id > other.id : isMoved(other)',
+        'a secret moved from the old column ends newer secrets',
+        'return isMigrated(one) === isMigrated(other) ? one.id > other.id : isMigrated(other)',
         'return one.id > other.id',
       ],
       [
-        'a node that comes too late brings a deleted secret back',
-        'if (made !== undefined && (await records.get(ENDED, hash))) {',
-        'if (made !== undefined && !records.get(ENDED, hash)) {',
+        'a slow node restores a deleted secret',
+        'if (createdId !== undefined && (await records.get(ENDED, hash))) {',
+        'if (createdId !== undefined && !records.get(ENDED, hash)) {',
       ],
     ],
   ),
@@ -128,20 +132,16 @@ export const oauth: readonly Mutant[] = [
     ['conformance/oauth/device-polling'],
     [
       [
-        'of many requests at once all are in time',
+        'concurrent polls are all accepted',
         '      if (await records.add({ ...key, payload, expiresAt: now + lifeMs })) return false\n      continue\n',
         '      await records.add({ ...key, payload, expiresAt: now + lifeMs })\n      return false\n',
       ],
       [
-        'a device that is too fast waits no longer than before',
-        'isEarly ? intervalMs + first : intervalMs',
+        'the interval does not grow after an early poll',
+        'isEarly ? intervalMs + firstIntervalMs : intervalMs',
         'intervalMs',
       ],
-      [
-        'a request that came too early does not count as the last',
-        'at: Math.max(at, now)',
-        'at: isEarly ? at : now',
-      ],
+      ['an early poll does not count as the latest poll', 'at: Math.max(at, now)', 'at: isEarly ? at : now'],
     ],
   ),
   ...mutantsOf(
@@ -149,20 +149,20 @@ export const oauth: readonly Mutant[] = [
     ['conformance/oauth/redirect-uri#a code is exchanged'],
     [
       [
-        'a code is taken without the address that its request had',
+        'a code is exchanged without the redirect URI of its request',
         'redirectUriOmitted === true) return',
         'redirectUriOmitted !== false) return',
       ],
       [
-        'a client marks its own request',
+        'a client can set the marker of an omitted redirect URI',
         'normalize(sent.filter(([name]) => name !== omittedRedirectUri))',
         'normalize(sent)',
       ],
       [
-        'a pushed request counts as one without an address',
+        'a pushed request counts as one without a redirect URI',
         " || name === 'request_uri'",
         '',
-        'of a request that was pushed the library reads nothing but what was pushed',
+        'the library reads only the pushed parameters of such a request',
       ],
     ],
   ),
@@ -170,9 +170,9 @@ export const oauth: readonly Mutant[] = [
     'auth/server/clients/client-metadata',
     ['auth/server/clients/client-metadata', 'auth/server/clients/apps'],
     [
-      ['an ended secret works', ' && (expiresAt === undefined || expiresAt > now)', ''],
+      ['a secret works after its end', ' && (expiresAt === undefined || expiresAt > now)', ''],
       [
-        'an app without redirect URIs gets codes',
+        'apps without redirect URIs get codes',
         "uris.length > 0 ? ['authorization_code', ...always] : always",
         "uris.length >= 0 ? ['authorization_code', ...always] : always",
       ],
@@ -183,17 +183,17 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/clients/app-cache', 'auth/server/clients/apps'],
     [
       [
-        'an app that changed during its look-up is remembered',
-        'cached.set(clientId, app, 1, now)',
-        'cached.set(clientId, app, 1, current())',
+        'an app that changes while it is read is cached',
+        'cached.set(clientId, app, 1, stamp)',
+        'cached.set(clientId, app, 1, currentVersion())',
       ],
       [
-        'a change of a secret is not noticed',
+        'a change of a secret does not invalidate the cache',
         "version('oauth_apps') + version('oauth_app_secrets')",
         "version('oauth_apps')",
       ],
       [
-        'default scopes need not be among the scopes',
+        'default scopes need not be among the app’s scopes',
         'scope => !hasScope(allowed, String(scope))',
         'scope => hasScope(allowed, String(scope))',
       ],
@@ -204,29 +204,29 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/provider/adapter', 'auth/server/provider/deferred-writes'],
     [
       [
-        'a mark stands for a code',
+        'the marker of a JWT is accepted as a device code',
         " && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())",
         " && this.#kind !== 'DeviceCode'",
       ],
-      ['a code used twice leaves its grant', "      await records.delete('Grant', grant)\n", ''],
+      ['a code used twice keeps its grant', "      await records.delete('Grant', grant)\n", ''],
       [
-        'of a session that has ended another record is deleted',
+        'when a session ends, another record is deleted',
         'await records.delete(record.kind, record.id)',
         'await records.delete(record.kind, uid)',
       ],
       [
-        'milliseconds for seconds in when a code was used',
+        'the time of use of a code is in milliseconds instead of seconds',
         'Math.floor(record.consumedAt / 1000)',
         'record.consumedAt',
       ],
       [
-        'a second use of a replay token is not refused',
+        'a second use of a replay token is accepted',
         'if (!(await records.add(record))) throw consumedError()',
         'if (!records.add(record)) throw consumedError()',
       ],
       [
-        'the secret of an app that registered itself is stored readable',
-        'secret === undefined || secret === known ? secret : secretHash(secret)',
+        'the secret of a self-registered app is stored in plain text',
+        'secret === undefined || secret === storedHash ? secret : secretHash(secret)',
         'secret',
       ],
     ],
@@ -236,13 +236,17 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/tokens/refresh-replay-rules'],
     [
       [
-        'another app gets the answer to a refresh',
+        'another app gets the cached response to a refresh',
         "idOf([formText(form), ctx.get('authorization'), ctx.get('dpop')])",
         'idOf([formText(form)])',
       ],
-      ['a refused refresh is answered again', 'if (status === 200) payload', 'if (status > 0) payload'],
       [
-        'seconds for milliseconds in how long an answer is kept',
+        'a refused refresh gets the cached response',
+        'if (status === 200) payload',
+        'if (status > 0) payload',
+      ],
+      [
+        'responses are kept for milliseconds instead of seconds',
         'expiresAt: Date.now() + seconds * 1000',
         'expiresAt: Date.now() + seconds',
       ],
@@ -252,19 +256,15 @@ export const oauth: readonly Mutant[] = [
     'auth/server/tokens/introspection',
     ['auth/server/tokens/introspection'],
     [
-      [
-        'a token that was used up is active',
-        'if (consumedAt !== null || token.clientId',
-        'if (token.clientId',
-      ],
-      ['any app may ask about a token', ' || token.clientId !== app.client_id', ''],
+      ['a used token is active', 'if (consumedAt !== null || token.clientId', 'if (token.clientId'],
+      ['every app can introspect a token', ' || token.clientId !== app.client_id', ''],
       [
         'a token without its grant is active',
         'if (token.grantId !== undefined && !(await this.#isGranted(token, token.grantId))) return undefined',
         '',
       ],
       [
-        'a deleted user’s token is active',
+        'the token of a deleted user is active',
         '!(await this.#parts.hasAccount(Number(accountId)))',
         '!this.#parts.hasAccount(Number(accountId))',
       ],
@@ -275,11 +275,11 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/provider/deferred-writes'],
     [
       [
-        'the last of the writes is awaited only',
+        'only the last of several writes is awaited',
         'await Promise.allSettled(writes.map(write => write()))',
         'await Promise.allSettled(writes.map(write => write()).slice(-1))',
       ],
-      ['a consumed code gives tokens', 'if (isProtocolError(failed.reason)) return failed.reason', 'return'],
+      ['a used code yields tokens', 'if (isProtocolError(failure.reason)) return failure.reason', 'return'],
     ],
   ),
   ...mutantsOf(
@@ -292,7 +292,7 @@ export const oauth: readonly Mutant[] = [
         'return scope',
       ],
       [
-        'a refresh for a covered scope is refused',
+        'a refresh to a covered scope is refused',
         'currentContext()?.oidc.params.scope === undefined ? own : withCovered(own)',
         'own',
       ],
@@ -303,12 +303,12 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/sessions/sessions'],
     [
       [
-        'anybody ends anybody’s session',
-        'if (found?.owner !== String(userId)) return false',
-        'if (!found) return false',
+        'every user can end every session',
+        'if (record?.owner !== String(userId)) return false',
+        'if (!record) return false',
       ],
       [
-        'to end all sessions spares none',
+        'ending all sessions also ends the current one',
         'if (alias !== except) await this.#end(alias, owner)',
         'await this.#end(alias, owner)',
       ],
@@ -319,12 +319,12 @@ export const oauth: readonly Mutant[] = [
     ['auth/server/clients/apps', 'auth/server/clients/registration'],
     [
       [
-        'an app without a secret acts by itself',
+        'an app without a secret can use client credentials',
         "if (method === 'none' && types.includes('client_credentials')) {",
         "if (method === undefined && types.includes('client_credentials')) {",
       ],
       [
-        'codes without a redirect URI can be registered',
+        'codes can be registered without a redirect URI',
         'if (withCode && uris.length === 0) {',
         'if (withCode && uris.length < 0) {',
       ],
@@ -334,12 +334,16 @@ export const oauth: readonly Mutant[] = [
     'auth/server/tokens/introspection-fast-path',
     ['auth/server/tokens/introspection-fast-path'],
     [
-      ['a parameter that comes twice counts', ' || name in form || value', ' || value'],
-      ['two ways to show the secret are taken', "secret !== undefined || shownId === ''", "shownId === ''"],
+      ['a repeated parameter is accepted', ' || name in form || value', ' || value'],
       [
-        'the id in the form need not be the header’s',
-        '(id ?? shownId) === shownId ?',
-        'shownId.length > 0 ?',
+        'two ways of client authentication are accepted at once',
+        "secret !== undefined || basicId === ''",
+        "basicId === ''",
+      ],
+      [
+        'the client id in the body may differ from the header’s',
+        '(id ?? basicId) === basicId ?',
+        'basicId.length > 0 ?',
       ],
     ],
   ),

@@ -2,7 +2,7 @@
 import type { Mutant } from './mutant.ts'
 
 export type Outcome =
-  | { readonly kind: 'killed'; readonly by: string }
+  | { readonly kind: 'killed'; readonly test: string }
   | { readonly kind: 'survived' }
   | { readonly kind: 'stale'; readonly fault: string }
 
@@ -46,7 +46,7 @@ export function report(results: readonly Result[]): Report {
   const counted = results.filter(({ mutant }) => mutant.equivalent === undefined)
   const folders = Object.entries(Object.groupBy(results, ({ mutant }) => folderOf(mutant.file)))
   const rows = folders
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([folder, within = []]) => line(folder, within))
   const rest = results.filter(({ outcome }) => outcome.kind !== 'killed').map(resultLine)
   const head = [

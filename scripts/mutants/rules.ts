@@ -1,4 +1,4 @@
-/** Rules with the time, other fields, the caller's own and claims. */
+/** Rules that compare with the time, other fields, fields of the caller, and claims. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 const random = ['plan/guard.property', 'plan/store.property#SQLite']
@@ -7,20 +7,20 @@ const volatile = ['store/read/volatile#SQLite']
 export const rules: readonly Mutant[] = [
   ...mutantsOf('plan/condition', random, [
     [
-      'an answer that depends on the time is remembered',
-      "if (operand.kind === 'now' || operand.kind === 'claim') found.volatile = true",
-      "if (operand.kind === 'claim') found.volatile = true",
+      'an answer that depends on the time is cached',
+      "if (operand.kind === 'now' || operand.kind === 'claim') dependencies.volatile = true",
+      "if (operand.kind === 'claim') dependencies.volatile = true",
     ],
     [
       "an answer that depends on the caller's row does not depend on `users`",
-      '  found.collections.add(operand.users.name)\n',
+      '  dependencies.collections.add(operand.users.name)\n',
       '',
     ],
-    ['what related rows depend on is forgotten', '  found.volatile ||= beyond.volatile\n', ''],
+    ['the dependencies of related rows are lost', '  dependencies.volatile ||= others.volatile\n', ''],
   ]),
   ...mutantsOf('plan/guard/model-view', random, [
     [
-      'a comparison with a claim is open where nobody is signed in',
+      'a comparison with a claim is undecided for anonymous callers',
       '  if (!view.access.signedIn) return undefined\n',
       '',
     ],
@@ -28,22 +28,16 @@ export const rules: readonly Mutant[] = [
   ...mutantsOf(
     'plan/guard/model-view',
     ['contract/rules#SQLite'],
-    [
-      [
-        'an address counts that nobody has confirmed',
-        "isConfirmed: operand.field === 'email'",
-        'isConfirmed: false',
-      ],
-    ],
+    [['an unconfirmed address counts', "isConfirmed: operand.field === 'email'", 'isConfirmed: false']],
   ),
   ...mutantsOf(
     'store/read/reader',
     [...volatile, 'contract/rules#SQLite'],
-    [['every answer is remembered', 'isVolatile: shape.volatile', 'isVolatile: false']],
+    [['every answer is cached', 'isVolatile: shape.volatile', 'isVolatile: false']],
   ),
   ...mutantsOf('store/read/known-lists', volatile, [
     [
-      'totals that turn with the time are remembered',
+      'totals that depend on the time are cached',
       'return shape.volatile ? new UnknownLists',
       'return shape.volatile === undefined ? new UnknownLists',
     ],
@@ -54,15 +48,15 @@ export const rules: readonly Mutant[] = [
     [
       [
         'the time is not shifted',
-        'momentOf(inputs.now + bind.shiftMs, bind.as)',
-        'momentOf(inputs.now, bind.as)',
+        'encodedTime(inputs.now + bind.shiftMs, bind.as)',
+        'encodedTime(inputs.now, bind.as)',
       ],
-      ['a claim of another type is compared', ' || typeof claim !== claimTypeOf(as)', ''],
+      ['a claim of another type is compared', ' || typeof claim !== claimTypeOf(encoding)', ''],
     ],
   ),
   ...mutantsOf('store/sql/condition', random, [
     [
-      'below a negation an unknown pair of fields is not false',
+      'under a negation a comparison of two unknown fields is not false',
       '${fieldSql(right, row)}`\n  return exact ? sql`(${test}) IS TRUE` : test',
       '${fieldSql(right, row)}`\n  return test',
     ],
@@ -72,22 +66,16 @@ export const rules: readonly Mutant[] = [
     ['store/postgres/row-security/row-security'],
     [
       [
-        'a comparison with the time never holds whatever the row is',
+        'a comparison with the time never holds, whatever the row',
         "comparison === 'in' ? 'TRUE' : 'FALSE'",
         "comparison === 'in' ? 'FALSE' : 'TRUE'",
       ],
-      ['a claim of any type is compared', 'CASE WHEN ${is} THEN', 'CASE WHEN TRUE THEN'],
+      ['a claim of any type is compared', 'CASE WHEN ${hasType} THEN', 'CASE WHEN TRUE THEN'],
     ],
   ),
   ...mutantsOf(
     'model/check/narrowed-fields',
     ['model/check-rules'],
-    [
-      [
-        'a rule of the model takes the place of the built-in one',
-        'return builtin.and(added)',
-        'return added',
-      ],
-    ],
+    [['a rule of the model replaces the built-in one', 'return builtin.and(added)', 'return added']],
   ),
 ]

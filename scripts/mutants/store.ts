@@ -25,22 +25,22 @@ const shared: readonly Mutant[] = [
     ['store/read/answers', 'store/read/anchors', 'cache'],
     [
       [
-        'what was kept under another stamp is found',
+        'an entry with another stamp is found',
         'return entry?.stamp === stamp ? entry.value : undefined',
         'return entry?.value',
       ],
       [
-        'what is replaced counts twice',
+        'a replaced entry counts twice',
         'this.#bound.add(this, weight - (replaced?.weight ?? 0))',
         'this.#bound.add(this, weight)',
       ],
       [
-        'the older generation is never forgotten',
+        'the old generation is never dropped',
         '    this.#old = this.#young\n    this.#young = new Map()\n',
         '',
       ],
       [
-        'what is asked for does not grow young again',
+        'an entry that is read does not return to the young generation',
         'if (this.#bound.fits(entry.weight)) this.set',
         'if (false) this.set',
       ],
@@ -52,59 +52,59 @@ const shared: readonly Mutant[] = [
     ['store/read/answers', 'store/sqlite/memory'],
     [
       [
-        'a personal answer is given to others',
+        'a personal answer is given to other users',
         'if (personal) return `${userId}:${JSON.stringify(args)}`',
         'if (personal) return JSON.stringify(args)',
       ],
-      ['two numbers are one', 'return `${first},${second}`', 'return `${first}${second}`'],
-      ['a text counts one byte a character', 'entryBytes + 2 * characters', 'entryBytes + characters'],
-      ['what REST made of an answer does not count', '    this.#cache.grow(key, rendered.bytes)\n', ''],
+      ['different numbers have the same key', 'return `${first},${second}`', 'return `${first}${second}`'],
+      ['a text counts one byte per character', 'entryBytes + 2 * characters', 'entryBytes + characters'],
+      ['the rendered form of an answer does not count', '    this.#cache.grow(key, rendered.bytes)\n', ''],
     ],
   ),
   ...mutantsOf(
     'store/read/known-lists',
     ['store/read/anchors', 'store/sqlite/read/pages', 'store/sqlite'],
     [
-      ['one user’s list is another’s', 'this.#isPersonal ? [userId, others] : others', 'others'],
+      ['one user’s list is given to another', 'this.#isPersonal ? [userId, others] : others', 'others'],
       [
-        'all lists of a shape are one',
+        'all lists of a shape share one entry',
         'args.map((value, index) => (index === offset || index === limit ? null : value))',
         'args.map((value, index) => (index === offset || index === limit ? value : null))',
       ],
       [
-        'what was found before a change is kept after it',
+        'a value found before a change is kept after it',
         'if (stamp === this.stamp) this.#lists.set',
         'this.#lists.set',
       ],
       ['totals are kept where answers are not', 'this.keepsTotals && total.total', 'total.total'],
       [
-        'the anchor at the offset itself is not found',
+        'an anchor at the offset itself is not found',
         'this.#anchors[this.#index(offset + 1) - 1]',
         'this.#anchors[this.#index(offset) - 1]',
-        'the one before it is used, which is slower and as right',
+        'the previous anchor is used, which is slower and equally correct',
       ],
       [
-        'an anchor behind the offset is used',
+        'an anchor after the offset is used',
         'this.#anchors[this.#index(offset + 1) - 1]',
         'this.#anchors[this.#index(offset + 1)]',
       ],
       [
         'anchors are not kept in order',
-        'else this.#anchors.splice(at, 0, anchor)',
+        'else this.#anchors.splice(index, 0, anchor)',
         'else this.#anchors.push(anchor)',
       ],
       [
-        'anchors of a list that goes down outlive new rows',
+        'anchors of a descending list survive new rows',
         'shape.sort[0]?.descending === false',
         'shape.sort[0]?.descending !== undefined',
       ],
       [
-        'anchors of a list of some rows outlive changes',
+        'anchors of a filtered list survive changes',
         'isWholeById(shape) && ascending',
         'isById(shape) && ascending',
       ],
       [
-        'the total of a filtered list is that of the collection',
+        'a filtered list has the total of its collection',
         "return rows.kind === 'always' && within === undefined",
         'return within === undefined',
       ],
@@ -115,24 +115,24 @@ const shared: readonly Mutant[] = [
     ['store/sqlite/read/pages', 'store/postgres/read/pages', 'store/sqlite/read/slow-reads', ...contract],
     [
       [
-        'a page from an anchor is taken though rows have moved',
-        'if (isNewer && (from !== undefined || total !== undefined)) return',
+        'a page from an anchor is returned although rows have moved',
+        'if (isNewer && isOutdated) return',
         'if (false) return',
       ],
       [
-        'a remembered total is given with rows of a later commit',
-        'if (isNewer && total !== undefined) return',
+        'a cached total is returned with rows of a later commit',
+        'if (isNewer && total?.isEstimate === false) return',
         'if (false) return',
       ],
       [
-        'an anchor is one row off',
+        'the offset of an anchor is too low by one',
         'lists.addAnchor(key, stamp, offset, list.rows[0])',
         'lists.addAnchor(key, stamp, offset - 1, list.rows[0])',
       ],
       [
-        'an anchor is remembered for the first row after it',
-        'lists.addAnchor(key, stamp, offset + shown.length, shown.at(-1))',
-        'lists.addAnchor(key, stamp, offset + shown.length + 1, shown.at(-1))',
+        'the anchor of the last row has the offset of the row after it',
+        'lists.addAnchor(key, stamp, offset + pageRows.length, pageRows.at(-1))',
+        'lists.addAnchor(key, stamp, offset + pageRows.length + 1, pageRows.at(-1))',
       ],
     ],
   ),
@@ -141,7 +141,7 @@ const shared: readonly Mutant[] = [
     ['store/sqlite/read/slow-reads', 'store/store#PostgreSQL'],
     [
       [
-        'a parent that is missing is an empty list',
+        'the list of a missing parent is empty',
         'results.shift()?.length === 0',
         'results.shift()?.length === 9',
       ],
@@ -152,12 +152,12 @@ const shared: readonly Mutant[] = [
     ['store/postgres/read/reader', 'store/sqlite/read/slow-reads', 'store/write/races#PostgreSQL'],
     [
       [
-        'an answer that is under way is given after a change',
+        'an answer in flight is returned after a change',
         'return read?.stamp === stamp && read.caller === caller',
         'return read?.caller === caller',
       ],
       [
-        'another caller waits in the first one’s name',
+        'a read in flight is shared between callers',
         'return read?.stamp === stamp && read.caller === caller',
         'return read?.stamp === stamp',
       ],
@@ -166,24 +166,24 @@ const shared: readonly Mutant[] = [
   ...mutantsOf(
     'store/sql/condition',
     ['serve/new-field-type#SQLite'],
-    [['the values of a list are bound as JSON has them', 'value === null ? null : encode(value)', 'value']],
+    [['the values of a list are bound without encoding', 'value === null ? null : encode(value)', 'value']],
   ),
   ...mutantsOf(
     'store/read/lists',
     ['store/read/lists', ...contract],
     [
       [
-        'a full last page has a next one',
+        'a full last page has a next page',
         'rows.length > size ? rows[size - 1] : undefined',
         'rows.length >= size ? rows[size - 1] : undefined',
       ],
       [
-        'the next page begins after the row that was looked ahead at',
+        'the next page starts after the extra row',
         'rows.length > size ? rows[size - 1] : undefined',
         'rows.length > size ? rows[size] : undefined',
       ],
       [
-        'a cursor carries a truth value as a number',
+        'a cursor contains a boolean as a number',
         'field.field.type.encoding.decode(value as Cell) ?? null',
         'value as Cell',
       ],
@@ -199,27 +199,35 @@ const shared: readonly Mutant[] = [
     ['store/records#SQLite'],
     [
       [
-        'what is deleted changes no version',
-        'kinds: rows.length > 0 ? [key.kind] : none',
-        'kinds: rows.length > 0 ? none : [key.kind]',
+        'deleting a record does not increase the version',
+        'kinds: rows.length > 0 ? [key.kind] : noKinds',
+        'kinds: rows.length > 0 ? noKinds : [key.kind]',
       ],
       [
-        'a record whose time is over is found',
+        'an expired record is found',
         '("expires_at" IS NULL OR "expires_at" > ${slot(0)})',
         '("expires_at" IS NULL OR "expires_at" > 0)',
       ],
-      ['a record ends one millisecond late', '"expires_at" > ${slot(0)})', '"expires_at" >= ${slot(0)})'],
-      ['a record is used up twice', ' AND "consumed_at" IS NULL AND ', ' AND '],
-      ['a swap takes what changed meanwhile', ' AND "payload" = ${slot(2)} RETURNING 1', ' RETURNING 1'],
-      ['a record whose time is over holds its id', '"expires_at" <= ${slot(0)}`', '"expires_at" < 0`'],
+      ['a record expires one millisecond late', '"expires_at" > ${slot(0)})', '"expires_at" >= ${slot(0)})'],
+      ['a record is consumed twice', ' AND "consumed_at" IS NULL AND ', ' AND '],
       [
-        'what is deleted of an owner is of every kind',
+        'a swap replaces a payload that has changed',
+        ' AND "payload" = ${slot(2)} RETURNING 1',
+        ' RETURNING 1',
+      ],
+      ['an expired record blocks its id', '"expires_at" <= ${slot(0)}`', '"expires_at" < 0`'],
+      [
+        'deleting an owner’s records of one kind deletes those of all kinds',
         'WHERE "kind" = ${slot(0)} AND "owner" = ${slot(1)} RETURNING 1',
         'WHERE "owner" = ${slot(1)} AND ${slot(0)} <> \'\' RETURNING 1',
       ],
-      ['a record that is put again keeps its old end', ' "expires_at" = excluded."expires_at",', ''],
-      ['a record that is put again keeps its old owner', ', "owner" = excluded."owner"`', '`'],
-      ['a part begins with the last of the one before', '"id" > ${slot(2)} AND', '"id" >= ${slot(2)} AND'],
+      ['replacing a record keeps its old expiry', ' "expires_at" = excluded."expires_at",', ''],
+      ['replacing a record keeps its old owner', ', "owner" = excluded."owner"`', '`'],
+      [
+        'a batch starts with the last record of the previous one',
+        '"id" > ${slot(2)} AND',
+        '"id" >= ${slot(2)} AND',
+      ],
     ],
   ),
   ...mutantsOf('store/sql/condition', contract, [
@@ -229,15 +237,15 @@ const shared: readonly Mutant[] = [
       '  if (when.kind !== undefined) return twoValued\n',
     ],
     [
-      'below a negation an unknown comparison is not false',
+      'under a negation an unknown comparison is not false',
       'const twoValued = exact && unknown ?',
       'const twoValued = exact && !unknown ?',
     ],
     [
-      'a hidden field that is missing is told',
+      'a hidden field is distinguished from a null one',
       'return sql`${visible(condition.field, row)} IS NULL`',
       'return sql`${row.column(condition.field.field.name)} IS NULL`',
-      'only rules ask so, and rules see fields as they are stored',
+      'only rules use it, and rules read the stored fields',
     ],
     [
       'a negation is not exact',
@@ -245,13 +253,13 @@ const shared: readonly Mutant[] = [
       'conditionSql(condition.condition, row, false, form)',
     ],
     [
-      'an empty choice is true',
+      'an empty disjunction is true',
       "' OR ', isFalse, row",
       "' OR ', isTrue, row",
-      'the guard makes no empty choice',
+      'the guard never returns an empty disjunction',
     ],
     [
-      'join rows of the other side lead somewhere',
+      'join rows of another item connect items',
       '    sql`${through.column(from)} = ${id}`,\n    conditionSql(joinRows, through),\n  ])',
       '    sql`${through.column(from)} = ${id}`,\n  ])',
     ],
@@ -261,35 +269,35 @@ const shared: readonly Mutant[] = [
     [...contract, 'store/read/indexes.property'],
     [
       [
-        'a page of mixed directions begins with the row before',
-        'descending ? sql`${value} < ${at}` : sql`${value} > ${at}`\n  if',
-        'descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`\n  if',
+        'a page in a mixed order starts with the row before it',
+        'descending ? sql`${value} < ${positionValue}` : sql`${value} > ${positionValue}`\n  if',
+        'descending ? sql`${value} <= ${positionValue}` : sql`${value} >= ${positionValue}`\n  if',
       ],
       [
-        'rows without a value are left out going down',
-        'sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`',
-        'sql`${value} < ${at}`',
+        'a descending page omits null rows',
+        'sql`(${value} < ${positionValue} OR (${value} IS NULL AND ${positionValue} IS NOT NULL))`',
+        'sql`${value} < ${positionValue}`',
       ],
       [
-        'rows after those without a value are left out',
-        'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
-        'sql`${value} > ${at}`',
+        'an ascending page from a null row omits the others',
+        'sql`(${value} > ${positionValue} OR (${value} IS NOT NULL AND ${positionValue} IS NULL))`',
+        'sql`${value} > ${positionValue}`',
       ],
-      ['a hidden key is taken for one that is always there', 'isColumn: isColumn(field)', 'isColumn: true'],
+      ['a key that may be hidden counts as a plain column', 'isColumn: isColumn(field)', 'isColumn: true'],
       [
-        'directions need not be the same to be compared together',
+        'keys with different directions are compared as one row',
         'keys.every(key => !key.nullable && key.descending === keys[0]?.descending)',
         'keys.every(key => !key.nullable)',
       ],
       [
-        'rows without a value are no range of their own',
-        'return [strictly, fromNull, ...within(row.dialect.same(value, at, field))]',
-        'return [strictly, ...within(row.dialect.same(value, at, field))]',
+        'null rows are not a separate range',
+        'return [strictly, fromNull, ...nextRanges(row.dialect.same(value, positionValue, field))]',
+        'return [strictly, ...nextRanges(row.dialect.same(value, positionValue, field))]',
       ],
       [
-        'beyond no value there is nothing',
-        ': held(sql`${value} IS NOT NULL`, sql`${at} IS NULL`)',
-        ': held(sql`${value} IS NOT NULL`, sql`${at} IS NOT NULL`)',
+        'nothing follows a null key',
+        ': combined(sql`${value} IS NOT NULL`, sql`${positionValue} IS NULL`)',
+        ': combined(sql`${value} IS NOT NULL`, sql`${positionValue} IS NOT NULL`)',
       ],
     ],
   ),
@@ -298,24 +306,24 @@ const shared: readonly Mutant[] = [
     ['store/read/hidden', 'store/read/composite', ...contract],
     [
       [
-        'a hidden field is shown',
+        'a hidden field is returned',
         "return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`",
         'return json',
       ],
       [
-        'a hidden link is followed',
+        'a hidden relation is followed',
         "return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`",
         'return query',
       ],
       [
-        'a related row that may not be read is shown',
+        'an unreadable related row is returned',
         'where([linked(path, target, row), conditionSql(rows, target)])\n',
         'where([linked(path, target, row)])\n',
       ],
-      ['what an event refers to is taken for there', '    !row.isLogged &&\n', ''],
+      ['an item that an event refers to is assumed to exist', '    !row.isLogged &&\n', ''],
       [
-        'a total counts rows that may not be read',
-        'const conditions = matching(target).filter(each => each !== isTrue)',
+        'a total counts unreadable rows',
+        'const conditions = matching(target).filter(condition => condition !== isTrue)',
         'const conditions = matching(target).slice(0, 0)',
       ],
     ],
@@ -325,27 +333,27 @@ const shared: readonly Mutant[] = [
     ['store/read/hidden', 'store/write/write', ...contract, 'store/write/update-rule#SQLite'],
     [
       [
-        'the answer shows an item that may not be read',
+        'the answer contains an unreadable item',
         "return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`",
         'return text',
       ],
       [
-        'the event log keeps what is write-only',
+        'the event log contains write-only values',
         '.filter(field => !field.internal && !field.writeOnly)',
         '.filter(field => !field.internal)',
       ],
       [
-        'what is reset is reset in every row',
+        'a field is reset in every row',
         '  if (when === undefined) return [slot(index)]\n',
         '  if (when !== undefined || stored) return [slot(index)]\n',
       ],
       [
-        'a field that is hidden tells whether it is the same',
+        'a hidden field reveals whether its value is equal',
         'seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`',
         'same',
       ],
       [
-        'a reference to what may not be read is taken',
+        'a reference to an unreadable item is accepted',
         "where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])\n    // In",
         "where([sql`${row.column('id')} = ${id}`])\n    // In",
       ],
@@ -365,40 +373,40 @@ const writes: readonly Mutant[] = [
     ],
     [
       [
-        'the cardinality limit is not looked at',
+        'the cardinality limit is not checked',
         '    if (limits !== undefined) yield* limits.require(id)\n',
         '',
       ],
       [
-        'the checks of a create are not asked',
-        '    requireChecks(after, result, places.checks, shape)\n',
+        'the checks of a create are ignored',
+        '    requireChecks(after, result, positions.checks, shape)\n',
         '',
       ],
       ['a new row does not count', '    scope.count(name, 1)\n', ''],
-      ['references are not looked at', '      references.require(referenced)\n', ''],
+      ['references are not checked', '      references.require(referenced)\n', ''],
       [
-        'a new row cannot be found by its words',
-        'indexed.map(at => slots[at]),',
-        'indexed.map(() => undefined),',
+        'the search does not find a new row',
+        'searchablePositions.map(position => slots[position]),',
+        'searchablePositions.map(() => undefined),',
       ],
       [
-        'checks that look at the row are asked before it is there',
+        'checks on stored rows run before the INSERT',
         "    case 'related':\n    case 'values':\n    case 'search':\n      return false\n",
         "    case 'related':\n    case 'values':\n    case 'search':\n      return true\n",
       ],
       [
-        'a rule over what a create became is asked at once',
-        ' && after.every(({ condition }) => isOwn(condition))',
+        'a rule on the created row is checked before it exists',
+        ' &&\n    after.every(({ condition }) => isLocalCondition(condition))',
         '',
       ],
       [
-        'related rows are selected before the row is there',
-        'return isAlone(select) && isOwn(rows)',
-        'return isOwn(rows)',
+        'related rows are selected before the row exists',
+        'isLocalSelection(select) &&\n    isLocalCondition(rows)',
+        'isLocalCondition(rows)',
       ],
-      ['an answer of other fields is the event', '    select.length === fields.length &&\n', ''],
+      ['an answer with other fields reuses the event', '    select.length === fields.length &&\n', ''],
       [
-        'an answer in which fields are hidden is the event',
+        'an answer with hidden fields reuses the event',
         " &&\n        selected.field.when.kind === 'always',",
         ',',
       ],
@@ -406,12 +414,12 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf('store/write/change', updates, [
     [
-      'search finds the words of before',
+      'the search finds the previous words',
       'changed.some(({ field }) => field.searchable)',
       'changed.every(({ field }) => field.searchable)',
     ],
     [
-      '`updated_at` alone is a change',
+      '`updated_at` alone counts as a change',
       "return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed",
       'return changed',
     ],
@@ -419,38 +427,38 @@ const writes: readonly Mutant[] = [
   ...mutantsOf('store/write/update', updates, [
     ['the changed row is not checked', '    requireChecks(shape.after, result, CHECKS, shape)\n', ''],
     [
-      'an update that changes nothing makes answers stale',
-      'changed: changed.length > 0 ? touched : none',
-      'changed: touched',
+      'an update without changes invalidates answers',
+      'changed: changed.length > 0 ? changedCollections : none',
+      'changed: changedCollections',
       'answers are read once more, and are the same',
     ],
     [
-      'references that stay as they are must lead somewhere',
-      'references.require(referenced, decided.unchanged)',
-      'references.require(referenced)',
+      'unchanged references must be valid',
+      'references.require(referenceRows, decision.unchanged)',
+      'references.require(referenceRows)',
     ],
     [
-      'write-only names are told as changed',
+      'the names of write-only fields are listed as changed',
       'field }) => !field.internal && !field.writeOnly)',
       'field }) => !field.internal)',
     ],
     [
-      'an update of what is hidden goes on',
+      'an update of a hidden item continues',
       'if (stored === undefined || stored[0] !== 1)',
       'if (stored === undefined)',
     ],
     [
-      'the stored state is not compared',
+      'the stored entity tag is not compared',
       '  if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])\n',
       '',
     ],
     [
-      'what is internal leaves an event',
+      'a change of internal fields logs an event',
       'collection.unlogged || changed.every(({ field }) => field.internal)',
       'collection.unlogged',
     ],
     [
-      'a rule is asked of fields that stay as they are',
+      'rules of unchanged fields are checked',
       'requireChecks(before, stored, STORED_CHECKS, shape, unchanged)',
       'requireChecks(before, stored, STORED_CHECKS, shape)',
     ],
@@ -460,7 +468,7 @@ const writes: readonly Mutant[] = [
     ['store/write/write'],
     [
       [
-        'a required field is emptied',
+        'a required field is set to null',
         '!field.optional && values[index] === null && changes',
         '!field.optional && values[index] === undefined && changes',
       ],
@@ -471,14 +479,14 @@ const writes: readonly Mutant[] = [
     ['store/write/write'],
     [
       [
-        'a check that is unknown counts as fulfilled',
-        'return row[at + index] !== 1 &&',
-        'return row[at + index] === 0 &&',
+        'an unknown check counts as passed',
+        'return row[firstColumn + index] !== 1 &&',
+        'return row[firstColumn + index] === 0 &&',
       ],
       [
-        'a tag that is part of another matches',
-        '!Array.isArray(wanted) || !wanted.includes(tag)',
-        '!String(wanted).includes(tag)',
+        'a part of an entity tag matches',
+        '!Array.isArray(tags) || !tags.includes(tag)',
+        '!String(tags).includes(tag)',
       ],
     ],
   ),
@@ -492,17 +500,17 @@ const writes: readonly Mutant[] = [
         'if (value === undefined) merged.delete(name)',
       ],
       [
-        'a patch of a text makes an empty document of it',
+        'a patch that is no object becomes an empty document',
         'if (!isObject(patch)) return patch',
         'if (patch === null) return patch',
       ],
       [
-        'a document that is merged may grow without end',
+        'the size of a merged document is not limited',
         'text.length > Math.max(before, maxDocumentLength) ? maxDocumentLength : undefined',
         'before > Math.max(text.length, maxDocumentLength) ? maxDocumentLength : undefined',
       ],
       [
-        'what is hidden is merged as if it did not change',
+        'merging into a hidden document counts as no change',
         'changed: hidden || text !== before',
         'changed: text !== before',
       ],
@@ -513,22 +521,22 @@ const writes: readonly Mutant[] = [
     ['store/write/write', 'store/write/removal#SQLite'],
     [
       [
-        'a row that stays may lose what it must refer to',
+        'a remaining row may lose its required reference',
         'cascadeSet.countOf(collection) + 1',
         'cascadeSet.countOf(collection)',
       ],
       [
-        'a reference is cleared in rows that go',
+        'references are cleared in rows that are deleted',
         '      return items.filter(item => !cascadeSet.has(item))\n',
         '      return items\n',
       ],
       [
-        'a ring of rows is walked for ever',
+        'a cycle of rows is followed forever',
         'if (cascadeSet.add(item)) level.push(item)\n',
         'cascadeSet.add(item)\n          if (level.length < 1000) level.push(item)\n',
       ],
       [
-        'the versions of cleared references do not grow',
+        'clearing references does not increase versions',
         '...removed, ...cleared.keys(), ...versions',
         '...removed, ...versions',
       ],
@@ -537,7 +545,11 @@ const writes: readonly Mutant[] = [
         "({ collection }) => collection.name === 'users'",
         "({ collection }) => collection.name === 'user'",
       ],
-      ['the event of a cleared reference is that of the row before', 'states[2 * at + 1]', 'states[2 * at]'],
+      [
+        'the event of a cleared reference contains the previous row',
+        'states[2 * index + 1]',
+        'states[2 * index]',
+      ],
     ],
   ),
   ...mutantsOf(
@@ -545,7 +557,7 @@ const writes: readonly Mutant[] = [
     ['store/sqlite/write/writes'],
     [
       [
-        'one more may refer to an item than the limit says',
+        'one reference more than the limit is accepted',
         'statementsOf(collection, limit, database)',
         'statementsOf(collection, { ...limit, count: limit.count + 1 }, database)',
       ],
@@ -559,17 +571,17 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/write/commit'],
     [
       [
-        'of two writes one’s reference refuses both',
+        'an invalid reference refuses both writes of a group',
         'if (isForeignKeyFailure(cause) && batch.length > 1) {',
         'if (isForeignKeyFailure(cause) && batch.length > 2) {',
       ],
       [
-        'what a refused write had changed stays',
-        'if (this.#connection.changes !== before) {',
-        'if (this.#connection.changes === before) {',
+        'the changes of a refused write stay',
+        'if (this.#connection.changes !== changesBefore) {',
+        'if (this.#connection.changes === changesBefore) {',
       ],
       [
-        'one more waits than may',
+        'one write more than the maximum may wait',
         'this.#waiting.length >= this.#options.maxWaiting',
         'this.#waiting.length > this.#options.maxWaiting',
       ],
@@ -579,23 +591,23 @@ const sqlite: readonly Mutant[] = [
         '      setImmediate(() => this.#connection.commit())\n',
       ],
       [
-        'what closing flushes leaves all but the first thousand',
+        'closing stores only the first thousand writes',
         'while (this.#waiting.length > 0) this.#commit',
         'if (this.#waiting.length > 0) this.#commit',
       ],
       [
-        'a write waits for others for ever',
-        'return now - this.#seenSince < this.#patienceMs',
-        'return now - this.#seenSince >= 0',
+        'a write waits for others forever',
+        'return now - this.#collectingSince < this.#batchWaitMs',
+        'return now - this.#collectingSince >= 0',
       ],
       [
         'a write whose statement failed is not rolled back',
         '      this.#connection.rollbackSavepoint()\n',
         '',
       ],
-      ['the lock of writers is kept', '    lock.release()\n', ''],
+      ['the writer lock is not released', '    lock.release()\n', ''],
       [
-        'a write that changes nothing and fails refuses its whole group',
+        'a failing write without changes refuses its whole group',
         '        outcomes.push({ error: failureOf(cause) })\n',
         '        throw cause\n',
       ],
@@ -606,22 +618,22 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/write/unconfirmed'],
     [
       [
-        'after a COMMIT that failed the end of the log is not settled',
-        ' || this.#tail.settle(cause, true)\n',
+        'the end of the log is not settled after a failed COMMIT',
+        ' || this.#logTail.settle(cause, true)\n',
         '\n',
       ],
       [
-        'a change that may have been stored is said to be refused',
-        'isUndone ? error : unconfirmed(cause)',
+        'a change that may have been stored is reported as refused',
+        'isUndone ? error : unconfirmedWriteError(cause)',
         'error',
       ],
       [
-        'a commit of refusals alone proves that changes can be stored',
-        "if (outcomes.some(outcome => 'value' in outcome)) this.#probes.stored()",
-        'this.#probes.stored()',
+        'a commit of refused writes alone proves that changes can be stored',
+        "if (outcomes.some(outcome => 'value' in outcome)) this.#probes.recordCommit()",
+        'this.#probes.recordCommit()',
       ],
       [
-        'whoever asks is told by refusals that changes can be stored',
+        'refused writes confirm that changes can be stored',
         "return outcomes.some(outcome => 'value' in outcome)\n",
         'return outcomes.length > 0\n',
       ],
@@ -632,11 +644,11 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/write/unconfirmed'],
     [
       [
-        'the end of the log is settled once or never',
+        'settling the end of the log is not repeated',
         '      this.#timer = setTimeout(this.#onDue, this.#pauseMs).unref()\n',
         '',
       ],
-      ['a service whose disk has recovered refuses all changes', '      this.#failure = undefined\n', ''],
+      ['after the disk has recovered, changes are still refused', '      this.#failure = undefined\n', ''],
     ],
   ),
   ...mutantsOf(
@@ -644,33 +656,29 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/file/probes', 'store/sqlite/write/unconfirmed'],
     [
       [
-        'another process that writes makes this one look as if it could not',
+        'while another process writes, this one counts as unable to write',
         '      if (isBusy(cause) && now - (this.#busySince ?? now) < maxBusyMs) return this.#trouble\n',
         '',
       ],
       [
-        'another process that never stops writing is not noticed',
+        'another process that never stops writing is not detected',
         'this.#busySince ??= now',
         'this.#busySince = now',
       ],
       [
-        'another process that writes hides a disk that fails',
+        'writes of another process hide a failing disk',
         '< maxBusyMs) return this.#trouble',
         '< maxBusyMs) return undefined',
       ],
-      ['what was busy once counts until the end', '    this.#busySince = undefined\n', ''],
+      ['a busy database counts as busy until the process ends', '    this.#busySince = undefined\n', ''],
     ],
   ),
   ...mutantsOf(
     'store/sqlite/file/checkpoints',
     ['store/sqlite/write/unconfirmed#checkpoint|room'],
     [
-      [
-        'pages that may be lost are taken for stored',
-        '    this.#pausedUntil = Number.POSITIVE_INFINITY\n',
-        '',
-      ],
-      ['the process is told to end where nothing can be lost', ' || !this.#mayHaveCopied()', ''],
+      ['pages that may be lost count as stored', '    this.#pausedUntil = Number.POSITIVE_INFINITY\n', ''],
+      ['the process is ended although nothing can be lost', ' || !this.#mayHaveCopied()', ''],
       ['a full disk ends the process', '!isSyncFailure(cause) || ', ''],
     ],
   ),
@@ -679,15 +687,15 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/reader-processes/pool'],
     [
       [
-        'one caller has every process',
-        'if (jobs.running >= this.#options.maxRunningOfCaller) continue\n',
+        'one caller uses every process',
+        'if (jobs.running >= this.#options.maxRunningPerCaller) continue\n',
         '',
       ],
-      ['one caller fills the queue', ' || jobs.waiting.length >= maxOfCaller', ''],
+      ['one caller fills the queue', ' || jobs.waiting.length >= maxWaitingPerCaller', ''],
       [
-        'what is over counts as waiting',
-        '    jobs.waiting.splice(at, 1)\n    this.#waiting--\n',
-        '    jobs.waiting.splice(at, 1)\n',
+        'an aborted read counts as waiting',
+        '    jobs.waiting.splice(index, 1)\n    this.#waiting--\n',
+        '    jobs.waiting.splice(index, 1)\n',
       ],
     ],
   ),
@@ -696,13 +704,13 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/reader-processes/pool'],
     [
       [
-        'a late read goes on in its process',
+        'a read past its deadline continues in its process',
         '      void job.process.kill()\n    }\n    this.#refuse',
         '    }\n    this.#refuse',
       ],
-      ['a read whose process ends is never tried again', 'const maxTries = 2', 'const maxTries = 1'],
+      ['a read whose process dies is never retried', 'const maxTries = 2', 'const maxTries = 1'],
       [
-        'a read is tried without end',
+        'a read is retried forever',
         'cause instanceof ReaderLost && job.tries < maxTries',
         'cause instanceof ReaderLost',
       ],
@@ -712,20 +720,14 @@ const sqlite: readonly Mutant[] = [
     'store/sqlite/reader-processes/program',
     ['store/sqlite/reader-processes/pool'],
     [
-      ['another file is read', '    if (!isSame) throw', '    if (false) throw'],
-      ['each query has a snapshot of its own', "    database.exec('BEGIN')\n", ''],
+      ['a file that replaced the database is read', '    if (!isSame) throw', '    if (false) throw'],
+      ['each query has its own snapshot', "    database.exec('BEGIN')\n", ''],
     ],
   ),
   ...mutantsOf(
     'store/sqlite/read/pooled',
     ['store/sqlite/read/slow-reads'],
-    [
-      [
-        'a page after an anchor that moved is answered',
-        '      return !isCurrent()\n',
-        '      return false\n',
-      ],
-    ],
+    [['a page from an anchor that moved is returned', '      return !isCurrent()\n', '      return false\n']],
   ),
   ...mutantsOf(
     'store/sqlite/read/route',
@@ -744,7 +746,7 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/write/writes', 'store/postgres/read/reader', ...contract],
     [
       [
-        'answers do not depend on what they were read from',
+        'answers do not depend on the collections that they read',
         'const stamp = stampOf(reader.reads)',
         'const stamp = stampOf(reader.reads.slice(0, 0))',
       ],
@@ -754,12 +756,12 @@ const sqlite: readonly Mutant[] = [
         'const stamp = stampOf(reader.reads.slice(0, 1))',
       ],
       [
-        'the version is taken when the answer comes',
+        'the version is read when the answer arrives',
         'answers.set(key, stamp, answer)\n    return answer\n  })',
         'answers.set(key, stampOf([]), answer)\n    return answer\n  })',
       ],
       [
-        'with row security an answer is not personal',
+        'under row security an answer is not personal',
         'isPersonal: shape.personal || database.isPersonal',
         'isPersonal: shape.personal',
       ],
@@ -767,7 +769,7 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf('store/sqlite/read/inline', contract, [
     [
-      'the answer about an absent parent is an empty list',
+      'the answer for a missing parent is an empty list',
       'parent.statement.get(parent.inputs) === undefined) return missing',
       'parent.statement.get(parent.inputs) === null) return missing',
     ],
@@ -777,12 +779,12 @@ const sqlite: readonly Mutant[] = [
     ['store/write/removal#SQLite'],
     [
       [
-        'a ring of rows cannot be deleted',
+        'a cycle of rows cannot be deleted',
         'if (!isAlone) for (const { id, referrer } of again)',
         'if (items.length > 2) for (const { id, referrer } of again)',
       ],
       [
-        'references stay unchecked after a removal',
+        'references stay unchecked after a deletion',
         '      if (!isAlone) this.#connection.deferReferences(false)\n',
         '',
       ],
@@ -792,9 +794,9 @@ const sqlite: readonly Mutant[] = [
     'store/sqlite/records',
     ['store/records#SQLite'],
     [
-      ['a record that is replaced changes no version', '        return true\n', '        return false\n'],
+      ['replacing a record does not increase the version', '        return true\n', '        return false\n'],
       [
-        'the version does not see other processes’ changes',
+        'the version ignores changes of other processes',
         '  version(kind: string): number {\n    this.#connection.hold()\n',
         '  version(kind: string): number {\n',
       ],
@@ -805,7 +807,7 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/log/events'],
     [
       [
-        'after a full round nothing is pruned for a while',
+        'after a full round, pruning pauses',
         'this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now',
         'this.#nextPrune = now + this.#pauseMs',
       ],
@@ -816,9 +818,9 @@ const sqlite: readonly Mutant[] = [
     ['store/log/retention#SQLite'],
     [
       [
-        'seconds for milliseconds in how long events are kept',
-        'new Date(now - keptMs)',
-        'new Date(now - keptMs / 1000)',
+        'events are kept for a thousandth of the retention period',
+        'new Date(now - maxAgeMs)',
+        'new Date(now - maxAgeMs / 1000)',
       ],
     ],
   ),
@@ -827,7 +829,7 @@ const sqlite: readonly Mutant[] = [
     ['store/log/changes#SQLite'],
     [
       [
-        'the last change that was seen is told again',
+        'the last seen change is returned again',
         'FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`\n\n',
         'FROM "_events" WHERE "id" >= ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`\n\n',
       ],
@@ -838,7 +840,7 @@ const sqlite: readonly Mutant[] = [
     ['store/log/changes#SQLite'],
     [
       [
-        'a listener that has left is told',
+        'a listener that has unsubscribed is notified',
         'return () => void this.#listeners.delete(listener)',
         'return () => void this.#listeners.has(listener)',
       ],

@@ -47,12 +47,12 @@ interface CachedToken extends Accepted {
   readonly expiresAt: number
   readonly stamp: number
   /** For a JWT: the claims, and the version of the keys that verified them. */
-  readonly checked: CheckedJwt | undefined
+  readonly verified: VerifiedJwt | undefined
 }
 
-interface CheckedJwt {
+interface VerifiedJwt {
   readonly claims: AccessClaims
-  readonly keys: number
+  readonly keysVersion: number
 }
 
 export interface AccessTokenOptions {
@@ -88,7 +88,7 @@ class AccessTokenReader {
   readonly #options: AccessTokenOptions
   readonly #now: () => number
   readonly #denials: Denials
-  readonly #known = new Cache<string, CachedToken>(new CacheBound('access_tokens', maxCachedTokens))
+  readonly #byHash = new Cache<string, CachedToken>(new CacheBound('access_tokens', maxCachedTokens))
   /** The same entries by the token's text, because hashing costs more than everything else. */
   readonly #byText = new Cache<string, CachedToken>(new CacheBound('access_token_texts', maxCachedTexts))
   readonly #roles = new Cache<number, string>(new CacheBound('roles', maxCachedRoles))
@@ -102,10 +102,12 @@ class AccessTokenReader {
   }
 
   bearer(text: string, source: CredentialSource): Awaitable<Principal | null> | undefined {
-    const found = this.#find(text)
-    if (found === undefined) return undefined
+    const token = this.#find(text)
+    if (token === undefined) return undefined
     // Hot path: no closure.
-    return found instanceof Promise ? found.then(later => unbound(later, source)) : unbound(found, source)
+    return token instanceof Promise
+      ? token.then(accepted => unboundPrincipal(accepted, source))
+      : unboundPrincipal(token, source)
   }
 
   /** RFC 9449, 7.1: a token that is bound to a key, with a proof that the sender has the key. */
@@ -121,7 +123,7 @@ class AccessTokenReader {
   }
 
   async #prove(token: string, jkt: string, { method, path, headers }: CredentialSource): Promise<void> {
-    if (method === undefined || path === undefined) throw notInMessages()
+    if (method === undefined || path === undefined) throw webSocketMessageRefusal()
     const { records, issuer } = this.#options
     this.#proofs ??= import('./dpop.ts').then(({ Proofs }) => new Proofs({ records, issuer, now: this.#now }))
     await (await this.#proofs).check({ method, path, proof: headers.dpop }, token, jkt)
@@ -129,19 +131,19 @@ class AccessTokenReader {
 
   #find(text: string): Awaitable<Accepted | null> | undefined {
     const stamp = this.#stamp()
-    const sent = this.#byText.get(text, stamp)
-    if (sent !== undefined && sent.expiresAt > this.#now()) return sent
+    const cachedByText = this.#byText.get(text, stamp)
+    if (cachedByText !== undefined && cachedByText.expiresAt > this.#now()) return cachedByText
     const isJwt = text.includes('.')
     if (!isJwt && !opaqueToken.test(text)) return undefined
     // Only valid tokens are cached, so a cached JWT need not be parsed again.
     const key = hash('sha256', text, 'base64url')
-    const known = this.#known.get(key)
-    const isCurrent = known !== undefined && known.expiresAt > this.#now()
-    if (isCurrent && known.stamp === stamp) {
-      this.#byText.set(text, known, 1, stamp)
-      return known
+    const cached = this.#byHash.get(key)
+    const isCurrent = cached !== undefined && cached.expiresAt > this.#now()
+    if (isCurrent && cached.stamp === stamp) {
+      this.#byText.set(text, cached, 1, stamp)
+      return cached
     }
-    if (isJwt) return this.#findJwt(text, key, stamp, isCurrent ? known.checked : undefined)
+    if (isJwt) return this.#findJwt(text, key, stamp, isCurrent ? cached.verified : undefined)
     return this.#findRecord(key, key, stamp)
   }
 
@@ -163,21 +165,23 @@ class AccessTokenReader {
     text: string,
     key: string,
     stamp: number,
-    checked: CheckedJwt | undefined,
+    verified: VerifiedJwt | undefined,
   ): Awaitable<Accepted | null> | undefined {
-    if (checked?.keys === keysVersion(this.#options.records)) return this.#judge(key, checked, stamp)
+    if (verified?.keysVersion === keysVersion(this.#options.records)) {
+      return this.#acceptJwt(key, verified, stamp)
+    }
     if (!looksLikeJwt(text) || jwtPart(text, 1)?.iss !== this.#options.issuer()) return undefined
-    return then(this.#check(text), fresh => (fresh ? this.#judge(key, fresh, stamp) : null))
+    return then(this.#verify(text), jwt => (jwt ? this.#acceptJwt(key, jwt, stamp) : null))
   }
 
-  #check(text: string): Awaitable<CheckedJwt | undefined> {
-    const { issuer, records } = this.#options
-    const at = issuer()
-    if (at === undefined) return undefined
-    const keys = keysVersion(records)
-    return then(this.#currentSigner(keys), signer => {
-      const claims = signer.verify(text, at, this.#now())
-      return claims && { claims, keys }
+  #verify(text: string): Awaitable<VerifiedJwt | undefined> {
+    const { records } = this.#options
+    const issuer = this.#options.issuer()
+    if (issuer === undefined) return undefined
+    const version = keysVersion(records)
+    return then(this.#currentSigner(version), signer => {
+      const claims = signer.verify(text, issuer, this.#now())
+      return claims && { claims, keysVersion: version }
     })
   }
 
@@ -191,18 +195,18 @@ class AccessTokenReader {
   }
 
   /** A JWT is valid unless it is denied. If it could outlive its denial, its record is read instead. */
-  #judge(key: string, checked: CheckedJwt, stamp: number): Awaitable<Accepted | null> {
-    const { claims } = checked
+  #acceptJwt(key: string, verified: VerifiedJwt, stamp: number): Awaitable<Accepted | null> {
+    const { claims } = verified
     const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
-    const isOfUser = sub !== clientId
-    if (exp - iat > this.#options.life || (isOfUser && grant === undefined)) {
+    const hasUser = sub !== clientId
+    if (exp - iat > this.#options.life || (hasUser && grant === undefined)) {
       return this.#findRecord(key, jti, stamp)
     }
     return then(this.#denials.ids(), denied => {
       if (denied.has(jti) || (grant !== undefined && denied.has(grant))) return null
-      const bound = cnf && { jkt: cnf.jkt }
-      const token = { clientId, ...(isOfUser && { accountId: sub }), grantHash: grant, scope, ...bound }
-      return this.#accept(key, token, { expiresAt: exp * 1000, stamp, checked })
+      const binding = cnf && { jkt: cnf.jkt }
+      const token = { clientId, ...(hasUser && { accountId: sub }), grantHash: grant, scope, ...binding }
+      return this.#accept(key, token, { expiresAt: exp * 1000, stamp, verified })
     })
   }
 
@@ -214,23 +218,27 @@ class AccessTokenReader {
       // Two concurrent exchanges of one code may leave a token whose grant was deleted.
       return then(grantId === undefined || records.get('Grant', grantId), grant =>
         grant
-          ? this.#accept(key, hashed(token), { expiresAt: record.expiresAt ?? 0, stamp, checked: undefined })
+          ? this.#accept(key, withGrantHash(token), {
+              expiresAt: record.expiresAt ?? 0,
+              stamp,
+              verified: undefined,
+            })
           : null,
       )
     }
-    return then(records.get('AccessToken', id), ofUser =>
-      ofUser
-        ? accept(ofUser)
-        : then(records.get('ClientCredentials', id), ofApp => (ofApp ? accept(ofApp) : null)),
+    return then(records.get('AccessToken', id), userToken =>
+      userToken
+        ? accept(userToken)
+        : then(records.get('ClientCredentials', id), appToken => (appToken ? accept(appToken) : null)),
     )
   }
 
   #accept(key: string, token: Token, rest: Omit<CachedToken, keyof Accepted>): Awaitable<Accepted | null> {
     return then(this.#options.rightsOfApp(token.clientId), rights =>
-      then(rights === undefined ? null : this.#principalOf(token, rights, rest.expiresAt), principal => {
+      then(rights && this.#principalOf(token, rights, rest.expiresAt), principal => {
         if (!principal) return null
         const entry = { principal, jkt: token.jkt, ...rest }
-        this.#known.set(key, entry)
+        this.#byHash.set(key, entry)
         return entry
       }),
     )
@@ -259,25 +267,25 @@ class AccessTokenReader {
   /** Throws UNAUTHORIZED if the account is disabled. */
   #roleOf(id: number): Awaitable<string | undefined> {
     const { run, version } = this.#options
-    const at = version('users')
-    const known = this.#roles.get(id, at)
-    if (known !== undefined) return known
+    const usersVersion = version('users')
+    const cachedRole = this.#roles.get(id, usersVersion)
+    if (cachedRole !== undefined) return cachedRole
     return then(readItem<TokenUser>(run, userById, id), user => {
       if (user?.disabled) throw disabledCredential()
-      if (user) this.#roles.set(id, user.role, 1, at)
+      if (user) this.#roles.set(id, user.role, 1, usersVersion)
       return user?.role
     })
   }
 }
 
-function hashed({ grantId, ...token }: StoredToken): Token {
+function withGrantHash({ grantId, ...token }: StoredToken): Token {
   return grantId === undefined ? token : { ...token, grantHash: grantHash(grantId) }
 }
 
-function unbound(accepted: Accepted | null, { method }: CredentialSource): Principal | null {
+function unboundPrincipal(accepted: Accepted | null, { method }: CredentialSource): Principal | null {
   if (accepted === null) return null
   if (accepted.jkt === undefined) return accepted.principal
-  if (method === undefined) throw notInMessages()
+  if (method === undefined) throw webSocketMessageRefusal()
   throw dpopRefusal(
     'invalid_token',
     'The token is bound to a key',
@@ -285,7 +293,7 @@ function unbound(accepted: Accepted | null, { method }: CredentialSource): Princ
   )
 }
 
-function notInMessages(): Error {
+function webSocketMessageRefusal(): Error {
   return dpopRefusal(
     'invalid_token',
     'The token is bound to a key',

@@ -59,7 +59,7 @@ interface KeyOwner {
   readonly isDisabled: boolean
   readonly keyId: number
   /** The next use is stored from this time on, in milliseconds since 1970. */
-  noteFrom: number
+  nextNoteAt: number
 }
 
 interface ApiKeyOptions {
@@ -82,7 +82,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   const { run, version, adminApiKey, onUse, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)
   const mayBeKey = (text: string) => text.startsWith('pk_') || text.length === adminApiKey?.length
-  const known = new Cache<string, KeyOwner>(new CacheBound('api_keys', maxCachedKeys))
+  const accepted = new Cache<string, KeyOwner>(new CacheBound('api_keys', maxCachedKeys))
   const refused = new Cache<string, KeyOwner>(new CacheBound('refused_api_keys', maxCachedRefusals))
   const counts = { hits: 0, misses: 0 }
   /** Valid keys by their text, because hashing costs more than everything else. As many as are cached by their hash. */
@@ -95,8 +95,8 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
     const isDisabled = row?.user?.disabled === true
     const principal = row?.user && !isDisabled ? principalOf(row, row.user.role, expiresAt) : null
-    const owner: KeyOwner = { principal, expiresAt, isDisabled, keyId: row?.id ?? 0, noteFrom: 0 }
-    const cache = principal ? known : refused
+    const owner: KeyOwner = { principal, expiresAt, isDisabled, keyId: row?.id ?? 0, nextNoteAt: 0 }
+    const cache = principal ? accepted : refused
     cache.set(hash, owner, 1, stamp)
     return owner
   }
@@ -104,12 +104,12 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     const userId = principal?.userId
     if (userId) onUse?.({ kind: 'KeyUse', id: String(keyId), owner: String(userId), expiresAt: null })
   }
-  const unexpired = (owner: KeyOwner) => {
-    const at = now()
-    if (owner.expiresAt <= at) return null
+  const principalNow = (owner: KeyOwner) => {
+    const nowMs = now()
+    if (owner.expiresAt <= nowMs) return null
     if (owner.isDisabled) throw disabledCredential()
-    if (at >= owner.noteFrom) {
-      owner.noteFrom = at + useStepMs
+    if (nowMs >= owner.nextNoteAt) {
+      owner.nextNoteAt = nowMs + useStepMs
       noteUse(owner)
     }
     return owner.principal
@@ -120,23 +120,23 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     read({ place, text }) {
       if (place === 'dpop') return undefined
       const stamp = currentStamp()
-      const sent = byText.get(text, stamp)
-      if (sent) {
+      const cachedByText = byText.get(text, stamp)
+      if (cachedByText) {
         counts.hits++
-        return unexpired(sent)
+        return principalNow(cachedByText)
       }
       if (place === 'bearer' && !mayBeKey(text)) return undefined
       const hash = keyHash(text)
       if (place === 'bearer' && !text.startsWith('pk_') && hash !== adminHash) return undefined
-      const owner = known.get(hash, stamp) ?? refused.get(hash, stamp)
+      const owner = accepted.get(hash, stamp) ?? refused.get(hash, stamp)
       if (owner) {
         counts.hits++
         if (owner.principal) byText.set(text, owner, 1, stamp)
-        return unexpired(owner)
+        return principalNow(owner)
       }
       if (hash !== adminHash && !isKey(text)) return null
       counts.misses++
-      return then(readFirst<KeyRow>(run, byHash, hash), row => unexpired(remember(hash, row, stamp)))
+      return then(readFirst<KeyRow>(run, byHash, hash), row => principalNow(remember(hash, row, stamp)))
     },
   }
 }

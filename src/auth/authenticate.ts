@@ -16,7 +16,7 @@ export interface PlainReader {
 
 export type Authenticate = (source: CredentialSource, budgetAddress: string) => Awaitable<Principal>
 
-function accepted(principal: Principal | null): Principal {
+function requirePrincipal(principal: Principal | null): Principal {
   if (principal) return principal
   throw new ApiError('UNAUTHORIZED', 'The credential is wrong, expired or revoked.')
 }
@@ -32,19 +32,19 @@ const noSession: SessionReader = () => null
  */
 export function createAuthenticate(
   readers: readonly CredentialReader[],
-  sessionOf: SessionReader = noSession,
+  readSession: SessionReader = noSession,
 ): Authenticate {
   return (source, budgetAddress) => {
     const credential = findCredential(source)
     if (credential === null) {
       const { headers } = source
       if (headers.cookie === undefined) return anonymous(budgetAddress)
-      return then(sessionOf(headers), principal => principal ?? anonymous(budgetAddress))
+      return then(readSession(headers), principal => principal ?? anonymous(budgetAddress))
     }
     for (const reader of readers) {
-      const read = reader.read(credential, source)
-      if (read !== undefined) return then(read, accepted)
+      const principal = reader.read(credential, source)
+      if (principal !== undefined) return then(principal, requirePrincipal)
     }
-    return accepted(null)
+    return requirePrincipal(null)
   }
 }

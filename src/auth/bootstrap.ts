@@ -82,9 +82,9 @@ export function generatePassword(): string {
 }
 
 /** Undefined if it exists already. */
-async function ignoringConflict<T>(made: Promise<T>): Promise<T | undefined> {
+async function ignoringConflict<T>(creation: Promise<T>): Promise<T | undefined> {
   try {
-    return await made
+    return await creation
   } catch (error) {
     if (error instanceof ApiError && error.code === 'CONFLICT') return undefined
     throw error
@@ -107,8 +107,8 @@ async function openClaim(
   settings: BootstrapSettings,
 ): Promise<StoredRecord | undefined> {
   const claims = await records.all(KIND)
-  const begun = claims.find(({ payload }) => payload !== FINISHED)
-  if (begun || (await hasUsers(run))) return begun
+  const unfinished = claims.find(({ payload }) => payload !== FINISHED)
+  if (unfinished || (await hasUsers(run))) return unfinished
   const id = String(claims.length)
   await records.add({ kind: KIND, id, payload: JSON.stringify(newClaim(settings)), expiresAt: null })
   // Another process may have added its claim first, and may have finished by now.
@@ -116,18 +116,18 @@ async function openClaim(
   return claim?.payload === FINISHED ? undefined : claim
 }
 
-/** The administrator's id; undefined where the address belongs to another account. */
-async function makeAdministrator(
+/** The administrator's id; undefined if the address belongs to another account. */
+async function createAdministrator(
   run: Run,
   { email, password }: Claim,
   hash: Hash,
 ): Promise<number | undefined> {
   const values = { name: 'Administrator', email, role: 'admin' }
-  const made = await ignoringConflict(createUser(run, values, password, hash))
-  if (made !== undefined) return made
-  const found = await findByEmail(run, email)
-  if (found?.role !== 'admin' || found.password_hash === null) return undefined
-  return (await verifyPassword(password, found.password_hash)) ? found.id : undefined
+  const createdId = await ignoringConflict(createUser(run, values, password, hash))
+  if (createdId !== undefined) return createdId
+  const existing = await findByEmail(run, email)
+  if (existing?.role !== 'admin' || existing.password_hash === null) return undefined
+  return (await verifyPassword(password, existing.password_hash)) ? existing.id : undefined
 }
 
 /**
@@ -141,15 +141,15 @@ export async function bootstrap(
   settings: BootstrapSettings,
   hash: Hash = hashPassword,
 ): Promise<FirstAdministrator | undefined> {
-  const open = await openClaim(run, records, settings)
-  if (open === undefined) return undefined
-  const claim = JSON.parse(open.payload) as Claim
+  const record = await openClaim(run, records, settings)
+  if (record === undefined) return undefined
+  const claim = JSON.parse(record.payload) as Claim
   const { email, password, key, given } = claim
-  const id = await makeAdministrator(run, claim, hash)
+  const id = await createAdministrator(run, claim, hash)
   if (id !== undefined) {
     await ignoringConflict(createKey(run, id, { name: 'First key', scopes: ['*'] }, key))
   }
-  const isFirst = await records.swap(open, open.payload, FINISHED)
+  const isFirst = await records.swap(record, record.payload, FINISHED)
   if (!isFirst || id === undefined) return undefined
   return {
     email,

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Cache, CacheBound } from '../cache.ts'
 import { ApiError } from '../errors.ts'
 
-/** The parts of a request that may carry a credential. `api_key` is removed from `query`. */
+/** The parts of a request that may contain a credential. `api_key` is removed from `query`. */
 export interface CredentialSource {
   /** Of the request to which a proof belongs (RFC 9449, 4.2); undefined in a WebSocket message. */
   readonly method?: string
@@ -29,7 +29,7 @@ const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 /** RFC 9449, 7.1 */
 const dpop = /^DPoP +([A-Za-z0-9._~+/-]+=*) *$/i
 
-const prefixCharacters = 'Bearer '.length
+const bearerPrefixCharacters = 'Bearer '.length
 const plainBearer = /^Bearer [A-Za-z0-9._~+/-]+=*$/
 
 /** Long headers, such as those with JWTs, are cached: matching each character costs more than everything else. */
@@ -38,26 +38,26 @@ const maxCachedCharacters = 4096
 const maxCachedHeaders = 2000
 const longHeaders = new Cache<string, Credential>(new CacheBound('authorization_headers', maxCachedHeaders))
 
-function plainly(header: string): Credential | undefined {
-  const known = header.length < minCachedCharacters ? undefined : longHeaders.get(header)
-  if (known !== undefined) return known
+function readPlainBearer(header: string): Credential | undefined {
+  const cached = header.length < minCachedCharacters ? undefined : longHeaders.get(header)
+  if (cached !== undefined) return cached
   if (!plainBearer.test(header)) return undefined
-  const credential: Credential = { place: 'bearer', text: header.slice(prefixCharacters) }
+  const credential: Credential = { place: 'bearer', text: header.slice(bearerPrefixCharacters) }
   if (header.length >= minCachedCharacters && header.length <= maxCachedCharacters) {
     longHeaders.set(header, credential)
   }
   return credential
 }
 
-function inHeader(header: string): Credential {
+function parseAuthorization(header: string): Credential {
   const token = bearer.exec(header)?.[1]
   if (token !== undefined) return { place: 'bearer', text: token }
-  const bound = dpop.exec(header)?.[1]
-  if (bound !== undefined) return { place: 'dpop', text: bound }
+  const boundToken = dpop.exec(header)?.[1]
+  if (boundToken !== undefined) return { place: 'dpop', text: boundToken }
   throw new ApiError('UNAUTHORIZED', 'The `Authorization` header must have the form `Bearer …` or `DPoP …`.')
 }
 
-function decoded(text: string): string | undefined {
+function decodeComponent(text: string): string | undefined {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
@@ -71,15 +71,15 @@ function takeFromQuery(source: CredentialSource): string[] {
   const { query } = source
   if (query === '' || (!query.includes('api_key') && !query.includes('%'))) return []
   const keys: string[] = []
-  const kept = query.split('&').filter(part => {
-    const mark = part.indexOf('=')
-    const name = mark === -1 ? part : part.slice(0, mark)
-    if (decoded(name) !== 'api_key') return true
-    keys.push(mark === -1 ? '' : (decoded(part.slice(mark + 1)) ?? ''))
+  const otherParts = query.split('&').filter(part => {
+    const equalsIndex = part.indexOf('=')
+    const name = equalsIndex === -1 ? part : part.slice(0, equalsIndex)
+    if (decodeComponent(name) !== 'api_key') return true
+    keys.push(equalsIndex === -1 ? '' : (decodeComponent(part.slice(equalsIndex + 1)) ?? ''))
     return false
   })
   if (keys.length === 0) return keys
-  source.query = kept.join('&')
+  source.query = otherParts.join('&')
   source.keyInQuery = true
   return keys
 }
@@ -95,14 +95,14 @@ export function findCredential(source: CredentialSource): Credential | null {
   if (authorization === undefined && header === undefined && fromQuery.length === 0) return null
   if (authorization !== undefined && header === undefined && fromQuery.length === 0) {
     // Hot path.
-    const found = plainly(authorization)
-    if (found !== undefined) return found
-    if (!authorization.includes(',')) return inHeader(authorization)
+    const credential = readPlainBearer(authorization)
+    if (credential !== undefined) return credential
+    if (!authorization.includes(',')) return parseAuthorization(authorization)
   }
-  return onlyOne(authorization, header, fromQuery)
+  return requireSingle(authorization, header, fromQuery)
 }
 
-function onlyOne(
+function requireSingle(
   authorization: string | undefined,
   header: string | string[] | undefined,
   fromQuery: readonly string[],
@@ -113,7 +113,7 @@ function onlyOne(
   for (const value of headers) texts.add(bearer.exec(value.trim())?.[1] ?? value.trim())
   if (texts.size > 1)
     throw new ApiError('BAD_REQUEST', 'The request carries two different credentials: send one.')
-  const [first] = headers.map(value => inHeader(value.trim()))
+  const [first] = headers.map(value => parseAuthorization(value.trim()))
   const [text = ''] = texts
   return keys.length + fromQuery.length > 0 || !first ? { place: 'key', text } : first
 }

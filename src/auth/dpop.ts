@@ -48,18 +48,18 @@ function invalid(fault: string, hint?: string): Error {
   return dpopRefusal('invalid_dpop_proof', fault, hint)
 }
 
-function headerOf(proof: string): ProofHeader {
-  const { alg, typ, jwk } = decoded(proof)
-  if (typ !== 'dpop+jwt') throw invalid('The proof has not the type dpop+jwt')
+function readHeader(proof: string): ProofHeader {
+  const { alg, typ, jwk } = decodeHeader(proof)
+  if (typ !== 'dpop+jwt') throw invalid('The type of the proof is not dpop+jwt')
   if (alg === undefined || !dpopAlgorithms.includes(alg)) {
-    throw invalid('The proof has an algorithm that is not taken')
+    throw invalid('The algorithm of the proof is not supported')
   }
   if (typeof jwk !== 'object' || jwk === null) throw invalid('The proof has no public key in jwk')
   if (privateMembers.some(name => name in jwk)) throw invalid('The proof has a private key in jwk')
   return { alg, jwk: jwk as JWK }
 }
 
-function decoded(proof: string) {
+function decodeHeader(proof: string) {
   try {
     return decodeProtectedHeader(proof)
   } catch {
@@ -68,7 +68,7 @@ function decoded(proof: string) {
 }
 
 /** RFC 3986, 6.2.2, without query and fragment. */
-function normalised(address: string): string | undefined {
+function normalizedUrl(address: string): string | undefined {
   const url = URL.parse(address)
   if (url === null) return undefined
   const path = url.pathname.replace(/%[0-9a-f]{2}/gi, triplet => triplet.toUpperCase())
@@ -88,21 +88,21 @@ export class Proofs {
   async check(request: ProvenRequest, token: string, thumbprint: string): Promise<void> {
     const { proof } = request
     if (proof === undefined) throw invalid('The header DPoP with a proof is missing')
-    if (typeof proof !== 'string' || proof.includes(',')) throw invalid('There must be one proof')
+    if (typeof proof !== 'string' || proof.includes(',')) throw invalid('There must be exactly one proof')
     if (proof.length > maxProofCharacters) throw invalid('The proof is too long')
-    const header = headerOf(proof)
-    const claims = await this.#verified(proof, header, thumbprint)
-    this.#compare(claims, request, token)
-    await this.#useUp(claims, thumbprint)
+    const header = readHeader(proof)
+    const claims = await this.#verify(proof, header, thumbprint)
+    this.#checkClaims(claims, request, token)
+    await this.#markUsed(claims, thumbprint)
   }
 
-  async #verified(proof: string, { alg, jwk }: ProofHeader, thumbprint: string): Promise<JWTPayload> {
-    const name = `${alg} ${thumbprint}`
+  async #verify(proof: string, { alg, jwk }: ProofHeader, thumbprint: string): Promise<JWTPayload> {
+    const cacheKey = `${alg} ${thumbprint}`
     if ((await thumbprintOf(jwk)) !== thumbprint) {
       throw dpopRefusal('invalid_token', 'The token is bound to another key')
     }
     try {
-      const key = this.#keys.get(name) ?? (await importJWK(jwk, alg))
+      const key = this.#keys.get(cacheKey) ?? (await importJWK(jwk, alg))
       if (key instanceof Uint8Array || key.type !== 'public') throw new TypeError('not a public key')
       // RFC 9449, 4.3: `exp` and `nbf` are checked where present, `iat` below.
       const now = new Date(this.#options.now())
@@ -111,22 +111,26 @@ export class Proofs {
         typ: 'dpop+jwt',
         currentDate: now,
       })
-      this.#keys.set(name, key)
+      this.#keys.set(cacheKey, key)
       return payload
     } catch {
       throw invalid('The signature of the proof is wrong')
     }
   }
 
-  #compare({ htm, htu, iat, jti, ath }: JWTPayload, { method, path }: ProvenRequest, token: string): void {
+  #checkClaims(
+    { htm, htu, iat, jti, ath }: JWTPayload,
+    { method, path }: ProvenRequest,
+    token: string,
+  ): void {
     if (typeof jti !== 'string' || jti === '') throw invalid('The proof has no jti')
     if (typeof iat !== 'number' || Math.abs(this.#options.now() - iat * 1000) > windowMs) {
       throw invalid('The iat of the proof is not recent enough')
     }
     if (htm !== method) throw invalid('The htm of the proof is not the method of this request')
-    const address = normalised((this.#options.issuer() ?? '') + path)
-    if (typeof htu !== 'string' || address === undefined || normalised(htu) !== address) {
-      throw invalid('The htu of the proof is not the address of this request', `It must be ${address}`)
+    const url = normalizedUrl((this.#options.issuer() ?? '') + path)
+    if (typeof htu !== 'string' || url === undefined || normalizedUrl(htu) !== url) {
+      throw invalid('The htu of the proof is not the address of this request', `It must be ${url}`)
     }
     if (ath !== hash('sha256', token, 'base64url')) {
       throw invalid('The ath of the proof is not the hash of the token')
@@ -134,7 +138,7 @@ export class Proofs {
   }
 
   /** RFC 9449, 11.1: the proof is stored for all nodes as long as it could be sent again. */
-  async #useUp({ iat = 0, jti }: JWTPayload, thumbprint: string): Promise<void> {
+  async #markUsed({ iat = 0, jti }: JWTPayload, thumbprint: string): Promise<void> {
     const id = hash('sha256', JSON.stringify([thumbprint, jti]), 'base64url')
     const expiresAt = iat * 1000 + windowMs + 1000
     const isNew = await this.#options.records.add({ kind: KIND, id, payload: '{}', expiresAt })
@@ -146,6 +150,6 @@ async function thumbprintOf(jwk: JWK): Promise<string> {
   try {
     return await calculateJwkThumbprint(jwk)
   } catch {
-    throw invalid('The public key in jwk is not one')
+    throw invalid('The jwk of the proof is not a valid public key')
   }
 }

@@ -26,7 +26,7 @@ function checksum(text: string): string {
 /** Generates a key with 190 random bits. */
 export function generateKey(): string {
   let text = PREFIX
-  for (let at = 0; at < randomCharacters; at++) text += alphabet[randomInt(62)] ?? ''
+  for (let i = 0; i < randomCharacters; i++) text += alphabet[randomInt(62)] ?? ''
   return text + checksum(text)
 }
 

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Run } from '../plan/run.ts'
 import { deleteShape } from '../plan/system-plans.ts'
 import type { Records } from '../records.ts'
-import { sinceAccountEnd } from './server/sessions/session-ends.ts'
+import { msSinceAccountEnd } from './server/sessions/session-ends.ts'
 import { removeItem } from './user-keys.ts'
 
 /**
@@ -12,7 +12,7 @@ import { removeItem } from './user-keys.ts'
  */
 const pauseMs = 60_000
 
-/** How items are deleted again, by collection. A webhook made in a session ends with no credential. */
+/** The deletions, by collection. Webhooks too: one that was created in a session does not end with a credential. */
 const removals = new Map(['api_keys', 'webhooks'].map(name => [name, deleteShape(name)]))
 
 /**
@@ -20,23 +20,23 @@ const removals = new Map(['api_keys', 'webhooks'].map(name => [name, deleteShape
  * deleted and FORBIDDEN is thrown.
  */
 export function keysAfterEnd(run: Run, records: Records, now: () => number = Date.now): Run {
-  const checked: Run['write'] = async (plan, principal, within) => {
+  const writeChecked: Run['write'] = async (plan, principal, within) => {
     const answer = await run.write(plan, principal, within)
     const { userId } = principal
-    const since = userId === null ? undefined : await sinceAccountEnd(records, userId, now())
-    if (since === undefined || since >= pauseMs) return answer
+    const elapsedMs = userId === null ? undefined : await msSinceAccountEnd(records, userId, now())
+    if (elapsedMs === undefined || elapsedMs >= pauseMs) return answer
     const removal = removals.get(plan.shape.collection)
     if (removal) await removeItem(run, removal, answer.id)
     throw new ApiError(
       'FORBIDDEN',
-      'What the account had given away was ended a moment ago: try again in a minute.',
+      'The account was recovered a moment ago, which ended its keys and webhooks: try again in a minute.',
     )
   }
   return {
     ...run,
     write: (plan, principal, within) =>
       plan.shape.kind === 'create' && removals.has(plan.shape.collection)
-        ? checked(plan, principal, within)
+        ? writeChecked(plan, principal, within)
         : run.write(plan, principal, within),
   }
 }

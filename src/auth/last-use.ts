@@ -55,7 +55,7 @@ export class LastUses {
   readonly #records: LastUseRecords
   readonly #now: () => number
   /** When each use was last written, as far as this process knows. */
-  readonly #written = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
+  readonly #writtenAt = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
   readonly #storing = new Set<Promise<void>>()
 
   constructor(records: LastUseRecords, now: () => number = () => Date.now()) {
@@ -65,8 +65,8 @@ export class LastUses {
 
   /** Whether a use should be stored now. */
   isDue(used: UsedName): boolean {
-    const before = this.#written.get(keyOf(used))
-    return before === undefined || this.#now() - before >= useStepMs
+    const writtenAt = this.#writtenAt.get(keyOf(used))
+    return writtenAt === undefined || this.#now() - writtenAt >= useStepMs
   }
 
   /** Stores the time unless a use within the last hour is stored. A use without a place keeps the place that is stored. */
@@ -74,7 +74,7 @@ export class LastUses {
     if (!this.isDue(used)) return Promise.resolve()
     const at = this.#now()
     // Before anything is awaited: requests are concurrent.
-    this.#written.set(keyOf(used), at)
+    this.#writtenAt.set(keyOf(used), at)
     const storing = this.#store(used, at).finally(() => this.#storing.delete(storing))
     this.#storing.add(storing)
     return storing
@@ -87,18 +87,21 @@ export class LastUses {
 
   /** If several processes store the same use at once, one succeeds. */
   async #store({ kind, id, owner, expiresAt, place }: Used, at: number): Promise<void> {
-    const found = await this.#records.get(kind, id)
-    const before = found && lastUseOf(found.payload)
-    if (before && at - before.at < useStepMs) return this.#written.set(keyOf({ kind, id }), before.at)
-    const use: LastUse = { at, place: place ?? before?.place }
+    const record = await this.#records.get(kind, id)
+    const previous = record && lastUseOf(record.payload)
+    if (previous && at - previous.at < useStepMs) {
+      this.#writtenAt.set(keyOf({ kind, id }), previous.at)
+      return
+    }
+    const use: LastUse = { at, place: place ?? previous?.place }
     const payload = JSON.stringify(use)
-    if (found) await this.#records.swap({ kind, id }, found.payload, payload)
+    if (record) await this.#records.swap({ kind, id }, record.payload, payload)
     else await this.#records.add({ kind, id, payload, expiresAt, owner })
   }
 
   /** To be called when something with this id starts again: the record of its last use may have been deleted. */
   begin(used: UsedName): void {
-    this.#written.set(keyOf(used), neverMs)
+    this.#writtenAt.set(keyOf(used), neverMs)
   }
 
   async forget(kind: LastUseKind, id: string): Promise<void> {
@@ -112,8 +115,8 @@ export async function lastUsesOf(
   kind: LastUseKind,
   userId: number | string,
 ): Promise<ReadonlyMap<string, LastUse>> {
-  const found = await records.byOwner(kind, String(userId))
-  return new Map(found.map(({ id, payload }) => [id, lastUseOf(payload)]))
+  const stored = await records.byOwner(kind, String(userId))
+  return new Map(stored.map(({ id, payload }) => [id, lastUseOf(payload)]))
 }
 
 function lastUseOf(payload: string): LastUse {

@@ -36,9 +36,9 @@ const timeoutMs = 15_000
 /**
  * Prevents automatic replies: RFC 3834, 5, and for Exchange. There is no `List-Unsubscribe`, which is for optional mail.
  */
-const automatic = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
+const noReplyHeaders = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
-function logged(log: MailLog): Mail {
+function loggedMail(log: MailLog): Mail {
   return {
     delivers: false,
     async send({ to, subject, text }) {
@@ -62,17 +62,17 @@ export function shownMail(mail: Mail, show: (message: Message, isSent: boolean) 
 }
 
 export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
-  if (smtp === undefined) return logged(log)
-  const open = async () => {
+  if (smtp === undefined) return loggedMail(log)
+  const openTransport = async () => {
     const { createTransport } = await import('nodemailer')
     const timeouts = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
     return createTransport({ url: smtp, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
   }
-  let transport: ReturnType<typeof open> | undefined
+  let transport: ReturnType<typeof openTransport> | undefined
   return {
     delivers: true,
     async send({ to, subject, text, html, language }) {
-      transport ??= open()
+      transport ??= openTransport()
       try {
         // An object, not a text: a text could contain several recipients.
         const message = {
@@ -83,10 +83,10 @@ export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
           ...(html !== undefined && { html }),
         }
         // RFC 3282.
-        const headers = { ...automatic, ...(language !== undefined && { 'Content-Language': language }) }
+        const headers = { ...noReplyHeaders, ...(language !== undefined && { 'Content-Language': language }) }
         await (await transport).sendMail({ ...message, headers })
       } catch (error) {
-        log.error({ err: error }, 'the mail server did not take a message')
+        log.error({ err: error }, 'the mail server did not accept a message')
         throw new ApiError('UNAVAILABLE', 'The mail could not be sent.', { cause: error })
       }
     },

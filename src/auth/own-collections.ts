@@ -12,7 +12,7 @@ import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hook
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
 import { keepingFirstParty } from './server/clients/first-party-apps.ts'
-import { endWebhooks, pauseOfUser } from './webhooks/grants.ts'
+import { endWebhooks, pauseWebhooksOfUser } from './webhooks/grants.ts'
 import {
   newWebhookHook,
   type WebhookRuleParts,
@@ -47,13 +47,16 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
     parts
   const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', all(recentSignInRule, keyRule(run), keyEndRule(run), credentialNotices?.get('api_keys'))],
-    ['oauth_apps', all(recentSignInRule, appRule(run, serviceName))],
+    [
+      'api_keys',
+      inOrder(recentSignInRule, keyRule(run), keyEndRule(run), credentialNotices?.get('api_keys')),
+    ],
+    ['oauth_apps', inOrder(recentSignInRule, appRule(run, serviceName))],
     [
       'oauth_app_secrets',
-      all(recentSignInRule, secretRule(run, secrets), credentialNotices?.get('oauth_app_secrets')),
+      inOrder(recentSignInRule, secretRule(run, secrets), credentialNotices?.get('oauth_app_secrets')),
     ],
-    ['webhooks', all(webhookSignInRule, webhookRule(webhooks))],
+    ['webhooks', inOrder(webhookSignInRule, webhookRule(webhooks))],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
@@ -70,12 +73,12 @@ function keyEndRule(run: Run): WriteRule {
   return ({ shape, args }) => {
     if (shape.kind !== 'delete') return undefined
     const grant = `key:${args[shape.id]}`
-    // The key is deleted already. If pausing fails, the next delivery finds that the key is gone.
+    // The key is deleted already. If pausing fails, the next delivery finds that the key no longer exists.
     return () => endWebhooks(run, grant).catch(() => undefined)
   }
 }
 
-function all(...rules: readonly (WriteRule | undefined)[]): WriteRule {
+function inOrder(...rules: readonly (WriteRule | undefined)[]): WriteRule {
   return async (plan, principal) => {
     const afterwards: (() => Promise<void>)[] = []
     for (const rule of rules) {
@@ -88,12 +91,12 @@ function all(...rules: readonly (WriteRule | undefined)[]): WriteRule {
   }
 }
 
-function sets({ shape }: Plan<WriteShape>, name: string): boolean {
+function setsField({ shape }: Plan<WriteShape>, name: string): boolean {
   return shape.kind !== 'delete' && shape.set.some(({ field }) => field === name)
 }
 
 /** The id of the account that an update disables. */
-function disabledBy({ shape, args }: Plan<WriteShape>): number | undefined {
+function disabledUserId({ shape, args }: Plan<WriteShape>): number | undefined {
   if (shape.kind !== 'update') return undefined
   const param = shape.set.find(({ field }) => field === 'disabled')?.param
   return param !== undefined && args[param] === true ? Number(args[shape.id]) : undefined
@@ -107,7 +110,7 @@ interface RuledParts extends Pick<OwnCollectionsParts, 'run' | 'writeAddress'> {
 }
 
 function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts): Run {
-  const ruled: Run['write'] = async (plan, principal, within) => {
+  const writeWithRules: Run['write'] = async (plan, principal, within) => {
     const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
     const isApp = plan.shape.collection === 'oauth_apps'
     const steps = isApp ? keepingFirstParty(plan, principal, within) : within
@@ -116,18 +119,18 @@ function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts
     return answer
   }
   const writeUser: Run['write'] = (plan, principal, within) =>
-    plan.shape.collection === 'users' && sets(plan, 'email')
+    plan.shape.collection === 'users' && setsField(plan, 'email')
       ? writeAddress(plan, principal, within)
       : run.write(plan, principal, within)
-  const administering: Run['write'] = async (plan, principal, within) => {
-    if (sets(plan, 'role')) requireRecentSignIn(principal)
-    const id = disabledBy(plan)
-    const before = id === undefined ? undefined : await findUser(run, id)
+  const writeRoleOrDisabled: Run['write'] = async (plan, principal, within) => {
+    if (setsField(plan, 'role')) requireRecentSignIn(principal)
+    const id = disabledUserId(plan)
+    const account = id === undefined ? undefined : await findUser(run, id)
     const answer = await writeUser(plan, principal, within)
-    if (before === undefined) return answer
+    if (account === undefined) return answer
     // If pausing fails, the next delivery finds that the account is disabled.
-    await pauseOfUser(run, before.id).catch(() => undefined)
-    if (!before.disabled) onDisabled?.(before)
+    await pauseWebhooksOfUser(run, account.id).catch(() => undefined)
+    if (!account.disabled) onDisabled?.(account)
     return answer
   }
   return {
@@ -135,9 +138,9 @@ function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts
     // Hot path: synchronous.
     write(plan, principal, within) {
       const { collection } = plan.shape
-      if (rules.has(collection)) return ruled(plan, principal, within)
-      if (collection === 'users' && (sets(plan, 'disabled') || sets(plan, 'role')))
-        return administering(plan, principal, within)
+      if (rules.has(collection)) return writeWithRules(plan, principal, within)
+      if (collection === 'users' && (setsField(plan, 'disabled') || setsField(plan, 'role')))
+        return writeRoleOrDisabled(plan, principal, within)
       return writeUser(plan, principal, within)
     },
   }

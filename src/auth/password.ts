@@ -32,23 +32,23 @@ const maxParallelHashes = isMainThread ? 2 : 1
 /** In a longer queue, users would give up before their turn. */
 const maxQueuedHashes = 200
 
-let running = 0
-const waiting: (() => void)[] = []
+let runningHashes = 0
+const waitingHashes: (() => void)[] = []
 
 /** Runs `work` when a slot is free. Throws UNAVAILABLE if too many are waiting already. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= maxParallelHashes) {
-    if (waiting.length >= maxQueuedHashes) {
+async function withHashSlot<T>(work: () => Promise<T>): Promise<T> {
+  if (runningHashes >= maxParallelHashes) {
+    if (waitingHashes.length >= maxQueuedHashes) {
       throw temporaryRefusal('Too many people sign in at once.', { 'Retry-After': '3' })
     }
-    await new Promise<void>(resolve => waiting.push(resolve))
-  } else running++
+    await new Promise<void>(resolve => waitingHashes.push(resolve))
+  } else runningHashes++
   try {
     return await work()
   } finally {
-    const next = waiting.shift()
+    const next = waitingHashes.shift()
     if (next) next()
-    else running--
+    else runningHashes--
   }
 }
 
@@ -56,22 +56,22 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
 }
 
-function tagOf(password: string, nonce: Buffer, chosen: HashParameters): Promise<Buffer> {
+function tagOf(password: string, nonce: Buffer, cost: HashParameters): Promise<Buffer> {
   const message = Buffer.from(normalize(password, 'NFC'))
-  return inTurn(() => derive('argon2id', { message, nonce, ...chosen }))
+  return withHashSlot(() => derive('argon2id', { message, nonce, ...cost }))
 }
 
 /**
  * Returns `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. Throws a `RangeError` if the password is
- * too long to sign in with. `chosen`: the cost, which is stored in the hash and so applies to every later comparison.
+ * too long to sign in with. `cost` is stored in the hash, and so applies to every later comparison.
  */
-export async function hashPassword(password: string, chosen = parameters): Promise<string> {
+export async function hashPassword(password: string, cost = parameters): Promise<string> {
   if (isPasswordTooLong(password)) {
     throw new RangeError(`A password may have at most ${maxPasswordCharacters} characters.`)
   }
   const salt = randomBytes(saltBytes)
-  const tag = await tagOf(password, salt, chosen)
-  const { memory, passes, parallelism } = chosen
+  const tag = await tagOf(password, salt, cost)
+  const { memory, passes, parallelism } = cost
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
 }
 

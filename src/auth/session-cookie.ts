@@ -18,7 +18,7 @@ const maxCachedSessions = 100_000
 const maxCachedRefusals = 10_000
 
 /** The form of a session's id. oidc-provider gives it 256 random bits. */
-const form = /^[A-Za-z0-9_-]{43}$/
+const idPattern = /^[A-Za-z0-9_-]{43}$/
 
 const userById = itemShape('users', ['role', 'disabled'])
 
@@ -39,7 +39,7 @@ interface SessionCookieOptions {
   readonly now?: () => number
 }
 
-interface KnownSession {
+interface CachedSession {
   readonly principal: Principal | null
   /** Milliseconds since 1970. */
   readonly expiresAt: number
@@ -61,36 +61,36 @@ export interface SessionCookieReader {
 
 export function sessionCookieReader(options: SessionCookieOptions): SessionCookieReader {
   const { run, records, version, issuer, onUse, now = Date.now } = options
-  const known = new Cache<string, KnownSession>(new CacheBound('sessions', maxCachedSessions))
-  const refused = new Cache<string, KnownSession>(new CacheBound('refused_sessions', maxCachedRefusals))
+  const accepted = new Cache<string, CachedSession>(new CacheBound('sessions', maxCachedSessions))
+  const refused = new Cache<string, CachedSession>(new CacheBound('refused_sessions', maxCachedRefusals))
 
   /** A session depends on its own record and on its user. No version decreases, so neither does their sum. */
   const currentStamp = () => records.version('Session') + version('users')
 
-  const remember = (cookie: string, session: KnownSession, stamp: number) => {
-    const cache = session.principal ? known : refused
+  const remember = (cookie: string, session: CachedSession, stamp: number) => {
+    const cache = session.principal ? accepted : refused
     cache.set(cookie, session, 1, stamp)
     return session.principal
   }
 
-  const noteUse = (session: KnownSession) => {
+  const noteUse = (session: CachedSession) => {
     const { used, usedAt = 0 } = session
     if (!onUse || !used || now() - usedAt < useStepMs) return
     session.usedAt = now()
     onUse(used)
   }
 
-  const find = (cookie: string, stamp: number) =>
+  const readSession = (cookie: string, stamp: number) =>
     then(records.get('Session', secretHash(cookie)), record => {
       const { userId, signedInAt = 0 } = record ? signInOf(record) : {}
       const expiresAt = record?.expiresAt ?? Number.POSITIVE_INFINITY
       if (!record || userId === undefined) return remember(cookie, { principal: null, expiresAt }, stamp)
-      const user = readItem<Pick<UserRow, 'role' | 'disabled'>>(run, userById, userId)
-      return then(user, found => {
-        const isAllowed = found !== undefined && !found.disabled
+      const reading = readItem<Pick<UserRow, 'role' | 'disabled'>>(run, userById, userId)
+      return then(reading, user => {
+        const isAllowed = user !== undefined && !user.disabled
         if (!isAllowed) return remember(cookie, { principal: null, expiresAt }, stamp)
-        const principal = sessionPrincipal({ id: userId, role: found.role }, signedInAt)
-        const session: KnownSession = { principal, expiresAt, ...useOf(record) }
+        const principal = sessionPrincipal({ id: userId, role: user.role }, signedInAt)
+        const session: CachedSession = { principal, expiresAt, ...useOf(record) }
         noteUse(session)
         return remember(cookie, session, stamp)
       })
@@ -99,10 +99,10 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
   const signedIn = (headers: IncomingHttpHeaders): Awaitable<Principal | null> => {
     if (!headers.cookie?.includes('portico_session=')) return null
     const cookie = cookieOf({ headers }, sessionCookieName(issuer()))
-    if (cookie === undefined || !form.test(cookie)) return null
+    if (cookie === undefined || !idPattern.test(cookie)) return null
     const stamp = currentStamp()
-    const session = known.get(cookie, stamp) ?? refused.get(cookie, stamp)
-    if (!session) return find(cookie, stamp)
+    const session = accepted.get(cookie, stamp) ?? refused.get(cookie, stamp)
+    if (!session) return readSession(cookie, stamp)
     if (session.expiresAt <= now()) return null
     noteUse(session)
     return session.principal
@@ -125,7 +125,7 @@ interface StoredSession {
   readonly browser?: { readonly storedAt?: number }
 }
 
-function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<KnownSession, 'used' | 'usedAt'> {
+function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<CachedSession, 'used' | 'usedAt'> {
   if (alias === null || owner === null || expiresAt === null) return {}
   const { loginTs = 0, browser } = JSON.parse(payload) as StoredSession
   const used: Used = { kind: 'SessionUse', id: alias, owner, expiresAt }

@@ -37,7 +37,7 @@ export interface TrustedIssuerOptions {
   /** The JSON document at an address: see `fetchKeys`. */
   readonly fetchKeys: (address: string) => Promise<unknown>
   /** Called when an issuer's keys cannot be fetched, with the reason; with undefined when they can be fetched again. */
-  readonly onChange?: (issuer: string, trouble: string | undefined) => void
+  readonly onChange?: (issuer: string, failure: string | undefined) => void
   readonly findById: (id: number) => Awaitable<LocalUser | undefined>
   /** Finds only accounts whose address is proven. `email`: in lower case. */
   readonly findByEmail: (email: string) => Awaitable<LocalUser | undefined>
@@ -53,7 +53,7 @@ export interface TrustedIssuerOptions {
 const algorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
 
 /** How long keys are cached, and the shortest time between two fetches because of an unknown key. */
-const keysKeptMs = 600_000
+const maxKeyAgeMs = 600_000
 const minRefetchMs = 60_000
 /** The pause after the first failure. It doubles with each further one, up to `minRefetchMs`. */
 const firstRetryMs = 1000
@@ -64,7 +64,7 @@ const maxCachedTokens = 10_000
 const maxKeysTried = 10
 
 /** The latest `datetime`: API keys get the expiry of the token that creates them. */
-const lastTime = Date.parse('9999-12-31T23:59:59.999Z')
+const latestDatetimeMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 interface CachedToken {
   readonly principal: Principal
@@ -75,11 +75,11 @@ interface CachedToken {
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
 /** The keys of one issuer, fetched by one request at a time, and with exponential back-off after failures. */
-class Keys {
+class IssuerKeys {
   readonly #issuer: TrustedIssuer
   readonly #options: TrustedIssuerOptions
   readonly #now: () => number
-  #known: { readonly set: KeySet; readonly at: number } | undefined
+  #cached: { readonly set: KeySet; readonly fetchedAt: number } | undefined
   #fetching: Promise<KeySet> | undefined
   #triedAt = Number.NEGATIVE_INFINITY
   /** Failures since the last success. */
@@ -91,18 +91,18 @@ class Keys {
     this.#now = now
   }
 
-  /** `again`: the cached keys lack the one that is needed. Rejects while there are no keys. */
-  async get(again: boolean): Promise<KeySet> {
+  /** `refresh`: the cached keys lack the one that is needed. Rejects while there are no keys. */
+  async get(refresh: boolean): Promise<KeySet> {
     const now = this.#now()
-    const known =
-      this.#known !== undefined && now - this.#known.at <= keysKeptMs ? this.#known.set : undefined
-    if (known !== undefined && !again) return known
+    const cached =
+      this.#cached !== undefined && now - this.#cached.fetchedAt <= maxKeyAgeMs ? this.#cached.set : undefined
+    if (cached !== undefined && !refresh) return cached
     if (this.#fetching === undefined && now - this.#triedAt > this.#pause()) {
       this.#fetching = this.#fetch().finally(() => {
         this.#fetching = undefined
       })
     }
-    const set = (await this.#fetching?.catch(() => undefined)) ?? known
+    const set = (await this.#fetching?.catch(() => undefined)) ?? cached
     if (set === undefined) throw new Error('There are no keys.')
     return set
   }
@@ -118,7 +118,7 @@ class Keys {
     const { issuer, jwksUri } = this.#issuer
     try {
       const set = createLocalJWKSet((await fetchKeys(jwksUri)) as JSONWebKeySet)
-      this.#known = { set, at: this.#now() }
+      this.#cached = { set, fetchedAt: this.#now() }
       if (this.#failures > 0) onChange?.(issuer, undefined)
       this.#failures = 0
       return set
@@ -133,14 +133,14 @@ class Keys {
 }
 
 /** RFC 7515, 4.1.4: `kid` is optional. Without it, every suitable key is tried; during a rotation there are two. */
-async function verifiedByAny(
+async function verifyWithAny(
   text: string,
   keys: errors.JWKSMultipleMatchingKeys,
   rules: JWTVerifyOptions,
 ): Promise<JWTPayload> {
-  let tried = 0
+  let attempts = 0
   for await (const key of keys) {
-    if (++tried > maxKeysTried) break
+    if (++attempts > maxKeysTried) break
     const verified = await jwtVerify(text, key, rules).catch(error => {
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
     })
@@ -157,11 +157,11 @@ function mayLackKey(error: unknown): boolean {
 export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
-    options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer, options, now) }]),
+    options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new IssuerKeys(issuer, options, now) }]),
   )
   const tokens = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
 
-  const verifiedBy = async (text: string, issuer: TrustedIssuer, set: KeySet): Promise<JWTPayload> => {
+  const verifyWith = async (text: string, issuer: TrustedIssuer, set: KeySet): Promise<JWTPayload> => {
     const rules = {
       issuer: issuer.issuer,
       audience: issuer.audience,
@@ -172,44 +172,48 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
     try {
       return (await jwtVerify(text, set, rules)).payload
     } catch (error) {
-      if (error instanceof errors.JWKSMultipleMatchingKeys) return verifiedByAny(text, error, rules)
+      if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyWithAny(text, error, rules)
       throw error
     }
   }
-  const verified = async (text: string, issuer: TrustedIssuer, keys: Keys): Promise<JWTPayload> => {
+  const verifyWithCurrentKeys = async (
+    text: string,
+    issuer: TrustedIssuer,
+    keys: IssuerKeys,
+  ): Promise<JWTPayload> => {
     const set = await keys.get(false)
     try {
-      return await verifiedBy(text, issuer, set)
+      return await verifyWith(text, issuer, set)
     } catch (error) {
       if (!mayLackKey(error)) throw error
       const fetched = await keys.get(true)
       if (fetched === set) throw error
-      return verifiedBy(text, issuer, fetched)
+      return verifyWith(text, issuer, fetched)
     }
   }
-  const check = async (text: string, issuer: TrustedIssuer, keys: Keys) => {
-    const at = version('users')
-    const claims = await verified(text, issuer, keys).catch(() => undefined)
-    const found = claims && (await userOf(claims, issuer, options))
-    if (!claims || !found) return null
-    if (found.disabled) throw disabledCredential()
-    const budget = `user:${found.id}:issuer:${issuer.issuer}`
-    const end = Math.min(Number(claims.exp) * 1000, lastTime)
-    const caller = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
+  const authenticate = async (text: string, issuer: TrustedIssuer, keys: IssuerKeys) => {
+    const usersVersion = version('users')
+    const claims = await verifyWithCurrentKeys(text, issuer, keys).catch(() => undefined)
+    const account = claims && (await userOf(claims, issuer, options))
+    if (!claims || !account) return null
+    if (account.disabled) throw disabledCredential()
+    const budget = `user:${account.id}:issuer:${issuer.issuer}`
+    const end = Math.min(Number(claims.exp) * 1000, latestDatetimeMs)
+    const caller = user(account.id, account.role, scopesOf(claims, options.scopes), budget, end)
     const principal = { ...caller, claims: claimsOf(claims, options.claims) }
     // The issuer may withdraw the key before the token expires.
-    tokens.set(text, { principal, expiresAt: Math.min(end, now() + keysKeptMs) }, 1, at)
+    tokens.set(text, { principal, expiresAt: Math.min(end, now() + maxKeyAgeMs) }, 1, usersVersion)
     return principal
   }
   return {
     read({ place, text }) {
       if (place !== 'bearer') return undefined
-      const entry = tokens.get(text, version('users'))
-      if (entry && entry.expiresAt > now()) return entry.principal
+      const cached = tokens.get(text, version('users'))
+      if (cached && cached.expiresAt > now()) return cached.principal
       if (!looksLikeJwt(text)) return undefined
       const { iss } = jwtPart(text, 1) ?? {}
       const trusted = typeof iss === 'string' ? issuers.get(iss) : undefined
-      return trusted && check(text, trusted.issuer, trusted.keys)
+      return trusted && authenticate(text, trusted.issuer, trusted.keys)
     },
   }
 }
@@ -227,24 +231,24 @@ function userOf(
 
 /** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
 function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): ReadonlySet<string> {
-  const named = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
-  return new Set(named.filter(one => known.has(one)))
+  const tokenScopes = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
+  return new Set(tokenScopes.filter(name => known.has(name)))
 }
 
 /** A longer text equals no field. */
-const maxClaimLength = 1000
+const maxClaimCharacters = 1000
 
 /** The claims that rules name, if their types are those of fields. Undefined if there are none. */
 function claimsOf(payload: JWTPayload, names: readonly string[]): Claims | undefined {
-  const found = names.flatMap(name => {
+  const entries = names.flatMap(name => {
     const value = Object.hasOwn(payload, name) ? payload[name] : undefined
     return isClaim(value) ? [[name, value] as const] : []
   })
-  return found.length === 0 ? undefined : { key: JSON.stringify(found), values: new Map(found) }
+  return entries.length === 0 ? undefined : { key: JSON.stringify(entries), values: new Map(entries) }
 }
 
 function isClaim(value: unknown): value is string | number | boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value === 'boolean') return true
-  return typeof value === 'string' && value.length <= maxClaimLength && isStorable(value)
+  return typeof value === 'string' && value.length <= maxClaimCharacters && isStorable(value)
 }

@@ -7,30 +7,30 @@ import { deleteShape, listShape, readAllStored, where } from '../plan/system-pla
 import type { ProgramSteps } from '../plan/transaction.ts'
 import { system } from '../principal.ts'
 
-const ofUser = listShape('api_keys', ['id'], where('user_id'))
-const remove = deleteShape('api_keys')
+const keysOfUser = listShape('api_keys', ['id'], where('user_id'))
+const removal = deleteShape('api_keys')
 
 const pageSize = 1000
 
 /** The ids of all keys of a user. */
 export async function keysOf(run: Run, userId: number): Promise<readonly number[]> {
-  const keys = await readAllStored<{ readonly id: number }>(run, ofUser, userId)
+  const keys = await readAllStored<{ readonly id: number }>(run, keysOfUser, userId)
   return keys.map(({ id }) => id)
 }
 
 /** Deletes all keys of a user, as steps of a transaction that is serial for `api_keys`. */
 export function* removeKeysSteps(userId: number): ProgramSteps<void> {
   for (;;) {
-    const { text } = (yield { shape: ofUser, args: [0, pageSize, userId] }) as ReadAnswer
+    const { text } = (yield { shape: keysOfUser, args: [0, pageSize, userId] }) as ReadAnswer
     const keys: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
-    for (const { id } of keys) yield { shape: remove, args: [id] }
+    for (const { id } of keys) yield { shape: removal, args: [id] }
     if (keys.length < pageSize) return
   }
 }
 
 /** Deletes a key, unless it is deleted already. */
 export function removeKey(run: Run, id: number): Promise<void> {
-  return removeItem(run, remove, id)
+  return removeItem(run, removal, id)
 }
 
 /** Deletes an item as the service, unless it is deleted already. */

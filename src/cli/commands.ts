@@ -15,8 +15,8 @@ export interface Option {
 export interface ParsedArgs {
   /** By option name. */
   text(name: string): string | undefined
-  /** A required option. */
-  needed(name: string): string
+  /** Returns the value of a required option. */
+  required(name: string): string
   list(name: string): readonly string[]
   flag(name: string): boolean
   readonly arguments: readonly string[]
@@ -52,7 +52,7 @@ export async function findCommand(
 ): Promise<{ readonly command: NamedCommand; readonly rest: readonly string[] }> {
   for (const [name, { sentence, load }] of Object.entries(commands)) {
     const parts = name.split(' ')
-    if (!parts.every((part, at) => words[at] === part)) continue
+    if (!parts.every((part, index) => words[index] === part)) continue
     return { command: { name, sentence, ...(await load()) }, rest: words.slice(parts.length) }
   }
   const names = Object.keys(commands)
@@ -71,23 +71,26 @@ export function parseArguments(command: NamedCommand, rest: readonly string[]): 
   const minimum = expected.length - (last.endsWith('?') ? 1 : 0)
   const usage = `Usage: ${usageOf(command)}`
   if (positionals.length < minimum) {
-    const lacking = expected.slice(positionals.length, minimum).map(name => `<${name}>`)
-    throw new Failure(`\`${command.name}\` needs ${lacking.join(' and ')}.\n${usage}`, 2)
+    const missingArguments = expected.slice(positionals.length, minimum).map(name => `<${name}>`)
+    throw new Failure(`\`${command.name}\` needs ${missingArguments.join(' and ')}.\n${usage}`, 2)
   }
   if (positionals.length > expected.length && !last.endsWith('…')) {
     const unexpected = printable(positionals[expected.length] ?? '')
     throw new Failure(`Unexpected argument '${unexpected}'.\n${usage}`, 2)
   }
-  const missing = Object.keys(command.options).filter(
+  const missingOptions = Object.keys(command.options).filter(
     name => command.options[name]?.required && values[name] === undefined,
   )
-  if (missing.length > 0) {
-    throw new Failure(`\`${command.name}\` needs ${missing.map(name => `--${name}`).join(' and ')}.`, 2)
+  if (missingOptions.length > 0) {
+    throw new Failure(
+      `\`${command.name}\` needs ${missingOptions.map(name => `--${name}`).join(' and ')}.`,
+      2,
+    )
   }
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
   return {
     text,
-    needed: name => text(name) ?? '',
+    required: name => text(name) ?? '',
     list: name => (Array.isArray(values[name]) ? values[name].map(String) : []),
     flag: name => values[name] === true,
     arguments: positionals,

@@ -11,7 +11,7 @@ import type { Option, ParsedArgs } from './commands.ts'
 import { database, model, projectOf } from './options.ts'
 
 /** The options of every command that opens a database. */
-export const files: Readonly<Record<string, Option>> = { model, database }
+export const databaseOptions: Readonly<Record<string, Option>> = { model, database }
 
 /** A model, and the function that runs plans on its database. */
 export interface OpenedModel {
@@ -29,13 +29,13 @@ export interface OpenedDatabase extends OpenedModel {
   readonly lastEvent: () => Awaitable<number>
 }
 
-/** Opens the database, calls `use`, and closes the database. */
+/** Opens the database, runs the command, and closes the database. */
 export async function withDatabase(
   args: ParsedArgs,
-  use: (opened: OpenedDatabase) => Promise<string>,
+  command: (opened: OpenedDatabase) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await projectOf(args)
-  // A command reads nothing twice.
+  // No cache: a command reads nothing twice.
   const store = await openStore(model, { ...settings, cacheBytes: 0 })
   const records = () => {
     const { secretKeys: keys, database: file } = settings
@@ -50,7 +50,7 @@ export async function withDatabase(
   try {
     const run = createRun(createGuard(model), store)
     const lastEvent = () => store.changes.last()
-    return await use({ model, run, records, stored: store.records, settings, lastEvent })
+    return await command({ model, run, records, stored: store.records, settings, lastEvent })
   } finally {
     await store.close()
   }

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { Failure } from './failure.ts'
 import { freePortAbove, portOwner } from './port-owner.ts'
 
-/** The names of errors of which only the message is printed. */
+/** The names of errors whose message is printed without a stack. */
 const plainErrors = [
   'EnvFileError',
   'SettingsError',
@@ -36,13 +36,13 @@ const listenFaults: Readonly<Record<string, string>> = {
     'this machine has no such address. Set HOST to an address of this machine, or to 0.0.0.0 for all.',
 }
 
-async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number }): Promise<Failure> {
+async function portInUse(error: NodeJS.ErrnoException & { readonly port?: number }): Promise<Failure> {
   const { message, port = 0 } = error
   const [owner, free] = await Promise.all([portOwner(port), freePortAbove(port)])
-  const who = owner === undefined ? '' : ` (${owner})`
+  const program = owner === undefined ? '' : ` (${owner})`
   const example = free === undefined ? '' : `, e.g. PORT=${free}`
   return new Failure(
-    `${message}: another program listens on this port${who}. Set PORT to a free one${example}.`,
+    `${message}: another program listens on this port${program}. Set PORT to a free one${example}.`,
   )
 }
 
@@ -50,7 +50,7 @@ async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number
 async function listenFault(error: NodeJS.ErrnoException): Promise<Failure | undefined> {
   const { code = '', syscall, message } = error
   if (syscall === 'getaddrinfo') return new Failure(`HOST: ${message}: there is no such host.`)
-  if (code === 'EADDRINUSE') return takenPort(error)
+  if (code === 'EADDRINUSE') return portInUse(error)
   const advice = syscall === 'listen' ? listenFaults[code] : undefined
   return advice === undefined ? undefined : new Failure(`${message}: ${advice}`)
 }
@@ -69,7 +69,7 @@ function apiFailure(error: ApiError): Failure {
   return new Failure([error.message, ...faults].join('\n'))
 }
 
-/** Returns undefined for a defect: its stack is printed. */
+/** Returns undefined for a defect, whose stack is printed. */
 export async function failureOf(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   if (error instanceof ApiError) return apiFailure(error)

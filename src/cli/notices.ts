@@ -1,4 +1,4 @@
-/** Mails that notify users of what a command has done to their account. */
+/** Mails that notify users of changes that a command has made to their account. */
 import { createAddresses } from '../auth/accounts/addresses.ts'
 import type { NoticeParts } from '../auth/accounts/notifications.ts'
 import { createBackground } from '../auth/background.ts'
@@ -10,7 +10,7 @@ import { loadMailTemplates, openMailer } from '../serve/background/mailer.ts'
 export interface Notices {
   /** Undefined if no mail server is configured. */
   readonly parts: NoticeParts | undefined
-  /** Waits for the mail server. Returns a sentence that says whether a mail was sent. */
+  /** Waits for the mail server. Returns a sentence that tells whether a mail was sent. */
   outcome(): Promise<string>
 }
 
@@ -35,7 +35,7 @@ export async function openNotices(settings: Settings, records: Records): Promise
       await idle()
       if (sent > 0) return 'A mail was sent to the user.\n'
       const reason = faults[0] ?? 'the user’s address was changed only recently.'
-      // A mail server may have said it.
+      // The reason may come from a mail server.
       return `No mail was sent: ${printable(reason)}\n`
     },
   }

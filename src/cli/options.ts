@@ -13,7 +13,7 @@ export const database: Option = { value: 'file', sentence: 'The database. Defaul
 export const port: Option = { value: 'number', sentence: 'The port. Default: PORT.' }
 
 /** The settings that the options set. */
-export function givenSettings(args: ParsedArgs): Readonly<Record<string, unknown>> {
+export function commandLineSettings(args: ParsedArgs): Readonly<Record<string, unknown>> {
   const port = args.text('port')
   return {
     model: args.text('model'),
@@ -24,7 +24,7 @@ export function givenSettings(args: ParsedArgs): Readonly<Record<string, unknown
 
 /** The settings. Options take precedence over the environment and the config file. */
 export function settingsOf(args: ParsedArgs): Promise<Settings> {
-  return loadSettings(givenSettings(args))
+  return loadSettings(commandLineSettings(args))
 }
 
 export interface Project extends LoadedModel {
@@ -33,15 +33,15 @@ export interface Project extends LoadedModel {
 
 /** Loads the settings and the model, and checks the model. */
 export function projectOf(args: ParsedArgs): Promise<Project> {
-  return loadProject(givenSettings(args))
+  return loadProject(commandLineSettings(args))
 }
 
-/** Throws a `Failure` if no model is named or found. `defaults`: see `loadSettings`. */
+/** Throws a `Failure` if no model is named or found. `commandLine`: the settings that options set. `defaults`: see `loadSettings`. */
 export async function loadProject(
-  given: Readonly<Record<string, unknown>>,
+  commandLine: Readonly<Record<string, unknown>>,
   defaults?: SettingsSources['defaults'],
 ): Promise<Project> {
-  const settings = await loadSettings(given, defaults)
+  const settings = await loadSettings(commandLine, defaults)
   if (settings.model === undefined) {
     throw new Failure(
       `No model: this folder has no ${defaultModel}. Create it, or name another file with \`--model model.ts\` or in PORTICO_MODEL.`,

@@ -7,7 +7,7 @@ function write(text: string): Promise<NodeJS.ErrnoException | null | undefined> 
   return new Promise(resolve => process.stdout.write(text, resolve))
 }
 
-/** Throws a `Failure` if the text cannot be written. A reader that closes early, such as `head`, is no failure. */
+/** Throws a `Failure` if the text cannot be written. A reader that closes early, such as `head`, is not a failure. */
 export async function print(text: string): Promise<void> {
   if (text === '') return
   const error = await write(text)
@@ -16,7 +16,7 @@ export async function print(text: string): Promise<void> {
   }
 }
 
-/** For secrets that are shown once: if standard output cannot be written, prints to standard error. */
-export async function printSurely(text: string): Promise<void> {
+/** Prints a secret that is shown once: to standard error if standard output cannot be written. */
+export async function printSecret(text: string): Promise<void> {
   if (await write(text)) console.error(text)
 }

@@ -9,8 +9,8 @@ import { printable } from '../printable.ts'
 /** The state of a listening socket in `/proc/net/tcp`. */
 const listenState = '0A'
 const lsofTimeoutMs = 1000
-/** How many ports above the taken one are tried. */
-const triedPorts = 50
+/** The number of ports above the one in use that are tried. */
+const maxTriedPorts = 50
 
 function linesOf(file: string): readonly string[] {
   try {
@@ -64,8 +64,8 @@ function ownerOnLinux(port: number): string | undefined {
 
 async function ownerByLsof(port: number): Promise<string | undefined> {
   try {
-    const words = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc']
-    const { stdout } = await promisify(execFile)('lsof', words, { timeout: lsofTimeoutMs })
+    const args = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc']
+    const { stdout } = await promisify(execFile)('lsof', args, { timeout: lsofTimeoutMs })
     const [pid, program] = [/^p(\d+)$/m.exec(stdout)?.[1], /^c(.+)$/m.exec(stdout)?.[1]]
     return pid === undefined ? undefined : printable(`${program ?? 'a program'}, process ${pid}`)
   } catch {
@@ -73,7 +73,7 @@ async function ownerByLsof(port: number): Promise<string | undefined> {
   }
 }
 
-/** Returns undefined if the system does not say. */
+/** Returns undefined if the system does not tell. */
 export async function portOwner(port: number): Promise<string | undefined> {
   return process.platform === 'linux' ? ownerOnLinux(port) : ownerByLsof(port)
 }
@@ -88,8 +88,8 @@ function isFree(port: number): Promise<boolean> {
 
 /** Returns a free port above this one. */
 export async function freePortAbove(port: number): Promise<number | undefined> {
-  for (let other = port + 1; other <= Math.min(port + triedPorts, 65_535); other++) {
-    if (await isFree(other)) return other
+  for (let candidate = port + 1; candidate <= Math.min(port + maxTriedPorts, 65_535); candidate++) {
+    if (await isFree(candidate)) return candidate
   }
   return undefined
 }

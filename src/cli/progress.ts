@@ -13,11 +13,11 @@ const logIntervalMs = 10_000
 
 interface Reported extends Omit<Progress, 'doing'> {
   readonly doing: keyof typeof verbs
-  /** From 0 to 1, if it is not `done` of `of`. */
+  /** The progress from 0 to 1, if it is not `done / of`. */
   readonly share?: number | undefined
 }
 
-/** The part of standard error that is needed. */
+/** The members of `process.stderr` that the reporter uses. */
 export interface Stream {
   readonly isTTY?: boolean | undefined
   write(text: string): unknown
@@ -37,16 +37,16 @@ export class Reporter {
   }
 
   report({ doing, table: name, done, of, share = of === 0 ? undefined : done / of }: Reported): void {
-    const what = `${verbs[doing]} ${name}`.trimEnd()
-    const isNew = what !== this.#lastReported
+    const activity = `${verbs[doing]} ${name}`.trimEnd()
+    const isNew = activity !== this.#lastReported
     const now = this.#now()
     if (!isNew && now - this.#reportedAt < (this.#stream.isTTY ? terminalIntervalMs : logIntervalMs)) return
-    this.#lastReported = what
+    this.#lastReported = activity
     this.#reportedAt = now
     const amount =
       done === 0 ? '' : ` ${done.toLocaleString('en')}${of === 0 ? '' : ` of ${of.toLocaleString('en')}`}`
     const percent = share === undefined ? '' : `, ${Math.floor(share * 100)} %`
-    const line = `${what}${amount}${percent} …`
+    const line = `${activity}${amount}${percent} …`
     if (this.#stream.isTTY) this.#stream.write(`\r\x1b[K${line}`)
     else this.#stream.write(`${line}\n`)
   }

@@ -5,7 +5,7 @@ import { Failure } from './failure.ts'
 
 /** Throws a `Failure` if no user has the address. */
 export async function requireUser(run: Run, email: string): Promise<UserRow> {
-  const found = await findByEmail(run, email)
-  if (found) return found
+  const user = await findByEmail(run, email)
+  if (user) return user
   throw new Failure(`No user has the e-mail address ${email}. \`portico users list\` shows all.`)
 }

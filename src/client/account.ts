@@ -88,7 +88,7 @@ export interface AccountClient<T extends ApiSource = never> {
   reset(values: { readonly token: string; readonly password: string }): Promise<ResetResult>
 }
 
-interface Signed {
+interface SignedIn {
   readonly user: AccountUser
 }
 
@@ -103,7 +103,7 @@ export function createAccountClient<T extends ApiSource = never>(
     return (await connection.send({ method: 'POST', path: `/${path}`, body, options: {} })).body as T
   }
   async function signedIn(body: object): Promise<AccountUser> {
-    const { user } = await post<Signed>('sign-in', body)
+    const { user } = await post<SignedIn>('sign-in', body)
     onChange(user)
     return user
   }
@@ -111,7 +111,7 @@ export function createAccountClient<T extends ApiSource = never>(
     async user() {
       try {
         const { body } = await connection.send({ method: 'GET', path: '', options: {} })
-        return (body as Signed).user
+        return (body as SignedIn).user
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHORIZED') return undefined
         throw error
@@ -119,8 +119,8 @@ export function createAccountClient<T extends ApiSource = never>(
     },
     async signIn({ email, password, remember = false }) {
       const values = { email, password, remember }
-      const answer = await post<Partial<Signed> & { readonly second_factor: string }>('sign-in', values)
-      const { user, second_factor } = answer
+      const response = await post<Partial<SignedIn> & { readonly second_factor: string }>('sign-in', values)
+      const { user, second_factor } = response
       if (user === undefined) return { secondFactor: code => signedIn({ second_factor, code }) }
       onChange(user)
       return { user }

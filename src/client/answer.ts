@@ -8,19 +8,21 @@ export interface Answer {
 }
 
 /** Throws an `ApiError` for an error status, and for a body that is not JSON. */
-export async function answerOf(response: Response): Promise<Answer> {
-  const { text, body } = await bodyOf(response)
+export async function readAnswer(response: Response): Promise<Answer> {
+  const { text, body } = await readBody(response)
   if (!response.ok) throw errorOf(response, body)
   if (text !== '' && body === undefined) throw unexpected(response)
   return { body, etag: response.headers.get('etag') ?? undefined }
 }
 
 /** The body as text and as JSON; undefined if it is not JSON. Throws an `ApiError` if it does not arrive completely. */
-export async function bodyOf(response: Response): Promise<{ readonly text: string; readonly body: unknown }> {
+export async function readBody(
+  response: Response,
+): Promise<{ readonly text: string; readonly body: unknown }> {
   const text = await response.text().catch(error => {
     throw unreachable('The service', error)
   })
-  return { text, body: parsed(text) }
+  return { text, body: parseJson(text) }
 }
 
 /** A successful response that does not come from the service. */
@@ -29,13 +31,13 @@ export function unexpected(response: Response): ApiError {
   return errorOf(response, undefined, 'UNEXPECTED_ANSWER', message)
 }
 
-/** `what` sent no response, or not all of it. */
-export function unreachable(what: string, cause: unknown): ApiError {
-  const message = `${what} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`
+/** `source` sent no response, or not all of it. */
+export function unreachable(source: string, cause: unknown): ApiError {
+  const message = `${source} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`
   return new ApiError({ status: 0, code: 'NETWORK_ERROR', message, cause })
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -52,16 +54,16 @@ interface ErrorBody {
 
 /** A body without the form of the service's errors comes from a proxy. */
 export function errorOf(
-  { status: received, headers }: Response,
+  { status: receivedStatus, headers }: Response,
   body: unknown,
-  code = `HTTP_${received}`,
-  message = `HTTP ${received}, in a response that is not from the service: check the proxies in between.`,
-  /** The status to report if a browser hides it. */
-  hidden = 0,
+  code = `HTTP_${receivedStatus}`,
+  message = `HTTP ${receivedStatus}, in a response that is not from the service: check the proxies in between.`,
+  /** The status to report if a browser hides the received one. */
+  hiddenStatus = 0,
 ): ApiError {
   const error = (body as { readonly error?: ErrorBody } | null | undefined)?.error
   return new ApiError({
-    status: received || hidden,
+    status: receivedStatus || hiddenStatus,
     code: error?.code ?? code,
     message: error?.message ?? message,
     details: error?.details,

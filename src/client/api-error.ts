@@ -1,6 +1,6 @@
 /** The error with which every call rejects. */
 
-/** What is wrong with one field of a body, or with one parameter. */
+/** A fault of one field of a body, or of one parameter. */
 export interface FieldFault {
   readonly field: string
   /** A stable code, e.g. `required` or `too_long`. */
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   readonly code: string
   /** All faults of the body or of the parameters. */
   readonly details: readonly FieldFault[] | undefined
-  /** Which rule, scope or field refused the request, in words. Only from `portico dev`. */
+  /** Which rule, scope or field refused the request, in words. Only from `portico dev` and in `portico/test`. */
   readonly explain: string | undefined
   /** The id of the request in the service's log. */
   readonly requestId: string | undefined

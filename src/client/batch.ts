@@ -8,7 +8,7 @@ interface Results {
   readonly results: readonly { readonly body: unknown }[]
 }
 
-type Call = (...given: readonly never[]) => unknown
+type Call = (...args: readonly never[]) => unknown
 
 export class Recorder {
   readonly #requests: ApiRequest[] = []
@@ -21,15 +21,15 @@ export class Recorder {
   }
 
   /** Returns the functions, whose results `reference` then accepts. */
-  tracked<T extends object>(functions: T): T {
-    const entries = Object.entries(functions).map(([name, call]) => [name, this.trackedCall(call)])
+  track<T extends object>(functions: T): T {
+    const entries = Object.entries(functions).map(([name, call]) => [name, this.trackCall(call)])
     return Object.fromEntries(entries)
   }
 
-  trackedCall(call: Call): Call {
-    return (...given) => {
+  trackCall(call: Call): Call {
+    return (...args) => {
       const index = this.#requests.length
-      const result = call(...given)
+      const result = call(...args)
       this.#calls.set(Object(result), index)
       return result
     }
@@ -43,19 +43,19 @@ export class Recorder {
   }
 
   /** Sends the batch. If it fails, its calls are never settled, so that no rejection is unhandled. */
-  async sent(send: Send, calls: readonly unknown[], options: WriteOptions): Promise<readonly unknown[]> {
-    const given = Promise.all(calls)
-    await Promise.race([given, turn()])
+  async execute(send: Send, calls: readonly unknown[], options: WriteOptions): Promise<readonly unknown[]> {
+    const settled = Promise.all(calls)
+    await Promise.race([settled, nextMacrotask()])
     const operations = this.#requests.map(operationOf)
     const { body } = await send({ method: 'POST', path: '/batch', body: { operations }, options })
     for (const [index, result] of (body as Results).results.entries())
       this.#settle[index]?.({ body: result.body ?? undefined, etag: undefined })
-    return given
+    return settled
   }
 }
 
 /** After this, calls with invalid arguments have rejected. */
-const turn = () => new Promise(resolve => setTimeout(resolve))
+const nextMacrotask = () => new Promise(resolve => setTimeout(resolve))
 
 function operationOf({ method, path, body, ifMatch }: ApiRequest, index: number): object {
   return {

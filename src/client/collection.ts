@@ -41,7 +41,7 @@ const aggregateNames = {
   perPage: 'per_page',
 }
 
-const largestPage = 100
+const maxPageSize = 100
 
 /** The entity tags of items, by the object that was returned. */
 const etags = new WeakMap<object, string>()
@@ -101,7 +101,8 @@ export class Collection {
     return data[0] ?? null
   }
 
-  readonly all = (options: Listing = {}): AsyncGenerator<unknown, undefined, undefined> => this.#walk(options)
+  readonly all = (options: Listing = {}): AsyncGenerator<unknown, undefined, undefined> =>
+    this.#iterate(options)
 
   readonly count = async (where?: unknown, options: CallOptions = {}): Promise<unknown> => {
     const { meta } = await this.#page({ ...options, where, fields: ['id'], perPage: 1 })
@@ -135,19 +136,19 @@ export class Collection {
   }
 
   /** If the first argument is a number, the action is called on the item with that id. */
-  action(name: string): (...given: readonly unknown[]) => Promise<unknown> {
-    return async (...given) => {
-      const isOnItem = typeof given[0] === 'number' || given[0] instanceof Reference
-      const [input = {}, options = {}] = isOnItem ? given.slice(1) : given
-      const path = isOnItem ? `/${idSegment(given[0])}/${name}` : `/${name}`
+  action(name: string): (...args: readonly unknown[]) => Promise<unknown> {
+    return async (...args) => {
+      const isOnItem = typeof args[0] === 'number' || args[0] instanceof Reference
+      const [input = {}, options = {}] = isOnItem ? args.slice(1) : args
+      const path = isOnItem ? `/${idSegment(args[0])}/${name}` : `/${name}`
       return itemOf(await this.#send(this.#write('POST', path, input, options as WriteOptions)))
     }
   }
 
-  async *#walk(options: Listing): AsyncGenerator<unknown, undefined, undefined> {
+  async *#iterate(options: Listing): AsyncGenerator<unknown, undefined, undefined> {
     let cursor: string | null = ''
     while (cursor !== null) {
-      const { data, meta }: Page = await this.#page({ perPage: largestPage, ...options, cursor })
+      const { data, meta }: Page = await this.#page({ perPage: maxPageSize, ...options, cursor })
       yield* data
       cursor = meta.next_cursor as string | null
     }
@@ -178,11 +179,11 @@ export function selection(options: Reading): string {
 }
 
 /** A query of the model. Its input is sent in the URL. */
-export function queryCall(send: Send, name: string): (...given: readonly unknown[]) => Promise<unknown> {
-  return async (...given) => {
-    const isOnItem = typeof given[0] === 'number' || given[0] instanceof Reference
-    const [input = {}, options = {}] = isOnItem ? given.slice(1) : given
-    const values = Object.entries({ ...(isOnItem && { id: idSegment(given[0]) }), ...(input as object) })
+export function queryCall(send: Send, name: string): (...args: readonly unknown[]) => Promise<unknown> {
+  return async (...args) => {
+    const isOnItem = typeof args[0] === 'number' || args[0] instanceof Reference
+    const [input = {}, options = {}] = isOnItem ? args.slice(1) : args
+    const values = Object.entries({ ...(isOnItem && { id: idSegment(args[0]) }), ...(input as object) })
     const parameters: Parameters = values.flatMap(([key, value]) =>
       value === undefined || value === null ? [] : [[key, textOf(value)]],
     )

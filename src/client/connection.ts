@@ -1,5 +1,5 @@
 /** Sends requests, with credentials, time limits and retries. */
-import { type Answer, answerOf, errorOf, unreachable } from './answer.ts'
+import { type Answer, errorOf, readAnswer, unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import { pause, pauseAfter } from './retry.ts'
 import type { ClientOptions, WriteOptions } from './types/options.ts'
@@ -40,9 +40,9 @@ export class Connection {
       try {
         return await this.#attempt(request, headers)
       } catch (error) {
-        const wait = error instanceof ApiError && attempt < retries ? pauseAfter(error, attempt) : undefined
-        if (wait === undefined) throw error
-        await pause(wait, request.options.signal)
+        const waitMs = error instanceof ApiError && attempt < retries ? pauseAfter(error, attempt) : undefined
+        if (waitMs === undefined) throw error
+        await pause(waitMs, request.options.signal)
       }
     }
   }
@@ -50,7 +50,7 @@ export class Connection {
   /** Opens an event stream, without a time limit and without retries. Resolves when the response's headers have arrived. */
   async open(path: string, headers: HeaderValues, signal: AbortSignal): Promise<Response> {
     const response = await this.#authorized(path, { headers, signal })
-    if (!response.ok) await answerOf(response)
+    if (!response.ok) await readAnswer(response)
     if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body)
       return response
     await response.body?.cancel()
@@ -65,7 +65,7 @@ export class Connection {
     try {
       const payload = body === undefined ? {} : { body: JSON.stringify(body) }
       const response = await this.#authorized(path, { method, headers, ...payload, signal: limit.signal })
-      return await answerOf(response)
+      return await readAnswer(response)
     } catch (error) {
       throw limit.reasonOf(error)
     } finally {
@@ -88,8 +88,8 @@ export class Connection {
   async #token(signal: RequestInit['signal'], refused?: string): Promise<string | undefined> {
     const { token } = this.#options
     if (typeof token !== 'function') return token
-    const given = token(refused)
-    return given instanceof Promise && signal ? untilAborted(given, signal) : given
+    const supplied = token(refused)
+    return supplied instanceof Promise && signal ? untilAborted(supplied, signal) : supplied
   }
 
   async #fetch(
@@ -101,7 +101,7 @@ export class Connection {
     const headers = { ...lowerCased(this.#options.headers), ...init.headers, ...credential }
     const send = this.#options.fetch ?? globalThis.fetch
     try {
-      // The API never redirects, and no other server may get the token. Some runtimes lack `redirect: 'error'`.
+      // The API never redirects, and no other server may receive the token. Some runtimes lack `redirect: 'error'`.
       return unredirected(await send(`${this.#base}${path}`, { ...init, headers, redirect: 'manual' }))
     } catch (error) {
       if (init.signal?.aborted || error instanceof ApiError) throw error
@@ -118,10 +118,10 @@ function lowerCased(headers: ClientOptions['headers'] = {}): HeaderValues {
 /** Rejects with the signal's reason. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }
 
@@ -138,16 +138,16 @@ export function unredirected(response: Response): Response {
 class TimeLimit {
   readonly #controller = new AbortController()
   readonly #ms: number
-  readonly #given: AbortSignal | undefined
+  readonly #callSignal: AbortSignal | undefined
   readonly #timer: ReturnType<typeof setTimeout>
-  readonly #stop = () => this.#controller.abort(this.#given?.reason)
+  readonly #abort = () => this.#controller.abort(this.#callSignal?.reason)
 
-  constructor(ms: number, given: AbortSignal | undefined) {
+  constructor(ms: number, callSignal: AbortSignal | undefined) {
     this.#ms = ms
-    this.#given = given
+    this.#callSignal = callSignal
     this.#timer = setTimeout(() => this.#controller.abort(), Math.min(ms, maxTimerMs))
-    if (given?.aborted) this.#stop()
-    given?.addEventListener('abort', this.#stop)
+    if (callSignal?.aborted) this.#abort()
+    callSignal?.addEventListener('abort', this.#abort)
   }
 
   get signal(): AbortSignal {
@@ -156,12 +156,12 @@ class TimeLimit {
 
   end(): void {
     clearTimeout(this.#timer)
-    this.#given?.removeEventListener('abort', this.#stop)
+    this.#callSignal?.removeEventListener('abort', this.#abort)
   }
 
   /** The reason for which the attempt failed. */
   reasonOf(error: unknown): unknown {
-    if (this.#given?.aborted) return this.#given.reason
+    if (this.#callSignal?.aborted) return this.#callSignal.reason
     if (!this.signal.aborted) return error
     const message = `The service did not respond within ${this.#ms} ms.`
     return new ApiError({ status: 0, code: 'TIMEOUT', message })
@@ -185,9 +185,9 @@ export function randomText(): string {
 
 /** Returns the URL without a trailing slash, by default the page's or worker's origin. Throws a `TypeError` if it is invalid. */
 export function originOf(baseUrl: string | URL | undefined): string {
-  const given =
+  const address =
     baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin
-  const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined
+  const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined
   // `localhost:3000` is a URL with the scheme `localhost`.
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new TypeError("`baseUrl` must be the address of the service, e.g. 'https://api.example.com'.")

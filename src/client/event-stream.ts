@@ -26,10 +26,10 @@ export class StreamParser {
 
   /** Returns the blocks that the text completes. Throws a `RangeError` if a block becomes too long. */
   push(text: string): readonly StreamBlock[] {
-    // CR LF is one line end, even if the pieces are cut between the two.
-    const given = this.#isAfterReturn && text.startsWith('\n') ? text.slice(1) : text
+    // CR LF is one line end, even if the two arrive in different pieces.
+    const unread = this.#isAfterReturn && text.startsWith('\n') ? text.slice(1) : text
     if (text !== '') this.#isAfterReturn = text.endsWith('\r')
-    const [first = '', ...others] = given.split(lineEnd)
+    const [first = '', ...others] = unread.split(lineEnd)
     this.#rest += first
     const blocks = others.flatMap(next => {
       const block = this.#line(this.#rest)

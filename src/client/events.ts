@@ -11,7 +11,7 @@ interface Filter {
   readonly where?: unknown
 }
 
-export interface Following extends SubscribeOptions, Filter {}
+export interface FilteredSubscription extends SubscribeOptions, Filter {}
 
 /** `collection`: subscribes only to this collection. */
 export function subscription(options: Filter, collection?: string): Parameters {

@@ -38,26 +38,26 @@ function alternatives(or: unknown): Parameters {
   if (or.length === 0) throw new TypeError('where.or lists no alternative: nothing would match.')
   return or.flatMap((alternative, index) => {
     const place = `where.or[${index}]`
-    const found = literals(membersOf(alternative, place), `or[${index + 1}]`, place)
-    if (found.length === 0) throw new TypeError(`${place} has no condition: omit it.`)
-    return found
+    const conditions = literals(membersOf(alternative, place), `or[${index + 1}]`, place)
+    if (conditions.length === 0) throw new TypeError(`${place} has no condition: omit it.`)
+    return conditions
   })
 }
 
-/** `around`: what encloses the name, e.g. `or[1]`. */
-function literals({ not, ...conditions }: Entries, around: string, place: string): Parameters {
+/** `group`: the parameter's prefix, e.g. `or[1]`; empty for conditions of no group. */
+function literals({ not, ...conditions }: Entries, group: string, place: string): Parameters {
   const negated = not === undefined ? [] : [not].flat()
   return [
-    ...comparisons(conditions, [], place).map(literal => parameter(around, literal)),
-    ...negated.map(one => negation(one, around, `${place}.not`)),
+    ...comparisons(conditions, [], place).map(literal => parameter(group, literal)),
+    ...negated.map(condition => negation(condition, group, `${place}.not`)),
   ]
 }
 
-function negation(condition: unknown, around: string, place: string): Parameters[number] {
-  const [only, ...others] = comparisons(membersOf(condition, place), [], place)
-  if (only === undefined || others.length > 0)
+function negation(condition: unknown, group: string, place: string): Parameters[number] {
+  const [literal, ...others] = comparisons(membersOf(condition, place), [], place)
+  if (literal === undefined || others.length > 0)
     throw new TypeError(`${place} takes one condition, or an array of objects with one condition each.`)
-  return parameter(around === '' ? 'not' : `${around}[not]`, only)
+  return parameter(group === '' ? 'not' : `${group}[not]`, literal)
 }
 
 interface Literal {
@@ -66,8 +66,8 @@ interface Literal {
   readonly value: string
 }
 
-function parameter(around: string, { field, operator, value }: Literal): Parameters[number] {
-  return [`${around === '' ? field : `${around}[${field}]`}[${operator}]`, value]
+function parameter(group: string, { field, operator, value }: Literal): Parameters[number] {
+  return [`${group === '' ? field : `${group}[${field}]`}[${operator}]`, value]
 }
 
 function comparisons(conditions: Entries, path: readonly string[], place: string): readonly Literal[] {
@@ -105,18 +105,18 @@ function operation(field: string, operator: string, operand: unknown, place: str
 }
 
 function listed(values: readonly unknown[], place: string): string {
-  const unfit = values.findIndex(
+  const unlistable = values.findIndex(
     value => value === null || value === undefined || String(value).includes(','),
   )
-  if (unfit !== -1)
+  if (unlistable !== -1)
     throw new TypeError(
-      `${place} cannot list ${JSON.stringify(values[unfit])}: write it as an alternative of \`or\`.`,
+      `${place} cannot list ${JSON.stringify(values[unlistable])}: write it as an alternative of \`or\`.`,
     )
   if (values.length === 0) throw new TypeError(`${place} lists no value: nothing would match.`)
   return values.join(',')
 }
 
-/** Refuses dates, maps and the like: they have no members, and a dropped condition would widen the result. */
+/** Refuses dates, maps and the like: they have no enumerable members, and an ignored condition would widen the result. */
 function membersOf(value: unknown, place: string): Entries {
   const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
   if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null)) return value as Entries

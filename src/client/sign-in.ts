@@ -2,7 +2,7 @@
 import { ApiError } from './api-error.ts'
 import { originOf } from './connection.ts'
 import { openStorage, page } from './sign-in/page.ts'
-import { challengeOf, unguessable } from './sign-in/pkce.ts'
+import { challengeOf, randomSecret } from './sign-in/pkce.ts'
 import { AuthorizationServer, type Metadata, oauthError } from './sign-in/server.ts'
 import { TokenStore } from './sign-in/tokens.ts'
 
@@ -32,7 +32,7 @@ export interface SignIn {
   signIn(returnTo?: string): Promise<void>
   /**
    * Call this when the page loads: completes a sign-in whose authorization response is in the URL, and removes it from there.
-   * Returns undefined if the URL has none. Rejects with an `ApiError`, e.g. `ACCESS_DENIED`.
+   * Returns undefined if the URL contains none. Rejects with an `ApiError`, e.g. `ACCESS_DENIED`.
    */
   handleRedirect(url?: string): Promise<{ readonly returnTo: string | undefined } | undefined>
   /** Removes the tokens, and revokes them (RFC 7009). */
@@ -61,7 +61,7 @@ export function createSignIn(options: SignInOptions): SignIn {
   }
 }
 
-type Finished = Awaited<ReturnType<SignIn['handleRedirect']>>
+type RedirectResult = Awaited<ReturnType<SignIn['handleRedirect']>>
 
 class CodeFlow {
   readonly tokens: TokenStore
@@ -70,16 +70,14 @@ class CodeFlow {
   readonly #name: string
   /** Stored in the tab, because the response returns to it. */
   readonly #pending = openStorage('session')
-  #finishing: Promise<Finished> | undefined
+  #finishing: Promise<RedirectResult> | undefined
 
   constructor(options: SignInOptions) {
     const { clientId, storage = 'session', onChange = () => undefined } = options
     const issuer = originOf(options.baseUrl)
     this.#options = options
     this.#name = `portico:${issuer}:${clientId}`
-    this.#server = new AuthorizationServer(issuer, (...given) =>
-      (options.fetch ?? globalThis.fetch)(...given),
-    )
+    this.#server = new AuthorizationServer(issuer, (...args) => (options.fetch ?? globalThis.fetch)(...args))
     this.tokens = new TokenStore({ server: this.#server, clientId, name: this.#name, storage, onChange })
   }
 
@@ -90,7 +88,7 @@ class CodeFlow {
 
   async start(returnTo?: string): Promise<void> {
     const { clientId, scopes, navigate = url => page.location?.assign(url) } = this.#options
-    const [state, nonce, verifier] = [unguessable(), unguessable(), unguessable()]
+    const [state, nonce, verifier] = [randomSecret(), randomSecret(), randomSecret()]
     const redirectUri = this.#redirectUri()
     const query = {
       response_type: 'code',
@@ -108,38 +106,39 @@ class CodeFlow {
     navigate(`${authorization_endpoint}?${new URLSearchParams(query)}`)
   }
 
-  /** Some frameworks call this twice: the second call waits for the first. */
-  finish(url = page.location?.href ?? ''): Promise<Finished> {
-    const answer = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
-    const state = answer.get('state')
-    if (state === null || !(answer.has('code') || answer.has('error')))
+  /** Some frameworks call this function twice: the second call waits for the first. */
+  finish(url = page.location?.href ?? ''): Promise<RedirectResult> {
+    const authorizationResponse = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+    const state = authorizationResponse.get('state')
+    if (state === null || !(authorizationResponse.has('code') || authorizationResponse.has('error')))
       return this.#finishing ?? Promise.resolve(undefined)
-    forgetAnswer(url)
-    this.#finishing = this.#finish(answer, state)
+    removeResponse(url)
+    this.#finishing = this.#finish(authorizationResponse, state)
     return this.#finishing
   }
 
-  async #finish(answer: URLSearchParams, state: string): Promise<Finished> {
+  async #finish(authorizationResponse: URLSearchParams, state: string): Promise<RedirectResult> {
     const text = this.#pending.getItem(this.#key(state))
     this.#pending.removeItem(this.#key(state))
     if (text === null) throw refusal('UNKNOWN_STATE', 'This tab did not start the sign-in: sign in again.')
     const { verifier, nonce, redirectUri, returnTo }: Pending = JSON.parse(text)
-    checkIssuer(answer, await this.#server.metadata())
-    const code = answer.get('code')
-    if (code === null) throw oauthError(errorIn(answer))
+    checkIssuer(authorizationResponse, await this.#server.metadata())
+    const code = authorizationResponse.get('code')
+    if (code === null) throw oauthError(errorIn(authorizationResponse))
     const { clientId: client_id } = this.#options
     const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id }
     const response = await this.#server.token({ ...form, code_verifier: verifier })
     if (this.#options.scopes.includes('openid'))
       checkIdToken(response.id_token, { iss: originOf(this.#options.baseUrl), aud: client_id, nonce })
-    this.tokens.keep(response)
+    this.tokens.store(response)
     return { returnTo }
   }
 
   #redirectUri(): string {
-    const given = this.#options.redirectUri ?? page.location?.href
-    if (given === undefined) throw new TypeError('`redirectUri` is required outside a page.')
-    return this.#options.redirectUri ?? given.replace(/[?#].*$/s, '')
+    const { redirectUri } = this.#options
+    const address = redirectUri ?? page.location?.href
+    if (address === undefined) throw new TypeError('`redirectUri` is required outside a page.')
+    return redirectUri ?? address.replace(/[?#].*$/s, '')
   }
 
   #key(state: string): string {
@@ -151,14 +150,17 @@ function refusal(code: string, message: string): ApiError {
   return new ApiError({ status: 0, code, message })
 }
 
-function errorIn(answer: URLSearchParams) {
-  const description = answer.get('error_description')
-  return { error: answer.get('error'), ...(description !== null && { error_description: description }) }
+function errorIn(authorizationResponse: URLSearchParams) {
+  const description = authorizationResponse.get('error_description')
+  return {
+    error: authorizationResponse.get('error'),
+    ...(description !== null && { error_description: description }),
+  }
 }
 
 /** RFC 9207: with the response of another server, the code would be sent to the wrong one. */
-function checkIssuer(answer: URLSearchParams, metadata: Metadata): void {
-  const issuer = answer.get('iss')
+function checkIssuer(authorizationResponse: URLSearchParams, metadata: Metadata): void {
+  const issuer = authorizationResponse.get('iss')
   const isMissing = issuer === null && !metadata.authorization_response_iss_parameter_supported
   if (!isMissing && issuer !== metadata.issuer)
     throw refusal('WRONG_ISSUER', `The response comes from ${issuer}, not from ${metadata.issuer}.`)
@@ -166,18 +168,28 @@ function checkIssuer(answer: URLSearchParams, metadata: Metadata): void {
 
 /** OpenID Connect Core, 3.1.3.7: the token comes from the token endpoint over TLS, so its signature need not be checked. */
 function checkIdToken(idToken: string | undefined, expected: Readonly<Record<string, string>>): void {
-  const payload = (idToken ?? '').split('.')[1] ?? ''
-  const claims = payload === '' ? {} : JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+  const claims = claimsOf(idToken)
   for (const [claim, value] of Object.entries(expected)) {
-    if (![claims[claim]].flat().includes(value))
+    if (![claims?.[claim]].flat().includes(value))
       throw refusal('WRONG_ID_TOKEN', `The \`${claim}\` of the ID token does not belong to this sign-in.`)
   }
 }
 
+/** The claims of a JWT (RFC 7519, 3); undefined if it cannot be parsed. */
+function claimsOf(token = ''): Readonly<Record<string, unknown>> | null | undefined {
+  const [, payload = ''] = token.split('.')
+  try {
+    return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+  } catch {
+    return undefined
+  }
+}
+
 /** Removes the code from the URL and the history. */
-function forgetAnswer(url: string): void {
+function removeResponse(url: string): void {
   if (page.location?.href !== url) return
-  const clean = new URL(url)
-  for (const name of ['code', 'state', 'iss', 'error', 'error_description']) clean.searchParams.delete(name)
-  page.history?.replaceState(page.history.state, '', clean.href)
+  const cleanUrl = new URL(url)
+  for (const name of ['code', 'state', 'iss', 'error', 'error_description'])
+    cleanUrl.searchParams.delete(name)
+  page.history?.replaceState(page.history.state, '', cleanUrl.href)
 }

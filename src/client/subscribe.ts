@@ -7,11 +7,11 @@ import { type Parameters, queryString } from './query.ts'
 import { backOff, pause } from './retry.ts'
 import type { SubscribeOptions } from './types/events.ts'
 
-/** The service sends something at least every 15 s: after this time without data, the connection is dead. */
-const silenceMs = 40_000
+/** The service sends something at least every 15 s: a connection without data for this time is dead. */
+const maxSilenceMs = 40_000
 const firstPauseMs = 500
-const longestPauseMs = 30_000
-/** How many ids are kept to recognize events that the service repeats after a reconnect. */
+const maxPauseMs = 30_000
+/** The number of ids that are kept to recognise events that the service repeats after a reconnect. */
 const maxSeenIds = 1_000
 
 interface LogEvent {
@@ -26,19 +26,19 @@ export async function* subscribe(
   parameters: Parameters,
   options: SubscribeOptions,
 ): AsyncGenerator<unknown, undefined, undefined> {
-  const log = new Follower(connection, parameters, options)
+  const log = new LogFollower(connection, parameters, options)
   try {
-    while (!options.signal?.aborted) yield* log.connected()
+    while (!options.signal?.aborted) yield* log.follow()
   } finally {
     log.end()
   }
 }
 
-class Follower {
+class LogFollower {
   readonly #connection: Connection
   readonly #parameters: Parameters
   readonly #options: SubscribeOptions
-  readonly #seen = new Set<string>()
+  readonly #seenIds = new Set<string>()
   #after: string | undefined
   #failures = 0
   #isConnected = false
@@ -56,7 +56,7 @@ class Follower {
   }
 
   /** Yields the events of one connection until it breaks, and then pauses. Throws an error if reconnecting would not help. */
-  async *connected(): AsyncGenerator<unknown, undefined, undefined> {
+  async *follow(): AsyncGenerator<unknown, undefined, undefined> {
     let failure: ApiError | undefined
     this.#controller = new AbortController()
     try {
@@ -113,17 +113,17 @@ class Follower {
   }
 
   #isNew(id: string): boolean {
-    if (this.#seen.has(id)) return false
-    this.#seen.add(id)
-    const [oldest] = this.#seen
-    if (this.#seen.size > maxSeenIds && oldest !== undefined) this.#seen.delete(oldest)
+    if (this.#seenIds.has(id)) return false
+    this.#seenIds.add(id)
+    const [oldest] = this.#seenIds
+    if (this.#seenIds.size > maxSeenIds && oldest !== undefined) this.#seenIds.delete(oldest)
     return true
   }
 
   /** Aborts the connection if nothing arrives for a while, not even a heartbeat. */
   #watch(): void {
     clearTimeout(this.#silence)
-    this.#silence = setTimeout(this.#stop, silenceMs)
+    this.#silence = setTimeout(this.#stop, maxSilenceMs)
   }
 
   #disconnect(): void {
@@ -140,8 +140,8 @@ class Follower {
 
   /** Waits before the next connection. */
   async #wait(failure: ApiError | undefined): Promise<void> {
-    const minimum = Math.min((failure?.retryAfter ?? 0) * 1_000, longestPauseMs)
-    const ms = minimum + backOff(this.#failures++, firstPauseMs, longestPauseMs)
+    const minimum = Math.min((failure?.retryAfter ?? 0) * 1_000, maxPauseMs)
+    const ms = minimum + backOff(this.#failures++, firstPauseMs, maxPauseMs)
     await pause(ms, this.#options.signal).catch(() => undefined)
   }
 }

@@ -15,7 +15,7 @@ export interface Cluster {
 
 export interface ClusterCounts {
   readonly disconnections: number
-  /** Takes that this node counted by itself. */
+  /** Takes that this node counted without Redis. */
   readonly localChecks: number
   /** Batches of takes sent to Redis. */
   readonly roundTrips: number
@@ -34,14 +34,14 @@ export interface Budget {
   readonly granted: boolean
 }
 
-/** Windows of one length begin at the same time for all keys: at whole multiples of it since 1970. */
+/** Windows of one length begin at the same time for all keys: at multiples of that length since 1970. */
 export interface RateCounters {
   /**
-   * Takes `cost` from the budget `key`, which has `limit` in each window of `windowSeconds`, 60 unless given.
+   * Takes `cost` from the budget `key`, which has `limit` in each window of `windowSeconds`, 60 by default.
    * A take that is not granted takes nothing.
    */
   take(key: string, limit: number, cost: number, windowSeconds?: number): Budget | Promise<Budget>
-  /** Gives back what was taken in the current window, never more. Neither waits nor throws. */
+  /** Gives back at most what was taken in the current window. Neither waits nor throws. */
   give(key: string, cost: number, windowSeconds?: number): void
 }
 

@@ -18,9 +18,9 @@ interface MemoryCountersOptions {
 
 /** Counters that answer synchronously. */
 export interface MemoryCounters extends RateCounters {
-  take(key: string, limit: number, cost: number, window?: number): Budget
-  /** Sets the count of the key to `used`, as counted elsewhere, in the window that ends at `resetAt`. */
-  note(key: string, used: number, resetAt: number, window: number): void
+  take(key: string, limit: number, cost: number, windowSeconds?: number): Budget
+  /** Sets what other nodes and this one have used of the key's budget in the window that ends at `resetAt`. */
+  setUsed(key: string, used: number, resetAt: number, windowSeconds: number): void
 }
 
 /** The counters of one window length. Windows begin at the same time for all keys, so one `clear` resets them all. */
@@ -39,7 +39,7 @@ class Windows {
 
   take(key: string, limit: number, cost: number): Budget {
     this.#advance()
-    const counter = this.#counter(key)
+    const counter = this.#counterFor(key)
     counter.granted = counter.used + cost <= limit
     if (counter.granted) counter.used += cost
     counter.limit = limit
@@ -49,15 +49,15 @@ class Windows {
 
   give(key: string, cost: number): void {
     this.#advance()
-    const known = this.#counters.get(key)
-    if (!known) return
-    known.used = Math.max(0, known.used - cost)
-    if (known.used === 0) this.#counters.delete(key)
+    const counter = this.#counters.get(key)
+    if (!counter) return
+    counter.used = Math.max(0, counter.used - cost)
+    if (counter.used === 0) this.#counters.delete(key)
   }
 
-  note(key: string, used: number, resetAt: number): void {
+  setUsed(key: string, used: number, resetAt: number): void {
     this.#advance()
-    if (resetAt === this.#end) this.#counter(key).used = used
+    if (resetAt === this.#end) this.#counterFor(key).used = used
   }
 
   /** Begins a new window if the current one has ended. */
@@ -68,9 +68,9 @@ class Windows {
     this.#end = seconds - (seconds % this.#seconds) + this.#seconds
   }
 
-  #counter(key: string): Counter {
-    const known = this.#counters.get(key)
-    if (known) return known
+  #counterFor(key: string): Counter {
+    const existing = this.#counters.get(key)
+    if (existing) return existing
     if (this.#counters.size >= this.#maxKeys) this.#counters.delete(this.#counters.keys().next().value ?? '')
     const counter: Counter = { limit: 0, remaining: 0, resetAt: this.#end, granted: true, used: 0 }
     this.#counters.set(key, counter)
@@ -86,14 +86,15 @@ export function memoryCounters({
   const byLength = new Map([[defaultWindowSeconds, minute]])
   const windows = (seconds: number): Windows => {
     if (seconds === defaultWindowSeconds) return minute
-    const known = byLength.get(seconds) ?? new Windows(seconds, now, maxKeys)
-    byLength.set(seconds, known)
-    return known
+    const windowsOfLength = byLength.get(seconds) ?? new Windows(seconds, now, maxKeys)
+    byLength.set(seconds, windowsOfLength)
+    return windowsOfLength
   }
   return {
-    take: (key, limit, cost, window = defaultWindowSeconds) => windows(window).take(key, limit, cost),
-    give: (key, cost, window = defaultWindowSeconds) => windows(window).give(key, cost),
-    note: (key, used, resetAt, window) => windows(window).note(key, used, resetAt),
+    take: (key, limit, cost, windowSeconds = defaultWindowSeconds) =>
+      windows(windowSeconds).take(key, limit, cost),
+    give: (key, cost, windowSeconds = defaultWindowSeconds) => windows(windowSeconds).give(key, cost),
+    setUsed: (key, used, resetAt, windowSeconds) => windows(windowSeconds).setUsed(key, used, resetAt),
   }
 }
 

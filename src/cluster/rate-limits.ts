@@ -13,7 +13,7 @@ export interface RateLimitSettings {
 /** Carries the headers to the reply, also to that of an error. */
 export interface RateLimited {
   /** Header lines, each with its end (RFC 9112, 5). */
-  added: string
+  headerLines: string
   /** The budget after the last draw. */
   budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
 }
@@ -27,7 +27,7 @@ export interface RateLimits {
   readonly counts: { refused: number }
 }
 
-/** The address to which a budget belongs: an IPv4 address, or the /64 network of an IPv6 address, which one customer has. */
+/** The address to which a budget belongs: an IPv4 address, or the /64 network of an IPv6 address, which usually belongs to one customer. */
 export function budgetAddress(address: string): string {
   if (!address.includes(':') || !isIPv6(address)) return address
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
@@ -46,7 +46,7 @@ interface Policy {
   readonly end: string
 }
 
-function policy(name: string, limit: number | 'off'): Policy | undefined {
+function createPolicy(name: string, limit: number | 'off'): Policy | undefined {
   if (limit === 'off') return undefined
   return {
     limit,
@@ -57,7 +57,7 @@ function policy(name: string, limit: number | 'off'): Policy | undefined {
 }
 
 /** The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. */
-function headersOf(budget: Budget, { start, middle, end }: Policy, now: number): string {
+function headerLines(budget: Budget, { start, middle, end }: Policy, now: number): string {
   const { remaining, resetAt } = budget
   return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${secondsLeft(budget, now)}${end}`
 }
@@ -71,35 +71,35 @@ export function createRateLimits(
   counters: RateCounters,
   now = Date.now,
 ): RateLimits {
-  const byUser = policy('user', settings.user)
-  const byAddress = policy('address', settings.address)
+  const userPolicy = createPolicy('user', settings.user)
+  const addressPolicy = createPolicy('address', settings.address)
   const counts = { refused: 0 }
-  const settle = (budget: Budget, rule: Policy, answer: RateLimited): undefined => {
-    answer.added = headersOf(budget, rule, now())
+  const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
+    answer.headerLines = headerLines(budget, policy, now())
     answer.budget = budget
     if (budget.granted) return
     counts.refused++
     const seconds = secondsLeft(budget, now())
     throw new ApiError(
       'RATE_LIMITED',
-      `The limit of ${rule.limit} requests per minute is used up: try again in ${seconds} s.`,
+      `The limit of ${policy.limit} requests per minute is used up: try again in ${seconds} s.`,
       { headers: { 'Retry-After': String(seconds) } },
     )
   }
-  const ruleOf = ({ userId, budgetKey }: Principal) =>
-    userId === null && !budgetKey.startsWith('app:') ? byAddress : byUser
+  const policyFor = ({ userId, budgetKey }: Principal) =>
+    userId === null && !budgetKey.startsWith('app:') ? addressPolicy : userPolicy
   return {
     counts,
     give(principal) {
-      if (ruleOf(principal)) counters.give(principal.budgetKey, 1)
+      if (policyFor(principal)) counters.give(principal.budgetKey, 1)
     },
     draw(principal, answer, cost = 1) {
-      const rule = ruleOf(principal)
+      const policy = policyFor(principal)
       const { budgetKey } = principal
-      if (!rule) return undefined
-      const budget = counters.take(budgetKey, rule.limit, cost)
-      if (budget instanceof Promise) return budget.then(later => settle(later, rule, answer))
-      return settle(budget, rule, answer)
+      if (!policy) return undefined
+      const budget = counters.take(budgetKey, policy.limit, cost)
+      if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
+      return settle(budget, policy, answer)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** A cluster on Redis, or a server that speaks its protocol. No data there is durable. */
+/** A cluster on Redis, or on a server that speaks its protocol. Nothing stored there needs to be durable. */
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from './cluster.ts'
 import type { MemoryCounters } from './memory-counters.ts'
@@ -22,12 +22,12 @@ export interface RedisClusterOptions {
 /** How long a start waits for Redis. */
 const startTimeoutMs = 1000
 
-const awayMessage = 'Redis is away: every node counts limits for itself and looks for events again and again.'
+const outageMessage = 'Redis is unavailable: every node counts rate limits by itself and polls for events.'
 
 /** Resolves when Redis answers, or after a second without an answer: the service also runs without it. */
 export async function redisCluster(options: RedisClusterOptions): Promise<Cluster> {
   const cluster = new RedisCluster(options)
-  await cluster.first()
+  await cluster.open()
   return cluster
 }
 
@@ -55,26 +55,29 @@ class RedisCluster implements Cluster {
     this.#commands = new RedisConnection(connection, {
       timeoutMs,
       probe: client => this.counters.probe(client),
-      onChange: () => this.#change(),
+      onChange: () => this.#updateState(),
     })
     RedisCounters.prepare(this.#commands.client)
     this.#messages = new RedisConnection(connection, {
       timeoutMs,
       // Subscribing again changes nothing.
       probe: client => client.subscribe(this.#channel),
-      // Notifications that were sent meanwhile are lost.
+      // Notifications that were sent during the outage are lost.
       onChange: isUp => {
         if (isUp) this.#notifyListeners()
-        this.#change()
+        this.#updateState()
       },
     })
-    this.#messages.client.on('message', (_channel, from) => this.#received(from))
+    this.#messages.client.on('message', (_channel, from) => this.#onMessage(from))
   }
 
-  async first(): Promise<void> {
-    await Promise.all([this.#commands.first(startTimeoutMs), this.#messages.first(startTimeoutMs)])
+  async open(): Promise<void> {
+    await Promise.all([
+      this.#commands.waitUntilUp(startTimeoutMs),
+      this.#messages.waitUntilUp(startTimeoutMs),
+    ])
     this.#isOpen = true
-    this.#change()
+    this.#updateState()
   }
 
   /** One message for all commits of a turn of the event loop. */
@@ -85,7 +88,7 @@ class RedisCluster implements Cluster {
       // Reset before sending: a commit from now on needs another message, even if this one cannot be sent.
       this.#isSendScheduled = false
       this.#counts.notificationsSent++
-      this.#commands.ask(client => client.publish(this.#channel, this.#id)).catch(() => {})
+      this.#commands.send(client => client.publish(this.#channel, this.#id)).catch(() => {})
     })
   }
 
@@ -95,7 +98,7 @@ class RedisCluster implements Cluster {
   }
 
   trouble(): string | undefined {
-    return this.#commands.isUp && this.#messages.isUp ? undefined : awayMessage
+    return this.#commands.isUp && this.#messages.isUp ? undefined : outageMessage
   }
 
   counts = () => ({ ...this.#counts, ...this.counters.counts })
@@ -106,7 +109,7 @@ class RedisCluster implements Cluster {
     this.#messages.close()
   }
 
-  #received(from: string): void {
+  #onMessage(from: string): void {
     if (from === this.#id) return
     this.#counts.notificationsReceived++
     this.#notifyListeners()
@@ -122,7 +125,7 @@ class RedisCluster implements Cluster {
     })
   }
 
-  #change(): void {
+  #updateState(): void {
     const lost = [this.#commands, this.#messages].find(({ isUp }) => !isUp)
     if (!this.#isOpen || (lost !== undefined) === this.#isLost) return
     this.#isLost = lost !== undefined

@@ -6,7 +6,7 @@ export type ConnectionSettings = Omit<RedisOptions, 'replyMapping'>
 export interface RedisConnectionOptions {
   /** How long an answer may take. */
   readonly timeoutMs: number
-  /** Succeeds if everything works for which the connection is used. */
+  /** Succeeds if everything that the connection is used for works. */
   readonly probe: (client: Redis) => Promise<unknown>
   /** Called when Redis answers in time again, and when it no longer does. */
   readonly onChange: (isUp: boolean) => void
@@ -22,8 +22,8 @@ const connectTimeoutMs = 2000
 const answersUntilUp = 3
 
 /**
- * ioredis's options for a URL. The library neither queues commands, nor resends them, nor retries: what cannot be sent now
- * is decided without Redis.
+ * ioredis's options for a URL. The library neither queues, nor resends, nor retries commands: a request whose command cannot
+ * be sent now is decided without Redis.
  */
 export function redisOptions(url: string): ConnectionSettings {
   const common: ConnectionSettings = {
@@ -57,7 +57,7 @@ export function redisOptions(url: string): ConnectionSettings {
 }
 
 /** The text of an error. Only the message: errors of the library contain the command with its arguments. */
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // The library's message for a connection that has just ended.
   if (error.message.includes('enableOfflineQueue')) return 'the connection has ended'
@@ -72,33 +72,33 @@ export class RedisConnection {
   #isClosed = false
   /** Consecutive answers in time since the connection was lost. */
   #answersInTime = 0
-  /** The number of the current connection. */
-  #connection = 0
+  /** Grows with every new connection. */
+  #connectionNumber = 0
   /** Whether a probe waits for its answer. */
   #isProbing = false
   /** Probe intervals without an answer since the connection was lost. */
   #silentIntervals = 0
   #reason = 'no connection yet'
   #timer: NodeJS.Timeout | undefined
-  #first: (() => void) | undefined
+  #resolveFirst: (() => void) | undefined
 
   constructor(connection: ConnectionSettings, options: RedisConnectionOptions) {
     this.#options = options
     this.client = new Redis(connection)
     this.client.on('error', error => {
-      this.#reason = reasonOf(error)
+      this.#reason = describeError(error)
     })
     this.client.on('connect', () => {
       this.#silentIntervals = 0
     })
     this.client.on('ready', () => this.#tick())
     this.client.on('close', () => {
-      this.#connection++
-      this.#fall(this.#reason)
+      this.#connectionNumber++
+      this.#markDown(this.#reason)
     })
     // The `error` event has the reason.
     this.client.connect().catch(() => {})
-    this.#next()
+    this.#scheduleTick()
   }
 
   get isUp(): boolean {
@@ -110,18 +110,18 @@ export class RedisConnection {
     return this.#reason
   }
 
-  /** Resolves at the first answer, but at the latest after `milliseconds`. */
-  async first(milliseconds: number): Promise<void> {
+  /** Resolves at the first answer, or after `timeoutMs`. */
+  async waitUntilUp(timeoutMs: number): Promise<void> {
     if (this.#isUp) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#first = resolve
-    const timer = setTimeout(resolve, milliseconds)
+    this.#resolveFirst = resolve
+    const timer = setTimeout(resolve, timeoutMs)
     await promise
     clearTimeout(timer)
   }
 
-  /** Sends a command; rejects if there is no answer in time. Then the connection counts as lost. */
-  async ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
+  /** Sends a command. Rejects if Redis does not answer in time: then the connection counts as lost. */
+  async send<T>(command: (client: Redis) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options
     if (this.client.status !== 'ready') throw new Error('there is no connection')
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -133,20 +133,20 @@ export class RedisConnection {
     const fail = (reason: string) => {
       if (isSettled) return
       settle()
-      this.#fall(reason)
+      this.#markDown(reason)
       reject(new Error(reason))
     }
-    // If this process was busy for so long, the answer may have arrived, and is read first.
-    const late = () => setImmediate(() => fail(`no answer within ${timeoutMs} ms`))
-    const timer = setTimeout(late, timeoutMs)
-    send(this.client).then(
+    // If this process was busy for that long, the answer may have arrived already: it is read first.
+    const onTimeout = () => setImmediate(() => fail(`no answer within ${timeoutMs} ms`))
+    const timer = setTimeout(onTimeout, timeoutMs)
+    command(this.client).then(
       answer => {
         this.#silentIntervals = 0
         if (isSettled) return
         settle()
         resolve(answer)
       },
-      error => fail(reasonOf(error)),
+      error => fail(describeError(error)),
     )
     return promise
   }
@@ -155,58 +155,58 @@ export class RedisConnection {
     this.#isClosed = true
     this.#isUp = false
     clearTimeout(this.#timer)
-    this.#first?.()
+    this.#resolveFirst?.()
     this.client.disconnect()
   }
 
-  #next(): void {
+  #scheduleTick(): void {
     clearTimeout(this.#timer)
     if (this.#isClosed) return
     this.#timer = setTimeout(() => this.#tick(), this.#isUp ? probeIntervalMs : probeIntervalDownMs).unref()
   }
 
   #tick(): void {
-    this.#next()
+    this.#scheduleTick()
     const { status } = this.client
     if (status !== 'ready' && status !== 'connect') return
     if (!this.#isUp) this.#silentIntervals++
     if (this.#silentIntervals > maxSilentIntervals) {
-      this.#connection++
+      this.#connectionNumber++
       this.#answersInTime = 0
       this.client.disconnect(true)
     } else if (status === 'ready' && !this.#isProbing) void this.#probe()
   }
 
   async #probe(): Promise<void> {
-    const connection = this.#connection
+    const connectionNumber = this.#connectionNumber
     this.#isProbing = true
     try {
-      await this.ask(this.#options.probe)
+      await this.send(this.#options.probe)
       // A late answer from a replaced connection does not count.
-      if (connection === this.#connection) this.#answersInTime++
-      if (!this.#isUp && this.#answersInTime >= (this.#hasBeenUp ? answersUntilUp : 1)) this.#rise()
+      if (connectionNumber === this.#connectionNumber) this.#answersInTime++
+      if (!this.#isUp && this.#answersInTime >= (this.#hasBeenUp ? answersUntilUp : 1)) this.#markUp()
     } catch {
-      // `#fall` has reported it.
+      // `#markDown` has reported it.
     } finally {
       this.#isProbing = false
     }
   }
 
-  #rise(): void {
+  #markUp(): void {
     if (this.#isClosed) return
     this.#isUp = true
     this.#hasBeenUp = true
     this.#reason = 'the connection has ended'
-    this.#first?.()
+    this.#resolveFirst?.()
     this.#options.onChange(true)
   }
 
-  #fall(reason: string): void {
+  #markDown(reason: string): void {
     this.#answersInTime = 0
     this.#reason = reason
     if (!this.#isUp || this.#isClosed) return
     this.#isUp = false
-    this.#next()
+    this.#scheduleTick()
     this.#options.onChange(false)
   }
 }

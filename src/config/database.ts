@@ -50,12 +50,13 @@ function fileOfUrl(path: string): string | undefined {
 }
 
 export const database: Kind<string> = {
-  says: 'a file for SQLite, e.g. `./data/portico.db`, `file:./data/portico.db` or `sqlite:///var/lib/portico.db`, or a PostgreSQL database, e.g. `postgres://user:password@host:5432/database`',
+  expected:
+    'a file for SQLite, e.g. `./data/portico.db`, `file:./data/portico.db` or `sqlite:///var/lib/portico.db`, or a PostgreSQL database, e.g. `postgres://user:password@host:5432/database`',
   fromText: databaseName,
   fromValue: databaseName,
 }
 
-/** Rejects two URLs that are separated by something other than a comma: they would be parsed as one. */
+/** False for two URLs that are separated by something other than a comma, which would be parsed as one. */
 function isOneUrl(value: unknown): boolean {
   if (typeof value !== 'string' || !isPostgres(value) || value.split('://').length > 2) return false
   return postgresUrl(value) !== ''
@@ -67,7 +68,8 @@ function replicaUrls(value: unknown): readonly string[] | undefined {
 }
 
 export const replicas: Kind<readonly string[]> = {
-  says: 'the URL of a PostgreSQL hot standby, e.g. `postgres://user:password@host:5432/database`, or several of them (separated by commas in the variable)',
+  expected:
+    'the URL of a PostgreSQL hot standby, e.g. `postgres://user:password@host:5432/database`, or several of them (separated by commas in the variable)',
   fromText: value => replicaUrls(value.split(',').map(url => url.trim())),
   fromValue: replicaUrls,
 }

@@ -1,11 +1,11 @@
-/** Kinds of settings: which text of the environment and which value of a config file each accepts. */
+/** Kinds of settings: the texts of the environment and the values of a config file that each kind accepts. */
 import { availableParallelism } from 'node:os'
 import { isLongerThan } from '../unicode.ts'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
-  /** Completes "must be …". */
-  readonly says: string
+  /** The accepted values in words, after "must be". */
+  readonly expected: string
   /** Returns undefined if the text is not of this kind. Throws a `RangeError` with a more precise message. */
   fromText(text: string): T | undefined
   /** The same for the value of a config file or argument. */
@@ -13,12 +13,12 @@ export interface Kind<T> {
 }
 
 export function integer(min: number, max: number): Kind<number> {
-  const within = (value: unknown) =>
+  const parse = (value: unknown) =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined
   return {
-    says: `a whole number from ${min} to ${max}`,
-    fromText: text => (/^\d{1,15}$/.test(text) ? within(Number(text)) : undefined),
-    fromValue: within,
+    expected: `a whole number from ${min} to ${max}`,
+    fromText: text => (/^\d{1,15}$/.test(text) ? parse(Number(text)) : undefined),
+    fromValue: parse,
   }
 }
 
@@ -26,13 +26,13 @@ const count = integer(1, 256)
 const processors = () => Math.min(256, availableParallelism())
 
 export const workers: Kind<number> = {
-  says: '`auto`, or a whole number from 1 to 256',
+  expected: '`auto`, or a whole number from 1 to 256',
   fromText: text => (text === 'auto' ? processors() : count.fromText(text)),
   fromValue: value => (value === 'auto' ? processors() : count.fromValue(value)),
 }
 
 export const flag: Kind<boolean> = {
-  says: '`true` or `false`',
+  expected: '`true` or `false`',
   fromText: text =>
     text === 'true' || text === 'on' || text === '1' ? true : isOff(text) ? false : undefined,
   fromValue: value => (typeof value === 'boolean' ? value : undefined),
@@ -43,7 +43,7 @@ function isOff(text: string): boolean {
 }
 
 export const text: Kind<string> = {
-  says: 'a text that is not empty',
+  expected: 'a text that is not empty',
   fromText: value => (value === '' ? undefined : value),
   fromValue: value => (typeof value === 'string' && value !== '' ? value : undefined),
 }
@@ -57,29 +57,29 @@ function passwordText(value: unknown): string | undefined {
 }
 
 export const password: Kind<string> = {
-  says: `a text of at most ${maxPasswordCharacters} characters that is not empty`,
+  expected: `a text of at most ${maxPasswordCharacters} characters that is not empty`,
   fromText: passwordText,
   fromValue: passwordText,
 }
 
 export function choice<const T extends string>(...values: readonly T[]): Kind<T> {
-  const choiceOf = (value: unknown) => values.find(known => known === value)
+  const choiceOf = (value: unknown) => values.find(candidate => candidate === value)
   return {
-    says: `one of ${values.map(value => `\`${value}\``).join(', ')}`,
+    expected: `one of ${values.map(value => `\`${value}\``).join(', ')}`,
     fromText: choiceOf,
     fromValue: choiceOf,
   }
 }
 
 function webAddress(value: unknown): string | undefined {
-  // `URL` accepts spaces, line breaks and a missing slash, which would then appear in every link.
+  // `URL` accepts spaces, line breaks and a missing slash, which would appear in every link.
   if (typeof value !== 'string' || !/^https?:\/\/[^\s?#]+$/i.test(value) || !URL.canParse(value))
     return undefined
   return value.replace(/\/+$/, '')
 }
 
 export const origin: Kind<string> = {
-  says: 'an address such as `https://api.example.com`, without query or fragment',
+  expected: 'an address such as `https://api.example.com`, without query or fragment',
   fromText: webAddress,
   fromValue: webAddress,
 }
@@ -91,7 +91,7 @@ function emailAddress(value: unknown): string | undefined {
 }
 
 export const email: Kind<string> = {
-  says: 'an e-mail address',
+  expected: 'an e-mail address',
   fromText: emailAddress,
   fromValue: emailAddress,
 }
@@ -102,7 +102,7 @@ export type RateLimit = number | 'off'
 const requests = integer(1, 1_000_000_000)
 
 export const rateLimit: Kind<RateLimit> = {
-  says: '`off`, or the requests per minute: a whole number from 1 to 1000000000',
+  expected: '`off`, or the requests per minute: a whole number from 1 to 1000000000',
   fromText: value => (isOff(value) ? 'off' : requests.fromText(value)),
   fromValue: value => (value === 'off' || value === false ? 'off' : requests.fromValue(value)),
 }
@@ -113,22 +113,22 @@ function tokenName(value: unknown): string | undefined {
 }
 
 export const headerName: Kind<string> = {
-  says: 'the name of a header, such as `CF-IPCountry`',
+  expected: 'the name of a header, such as `CF-IPCountry`',
   fromText: tokenName,
   fromValue: tokenName,
 }
 
 function networks(value: readonly unknown[]): TrustProxy | undefined {
-  const list = value.filter(entry => typeof entry === 'string')
-  if (list.length !== value.length || list.length === 0) return undefined
-  trustedNetworks(list)
-  return list
+  const entries = value.filter(entry => typeof entry === 'string')
+  if (entries.length !== value.length || entries.length === 0) return undefined
+  trustedNetworks(entries)
+  return entries
 }
 
 const proxies = integer(1, 100)
 
 export const trustProxy: Kind<TrustProxy> = {
-  says: '`false`, a number of proxies, or a list of their addresses and networks such as `10.0.0.0/8`',
+  expected: '`false`, a number of proxies, or a list of their addresses and networks such as `10.0.0.0/8`',
   fromText: value => {
     if (isOff(value)) return false
     if (/^\d+$/.test(value)) return proxies.fromText(value)
@@ -149,7 +149,8 @@ function keyList(value: unknown): readonly string[] | undefined {
 }
 
 export const secretKeyList: Kind<readonly string[]> = {
-  says: 'a random key of at least 32 letters, digits or characters of `._~+/=-`, or several of them (separated by commas in the variable); `portico secrets generate` prints one',
+  expected:
+    'a random key of at least 32 letters, digits or characters of `._~+/=-`, or several of them (separated by commas in the variable); `portico secrets generate` prints one',
   fromText: value => keyList(value.split(',').map(key => key.trim())),
   fromValue: keyList,
 }
@@ -160,7 +161,7 @@ function token(value: unknown): string | undefined {
 }
 
 export const apiKey: Kind<string> = {
-  says: '16 to 200 letters, digits or characters of `._~+/-`',
+  expected: '16 to 200 letters, digits or characters of `._~+/-`',
   fromText: token,
   fromValue: token,
 }

@@ -1,18 +1,19 @@
 /** Networks of trusted proxies. */
 import { BlockList, isIP } from 'node:net'
 
-/** `false`: no proxy is trusted; a number: so many proxies are in front; a list: proxies at these addresses or networks. */
+/** `false`: no proxy is trusted; a number: this many proxies are in front; a list: proxies at these addresses or networks. */
 export type TrustProxy = false | number | readonly string[]
 
-/** Throws a `RangeError` that names the entry which is neither an address nor a network in CIDR notation. */
+/** Throws a `RangeError` for an entry that is neither an address nor a network in CIDR notation. */
 export function trustedNetworks(list: readonly string[]): BlockList {
   const networks = new BlockList()
   for (const entry of list) {
     const [address = '', prefix, ...others] = entry.split('/')
     const version = isIP(address)
     const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix)
-    const isBits = prefix === undefined || (/^\d+$/.test(prefix) && bits <= (version === 6 ? 128 : 32))
-    if (version === 0 || !isBits || others.length > 0) {
+    const isPrefixLength =
+      prefix === undefined || (/^\d+$/.test(prefix) && bits <= (version === 6 ? 128 : 32))
+    if (version === 0 || !isPrefixLength || others.length > 0) {
       throw new RangeError(`\`${entry}\` is neither an address nor a network such as 10.0.0.0/8`)
     }
     networks.addSubnet(address, bits, version === 6 ? 'ipv6' : 'ipv4')

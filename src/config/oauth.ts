@@ -11,7 +11,7 @@ function separatorOf(value: unknown): ',' | ' ' | undefined {
 }
 
 const separator: Kind<',' | ' '> = {
-  says: '`,` or a space, or one of the words `comma` and `space`',
+  expected: '`,` or a space, or one of the words `comma` and `space`',
   fromText: separatorOf,
   fromValue: separatorOf,
 }
@@ -48,7 +48,8 @@ function issuersOf(value: unknown): readonly TrustedIssuer[] | undefined {
 }
 
 const trustedIssuers: Kind<readonly TrustedIssuer[]> = {
-  says: 'a list of `{ "issuer": "https://…", "jwksUri": "https://…", "audience": "…", "user": "email" or "sub" }`',
+  expected:
+    'a list of `{ "issuer": "https://…", "jwksUri": "https://…", "audience": "…", "user": "email" or "sub" }`',
   fromText: value => {
     try {
       return issuersOf(JSON.parse(value))
@@ -60,7 +61,7 @@ const trustedIssuers: Kind<readonly TrustedIssuer[]> = {
 }
 
 const longSecret: Kind<string> = {
-  says: 'at least 32 letters, digits or characters of `._~+/-`',
+  expected: 'at least 32 letters, digits or characters of `._~+/-`',
   fromText: value => (/^[A-Za-z0-9._~+/-]{32,200}$/.test(value) ? value : undefined),
   fromValue: value => (typeof value === 'string' ? longSecret.fromText(value) : undefined),
 }

@@ -6,7 +6,7 @@ const settingsIntro = `# Settings
 
 This page is generated: \`portico print config\` prints it.
 
-Every setting can be given in three ways. The first one takes precedence:
+A setting can be given in three ways, in this order of precedence:
 
 1. as an argument of \`serve(model, settings)\`, by its name,
 2. as an environment variable, or as a line of the file \`.env\`: \`PORT=8080\`,
@@ -22,31 +22,31 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|')
 }
 
-interface ShownSetting {
+interface DocumentedSetting {
   readonly variable: string
-  readonly kind: { readonly says: string }
+  readonly kind: { readonly expected: string }
   readonly default: unknown
   readonly defaultText?: string
   readonly description: string
 }
 
-function settingSection(name: string, row: ShownSetting): string {
-  const standard = row.defaultText ?? (row.default === undefined ? 'none' : `\`${row.default}\``)
+function settingSection(name: string, row: DocumentedSetting): string {
+  const defaultText = row.defaultText ?? (row.default === undefined ? 'none' : `\`${row.default}\``)
   return [
     `## \`${name}\``,
     '',
     row.description,
     '',
     `- Variable: \`${row.variable}\``,
-    `- Value: ${row.kind.says}`,
-    `- Default: ${standard}`,
+    `- Value: ${row.kind.expected}`,
+    `- Default: ${defaultText}`,
     '',
   ].join('\n')
 }
 
 /** The text of `docs/configuration.md`. */
 export function configurationPage(): string {
-  const rows: readonly [string, ShownSetting][] = Object.entries(settingsTable)
+  const rows: readonly [string, DocumentedSetting][] = Object.entries(settingsTable)
   return [settingsIntro, ...rows.map(([name, row]) => settingSection(name, row))].join('\n')
 }
 
@@ -55,7 +55,7 @@ const errorsIntro = `# Errors
 This page is generated from the table in \`src/errors.ts\`.
 
 Every error has the form \`{"error":{"code":"NOT_FOUND","message":"…"}}\`. With \`Accept: application/problem+json\`
-the same facts come as RFC 9457. The code is stable; the message is for people and may be more precise than here.
+the body has the form of RFC 9457. The code is stable; the message is for people and may be more precise than in this table.
 The OAuth endpoints that apps call return [the errors of RFC 6749](oauth.md#errors).
 
 | status | code | message | what to do |

@@ -52,13 +52,13 @@ export type ProviderSettings =
   | AppleProvider
   | OpenidProvider
 
-/** A provider as settings give it: members with a default may be omitted. */
+/** A provider as a program gives it: members with a default may be omitted. */
 export type GivenProvider = ProviderSettings extends infer P
   ? P extends ProviderSettings
-    ? Omit<P, Optional> & Partial<Pick<P, Optional & keyof P>>
+    ? Omit<P, Omittable> & Partial<Pick<P, Omittable & keyof P>>
     : never
   : never
-type Optional = 'id' | 'name' | 'tenant' | 'scopes' | 'allowPrivate'
+type Omittable = 'id' | 'name' | 'tenant' | 'scopes' | 'allowPrivate'
 
 type Members = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -83,28 +83,28 @@ const isIssuer: Check = value =>
 
 const common = { kind: isText, id: isId, name: isName, clientId: isText }
 
-interface Row {
-  readonly needs: Readonly<Record<string, Check>>
-  readonly takes: Readonly<Record<string, Check>>
+interface ProviderKind {
+  readonly required: Readonly<Record<string, Check>>
+  readonly optional: Readonly<Record<string, Check>>
   readonly defaults: Members
 }
 
-const rows: Readonly<Record<ProviderSettings['kind'], Row>> = {
-  google: { needs: { clientSecret: isText }, takes: {}, defaults: { id: 'google', name: 'Google' } },
-  github: { needs: { clientSecret: isText }, takes: {}, defaults: { id: 'github', name: 'GitHub' } },
+const providerKinds: Readonly<Record<ProviderSettings['kind'], ProviderKind>> = {
+  google: { required: { clientSecret: isText }, optional: {}, defaults: { id: 'google', name: 'Google' } },
+  github: { required: { clientSecret: isText }, optional: {}, defaults: { id: 'github', name: 'GitHub' } },
   microsoft: {
-    needs: { clientSecret: isText },
-    takes: { tenant: isTenant },
+    required: { clientSecret: isText },
+    optional: { tenant: isTenant },
     defaults: { id: 'microsoft', name: 'Microsoft', tenant: 'common' },
   },
   apple: {
-    needs: { teamId: isText, keyId: isText, privateKey: isKey },
-    takes: {},
+    required: { teamId: isText, keyId: isText, privateKey: isKey },
+    optional: {},
     defaults: { id: 'apple', name: 'Apple' },
   },
   oidc: {
-    needs: { issuer: isIssuer },
-    takes: { clientSecret: isText, scopes: isScopes, allowPrivate: isFlag },
+    required: { issuer: isIssuer },
+    optional: { clientSecret: isText, scopes: isScopes, allowPrivate: isFlag },
     defaults: { scopes: ['openid', 'profile', 'email'], allowPrivate: false },
   },
 }
@@ -117,10 +117,10 @@ function providerOf(value: unknown, index: number): ProviderSettings {
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   const declared: Members = Object.fromEntries(members)
   const { kind } = declared
-  if (typeof kind !== 'string' || !Object.hasOwn(rows, kind))
-    throw new RangeError(`${place}: \`kind\` must be one of ${Object.keys(rows).join(', ')}`)
-  const { needs, takes, defaults } = rows[kind as ProviderSettings['kind']]
-  const checks = { ...common, ...takes, ...needs }
+  if (typeof kind !== 'string' || !Object.hasOwn(providerKinds, kind))
+    throw new RangeError(`${place}: \`kind\` must be one of ${Object.keys(providerKinds).join(', ')}`)
+  const { required, optional, defaults } = providerKinds[kind as ProviderSettings['kind']]
+  const checks = { ...common, ...optional, ...required }
   for (const [name, member] of members) {
     const check = Object.hasOwn(checks, name) ? checks[name as keyof typeof checks] : undefined
     if (check === undefined)
@@ -130,7 +130,9 @@ function providerOf(value: unknown, index: number): ProviderSettings {
     if (!check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
   }
   const complete: Members = { ...defaults, ...declared }
-  const missing = ['id', 'name', 'clientId', ...Object.keys(needs)].find(name => complete[name] === undefined)
+  const missing = ['id', 'name', 'clientId', ...Object.keys(required)].find(
+    name => complete[name] === undefined,
+  )
   if (missing !== undefined) throw new RangeError(`${place}: ${kind} needs \`${missing}\``)
   const provider = complete as unknown as ProviderSettings
   if (provider.kind === 'oidc' && !provider.allowPrivate && !provider.issuer.startsWith('https:'))
@@ -143,13 +145,13 @@ function providersOf(value: unknown): readonly ProviderSettings[] | undefined {
   if (value.length > maxProviders) throw new RangeError(`there are more than ${maxProviders} providers`)
   const providers = value.map(providerOf)
   const ids = providers.map(({ id }) => id)
-  const duplicate = ids.find((id, at) => ids.indexOf(id) !== at)
+  const duplicate = ids.find((id, index) => ids.indexOf(id) !== index)
   if (duplicate !== undefined) throw new RangeError(`two providers have the \`id\` ${duplicate}`)
   return providers
 }
 
 export const providerList: Kind<readonly ProviderSettings[]> = {
-  says: 'a list of providers, e.g. `[{ "kind": "google", "clientId": "…", "clientSecret": "…" }]`',
+  expected: 'a list of providers, e.g. `[{ "kind": "google", "clientId": "…", "clientSecret": "…" }]`',
   fromText: text => {
     let value: unknown
     try {

@@ -5,7 +5,7 @@ type Table = Readonly<Record<string, Setting<unknown>>>
 type GivenValues = Readonly<Record<string, unknown>>
 
 /** Replaces groups by their members, under their full names: `graphql.documents`. */
-function flat(table: Table, values: GivenValues): GivenValues {
+function flattenGroups(table: Table, values: GivenValues): GivenValues {
   const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
@@ -22,7 +22,7 @@ interface SettingsFault {
   readonly message: string
 }
 
-/** Contains all faults of the settings. */
+/** Lists all faults of the settings. */
 export class SettingsError extends Error {
   readonly faults: readonly SettingsFault[]
 
@@ -40,7 +40,7 @@ export interface SettingsSources {
   readonly given?: GivenValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined
-  /** Replace defaults of the table. */
+  /** Values that replace the defaults of the table. */
   readonly defaults?: GivenValues | undefined
 }
 
@@ -48,13 +48,13 @@ export interface SettingsSources {
 export function readTable(table: Table, sources: SettingsSources): GivenValues {
   const faults: SettingsFault[] = []
   const file = fileValues(table, sources.file, faults)
-  const given = flat(table, sources.given ?? {})
+  const given = flattenGroups(table, sources.given ?? {})
   if (file) faults.push(...unknownNames(table, file.values, file.path))
   faults.push(...unknownNames(table, given, 'settings'))
   const layers = { given, environment: sources.environment, file, defaults: sources.defaults ?? {} }
   const settings = Object.entries(table).map(([name, setting]) => [
     name,
-    readOne(name, setting, layers, faults),
+    readSetting(name, setting, layers, faults),
   ])
   if (faults.length > 0) throw new SettingsError(faults)
   return Object.freeze(Object.fromEntries(settings))
@@ -81,9 +81,9 @@ function fileValues(
   if (!file) return undefined
   const { path, values } = file
   if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
-    return { path, values: flat(table, values as GivenValues) }
+    return { path, values: flattenGroups(table, values as GivenValues) }
   }
-  faults.push({ place: path, message: 'must hold an object of settings, e.g. `{ "port": 8080 }`.' })
+  faults.push({ place: path, message: 'must contain an object of settings, e.g. `{ "port": 8080 }`.' })
   return undefined
 }
 
@@ -97,18 +97,18 @@ function unknownNames(table: Table, values: GivenValues, source: string): Settin
 }
 
 /** A value, its place, and the function that parses it. */
-interface Found {
+interface SourceValue {
   readonly place: string
   readonly value: unknown
   readonly parse: () => unknown
 }
 
-/** Returns the value of the first source that has the setting. */
-function find(
+/** The value in the first source that has the setting. */
+function findValue(
   name: string,
   { kind, variable }: Setting<unknown>,
   { given, environment, file }: Layers,
-): Found | undefined {
+): SourceValue | undefined {
   const argument = given[name]
   if (argument !== undefined) {
     return { place: `\`${name}\` (settings)`, value: argument, parse: () => kind.fromValue(argument) }
@@ -117,28 +117,34 @@ function find(
   if (text !== undefined && text !== '') {
     return { place: `${variable} (environment)`, value: text, parse: () => kind.fromText(text) }
   }
-  const filed = file?.values[name]
-  if (filed === undefined) return undefined
-  return { place: `\`${name}\` (${file?.path})`, value: filed, parse: () => kind.fromValue(filed) }
+  const fileValue = file?.values[name]
+  if (fileValue === undefined) return undefined
+  return { place: `\`${name}\` (${file?.path})`, value: fileValue, parse: () => kind.fromValue(fileValue) }
 }
 
-function readOne(name: string, setting: Setting<unknown>, layers: Layers, faults: SettingsFault[]): unknown {
-  const found = find(name, setting, layers)
-  if (found) return checked(setting, found, faults)
+function readSetting(
+  name: string,
+  setting: Setting<unknown>,
+  layers: Layers,
+  faults: SettingsFault[],
+): unknown {
+  const sourceValue = findValue(name, setting, layers)
+  if (sourceValue) return parseValue(setting, sourceValue, faults)
   const value = layers.defaults[name] ?? setting.default
   return value === undefined ? undefined : setting.kind.fromValue(value)
 }
 
-function checked(
+/** Adds a fault and returns undefined if the value is invalid. */
+function parseValue(
   setting: Setting<unknown>,
-  { place, value, parse }: Found,
+  { place, value, parse }: SourceValue,
   faults: SettingsFault[],
 ): unknown {
   try {
     const parsed = parse()
     if (parsed !== undefined) return parsed
-    const shown = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(value))?.slice(0, 100)}.`
-    faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
+    const actual = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(value))?.slice(0, 100)}.`
+    faults.push({ place, message: `must be ${setting.kind.expected}.${actual}` })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     faults.push({ place, message: `${error.message}.` })

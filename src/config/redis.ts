@@ -32,7 +32,8 @@ function redisAddress(value: unknown): string | undefined {
 }
 
 const address: Kind<string> = {
-  says: 'the address of a Redis or Valkey server: `redis://user:password@host:6379/0`, the same with `rediss://` for TLS, or `unix:///run/redis.sock?db=0`',
+  expected:
+    'the address of a Redis or Valkey server: `redis://user:password@host:6379/0`, the same with `rediss://` for TLS, or `unix:///run/redis.sock?db=0`',
   fromText: redisAddress,
   fromValue: redisAddress,
 }
@@ -42,7 +43,7 @@ function keyPrefix(value: unknown): string | undefined {
 }
 
 const prefix: Kind<string> = {
-  says: '1 to 60 letters, digits or characters of `:._{}-`',
+  expected: '1 to 60 letters, digits or characters of `:._{}-`',
   fromText: keyPrefix,
   fromValue: keyPrefix,
 }

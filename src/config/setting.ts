@@ -6,17 +6,17 @@ export interface Setting<T> {
   readonly variable: string
   readonly kind: Kind<T>
   readonly default: T
-  /** Describes the default in the reference of settings, if it depends on something. */
+  /** Describes the default in the reference of settings, if it is not a constant. */
   readonly defaultText?: string
   readonly secret?: true
   readonly description: string
 }
 
-export function setting<T>(declared: Setting<T>): Setting<T> {
-  return declared
+export function setting<T>(row: Setting<T>): Setting<T> {
+  return row
 }
 
 /** A setting without a default. */
-export function optional<T>(declared: Omit<Setting<T>, 'default'>): Setting<T | undefined> {
-  return { ...declared, default: undefined }
+export function optional<T>(row: Omit<Setting<T>, 'default'>): Setting<T | undefined> {
+  return { ...row, default: undefined }
 }

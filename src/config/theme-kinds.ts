@@ -1,9 +1,13 @@
 /** Kinds of settings for pages and mail. */
 import type { Kind } from './kinds.ts'
 
-/** A kind that accepts the same in a variable and in a config file. */
-function textKind(says: string, parse: (text: string) => string | undefined): Kind<string> {
-  return { says, fromText: parse, fromValue: value => (typeof value === 'string' ? parse(value) : undefined) }
+/** A kind that accepts the same text in a variable and in a config file. */
+function textKind(expected: string, parse: (text: string) => string | undefined): Kind<string> {
+  return {
+    expected,
+    fromText: parse,
+    fromValue: value => (typeof value === 'string' ? parse(value) : undefined),
+  }
 }
 
 export const colour = textKind('a colour such as `#1f5fbf`', text =>

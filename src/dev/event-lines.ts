@@ -5,11 +5,11 @@ import { LogReader } from '../events/log-reader.ts'
 import { Outage } from '../events/outage.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
-import type { ShownMail } from './mail/mailbox.ts'
+import type { StoredMail } from './mail/mailbox.ts'
 import { mailPath } from './mail/pages.ts'
 
 /** Formats a mail as a log line, which is shown at every log level. `url`: the service's address. */
-export function mailLine({ id, at, to, subject, isSent }: ShownMail, url: string): string {
+export function mailLine({ id, at, to, subject, isSent }: StoredMail, url: string): string {
   return JSON.stringify({ dev: 'mail', time: at, to, subject, link: `${url}${mailPath}/${id}`, isSent })
 }
 

@@ -34,7 +34,7 @@ function missingFile(specifier: string, parent: string | undefined, error: unkno
 /** Calls `onFile` once with each file that is loaded from now on, or that is missing. */
 export function recordFiles(onFile: (path: string, hash: string | null) => void): void {
   const seen = new Set<string>()
-  const note = (path: string | undefined) => {
+  const record = (path: string | undefined) => {
     if (path === undefined || seen.has(path)) return
     seen.add(path)
     onFile(path, fileHash(path))
@@ -44,13 +44,13 @@ export function recordFiles(onFile: (path: string, hash: string | null) => void)
       try {
         return next(specifier, context)
       } catch (error) {
-        note(missingFile(specifier, context.parentURL, error))
+        record(missingFile(specifier, context.parentURL, error))
         throw error
       }
     },
     load(url, context, next) {
-      // Hashed before it is loaded: a later change gives another hash.
-      note(pathOf(url))
+      // The file is hashed before it is loaded, so a later change gives another hash.
+      record(pathOf(url))
       return next(url, context)
     },
   })
@@ -61,9 +61,9 @@ const isModule = /\.(?:[cm]?[jt]s|json)$/
 /** Reads the modules among these files. Returns undefined if one of them no longer has its hash. */
 export function sourcesOf(files: FileHashes): Sources | undefined {
   const sources: (readonly [string, string])[] = []
-  for (const [path, known] of files) {
-    if (known === null || !isModule.test(path)) continue
-    if (fileHash(path) !== known) return undefined
+  for (const [path, recordedHash] of files) {
+    if (recordedHash === null || !isModule.test(path)) continue
+    if (fileHash(path) !== recordedHash) return undefined
     sources.push([path, readFileSync(path, 'utf8')])
   }
   return sources
@@ -96,11 +96,11 @@ export function hashesOf(paths: readonly string[]): FileHashes {
   return paths.map(path => [path, fileHash(path)])
 }
 
-/** Files that any project may have: settings, variables, and what package managers write after an installation. */
+/** Files that any project may have: settings, variables, and the records that package managers write when they install. */
 export function projectFiles(folder: string): readonly string[] {
-  const installed = ['.package-lock.json', '.modules.yaml', '.yarn-state.yml']
+  const installationRecords = ['.package-lock.json', '.modules.yaml', '.yarn-state.yml']
   return [
     ...[...configNames, envFile, 'package.json'].map(name => join(folder, name)),
-    ...installed.map(name => join(folder, 'node_modules', name)),
+    ...installationRecords.map(name => join(folder, 'node_modules', name)),
   ]
 }

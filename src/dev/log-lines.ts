@@ -9,23 +9,23 @@ type Fields = Readonly<Record<string, unknown>>
 const maxPathCharacters = 300
 /** For other texts in a line. */
 const maxTextCharacters = 1000
-/** Fields that the line shows in another way, or that are not useful here. */
+/** Fields that the line shows in another form, or that are not useful during development. */
 const omitted = new Set(['level', 'time', 'msg', 'err', 'dev', 'request_id', 'method'])
 
 export function clock(time: unknown): string {
-  const at = new Date(typeof time === 'number' ? time : Date.now())
-  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+  const date = new Date(typeof time === 'number' ? time : Date.now())
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map(part => String(part).padStart(2, '0'))
     .join(':')
 }
 
 /** Escapes control characters, including line breaks: a value cannot add a line. */
 function text(value: unknown, maxCharacters = maxTextCharacters): string {
-  const whole = typeof value === 'string' ? value : JSON.stringify(value)
-  return printable((whole ?? '').slice(0, maxCharacters))
+  const full = typeof value === 'string' ? value : JSON.stringify(value)
+  return printable((full ?? '').slice(0, maxCharacters))
 }
 
-function parsed(line: string): Fields | undefined {
+function parseLine(line: string): Fields | undefined {
   if (!line.startsWith('{"')) return undefined
   try {
     return JSON.parse(line)
@@ -46,20 +46,20 @@ function duration(ms: number): string {
 }
 
 function requestLine({ method, path, status, ms, user_id: user }: Fields, style: Style): string {
-  const who = typeof user === 'number' ? `user ${user}` : 'nobody'
-  const shown = style(statusStyle(Number(status)), String(status))
-  return `${text(method, 20).padEnd(6)} ${text(path, maxPathCharacters)} ${shown} ${duration(Number(ms))} ${style('dim', who)}`
+  const caller = typeof user === 'number' ? `user ${user}` : 'nobody'
+  const statusText = style(statusStyle(Number(status)), String(status))
+  return `${text(method, 20).padEnd(6)} ${text(path, maxPathCharacters)} ${statusText} ${duration(Number(ms))} ${style('dim', caller)}`
 }
 
 function eventLine({ event, type, id, userId, changed }: Fields, style: Style): string {
-  const who = typeof userId === 'number' ? `, by user ${userId}` : ''
+  const actor = typeof userId === 'number' ? `, by user ${userId}` : ''
   const fields = Array.isArray(changed) && changed.length > 0 ? ` (${text(changed.join(', '))})` : ''
-  return `${style('magenta', 'event')}  ${text(type)} ${text(id)}${fields} ${style('dim', `no. ${event}${who}`)}`
+  return `${style('magenta', 'event')}  ${text(type)} ${text(id)}${fields} ${style('dim', `no. ${event}${actor}`)}`
 }
 
 function mailLine({ to, subject, link, isSent }: Fields, style: Style): string {
-  const how = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is configured'
-  return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('cyan', text(link))} ${style('dim', how)}`
+  const delivery = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is configured'
+  return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('cyan', text(link))} ${style('dim', delivery)}`
 }
 
 /** The place in the project's own files where the error was thrown; without one, the whole stack. */
@@ -80,8 +80,8 @@ function noteLine(fields: Fields, style: Style): string {
     Number(level) >= 50 ? style('red', 'error') : Number(level) >= 40 ? style('yellow', 'warn ') : 'note '
   const rest = Object.entries(fields).filter(([name]) => !omitted.has(name))
   const values = rest.map(([name, value]) => style('dim', ` ${text(name)}=${text(value)}`)).join('')
-  const what = typeof method === 'string' ? `${text(method, 20)} ` : ''
-  const line = `${severity}  ${what}${text(msg)}${values}`
+  const methodText = typeof method === 'string' ? `${text(method, 20)} ` : ''
+  const line = `${severity}  ${methodText}${text(msg)}${values}`
   return typeof err === 'object' && err !== null ? `${line}\n${errorLines(err as Fields, style)}` : line
 }
 
@@ -91,25 +91,26 @@ function body(fields: Fields, style: Style): string {
   return fields.msg === 'request' && 'status' in fields ? requestLine(fields, style) : noteLine(fields, style)
 }
 
-/** Formats a line of a serving process. What the model's own code prints stays unchanged. */
-export function shownLine(line: string, style: Style = plainStyle): string {
-  const fields = parsed(line)
+/** Formats a line of a serving process. Lines that the model's own code prints stay unchanged. */
+export function formatLine(line: string, style: Style = plainStyle): string {
+  const fields = parseLine(line)
   if (fields === undefined || !('time' in fields)) return line
   return `${style('dim', clock(fields.time))}  ${body(fields, style)}`
 }
 
-/** Recognizes repeated events: while one process replaces another, both may read the same event. */
+/** Recognises repeated events: while one process replaces another, both may read the same event. */
 export class RecentEvents {
-  readonly #shown = new Set<string>()
+  readonly #shownEvents = new Set<string>()
 
   /** Whether the line is an event that was already shown. */
   isRepeated(line: string): boolean {
-    const fields = line.includes('"dev":"event"') ? parsed(line) : undefined
+    const fields = line.includes('"dev":"event"') ? parseLine(line) : undefined
     if (fields?.dev !== 'event') return false
     const key = `${fields.event} ${fields.at}`
-    if (this.#shown.has(key)) return true
-    this.#shown.add(key)
-    if (this.#shown.size > 500) for (const oldest of this.#shown.values().take(1)) this.#shown.delete(oldest)
+    if (this.#shownEvents.has(key)) return true
+    this.#shownEvents.add(key)
+    if (this.#shownEvents.size > 500)
+      for (const oldest of this.#shownEvents.values().take(1)) this.#shownEvents.delete(oldest)
     return false
   }
 }

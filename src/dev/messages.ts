@@ -1,13 +1,13 @@
 /** The messages between the supervisor and the serving processes. A `connection` message carries a socket. */
-import type { NewMail, ShownMail } from './mail/mailbox.ts'
+import type { NewMail, StoredMail } from './mail/mailbox.ts'
 
 /** The hash of each file's contents; null if the file cannot be read. */
 export type FileHashes = readonly (readonly [path: string, hash: string | null])[]
 
-/** What the command line sets for every version. */
+/** The options of the command, which apply to every version. */
 export interface VersionOptions {
   /** Settings that the command line sets. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly commandLine: Readonly<Record<string, unknown>>
   /** The file for the client's types, which each version updates; undefined: none. */
   readonly client: string | undefined
   /** Whether other machines may read mails. */
@@ -26,7 +26,7 @@ export type ToServing =
   | { readonly kind: 'migrate' }
   | { readonly kind: 'connection' }
   /** Mails of this run, including those of earlier versions. */
-  | { readonly kind: 'mails'; readonly mails: readonly ShownMail[] }
+  | { readonly kind: 'mails'; readonly mails: readonly StoredMail[] }
   /** Gives back every connection once it has no running request. */
   | { readonly kind: 'give-back' }
   /** Stops giving back connections. */
@@ -56,14 +56,14 @@ export type FromServing =
       readonly kind: 'failed'
       readonly files: FileHashes
       readonly text: string
-      readonly isPassing: boolean
+      readonly isTransient: boolean
     }
-  /** Needs a confirmation. `isFitting`: the data allows the migration. */
+  /** Needs a confirmation. `dataFits`: the data allows the migration. */
   | {
       readonly kind: 'migration'
       readonly text: string
       readonly losesData: boolean
-      readonly isFitting: boolean
+      readonly dataFits: boolean
       readonly mayRename: boolean
     }
   | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }

@@ -5,7 +5,7 @@ import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { givenEnvironment } from '../env-file.ts'
+import { processEnvironment } from '../env-file.ts'
 import { stopReading } from '../http/moving-connections.ts'
 import type { NewMail } from './mail/mailbox.ts'
 import type { FileHashes, FromServing, ToServing } from './messages.ts'
@@ -15,7 +15,7 @@ const program = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './serving.ts' : './serving.js', import.meta.url),
 )
 
-/** This long after `stop` the process is killed. Longer than the default of `shutdownGrace`. */
+/** The time after `stop` at which the process is killed. It is longer than the default of `shutdownGrace`. */
 const stopGraceMs = 15_000
 
 export interface ProcessListeners {
@@ -27,7 +27,7 @@ export interface ProcessListeners {
   readonly onReturned: (socket: Socket) => void
 }
 
-/** Every message that replies to one of the supervisor's. */
+/** A message that replies to a message of the supervisor. */
 export type Reply = Exclude<
   FromServing,
   { readonly kind: 'files' | 'note' | 'mail' | 'connection' | 'gave-back' }
@@ -41,9 +41,9 @@ export class ProcessEnded extends Error {
 function environment(): NodeJS.ProcessEnv {
   const cache = getCompileCacheDir()
   return {
-    ...givenEnvironment,
+    ...processEnvironment,
     ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }),
-    // Its standard output is a pipe.
+    // The process cannot detect the terminal, because its standard output is a pipe.
     ...(hasColours() ? { FORCE_COLOR: '1' } : {}),
   }
 }
@@ -53,13 +53,13 @@ export class ServingProcess {
   readonly #listeners: ProcessListeners
   readonly #replies: Reply[] = []
   /** Connections that are being sent to the process. */
-  readonly #passing = new Set<Socket>()
-  #wanted: PromiseWithResolvers<Reply> | undefined
+  readonly #inTransit = new Set<Socket>()
+  #awaited: PromiseWithResolvers<Reply> | undefined
   #gaveBack = Promise.withResolvers<void>()
-  /** Resolves with how the process ended, e.g. `exit code 1`. */
+  /** Resolves with the exit status, e.g. `exit code 1`, or the signal that ended the process. */
   readonly ended: Promise<string>
   #isStopped = false
-  #end: string | undefined
+  #exitStatus: string | undefined
 
   constructor(listeners: ProcessListeners) {
     this.#listeners = listeners
@@ -68,17 +68,17 @@ export class ServingProcess {
       if (stream) createInterface({ input: stream }).on('line', listeners.onLine)
     }
     this.#child.on('message', (message, handle) => this.#receive(message as FromServing, handle))
-    // It could not be started, or a message was sent just after its end: `close` follows.
+    // The process could not be started, or a message was sent just after its end: `close` follows.
     this.#child.on('error', () => {})
     this.ended = new Promise(resolve => {
       this.#child.once('close', (code, signal) => {
-        const how = signal === null ? `exit code ${code}` : String(signal)
-        this.#end = how
-        this.#wanted?.reject(new ProcessEnded(how))
-        // Node sends one handle at a time, and forgets those that still wait.
-        for (const socket of this.#passing) listeners.onReturned(socket)
-        this.#passing.clear()
-        resolve(how)
+        const exitStatus = signal === null ? `exit code ${code}` : String(signal)
+        this.#exitStatus = exitStatus
+        this.#awaited?.reject(new ProcessEnded(exitStatus))
+        // Node sends one handle at a time, and discards those that still wait.
+        for (const socket of this.#inTransit) listeners.onReturned(socket)
+        this.#inTransit.clear()
+        resolve(exitStatus)
       })
     })
   }
@@ -98,12 +98,12 @@ export class ServingProcess {
   }
 
   pass(socket: Socket): void {
-    const passed = (error: Error | null) => {
-      if (this.#passing.delete(socket) && error && !socket.destroyed) this.#listeners.onReturned(socket)
+    const onSent = (error: Error | null) => {
+      if (this.#inTransit.delete(socket) && error && !socket.destroyed) this.#listeners.onReturned(socket)
     }
     if (this.#child.connected) {
-      this.#passing.add(socket)
-      this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, passed)
+      this.#inTransit.add(socket)
+      this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, onSent)
     } else this.#listeners.onReturned(socket)
   }
 
@@ -111,9 +111,9 @@ export class ServingProcess {
   reply(): Promise<Reply> {
     const received = this.#replies.shift()
     if (received) return Promise.resolve(received)
-    this.#wanted = Promise.withResolvers<Reply>()
-    if (this.#end !== undefined) this.#wanted.reject(new ProcessEnded(this.#end))
-    return this.#wanted.promise
+    this.#awaited = Promise.withResolvers<Reply>()
+    if (this.#exitStatus !== undefined) this.#awaited.reject(new ProcessEnded(this.#exitStatus))
+    return this.#awaited.promise
   }
 
   /** Resolves when the process has given back all of its connections. */
@@ -142,13 +142,13 @@ export class ServingProcess {
     else if (message.kind === 'note') this.#listeners.onNote(message.text)
     else if (message.kind === 'mail') this.#listeners.onMail(message.mail)
     else if (message.kind === 'gave-back') this.#gaveBack.resolve()
-    else if (message.kind !== 'connection') this.#replied(message)
+    else if (message.kind !== 'connection') this.#onReply(message)
     else if (handle instanceof Socket && stopReading(handle)) this.#listeners.onReturned(handle)
   }
 
-  #replied(message: Reply): void {
-    if (this.#wanted) this.#wanted.resolve(message)
+  #onReply(message: Reply): void {
+    if (this.#awaited) this.#awaited.resolve(message)
     else this.#replies.push(message)
-    this.#wanted = undefined
+    this.#awaited = undefined
   }
 }

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { migrationOf, shownSteps } from '../cli/commands/migrate.ts'
+import { formatSteps, migrationOf } from '../cli/commands/migrate.ts'
 import { welcome } from '../cli/commands/start.ts'
 import { failureOf } from '../cli/error-message.ts'
 import { loadProject, type Project } from '../cli/options.ts'
@@ -22,17 +22,17 @@ import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
 import { EventLines } from './event-lines.ts'
 import { fileHash, hashesOf, loadSources, projectFiles, recordFiles } from './loaded-files.ts'
-import { isOfDeveloper } from './mail/local-request.ts'
-import { Mailbox, type ShownMail } from './mail/mailbox.ts'
+import { isFromDeveloper } from './mail/local-request.ts'
+import { Mailbox, type StoredMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
 import type { FileHashes, FromServing, Sources, ToServing, VersionOptions } from './messages.ts'
 
-/** How long a replaced process waits for running requests before it closes their connections. Long polls may take longer. */
+/** The time for which a replaced process waits for running requests before it closes their connections. Long polls may take longer. */
 const handoverMs = 5000
-/** How often a migration that waits for a confirmation checks whether `portico migrate` has applied it. */
+/** The interval at which a migration that waits for a confirmation checks whether `portico migrate` has applied it. */
 const migrationPollMs = 1000
 
-/** Unless `HOST` says otherwise, only the developer's machine reaches the service. */
+/** Unless `HOST` is set, only the developer's machine reaches the service. */
 const developmentDefaults = { host: '127.0.0.1' }
 
 /** Writes each line at once; the log of `portico start` collects lines. */
@@ -51,15 +51,15 @@ function migrationMessage(steps: readonly Step[]): FromServing {
   const has = (verb: string) => parts.some(({ sentence }) => sentence.startsWith(verb))
   return {
     kind: 'migration',
-    text: shownSteps(steps, false),
+    text: formatSteps(steps, false),
     losesData: steps.some(step => step.destructive),
-    isFitting: steps.every(({ faults }) => faults === undefined),
+    dataFits: steps.every(({ faults }) => faults === undefined),
     mayRename: has('Drop the') && (has('Add the') || has('Create the')),
   }
 }
 
 /** Resolves once the supervisor has the connection. */
-function sent(socket: Socket): Promise<void> {
+function sendConnection(socket: Socket): Promise<void> {
   const message: FromServing = { kind: 'connection' }
   return new Promise(resolve => {
     process.send?.(message, socket, { keepOpen: false }, () => {
@@ -75,13 +75,13 @@ function openPath({ collections }: Model): string {
   return readable ? `/api/v1/${readable.name}` : '/api/v1/openapi.json'
 }
 
-function settingsOfDevelopment(settings: Settings, port: number): Settings {
+function developmentSettings(settings: Settings, port: number): Settings {
   const guides = settings['docs.guides']
   // The developer is the operator too.
-  const shown = guides === 'callers' ? 'all' : guides
+  const shownGuides = guides === 'callers' ? 'all' : guides
   // This name is printed, and used in links.
   const host = settings.host === developmentDefaults.host ? 'localhost' : settings.host
-  return { ...settings, host, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
+  return { ...settings, host, port, autoMigrate: true, workers: 1, 'docs.guides': shownGuides }
 }
 
 class ServingProcess {
@@ -93,23 +93,29 @@ class ServingProcess {
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #mailbox = new Mailbox()
-  /** Resolve when the connections that were given back are sent. */
+  /** Each promise resolves when a connection that is given back is sent. */
   readonly #sending: Promise<void>[] = []
   readonly #confirmation = Promise.withResolvers<true>()
 
   /** `sources`: the modules of an earlier version; undefined: the files as they are now. */
-  async load({ given, client, areMailsShared }: VersionOptions, sources: Sources | undefined): Promise<void> {
+  async load(
+    { commandLine, client, areMailsShared }: VersionOptions,
+    sources: Sources | undefined,
+  ): Promise<void> {
     this.#client = client
     this.#areMailsShared = areMailsShared
-    recordFiles((path, hash) => this.#noteFile(path, hash))
+    recordFiles((path, hash) => this.#recordFile(path, hash))
     if (sources) loadSources(sources)
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
-      const { model: file, 'mail.templates': mails } = await loadSettings(given, developmentDefaults)
-      for (const path of [file, mails])
-        if (path !== undefined) this.#noteFile(resolve(path), fileHash(resolve(path)))
-      this.#project = await loadProject(given, developmentDefaults)
+      const { model: file, 'mail.templates': templates } = await loadSettings(
+        commandLine,
+        developmentDefaults,
+      )
+      for (const path of [file, templates])
+        if (path !== undefined) this.#recordFile(resolve(path), fileHash(resolve(path)))
+      this.#project = await loadProject(commandLine, developmentDefaults)
       const { settings, path: model } = this.#project
       await loadMailTemplates(settings)
       report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
@@ -120,25 +126,25 @@ class ServingProcess {
 
   async open(port: number): Promise<void> {
     if (this.#project === undefined) return
-    const project = { ...this.#project, settings: settingsOfDevelopment(this.#project.settings, port) }
+    const project = { ...this.#project, settings: developmentSettings(this.#project.settings, port) }
     try {
       const migrated = await this.#migrate(project)
       const service = await this.#serve(project)
-      const { url, firstAdministrator: made } = service.service
+      const { url, firstAdministrator: administrator } = service.service
       const addresses = {
         url,
         openPath: openPath(project.model),
-        welcome: made && welcome(made, project.settings.baseUrl ?? url),
+        welcome: administrator && welcome(administrator, project.settings.baseUrl ?? url),
       }
-      report({ kind: 'ready', migrated: made ? [] : migrated, addresses })
-      await this.#renewClient(project)
+      report({ kind: 'ready', migrated: administrator ? [] : migrated, addresses })
+      await this.#updateClient(project)
     } catch (error) {
       await this.#failed(error, true)
     }
   }
 
-  /** Adds mails of this run. */
-  show(mails: readonly ShownMail[]): void {
+  /** Adds mails to the mailbox. */
+  addMails(mails: readonly StoredMail[]): void {
     for (const mail of mails) this.#mailbox.put(mail)
   }
 
@@ -154,13 +160,15 @@ class ServingProcess {
   }
 
   async giveBack(): Promise<void> {
-    await this.#service?.http.movingConnections().giveAway(socket => void this.#sending.push(sent(socket)))
+    await this.#service?.http
+      .movingConnections()
+      .transferAll(socket => void this.#sending.push(sendConnection(socket)))
     await Promise.all(this.#sending)
     report({ kind: 'gave-back' })
   }
 
   keep(): void {
-    this.#service?.http.movingConnections().keep()
+    this.#service?.http.movingConnections().cancelTransfer()
   }
 
   /** `isReplaced`: another process takes over the connections. */
@@ -178,7 +186,7 @@ class ServingProcess {
     process.stdout.write('', () => process.exit(0))
   }
 
-  #noteFile(path: string, hash: string | null): void {
+  #recordFile(path: string, hash: string | null): void {
     if (this.#isLoaded) report({ kind: 'files', files: [[path, hash]] })
     else this.#files.push([path, hash])
   }
@@ -188,17 +196,17 @@ class ServingProcess {
     return this.#files.splice(0)
   }
 
-  async #failed(error: unknown, isPassing: boolean): Promise<void> {
+  async #failed(error: unknown, isTransient: boolean): Promise<void> {
     const text = (await failureOf(error))?.message ?? describeCrash(error)
-    report({ kind: 'failed', files: this.#takeFiles(), text, isPassing })
+    report({ kind: 'failed', files: this.#takeFiles(), text, isTransient })
   }
 
-  async #renewClient(project: Project): Promise<void> {
+  async #updateClient(project: Project): Promise<void> {
     const file = this.#client
     if (file === undefined) return
-    const { renewClient } = await import('../cli/commands/generate.ts')
+    const { updateClient } = await import('../cli/commands/generate.ts')
     try {
-      if (renewClient(file, project)) report({ kind: 'note', text: `${file} written: the client’s types.` })
+      if (updateClient(file, project)) report({ kind: 'note', text: `${file} written: the client’s types.` })
     } catch (error) {
       report({ kind: 'note', text: (await failureOf(error))?.message ?? describeCrash(error) })
     }
@@ -207,15 +215,15 @@ class ServingProcess {
   /** Applies steps that do more than add, once they are confirmed. Returns the steps that the start will apply. */
   async #migrate({ model, settings }: Project): Promise<readonly string[]> {
     const migration = await migrationOf(model, settings)
-    let shown: string | undefined
+    let reported: string | undefined
     for (;;) {
       const steps = await migration.plan()
       if (!steps.some(isMigration))
         return steps.filter(step => !step.allowsValuesOnly).map(step => step.sentence)
       const message = migrationMessage(steps)
       const text = JSON.stringify(message)
-      if (text !== shown) report(message)
-      shown = text
+      if (text !== reported) report(message)
+      reported = text
       const isConfirmed = await Promise.race([this.#confirmation.promise, wait(migrationPollMs, false)])
       if (!isConfirmed) continue
       await migration.apply({ allowDestructive: true })
@@ -229,7 +237,10 @@ class ServingProcess {
       listen: 'elsewhere',
       ownProcess: true,
       explainsRefusals: ({ headers, req: { socket } }) =>
-        isOfDeveloper({ headers, peer: socket.remoteAddress, local: socket.localAddress }, settings.baseUrl),
+        isFromDeveloper(
+          { headers, peer: socket.remoteAddress, local: socket.localAddress },
+          settings.baseUrl,
+        ),
       onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
       ownPages: createMailPages({
         mailbox: this.#mailbox,
@@ -255,7 +266,7 @@ function receive(message: ToServing, socket?: Socket): void {
   else if (message.kind === 'migrate') serving.confirm()
   else if (message.kind === 'give-back') void serving.giveBack()
   else if (message.kind === 'keep') serving.keep()
-  else if (message.kind === 'mails') serving.show(message.mails)
+  else if (message.kind === 'mails') serving.addMails(message.mails)
   else if (message.kind === 'stop') void serving.stop(message.isReplaced)
   // Undefined if the client has already disconnected.
   else if (socket) serving.accept(socket)

@@ -14,7 +14,7 @@ const settleMs = 150
 /** Some file systems send no notifications, e.g. network drives and folders of another system. */
 const pollMs = 1000
 
-interface Watched {
+interface WatchedFile {
   hash: string | null
   /** The result of `stat` when the file had this hash; undefined: unknown. */
   signature: string | undefined
@@ -38,7 +38,7 @@ function watchPoint(path: string): readonly [folder: string, name: string] {
 
 export class SourceWatcher {
   readonly #onChange: (paths: readonly string[]) => void
-  readonly #files = new Map<string, Watched>()
+  readonly #files = new Map<string, WatchedFile>()
   readonly #folders = new Map<
     string,
     { readonly names: Set<string>; readonly watcher: FSWatcher | undefined }
@@ -73,18 +73,18 @@ export class SourceWatcher {
   }
 
   #watchFolders(): void {
-    const wanted = new Map<string, Set<string>>()
+    const namesByFolder = new Map<string, Set<string>>()
     for (const path of this.#files.keys()) {
       const [folder, name] = watchPoint(path)
-      wanted.set(folder, (wanted.get(folder) ?? new Set()).add(name))
+      namesByFolder.set(folder, (namesByFolder.get(folder) ?? new Set()).add(name))
     }
     for (const { watcher } of this.#folders.values()) watcher?.close()
     this.#folders.clear()
-    for (const [folder, names] of wanted)
+    for (const [folder, names] of namesByFolder)
       this.#folders.set(folder, { names, watcher: this.#watch(folder, names) })
   }
 
-  /** Returns undefined if the system allows no more watches: polling remains. */
+  /** Returns undefined if the system allows no more watches: then only polling detects changes. */
   #watch(folder: string, names: ReadonlySet<string>): FSWatcher | undefined {
     try {
       const watcher = watch(folder, { persistent: false }, (_, name) => {
@@ -131,7 +131,7 @@ export class SourceWatcher {
   }
 }
 
-function isChanged(path: string, watched: Watched): boolean {
+function isChanged(path: string, watched: WatchedFile): boolean {
   const signature = signatureOf(path)
   if (signature === watched.signature) return false
   if (fileHash(path) !== watched.hash) return true

@@ -9,33 +9,33 @@ import { failureOf } from '../cli/error-message.ts'
 import { defaultModel } from '../project.ts'
 import { shownPath } from '../source/frame.ts'
 import { mailLine } from './event-lines.ts'
-import { Front } from './front.ts'
+import { ListeningSocket } from './listening-socket.ts'
 import { hashesOf, projectFiles, sourcesOf } from './loaded-files.ts'
 import { Mailbox, type NewMail } from './mail/mailbox.ts'
 import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
 import type { Terminal } from './terminal.ts'
-import { aborted, keepsServing, type Outcome, startVersion } from './version.ts'
+import { aborted, lastGoodNotice, type Outcome, startVersion } from './version.ts'
 
 export interface DevOptions {
   readonly version: VersionOptions
-  /** Whether to apply migrations that do more than add without asking. */
-  readonly isYes: boolean
+  /** Whether migrations that do more than add are applied without a confirmation. */
+  readonly assumesYes: boolean
   readonly terminal: Terminal
 }
 
 /** The pauses before the retries of a start. */
 const pausesMs = [250, 500, 1000, 2000, 5000]
-/** After a version has served for this long, retries begin with the shortest pause again. */
+/** The time after which a serving version counts as healthy: retries then begin with the shortest pause again. */
 const healthyMs = 10_000
-/** How long running requests may take before a migration that the serving version does not expect. */
+/** The time for running requests to finish before a migration that the serving version does not expect. */
 const drainMs = 500
 
 export class Supervisor {
   readonly #options: DevOptions
   readonly #terminal: Terminal
-  readonly #front = new Front()
+  readonly #listeningSocket = new ListeningSocket()
   readonly #watcher: SourceWatcher
   readonly #mailbox = new Mailbox()
   /** All processes that have not ended. */
@@ -59,9 +59,9 @@ export class Supervisor {
     this.#options = options
     this.#terminal = options.terminal
     this.#watcher = new SourceWatcher(paths => this.#onChange(paths))
-    const { model } = options.version.given
-    const first = resolve(typeof model === 'string' ? model : defaultModel)
-    this.#watcher.add(hashesOf([first, ...projectFiles(process.cwd())]))
+    const { model } = options.version.commandLine
+    const modelFile = resolve(typeof model === 'string' ? model : defaultModel)
+    this.#watcher.add(hashesOf([modelFile, ...projectFiles(process.cwd())]))
   }
 
   /** Serves until `close`. Rejects if it cannot listen at the start. */
@@ -78,13 +78,13 @@ export class Supervisor {
   async close(): Promise<void> {
     this.#isClosing = true
     this.#watcher.close()
-    this.#front.close()
+    this.#listeningSocket.close()
     this.#attempt.abort()
-    for (const one of this.#processes) {
-      if (one !== this.#current && !one.isStopped) one.kill()
+    for (const process of this.#processes) {
+      if (process !== this.#current && !process.isStopped) process.kill()
     }
     this.#current?.stop(false)
-    await Promise.all([...this.#processes].map(one => one.ended))
+    await Promise.all([...this.#processes].map(process => process.ended))
   }
 
   /** Returns whether a retry without a change may succeed. */
@@ -92,27 +92,27 @@ export class Supervisor {
     const startedAt = performance.now()
     const changed = [...this.#changed]
     this.#changed.clear()
-    const outcome = await this.#try(signal, undefined)
+    const outcome = await this.#startNext(signal, undefined)
     if (outcome.kind === 'ready') {
       this.#lastGood = sourcesOf(this.#loaded)
       this.#showReady(outcome, changed, Math.round(performance.now() - startedAt))
     }
     if (outcome.kind !== 'failed') return false
-    const isRestored = !outcome.isPassing && (await this.#serveLastGood(signal))
+    const isRestored = !outcome.isTransient && (await this.#serveLastGood(signal))
     this.#showFault(outcome.text)
     if (isRestored)
       this.#terminal.note('The last good model is served again, because the files have a fault.')
-    return outcome.isPassing
+    return outcome.isTransient
   }
 
-  /** Serves the last good version if nothing else serves. Returns whether it does. */
+  /** Serves the last good version if no other version serves. Returns whether it serves. */
   async #serveLastGood(signal: AbortSignal): Promise<boolean> {
     if (this.#current || this.#lastGood === undefined || this.#isClosing) return false
-    return (await this.#try(signal, this.#lastGood)).kind === 'ready'
+    return (await this.#startNext(signal, this.#lastGood)).kind === 'ready'
   }
 
   /** Starts a version, which takes over once it is ready. */
-  async #try(signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
+  async #startNext(signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
     const next = this.#standby ?? this.#start()
     this.#standby = undefined
     next.send({ kind: 'mails', mails: this.#mailbox.list() })
@@ -129,40 +129,40 @@ export class Supervisor {
   }
 
   async #outcome(next: ServingProcess, signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
-    const { version, isYes, terminal } = this.#options
+    const { version, assumesYes, terminal } = this.#options
     try {
       return await startVersion({
-        ...{ process: next, version, sources, signal, terminal, isYes },
+        ...{ process: next, version, sources, signal, terminal, assumesYes },
         isServing: this.#current !== undefined,
-        onFiles: (files, isWhole) => this.#onFiles(files, isWhole, sources !== undefined),
+        onFiles: (files, isComplete) => this.#onFiles(files, isComplete, sources !== undefined),
         listen: (host, port) => this.#listen(host, port),
         beforeMigration: () => this.#drain(),
       })
     } catch (error) {
       next.kill()
-      const failure = this.#front.port === 0 ? undefined : await failureOf(error)
+      const failure = this.#listeningSocket.port === 0 ? undefined : await failureOf(error)
       if (failure === undefined) throw error
       // The settings name another address, at which it cannot listen: the earlier one is kept.
-      return { kind: 'failed', text: failure.message, isPassing: true }
+      return { kind: 'failed', text: failure.message, isTransient: true }
     }
   }
 
   /** `isEarlier`: the files belong to an earlier version. */
-  #onFiles(files: FileHashes, isWhole: boolean, isEarlier: boolean): void {
+  #onFiles(files: FileHashes, isComplete: boolean, isEarlier: boolean): void {
     if (isEarlier) return
-    if (isWhole) this.#loaded = files
-    if (isWhole) this.#watcher.replace(files)
+    if (isComplete) this.#loaded = files
+    if (isComplete) this.#watcher.replace(files)
     else this.#watcher.add(files)
   }
 
   async #listen(host: string, port: number): Promise<number> {
-    await this.#front.listen(host, port)
-    return this.#front.port
+    await this.#listeningSocket.listen(host, port)
+    return this.#listeningSocket.port
   }
 
   /** Holds connections, and lets running requests finish. */
   async #drain(): Promise<void> {
-    this.#front.hold()
+    this.#listeningSocket.hold()
     await Promise.race([this.#current?.giveBack(), wait(drainMs)])
   }
 
@@ -174,41 +174,41 @@ export class Supervisor {
   }
 
   #start(): ServingProcess {
-    const one = new ServingProcess({
+    const started = new ServingProcess({
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
       // After the `ready` message of the same chunk, which is handled a few promise turns later.
       onNote: sentence => setImmediate(() => this.#terminal.note(sentence)),
       onMail: mail => this.#onMail(mail),
-      onReturned: socket => this.#onReturned(one, socket),
+      onReturned: socket => this.#onReturned(started, socket),
     })
-    this.#processes.add(one)
-    one.ended.then(how => this.#onEnd(one, how))
-    return one
+    this.#processes.add(started)
+    started.ended.then(exitStatus => this.#onEnd(started, exitStatus))
+    return started
   }
 
-  /** A process that is about to end accepts no more: its connections wait for the next one. */
-  #onReturned(one: ServingProcess, socket: Socket): void {
-    if (one === this.#current && !one.isConnected) this.#front.hold()
-    this.#front.accept(socket)
+  /** A process that is about to end accepts no more connections: they wait for the next process. */
+  #onReturned(process: ServingProcess, socket: Socket): void {
+    if (process === this.#current && !process.isConnected) this.#listeningSocket.hold()
+    this.#listeningSocket.accept(socket)
   }
 
   /** Sends a mail to every process, since the next version shows it too. */
   #onMail(mail: NewMail): void {
-    const shown = this.#mailbox.add(mail)
-    for (const one of this.#processes) one.send({ kind: 'mails', mails: [shown] })
-    this.#terminal.line(mailLine(shown, this.#shownUrl))
+    const stored = this.#mailbox.add(mail)
+    for (const process of this.#processes) process.send({ kind: 'mails', mails: [stored] })
+    this.#terminal.line(mailLine(stored, this.#shownUrl))
   }
 
-  #passTo(one: ServingProcess): void {
-    this.#front.pass(socket => one.pass(socket))
+  #passTo(process: ServingProcess): void {
+    this.#listeningSocket.pass(socket => process.pass(socket))
   }
 
   #serve(next: ServingProcess): void {
-    const old = this.#current
+    const previous = this.#current
     this.#current = next
     this.#passTo(next)
-    old?.stop(true)
+    previous?.stop(true)
     const timer = setTimeout(() => {
       this.#failures = 0
     }, healthyMs)
@@ -222,13 +222,15 @@ export class Supervisor {
     this.#attempt.abort()
   }
 
-  #onEnd(one: ServingProcess, how: string): void {
-    this.#processes.delete(one)
-    if (one === this.#standby) this.#standby = undefined
-    if (one !== this.#current || this.#isClosing) return
+  #onEnd(process: ServingProcess, exitStatus: string): void {
+    this.#processes.delete(process)
+    if (process === this.#standby) this.#standby = undefined
+    if (process !== this.#current || this.#isClosing) return
     this.#current = undefined
-    this.#front.hold()
-    this.#terminal.note(`The service has exited (${how}). It is restarted; connections wait meanwhile.`)
+    this.#listeningSocket.hold()
+    this.#terminal.note(
+      `The service has exited (${exitStatus}). It is restarted; connections wait meanwhile.`,
+    )
     const { signal } = this.#attempt
     const attempt = this.#attempt
     Promise.race([aborted(signal), this.#pause()]).then(() => attempt.abort())
@@ -251,8 +253,8 @@ export class Supervisor {
       this.#shownUrl = addresses.url
       this.#terminal.addresses(addresses, model, ms)
     } else {
-      const what = changed.length === 0 ? 'the service is back' : changed.map(shownPath).join(', ')
-      this.#terminal.note(`Reloaded in ${ms} ms: ${what}`)
+      const cause = changed.length === 0 ? 'the service is back' : changed.map(shownPath).join(', ')
+      this.#terminal.note(`Reloaded in ${ms} ms: ${cause}`)
     }
   }
 
@@ -260,7 +262,7 @@ export class Supervisor {
   #showFault(text: string): void {
     if (this.#isClosing || text === this.#lastFault) return
     this.#lastFault = text
-    const consequence = this.#current ? keepsServing : 'Nothing is served until this is fixed.'
+    const consequence = this.#current ? lastGoodNotice : 'Nothing is served until this is fixed.'
     this.#terminal.fault(text, consequence)
   }
 }

@@ -1,6 +1,6 @@
-/** The output of `portico dev`, and the questions that it asks. */
+/** The terminal of `portico dev`: its output and its questions. */
 import { createInterface } from 'node:readline/promises'
-import { clock, RecentEvents, shownLine } from './log-lines.ts'
+import { clock, formatLine, RecentEvents } from './log-lines.ts'
 import type { ServingAddresses } from './messages.ts'
 import { type Style, terminalStyle } from './style.ts'
 
@@ -14,7 +14,7 @@ export class Terminal {
 
   /** Prints a line of a serving process. */
   line(line: string): void {
-    if (!this.#events.isRepeated(line)) this.#print(shownLine(line, this.#style))
+    if (!this.#events.isRepeated(line)) this.#print(formatLine(line, this.#style))
   }
 
   note(sentence: string): void {
@@ -56,7 +56,7 @@ export class Terminal {
   /** Returns undefined if `signal` withdraws the question. */
   async ask(question: string, signal: AbortSignal): Promise<boolean | undefined> {
     const reader = createInterface({ input: process.stdin, output: process.stdout })
-    // In raw mode, Ctrl-C is only a key. It must still stop the command.
+    // In raw mode, Ctrl-C sends no signal, but it must still stop the command.
     reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
     try {
       return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `, { signal })).trim())

@@ -1,5 +1,5 @@
 /** Starts one version of the model: from its files to a process that is ready to serve. */
-import { doesNotFit } from '../cli/commands/migrate.ts'
+import { misfitNotice } from '../cli/commands/migrate.ts'
 import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ProcessEnded, type Reply, type ServingProcess } from './serving-process.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,12 +14,12 @@ export interface VersionParts {
   /** Aborted when the files change: a version that still waits is abandoned. */
   readonly signal: AbortSignal
   readonly terminal: Terminal
-  /** Whether to apply migrations that do more than add without asking. */
-  readonly isYes: boolean
+  /** Whether migrations that do more than add are applied without a confirmation. */
+  readonly assumesYes: boolean
   /** Whether another version serves meanwhile. */
   readonly isServing: boolean
-  /** `isWhole`: the model was loaded, so these are all of its files. */
-  readonly onFiles: (files: FileHashes, isWhole: boolean) => void
+  /** `isComplete`: the model was loaded, so these are all of its files. */
+  readonly onFiles: (files: FileHashes, isComplete: boolean) => void
   /** Returns the port. */
   readonly listen: (host: string, port: number) => Promise<number>
   /** Called before a migration that the serving version does not expect: lets its requests finish. */
@@ -29,7 +29,7 @@ export interface VersionParts {
 export type Outcome =
   | { readonly kind: 'ready'; readonly ready: ReplyOf<'ready'>; readonly model: string }
   /** `isPassing`: a retry without a change may succeed. */
-  | { readonly kind: 'failed'; readonly text: string; readonly isPassing: boolean }
+  | { readonly kind: 'failed'; readonly text: string; readonly isTransient: boolean }
   | { readonly kind: 'abandoned' }
 
 const abandoned = { kind: 'abandoned' } as const
@@ -60,13 +60,13 @@ export async function startVersion(parts: VersionParts): Promise<Outcome> {
   } catch (error) {
     if (!(error instanceof ProcessEnded)) throw error
     const when = isOpening ? 'while it opened the database' : 'while it loaded the model'
-    return { kind: 'failed', text: `The process ended ${when} (${error.message}).`, isPassing: isOpening }
+    return { kind: 'failed', text: `The process ended ${when} (${error.message}).`, isTransient: isOpening }
   }
 }
 
 function failedBy(reply: Reply): Outcome {
   if (reply.kind !== 'failed') throw new TypeError(`unexpected reply: ${reply.kind}`)
-  return { kind: 'failed', text: reply.text, isPassing: reply.isPassing }
+  return { kind: 'failed', text: reply.text, isTransient: reply.isTransient }
 }
 
 /** Confirms migrations until the process is ready. Returns undefined if the files change while a migration waits. */
@@ -74,7 +74,7 @@ async function untilReady(parts: VersionParts): Promise<Reply | undefined> {
   const { process, signal, beforeMigration } = parts
   let next = process.reply()
   for (;;) {
-    // Without a question it is not abandoned: the process may already be writing.
+    // A version that waits for no confirmation is not abandoned: its process may already be writing.
     const reply = await next
     if (reply.kind !== 'migration') return reply
     next = process.reply()
@@ -98,14 +98,14 @@ async function afterMigration(process: ServingProcess, first: Promise<Reply>): P
 }
 
 /** The consequence of a fault while an earlier version serves. */
-export const keepsServing = 'The last good model keeps serving.'
+export const lastGoodNotice = 'The last good model keeps serving.'
 
-const whenAgain =
+const recheckNotice =
   'The plan is checked again when a file changes, or when `portico migrate` has changed the database.'
 
 async function isConfirmed(
-  { terminal, isYes, isServing, signal }: VersionParts,
-  { text, losesData, isFitting, mayRename }: ReplyOf<'migration'>,
+  { terminal, assumesYes, isServing, signal }: VersionParts,
+  { text, losesData, dataFits, mayRename }: ReplyOf<'migration'>,
   next: Promise<Reply>,
 ): Promise<boolean> {
   const hint = mayRename
@@ -113,12 +113,12 @@ async function isConfirmed(
     : ''
   const warning = losesData ? '; steps marked ! lose data' : ''
   const plan = `The model changes the database${warning}:\n${text}${hint}`
-  const outlook = `${isServing ? `${keepsServing} ` : ''}${whenAgain}`
-  if (!isFitting) {
-    terminal.fault(plan, `${doesNotFit} ${outlook}`)
+  const outlook = `${isServing ? `${lastGoodNotice} ` : ''}${recheckNotice}`
+  if (!dataFits) {
+    terminal.fault(plan, `${misfitNotice} ${outlook}`)
     return false
   }
-  if (isYes) {
+  if (assumesYes) {
     terminal.text(`${plan}\nApplied because of --yes.`)
     return true
   }
@@ -130,12 +130,12 @@ async function isConfirmed(
     return false
   }
   terminal.text(plan)
-  const answered = new AbortController()
+  const replied = new AbortController()
   next.then(
-    () => answered.abort(),
-    () => answered.abort(),
+    () => replied.abort(),
+    () => replied.abort(),
   )
-  const answer = await terminal.ask('Apply it?', AbortSignal.any([signal, answered.signal]))
+  const answer = await terminal.ask('Apply it?', AbortSignal.any([signal, replied.signal]))
   if (answer === false) terminal.note(`Nothing was changed. ${outlook}`)
   return answer === true
 }

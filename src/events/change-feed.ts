@@ -11,13 +11,13 @@ export interface LoggedChange {
   readonly collection: string
   readonly kind: ChangeKind
   readonly id: number
-  /** The row after the change, before it for a deletion, as JSON text. A plan reads it in place of the stored row (`ItemRoot.event`). */
+  /** The row after the change, or before a deletion, as JSON text. A plan reads it in place of the stored row (`ItemRoot.event`). */
   readonly row: string
-  /** For an update, the row before it; null for others, and where an older version of Portico logged it. */
+  /** For an update, the row before it; null for others, and for updates that an older version of Portico logged. */
   readonly before: string | null
   /** For an update, the names of the fields that changed, internal ones too; null for others. */
   readonly changed: readonly string[] | null
-  /** Of an event that an action has emitted, which changes nothing: its values; null for others. */
+  /** The values of an event that an action has emitted, which changes nothing; null for others. */
   readonly values: Readonly<Record<string, JsonValue>> | null
   /** When it was committed, as ISO 8601 UTC. */
   readonly at: string
@@ -34,11 +34,11 @@ export interface LoggedChange {
 export interface FeedBounds {
   /** The highest number whose event is no longer kept; 0: none. */
   readonly pruned: number
-  /** The highest number that was drawn. */
+  /** The highest number that was assigned. */
   readonly drawn: number
 }
 
-/** A reader of the log stops a batch after the row with which it reaches this size. */
+/** A reader of the log ends a batch after the row that makes it reach this size. */
 export const maxBatchBytes = 2 * 1024 * 1024
 
 /**
@@ -58,8 +58,8 @@ export interface ChangeFeed {
   last(): Awaitable<number>
   bounds(): Awaitable<FeedBounds>
   /**
-   * The changes after an event, in commit order: at most `limit`. With `maxBytes`, the result ends once the rows have so many
-   * bytes, so fewer than `limit` changes do not mean the end of the log.
+   * The changes after an event, in commit order: at most `limit`. With `maxBytes`, the result ends once its rows have that
+   * many bytes, so fewer than `limit` changes do not mean the end of the log.
    */
   after(event: number, limit: number, maxBytes?: number): Awaitable<readonly LoggedChange[]>
   /** Calls `listener` after commits of this process, and of other processes once `look` has noticed them. */

@@ -21,7 +21,7 @@ export interface ConnectedClient {
   readonly credential: CredentialHeaders | undefined
   readonly address: string
   readonly principal: Principal
-  /** The same credential now stands for other rights. */
+  /** The same credential now gives other rights. */
   changePrincipal(principal: Principal): void
   /** The credential has expired or was revoked. */
   disconnect(error: ApiError): void
@@ -67,16 +67,16 @@ export class CredentialMonitor {
 
   /** Checks every credential now. Returns a promise only where a check takes time. */
   check(): Awaitable<void> {
-    const answers = new Map<string, Awaitable<Principal | ApiError | undefined>>()
+    const results = new Map<string, Awaitable<Principal | ApiError | undefined>>()
     const pending: Promise<void>[] = []
     for (const client of this.#clients) {
-      const { authorization, 'x-api-key': key, cookie } = client.credential ?? {}
+      const { authorization, 'x-api-key': apiKey, cookie } = client.credential ?? {}
       // No header contains a line end.
-      const text = `${authorization}\n${key}\n${cookie}`
-      const answer = answers.get(text) ?? this.#identified(client)
-      answers.set(text, answer)
-      if (answer instanceof Promise) pending.push(answer.then(later => this.#apply(client, later)))
-      else this.#apply(client, answer)
+      const key = `${authorization}\n${apiKey}\n${cookie}`
+      const result = results.get(key) ?? this.#identifyAgain(client)
+      results.set(key, result)
+      if (result instanceof Promise) pending.push(result.then(resolved => this.#apply(client, resolved)))
+      else this.#apply(client, result)
     }
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
@@ -95,8 +95,8 @@ export class CredentialMonitor {
   }
 
   /** Resolves to undefined if the check itself fails: the next one may succeed. */
-  #identified({ credential, address }: ConnectedClient): Awaitable<Principal | ApiError | undefined> {
-    const failed = (error: unknown) => {
+  #identifyAgain({ credential, address }: ConnectedClient): Awaitable<Principal | ApiError | undefined> {
+    const handleError = (error: unknown): ApiError | undefined => {
       if (error instanceof ApiError && error.status < 500) return error
       if (!this.#isReported) this.#onFault(error)
       this.#isReported = true
@@ -104,17 +104,17 @@ export class CredentialMonitor {
     }
     try {
       const principal = this.#identify(credential ?? {}, address)
-      return principal instanceof Promise ? principal.catch(failed) : principal
+      return principal instanceof Promise ? principal.catch(handleError) : principal
     } catch (error) {
-      return failed(error)
+      return handleError(error)
     }
   }
 
-  #apply(client: ConnectedClient, answer: Principal | ApiError | undefined): void {
-    if (answer === undefined || !this.#clients.has(client)) return
+  #apply(client: ConnectedClient, result: Principal | ApiError | undefined): void {
+    if (result === undefined || !this.#clients.has(client)) return
     this.#isReported = false
-    if (answer instanceof ApiError) return void client.disconnect(answer)
+    if (result instanceof ApiError) return void client.disconnect(result)
     const { userId, access } = client.principal
-    if (answer.userId !== userId || answer.access !== access) client.changePrincipal(answer)
+    if (result.userId !== userId || result.access !== access) client.changePrincipal(result)
   }
 }

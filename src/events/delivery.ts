@@ -2,9 +2,9 @@
 import type { LoggedChange } from './change-feed.ts'
 import type { Groups } from './groups.ts'
 import type { Rendering } from './rendering.ts'
-import { type Group, isWaitedFor, type Subscriber } from './subscriber.ts'
+import { type Group, hasTopicFor, type Subscriber } from './subscriber.ts'
 
-/** After this long, a delivery to many groups lets the event loop do other work. */
+/** The longest time for which a delivery to many groups blocks the event loop. */
 const maxBlockingMs = 5
 
 export interface DeliveryParts {
@@ -17,8 +17,8 @@ export interface DeliveryParts {
 export class Delivery {
   readonly #parts: DeliveryParts
   #change: LoggedChange | undefined
-  /** Deliveries of the current change to groups that a subscriber has joined meanwhile. */
-  #late: Promise<void>[] = []
+  /** Deliveries of the current change to groups that a subscriber has joined during the delivery. */
+  #catchUps: Promise<void>[] = []
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts
@@ -31,7 +31,7 @@ export class Delivery {
     const pending: Promise<void>[] = []
     const next = this.#deliverSlice(groups, 0, change, pending)
     if (next < groups.length) return this.#deliverRest(groups, next, change, pending)
-    if (pending.length > 0 || this.#late.length > 0) return this.#finish(pending)
+    if (pending.length > 0 || this.#catchUps.length > 0) return this.#finish(pending)
     this.#change = undefined
     return undefined
   }
@@ -43,12 +43,12 @@ export class Delivery {
     change: LoggedChange,
     pending: Promise<void>[],
   ): number {
-    const until = performance.now() + maxBlockingMs
-    for (let at = from; at < groups.length; at++) {
-      const group = groups[at]
-      const later = group && group.members.size > 0 ? this.#deliverTo(group, change) : undefined
-      if (later) pending.push(later)
-      if (performance.now() >= until) return at + 1
+    const deadline = performance.now() + maxBlockingMs
+    for (let index = from; index < groups.length; index++) {
+      const group = groups[index]
+      const pendingReply = group && group.members.size > 0 ? this.#deliverTo(group, change) : undefined
+      if (pendingReply) pending.push(pendingReply)
+      if (performance.now() >= deadline) return index + 1
     }
     return groups.length
   }
@@ -59,9 +59,9 @@ export class Delivery {
     change: LoggedChange,
     pending: Promise<void>[],
   ): Promise<void> {
-    for (let at = from; at < groups.length; ) {
+    for (let index = from; index < groups.length; ) {
       await new Promise(resolve => setImmediate(resolve))
-      at = this.#deliverSlice(groups, at, change, pending)
+      index = this.#deliverSlice(groups, index, change, pending)
     }
     await this.#finish(pending)
   }
@@ -69,14 +69,14 @@ export class Delivery {
   /** A subscriber that joins a group may miss the change that is being delivered, so the group gets it again. */
   catchUp({ group }: Subscriber): void {
     const change = this.#change
-    if (!group || !change || !isWaitedFor(change, group)) return
-    const later = this.#deliverTo(group, change)
-    if (later) this.#late.push(later)
+    if (!group || !change || !hasTopicFor(group.renderer, change)) return
+    const pendingReply = this.#deliverTo(group, change)
+    if (pendingReply) this.#catchUps.push(pendingReply)
   }
 
   async #finish(pending: readonly Promise<void>[]): Promise<void> {
     await Promise.all(pending)
-    while (this.#late.length > 0) await Promise.all(this.#late.splice(0))
+    while (this.#catchUps.length > 0) await Promise.all(this.#catchUps.splice(0))
     this.#change = undefined
   }
 
@@ -86,7 +86,7 @@ export class Delivery {
       const reply = rendering.render(group, change)
       if (!(reply instanceof Promise)) return void send(group, change, reply)
       return reply.then(
-        later => send(group, change, later),
+        rendered => send(group, change, rendered),
         error => fail([...group.members], error),
       )
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The events that a listener asks for, as a request for subscriptions and for pages of the log. */
+/** Selected events, as a request for subscriptions and for pages of the log. */
 import { hash } from 'node:crypto'
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
@@ -11,8 +11,8 @@ import { changeKinds, coversType, eventType, ownTypesOf } from './event-types.ts
 import type { EventViews, ShownEvent } from './show-event.ts'
 import type { ChangeRenderer, SubscriptionRequest, Topic } from './subscriber.ts'
 
-export interface WantedEvents {
-  /** Undefined: all that the listener may read. */
+export interface EventSelection {
+  /** Undefined: every collection that the listener may read. */
   readonly collections: readonly Collection[] | undefined
   /** Patterns of types, e.g. `post.*`; undefined: every type. */
   readonly types: readonly string[] | undefined
@@ -21,9 +21,9 @@ export interface WantedEvents {
 }
 
 /** The format in which an event is sent. `name`: equal only for equal formats. */
-export interface EventForm {
+export interface EventFormat {
   readonly name: string
-  render(shown: ShownEvent, event: number): string
+  render(event: ShownEvent, eventNumber: number): string
 }
 
 export function isLogged(collection: Collection): boolean {
@@ -36,7 +36,7 @@ export function isLogged(collection: Collection): boolean {
  */
 export function readableCollections(model: Model, { access }: Principal): readonly Collection[] {
   const refusals: ApiError[] = []
-  const found = [...model.collections.values()].filter(isLogged).filter(collection => {
+  const readable = [...model.collections.values()].filter(isLogged).filter(collection => {
     try {
       admit(model, collection, 'read', access)
       return true
@@ -46,52 +46,52 @@ export function readableCollections(model: Model, { access }: Principal): readon
       return false
     }
   })
-  if (found.length > 0) return found
-  if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED', 'Nothing may be read without a credential.')
+  if (readable.length > 0) return readable
+  if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED', 'Nothing can be read without a credential.')
   throw refusals.find(({ code }) => code === 'INSUFFICIENT_SCOPE') ?? new ApiError('FORBIDDEN')
 }
 
 export function eventRequest(
   model: Model,
   views: EventViews,
-  wanted: WantedEvents,
-  form: EventForm,
+  selection: EventSelection,
+  format: EventFormat,
 ): SubscriptionRequest {
-  const { types, itemId, filter } = wanted
-  const names = wanted.collections?.map(({ name }) => name)
+  const { types, itemId, filter } = selection
+  const names = selection.collections?.map(({ name }) => name)
   return {
-    key: hash('sha256', JSON.stringify([form.name, names, types, itemId, filter]), 'base64url'),
+    key: hash('sha256', JSON.stringify([format.name, names, types, itemId, filter]), 'base64url'),
     rendererFor(principal) {
-      const collections = wanted.collections ?? readableCollections(model, principal)
+      const collections = selection.collections ?? readableCollections(model, principal)
       for (const collection of collections) views.require(collection, principal, filter)
-      return rendererOf(views, { ...wanted, collections }, form, principal)
+      return createRenderer(views, { ...selection, collections }, format, principal)
     },
   }
 }
 
-function rendererOf(
+function createRenderer(
   views: EventViews,
-  { collections, types, itemId, filter }: WantedEvents & { readonly collections: readonly Collection[] },
-  form: EventForm,
+  { collections, types, itemId, filter }: EventSelection & { readonly collections: readonly Collection[] },
+  format: EventFormat,
   principal: Principal,
 ): ChangeRenderer {
-  const isWanted = (type: string) => types === undefined || types.some(pattern => coversType(pattern, type))
+  const isSelected = (type: string) => types === undefined || types.some(pattern => coversType(pattern, type))
   return {
-    topics: collections.flatMap(collection => topicsOf(collection, isWanted)),
+    topics: collections.flatMap(collection => topicsOf(collection, isSelected)),
     render(change) {
       if (itemId !== undefined && change.id !== itemId) return null
-      return then(views.show(change, principal, filter), shown =>
-        shown !== null && isWanted(shown.type) ? form.render(shown, change.event) : null,
+      return then(views.show(change, principal, filter), event =>
+        event !== null && isSelected(event.type) ? format.render(event, change.event) : null,
       )
     },
   }
 }
 
 /** An update can be a deletion to this listener, and a change of any kind can have a type of its own. */
-function topicsOf(collection: Collection, isWanted: (type: string) => boolean): readonly Topic[] {
-  const hasOwn = ownTypesOf(collection).some(isWanted)
-  const wants = (kind: ChangeKind) => isWanted(eventType(collection, kind))
+function topicsOf(collection: Collection, isSelected: (type: string) => boolean): readonly Topic[] {
+  const hasOwnType = ownTypesOf(collection).some(isSelected)
+  const isKindSelected = (kind: ChangeKind) => isSelected(eventType(collection, kind))
   return changeKinds
-    .filter(kind => hasOwn || wants(kind) || (kind === 'updated' && wants('deleted')))
+    .filter(kind => hasOwnType || isKindSelected(kind) || (kind === 'updated' && isKindSelected('deleted')))
     .map(kind => ({ collection: collection.name, kind }))
 }

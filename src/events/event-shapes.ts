@@ -12,7 +12,7 @@ import type { LoggedChange } from './change-feed.ts'
 /** A listener's own condition on the items. */
 export interface EventFilter {
   readonly filter: Filter
-  /** Its arguments: the filter's first parameter is `firstFilterParam`. */
+  /** The filter's arguments, which begin at the parameter `firstFilterParam`. */
   readonly args: readonly JsonValue[]
 }
 
@@ -29,8 +29,8 @@ export interface EventShapes {
   /** The answer has `after`. */
   readonly row: CompositeShape
   /**
-   * The answer has `after` and `before`. With a filter, `before` says only whether the row fulfilled it, and `was` is the
-   * row in either case.
+   * The answer has `after` and `before`. With a filter, `before` only tells whether the row before matched it, and `was` is
+   * that row even if it did not.
    */
   readonly rows: CompositeShape
 }
@@ -47,11 +47,11 @@ export type ShapesOf = (
 
 /** Equal shapes are one object: the guard and the store cache by it. */
 export function createEventShapes(model: Model): ShapesOf {
-  const all = new Cache<string, EventShapes>(new CacheBound('event_shapes', maxShapes))
-  /** By the filter, or the model if there is none. A listener's filter remains the same object. */
-  const known = new WeakMap<object, WeakMap<AccessClass, Map<Collection, EventShapes>>>()
+  const shapesByKey = new Cache<string, EventShapes>(new CacheBound('event_shapes', maxShapes))
+  /** By the filter, or by the model if there is none. A listener's filter remains the same object. */
+  const byFilter = new WeakMap<object, WeakMap<AccessClass, Map<Collection, EventShapes>>>()
 
-  function find(
+  function findShapes(
     collection: Collection,
     access: AccessClass,
     filter: Filter | undefined,
@@ -59,18 +59,18 @@ export function createEventShapes(model: Model): ShapesOf {
   ): EventShapes {
     const fields = [...namesFor(model, collection, access).fields.keys()]
     const key = JSON.stringify([collection.name, fields, filter, rule])
-    const shapes = all.get(key) ?? makeShapes(collection, fields, filter, rule)
-    all.set(key, shapes)
+    const shapes = shapesByKey.get(key) ?? makeShapes(collection, fields, filter, rule)
+    shapesByKey.set(key, shapes)
     return shapes
   }
 
   return (collection, access, filter, rule) => {
-    if (rule !== undefined) return find(collection, access, filter?.filter, rule)
-    const byAccess = known.get(filter ?? model) ?? new WeakMap<AccessClass, Map<Collection, EventShapes>>()
-    known.set(filter ?? model, byAccess)
+    if (rule !== undefined) return findShapes(collection, access, filter?.filter, rule)
+    const byAccess = byFilter.get(filter ?? model) ?? new WeakMap<AccessClass, Map<Collection, EventShapes>>()
+    byFilter.set(filter ?? model, byAccess)
     const byCollection = byAccess.get(access) ?? new Map<Collection, EventShapes>()
     byAccess.set(access, byCollection)
-    const shapes = byCollection.get(collection) ?? find(collection, access, filter?.filter)
+    const shapes = byCollection.get(collection) ?? findShapes(collection, access, filter?.filter)
     byCollection.set(collection, shapes)
     return shapes
   }
@@ -103,8 +103,8 @@ function makeShapes(
   }
 }
 
-/** The arguments of either shape. */
-export function argsOf(change: LoggedChange, filterArgs: readonly JsonValue[]): readonly JsonValue[] {
+/** The arguments of both shapes. */
+export function argumentsFor(change: LoggedChange, filterArgs: readonly JsonValue[]): readonly JsonValue[] {
   return [change.id, change.row, change.before, ...filterArgs]
 }
 

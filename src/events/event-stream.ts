@@ -10,7 +10,7 @@ export const eventStreamHeaders = [
   'no',
 ]
 
-/** Keeps proxies from closing an idle stream, and detects that the client has gone. */
+/** Keeps proxies from closing an idle stream, and detects that the client has disconnected. */
 const keepAliveIntervalMs = 12_000
 /** A comment, which clients ignore. */
 const comment = ':\n\n'
@@ -18,26 +18,26 @@ const comment = ':\n\n'
 export class EventStream implements AsyncIterableIterator<string>, StreamedBody {
   readonly probe = comment
   readonly #maxBufferedBytes: number
-  readonly #onGone: (tooSlow: boolean) => void
+  readonly #onDisconnect: (tooSlow: boolean) => void
   readonly #keepAlive: NodeJS.Timeout
   #blocks: string[] = ['\n']
   #bufferedBytes = 0
-  #reader: ((result: IteratorResult<string>) => void) | undefined
+  #resolveRead: ((result: IteratorResult<string>) => void) | undefined
   #isEnded = false
-  /** What `keptUp` waits for. */
-  #taken: PromiseWithResolvers<void> | undefined
+  /** The promise that `keptUp` returns. */
+  #caughtUp: PromiseWithResolvers<void> | undefined
 
   /**
-   * `onGone` is called at most once: the client has left, or was too slow. `keepAlive` returns the block that is sent at
-   * intervals.
+   * `onDisconnect` is called at most once: the client has disconnected, or was too slow. `keepAlive` returns the block that
+   * is sent at intervals.
    */
   constructor(
     maxBufferedBytes: number,
-    onGone: (tooSlow: boolean) => void,
+    onDisconnect: (tooSlow: boolean) => void,
     keepAlive: () => string = () => comment,
   ) {
     this.#maxBufferedBytes = maxBufferedBytes
-    this.#onGone = onGone
+    this.#onDisconnect = onDisconnect
     this.#keepAlive = setInterval(() => this.send(keepAlive()), keepAliveIntervalMs).unref()
   }
 
@@ -55,19 +55,19 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
     }
     if (this.#isEnded) return Promise.resolve({ value: undefined, done: true })
     return new Promise(resolve => {
-      this.#reader = resolve
+      this.#resolveRead = resolve
     })
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   return(): Promise<IteratorResult<string>> {
     if (!this.#isEnded) {
       this.#close()
-      this.#onGone(false)
+      this.#onDisconnect(false)
     }
     this.#blocks = []
-    this.#reader?.({ value: undefined, done: true })
-    this.#reader = undefined
+    this.#resolveRead?.({ value: undefined, done: true })
+    this.#resolveRead = undefined
     return Promise.resolve({ value: undefined, done: true })
   }
 
@@ -78,22 +78,22 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
   /** `block`: one or more events, each with its empty line. */
   send(block: string): void {
     if (this.#isEnded) return
-    if (this.#reader) {
-      const resolve = this.#reader
-      this.#reader = undefined
+    if (this.#resolveRead) {
+      const resolve = this.#resolveRead
+      this.#resolveRead = undefined
       resolve({ value: block, done: false })
       return
     }
     this.#bufferedBytes += Buffer.byteLength(block)
-    if (this.#bufferedBytes > this.#maxBufferedBytes) this.#drop()
+    if (this.#bufferedBytes > this.#maxBufferedBytes) this.#disconnect()
     else this.#blocks.push(block)
   }
 
-  /** Undefined if the client has read most of what was sent; otherwise resolves when it has, or is gone. */
+  /** Undefined if the client has read most of what was sent. Otherwise resolves when it has, or has disconnected. */
   keptUp(): Promise<void> | undefined {
     if (this.#isEnded || this.#bufferedBytes <= this.#maxBufferedBytes / 4) return undefined
-    this.#taken ??= Promise.withResolvers()
-    return this.#taken.promise
+    this.#caughtUp ??= Promise.withResolvers()
+    return this.#caughtUp.promise
   }
 
   end(lastBlock: string): void {
@@ -102,10 +102,10 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
   }
 
   /** Discards the buffer: a client that reads on must find a broken stream, not one with a gap. */
-  #drop(): void {
+  #disconnect(): void {
     this.#close()
     this.#blocks = []
-    this.#onGone(true)
+    this.#onDisconnect(true)
   }
 
   #close(): void {
@@ -115,7 +115,7 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
   }
 
   #release(): void {
-    this.#taken?.resolve()
-    this.#taken = undefined
+    this.#caughtUp?.resolve()
+    this.#caughtUp = undefined
   }
 }

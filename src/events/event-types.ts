@@ -13,12 +13,13 @@ export function typeOf(change: Pick<LoggedChange, 'type' | 'kind'>, collection: 
   return change.type ?? eventType(collection, change.kind)
 }
 
-/** The types of events that are not the usual ones of their collection. */
-const ownTypes = ['webhook.paused']
+/** Built-in types other than those of `changeKinds`. */
+const builtInTypes = ['webhook.paused']
 
+/** The types of a collection's events other than those of `changeKinds`. */
 export function ownTypesOf({ singular, emits }: Collection): readonly string[] {
-  const built = ownTypes.filter(type => type.startsWith(`${singular}.`))
-  return emits === undefined ? built : [...built, ...emits.keys()]
+  const builtIn = builtInTypes.filter(type => type.startsWith(`${singular}.`))
+  return emits === undefined ? builtIn : [...builtIn, ...emits.keys()]
 }
 
 /** The types of all events of a collection. */
@@ -36,7 +37,9 @@ export function coversType(pattern: string, type: string): boolean {
 export function collectionOfPattern(model: Model, pattern: string): Collection | 'all' | undefined {
   if (pattern === '*') return 'all'
   const dot = pattern.lastIndexOf('.')
-  const collection = [...model.collections.values()].find(each => each.singular === pattern.slice(0, dot))
+  const collection = [...model.collections.values()].find(
+    ({ singular }) => singular === pattern.slice(0, dot),
+  )
   if (!collection) return undefined
   return pattern.endsWith('.*') || typesOf(collection).includes(pattern) ? collection : undefined
 }

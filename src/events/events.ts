@@ -1,4 +1,4 @@
-/** What every transport of events shares. A process has it once. */
+/** What all transports of events share, once per process. */
 import type { ChangeFeed } from './change-feed.ts'
 import { CredentialMonitor, type Identify } from './credential-monitor.ts'
 import { Hub } from './hub.ts'
@@ -8,7 +8,7 @@ export interface EventsParts {
   readonly feed: ChangeFeed
   readonly identify: Identify
   readonly onFault: (error: unknown) => void
-  /** WebSockets, event streams and long polls of one address without a credential, and of one user or app. */
+  /** WebSockets, event streams and long polls: of one address without a credential, and of one user or app. */
   readonly maxAnonymousConnections: number
   readonly maxConnections: number
 }

@@ -1,7 +1,7 @@
 /** Subscribers with the same request and the same rights form a group: each event is rendered once per group. */
 import type { ChangeRenderer, Group, Subscriber, Topic } from './subscriber.ts'
 
-function keyOf({ kind, collection }: Topic): string {
+function topicKey({ kind, collection }: Topic): string {
   return `${kind} ${collection}`
 }
 
@@ -31,7 +31,7 @@ export class Groups {
 
   /** The groups that subscribe to a topic. */
   of(topic: Topic): readonly Group[] {
-    return [...(this.#topics.get(keyOf(topic)) ?? [])]
+    return [...(this.#topics.get(topicKey(topic)) ?? [])]
   }
 
   subscribers(): readonly Subscriber[] {
@@ -42,7 +42,7 @@ export class Groups {
     const group: Group = { key, renderer, members: new Set() }
     this.#groups.set(key, group)
     for (const topic of renderer.topics) {
-      const name = keyOf(topic)
+      const name = topicKey(topic)
       this.#topics.set(name, (this.#topics.get(name) ?? new Set()).add(group))
     }
     return group
@@ -51,7 +51,7 @@ export class Groups {
   #remove(group: Group): void {
     this.#groups.delete(group.key)
     for (const topic of group.renderer.topics) {
-      const name = keyOf(topic)
+      const name = topicKey(topic)
       const groups = this.#topics.get(name)
       groups?.delete(group)
       if (groups?.size === 0) this.#topics.delete(name)

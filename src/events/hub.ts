@@ -24,7 +24,7 @@ export interface Subscription {
 }
 
 export interface Resume {
-  /** The last event that the client has. Undefined: it wants only new events. */
+  /** The last event that the client has; undefined if it wants only new events. */
   readonly after?: number | undefined
 }
 
@@ -96,7 +96,7 @@ export class Hub {
     const subscriber = new Subscriber(request, principal, sink)
     try {
       await this.#reader.start()
-      if (after === undefined) await this.#listen(subscriber)
+      if (after === undefined) await this.#subscribeLive(subscriber)
       else await this.#resume(subscriber, after)
     } catch (error) {
       if (!this.#leave(subscriber)) this.#release()
@@ -107,7 +107,7 @@ export class Hub {
       get position() {
         return subscriber.isLive ? Math.max(subscriber.position, reader.position) : subscriber.position
       },
-      changePrincipal: changed => this.#changePrincipal(subscriber, changed),
+      changePrincipal: newPrincipal => this.#changePrincipal(subscriber, newPrincipal),
       close: () => void this.#leave(subscriber),
     }
   }
@@ -122,7 +122,7 @@ export class Hub {
     if (this.#isClosed) throw stoppingRefusal()
   }
 
-  async #listen(subscriber: Subscriber): Promise<void> {
+  async #subscribeLive(subscriber: Subscriber): Promise<void> {
     this.#requireOpen()
     subscriber.holdLive()
     this.#live.join(subscriber)
@@ -181,10 +181,10 @@ export class Hub {
 
   /** Ends the subscriptions of subscribers that missed a change: their clients must learn that something is missing. */
   #fail(subscribers: Iterable<Subscriber>, error: unknown): void {
-    const open = [...subscribers].filter(({ isOpen }) => isOpen)
-    if (open.length === 0) return
+    const openSubscribers = [...subscribers].filter(({ isOpen }) => isOpen)
+    if (openSubscribers.length === 0) return
     if (!(error instanceof ApiError && error.code === 'RESYNC_REQUIRED')) this.#onFault(error)
-    this.#end(open, error)
+    this.#end(openSubscribers, error)
   }
 
   #end(subscribers: readonly Subscriber[], error: unknown): void {

@@ -1,16 +1,16 @@
 /** A page of the log, as one listener may see it. */
 import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from './change-feed.ts'
 import { checkResumable } from './resume.ts'
-import type { ChangeRenderer } from './subscriber.ts'
+import { type ChangeRenderer, hasTopicFor } from './subscriber.ts'
 
 /** The most rows of the log that one page reads: a listener that may see few of them still makes progress. */
 const maxScannedRows = 1000
 const batchSize = 100
-/** Changes that are rendered at once. */
+/** Changes that are rendered in parallel. */
 const sliceSize = 16
-/** A page ends once it has this much text. */
+/** A page ends once its replies have this many characters. */
 const maxCharacters = 4_194_304
-/** After this long, other work gets its turn. */
+/** The longest time for which reading a page blocks the event loop. */
 const maxBlockingMs = 5
 
 export interface LogPage {
@@ -21,7 +21,7 @@ export interface LogPage {
   readonly hasMore: boolean
 }
 
-interface Reading {
+interface Progress {
   readonly replies: string[]
   position: number
   characters: number
@@ -36,52 +36,49 @@ export async function readLogPage(
   renderer: ChangeRenderer,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<LogPage> {
-  const reading: Reading = { replies: [], position: after, characters: 0 }
-  const page = (hasMore: boolean) => ({ replies: reading.replies, position: reading.position, hasMore })
+  const progress: Progress = { replies: [], position: after, characters: 0 }
+  const page = (hasMore: boolean) => ({ replies: progress.replies, position: progress.position, hasMore })
   for (let scanned = 0; scanned < maxScannedRows; scanned += batchSize) {
-    const changes = await feed.after(reading.position, batchSize, maxBatchBytes)
-    // After the changes: those that were pruned meanwhile are missing among them.
-    if (changes[0]?.event !== reading.position + 1) checkResumable(reading.position, await feed.bounds())
-    const isWhole = await readBatch(reading, changes, renderer, limit)
-    if (isWhole && isLogEnd(changes, batchSize)) return page(false)
-    if (!isWhole || isFull(reading, limit)) return page(true)
+    const changes = await feed.after(progress.position, batchSize, maxBatchBytes)
+    // Checked after reading: changes that were pruned meanwhile are missing.
+    if (changes[0]?.event !== progress.position + 1) checkResumable(progress.position, await feed.bounds())
+    const isComplete = await readBatch(progress, changes, renderer, limit)
+    if (isComplete && isLogEnd(changes, batchSize)) return page(false)
+    if (!isComplete || isFull(progress, limit)) return page(true)
   }
   return page(true)
 }
 
-function isFull({ replies, characters }: Reading, limit: number): boolean {
+function isFull({ replies, characters }: Progress, limit: number): boolean {
   return replies.length >= limit || characters >= maxCharacters
 }
 
-/** Returns whether all of the changes were read. */
+/** Returns whether all changes were read. */
 async function readBatch(
-  reading: Reading,
+  progress: Progress,
   changes: readonly LoggedChange[],
   renderer: ChangeRenderer,
   limit: number,
 ): Promise<boolean> {
-  let beganAt = performance.now()
-  for (let at = 0; at < changes.length; at += sliceSize) {
-    const slice = changes.slice(at, at + sliceSize)
+  let blockedSince = performance.now()
+  for (let start = 0; start < changes.length; start += sliceSize) {
+    const slice = changes.slice(start, start + sliceSize)
     const replies = await Promise.all(slice.map(async change => replyTo(change, renderer)))
     for (const [index, { event }] of slice.entries()) {
-      if (isFull(reading, limit)) return false
-      reading.position = event
+      if (isFull(progress, limit)) return false
+      progress.position = event
       const reply = replies[index]
       if (typeof reply !== 'string') continue
-      reading.replies.push(reply)
-      reading.characters += reply.length
+      progress.replies.push(reply)
+      progress.characters += reply.length
     }
-    if (performance.now() - beganAt < maxBlockingMs) continue
+    if (performance.now() - blockedSince < maxBlockingMs) continue
     await new Promise(resolve => setImmediate(resolve))
-    beganAt = performance.now()
+    blockedSince = performance.now()
   }
   return true
 }
 
-function replyTo(change: LoggedChange, { topics, render }: ChangeRenderer) {
-  const isWanted = topics.some(
-    ({ kind, collection }) => kind === change.kind && collection === change.collection,
-  )
-  return isWanted ? render(change) : null
+function replyTo(change: LoggedChange, renderer: ChangeRenderer) {
+  return hasTopicFor(renderer, change) ? renderer.render(change) : null
 }

@@ -10,7 +10,7 @@ import { checkResumable } from './resume.ts'
  */
 const pollIntervalMs = 200
 const batchSize = 200
-/** After this long, deliveries let the event loop do other work. */
+/** The longest time for which deliveries block the event loop. */
 const maxBlockingMs = 10
 
 export interface LogReaderParts {
@@ -26,8 +26,8 @@ export interface LogReaderParts {
 
 export class LogReader {
   readonly #parts: LogReaderParts
-  /** The last event that was delivered: where reading resumes after an outage. */
-  #last = 0
+  /** The last event that was delivered: reading resumes after it. */
+  #position = 0
   #isWanted = false
   #starting: Promise<void> | undefined
   #stop: (() => void) | undefined
@@ -44,7 +44,7 @@ export class LogReader {
 
   /** The last event that was delivered. */
   get position(): number {
-    return this.#last
+    return this.#position
   }
 
   /** Resolves once every later event will be read. */
@@ -63,22 +63,22 @@ export class LogReader {
 
   async #begin(): Promise<void> {
     const { feed } = this.#parts
-    this.#last = await feed.last()
-    const off = feed.onCommit(() => this.#notify())
-    const timer = setInterval(() => this.#look(), pollIntervalMs).unref()
+    this.#position = await feed.last()
+    const stopListening = feed.onCommit(() => this.#notify())
+    const timer = setInterval(() => this.#poll(), pollIntervalMs).unref()
     this.#stop = () => {
-      off()
+      stopListening()
       clearInterval(timer)
     }
     // For commits between `last()` and `onCommit()`.
     this.#notify()
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { feed, outage } = this.#parts
     try {
       await feed.look()
-      if (!this.#isDelivering) outage.over()
+      if (!this.#isDelivering) outage.end()
     } catch (error) {
       outage.report(error)
     }
@@ -103,7 +103,7 @@ export class LogReader {
 
   #onSuccess(): void {
     this.#faults = 0
-    this.#parts.outage.over()
+    this.#parts.outage.end()
   }
 
   /**
@@ -118,10 +118,10 @@ export class LogReader {
     await outage.pause(isTemporary(error) ? 0 : this.#faults++)
   }
 
-  async #checkLoss(): Promise<void> {
+  async #reportLoss(): Promise<void> {
     const bounds = await this.#parts.feed.bounds()
     try {
-      checkResumable(this.#last, bounds)
+      checkResumable(this.#position, bounds)
     } catch (error) {
       this.#parts.onLoss(error)
     }
@@ -131,21 +131,21 @@ export class LogReader {
     const { feed, beforeDelivery, deliver } = this.#parts
     this.#isBehind = false
     while (this.#isWanted) {
-      const changes = await feed.after(this.#last, batchSize, maxBatchBytes)
-      const [next] = changes
-      if (!next) return
-      if (next.event !== this.#last + 1) await this.#checkLoss()
+      const changes = await feed.after(this.#position, batchSize, maxBatchBytes)
+      const [first] = changes
+      if (!first) return
+      if (first.event !== this.#position + 1) await this.#reportLoss()
       await beforeDelivery(new Set(changes.map(({ collection }) => collection)))
-      let beganAt = performance.now()
+      let blockedSince = performance.now()
       for (const change of changes) {
         this.#isDelivering = true
         const pending = deliver(change)
         if (pending) await pending
         this.#isDelivering = false
-        this.#last = change.event
-        if (performance.now() - beganAt < maxBlockingMs) continue
+        this.#position = change.event
+        if (performance.now() - blockedSince < maxBlockingMs) continue
         await new Promise(resolve => setImmediate(resolve))
-        beganAt = performance.now()
+        blockedSince = performance.now()
       }
     }
   }

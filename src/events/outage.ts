@@ -1,5 +1,5 @@
 /** An outage of the database: events wait, and are delivered once the database answers again. */
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
 
@@ -33,14 +33,14 @@ export class Outage {
   }
 
   /** The outage is over: the next fault begins another one. */
-  over(): void {
+  end(): void {
     this.#isReported = false
   }
 
   /** `doublings`: how often the interval is doubled, up to a maximum. */
   pause(doublings = 0): Promise<void> {
     const intervalMs = Math.min(retryIntervalMs * 2 ** doublings, maxRetryIntervalMs)
-    return wait(intervalMs, undefined, { ref: false })
+    return sleep(intervalMs, undefined, { ref: false })
   }
 
   /** Resolves when the database answers, or when `isWanted` returns false. */

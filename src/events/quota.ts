@@ -5,19 +5,22 @@ import { isAnonymous, type Principal } from '../principal.ts'
 export class Quota {
   readonly #open = new Map<string, number>()
   readonly #max: number
-  readonly #noun: string
+  readonly #pluralNoun: string
 
-  /** `noun`: what is counted, as a plural. */
-  constructor(max: number, noun: string) {
+  /** `pluralNoun`: what is counted. */
+  constructor(max: number, pluralNoun: string) {
     this.#max = max
-    this.#noun = noun
+    this.#pluralNoun = pluralNoun
   }
 
-  /** Takes one. Throws RATE_LIMITED if the caller has the maximum open. */
+  /** Counts one more. Throws RATE_LIMITED if the caller already has the maximum open. */
   take(key: string): void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.#max) {
-      throw new ApiError('RATE_LIMITED', `You have ${open} open ${this.#noun}, and may have ${this.#max}.`)
+      throw new ApiError(
+        'RATE_LIMITED',
+        `You have ${open} open ${this.#pluralNoun}; the maximum is ${this.#max}.`,
+      )
     }
     this.#open.set(key, open + 1)
   }
@@ -29,7 +32,7 @@ export class Quota {
   }
 }
 
-/** Releases what was taken. Only the first call has an effect. */
+/** Releases one connection. Only the first call has an effect. */
 export type Release = () => void
 
 export function once(release: () => void): Release {
@@ -48,9 +51,9 @@ export class ConnectionQuota {
 
   /** The maximum for an address without a credential, and for a user or an app. */
   constructor(maxAnonymous: number, maxIdentified: number) {
-    const noun = 'WebSockets, event streams and long polls'
-    this.#anonymous = new Quota(maxAnonymous, noun)
-    this.#identified = new Quota(maxIdentified, noun)
+    const pluralNoun = 'WebSockets, event streams and long polls'
+    this.#anonymous = new Quota(maxAnonymous, pluralNoun)
+    this.#identified = new Quota(maxIdentified, pluralNoun)
   }
 
   /** Throws RATE_LIMITED. */

@@ -35,16 +35,16 @@ export class Rendering {
   async #retry(group: Group, change: LoggedChange, cause: unknown): Promise<string | null> {
     const { outage, retryLimitMs = defaultRetryLimitMs, hasSubscribers } = this.#parts
     let error = cause
-    let until = Number.POSITIVE_INFINITY
-    while (isTemporary(error) && performance.now() < until) {
+    let deadline = Number.POSITIVE_INFINITY
+    while (isTemporary(error) && performance.now() < deadline) {
       outage.report(error)
       await outage.untilOver(hasSubscribers)
       if (group.members.size === 0) return null
-      until = Math.min(until, performance.now() + retryLimitMs)
+      deadline = Math.min(deadline, performance.now() + retryLimitMs)
       try {
         return await group.renderer.render(change)
-      } catch (again) {
-        error = again
+      } catch (retryError) {
+        error = retryError
       }
     }
     throw error

@@ -5,7 +5,7 @@ import type { Subscriber } from './subscriber.ts'
 export interface Replay {
   readonly position: number
   readonly members: Set<Subscriber>
-  /** Of the members when they were added: a member's rights, and with them its caller, may change while it waits. */
+  /** The callers of the members when these were added: a member's rights, and so its caller, may change while it waits. */
   readonly callers: Set<string>
 }
 
@@ -30,19 +30,22 @@ export class ReplayQueue {
   }
 
   /**
-   * The next replay of the caller whose turn it is. The turn counts for every caller with a subscriber in it. Turns
-   * alternate between the replay nearest to the end, which is soon done, and the one furthest behind, which on its way
-   * meets the caller's others.
+   * Removes and returns the next replay of the caller whose turn it is. The turn counts for every caller that has a subscriber
+   * in the replay. Turns alternate between the replay nearest to the end, which finishes soon, and the one furthest behind,
+   * which catches up with the caller's others.
    */
   take(): Replay | undefined {
     const [replays] = this.#callers.values()
     if (!replays) return undefined
     const [first, ...rest] = replays
     if (!first) return undefined
-    const isNearer = this.#turns++ % 2 === 0
-    const taken = rest.reduce((best, one) => (one.position > best.position === isNearer ? one : best), first)
-    this.#remove(taken)
-    return taken
+    const takesNearest = this.#turns++ % 2 === 0
+    const next = rest.reduce(
+      (best, replay) => (replay.position > best.position === takesNearest ? replay : best),
+      first,
+    )
+    this.#remove(next)
+    return next
   }
 
   #remove(replay: Replay): void {

@@ -7,7 +7,7 @@ import { isTemporary, type Outage } from './outage.ts'
 import type { Rendering } from './rendering.ts'
 import { type Replay, ReplayQueue } from './replay-queue.ts'
 import { checkResumable } from './resume.ts'
-import { type Group, isWaitedFor, type Subscriber } from './subscriber.ts'
+import { type Group, hasTopicFor, type Subscriber } from './subscriber.ts'
 
 /** Batches end at multiples of this, where replays that began at different events meet. */
 const batchSize = 256
@@ -15,7 +15,7 @@ const batchSize = 256
 const sliceSize = 16
 /** Batches that are read and rendered in parallel, for all callers together. */
 const maxConcurrentTurns = 2
-/** After this long, a replay lets the event loop do other work. */
+/** The longest time for which a replay blocks the event loop. */
 const maxBlockingMs = 5
 
 export interface ReplayParts {
@@ -71,7 +71,7 @@ export class Replays {
       if (livePosition() <= batch.until) {
         for (const member of members) if (member.isOpen) joinLive(member)
       }
-      await new BatchDelivery(this.#parts, members, later => this.add(later)).deliver(batch.changes)
+      await new BatchDelivery(this.#parts, members, subscriber => this.add(subscriber)).deliver(batch.changes)
       for (const member of members) if (member.isOpen) this.#proceed(member, batch.until)
     } catch (error) {
       if (!isTemporary(error)) return void fail(members, error)
@@ -83,12 +83,12 @@ export class Replays {
 
   async #read(position: number): Promise<Batch> {
     const { feed } = this.#parts
-    const found = await feed.after(position, batchSize, maxBatchBytes)
-    if (found[0]?.event !== position + 1) checkResumable(position, await feed.bounds())
+    const logged = await feed.after(position, batchSize, maxBatchBytes)
+    if (logged[0]?.event !== position + 1) checkResumable(position, await feed.bounds())
     const end = position - (position % batchSize) + batchSize
-    const changes = found.filter(({ event }) => event <= end)
-    const isCut = changes.length < found.length
-    return { changes, until: isCut ? end : (changes.at(-1)?.event ?? position) }
+    const changes = logged.filter(({ event }) => event <= end)
+    const isTruncated = changes.length < logged.length
+    return { changes, until: isTruncated ? end : (changes.at(-1)?.event ?? position) }
   }
 
   #proceed(member: Subscriber, until: number): void {
@@ -104,7 +104,7 @@ class BatchDelivery {
   readonly #parts: ReplayParts
   readonly #members: Set<Subscriber>
   readonly #resume: (subscriber: Subscriber) => void
-  #beganAt = performance.now()
+  #blockedSince = performance.now()
 
   /** A member whose client is slow leaves `members`; `resume` is called once the client keeps up. */
   constructor(parts: ReplayParts, members: Set<Subscriber>, resume: (subscriber: Subscriber) => void) {
@@ -114,8 +114,8 @@ class BatchDelivery {
   }
 
   async deliver(changes: readonly LoggedChange[]): Promise<void> {
-    for (let at = 0; at < changes.length && this.#members.size > 0; at += sliceSize) {
-      await this.#deliverSlice(changes.slice(at, at + sliceSize))
+    for (let start = 0; start < changes.length && this.#members.size > 0; start += sliceSize) {
+      await this.#deliverSlice(changes.slice(start, start + sliceSize))
     }
   }
 
@@ -125,45 +125,45 @@ class BatchDelivery {
     while (pending.size > 0) {
       for (const [group, waiting] of byGroup(pending)) {
         for (const member of await this.#deliverTo(group, waiting, slice)) pending.delete(member)
-        await this.#pause()
+        await this.#yield()
       }
       for (const member of pending) if (!member.isOpen) pending.delete(member)
     }
   }
 
-  /** Returns the members that need nothing more of the slice. */
+  /** Returns the members that are done with the slice. */
   async #deliverTo(
     group: Group,
-    waiting: readonly Subscriber[],
+    members: readonly Subscriber[],
     slice: readonly LoggedChange[],
   ): Promise<readonly Subscriber[]> {
     const { rendering, fail } = this.#parts
-    const wanted = slice.filter(change => isWaitedFor(change, group))
+    const relevant = slice.filter(change => hasTopicFor(group.renderer, change))
     try {
-      const replies = await Promise.all(wanted.map(async change => rendering.render(group, change)))
-      const same = waiting.filter(member => member.group === group)
-      for (const member of same) this.#send(member, wanted, replies)
-      return same
+      const replies = await Promise.all(relevant.map(async change => rendering.render(group, change)))
+      const currentMembers = members.filter(member => member.group === group)
+      for (const member of currentMembers) this.#send(member, relevant, replies)
+      return currentMembers
     } catch (error) {
-      const same = waiting.filter(member => member.group === group)
-      fail(same, error)
-      return same
+      const currentMembers = members.filter(member => member.group === group)
+      fail(currentMembers, error)
+      return currentMembers
     }
   }
 
   #send(member: Subscriber, changes: readonly LoggedChange[], replies: readonly (string | null)[]): void {
-    for (const [at, { event }] of changes.entries()) {
-      const reply = replies[at]
+    for (const [index, { event }] of changes.entries()) {
+      const reply = replies[index]
       if (typeof reply !== 'string') continue
       member.sendNow(event, reply)
       if (!member.isOpen) return
       const keptUp = member.sink.keptUp?.()
-      if (keptUp) return void this.#park(member, keptUp)
+      if (keptUp) return void this.#setAside(member, keptUp)
     }
   }
 
-  /** Takes a slow member out, so that the others need not wait for it. */
-  #park(member: Subscriber, keptUp: Promise<void>): void {
+  /** Removes a slow member, so that the others need not wait for it. */
+  #setAside(member: Subscriber, keptUp: Promise<void>): void {
     this.#members.delete(member)
     if (member.isHeld) this.#parts.leaveLive(member)
     keptUp.then(() => {
@@ -171,10 +171,10 @@ class BatchDelivery {
     })
   }
 
-  async #pause(): Promise<void> {
-    if (performance.now() - this.#beganAt < maxBlockingMs) return
+  async #yield(): Promise<void> {
+    if (performance.now() - this.#blockedSince < maxBlockingMs) return
     await new Promise(resolve => setImmediate(resolve))
-    this.#beganAt = performance.now()
+    this.#blockedSince = performance.now()
   }
 }
 

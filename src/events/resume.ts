@@ -1,4 +1,4 @@
-/** From which event a client may resume. */
+/** The events after which a client may resume. */
 import { ApiError } from '../errors.ts'
 import type { FeedBounds } from './change-feed.ts'
 
@@ -16,7 +16,7 @@ export function checkResumable(after: number, bounds: FeedBounds): void {
   if (after < pruned) {
     throw new ApiError(
       'RESYNC_REQUIRED',
-      `Events up to ${pruned} are no longer kept, so nothing can be resumed after ${after}. Read the items again, then listen.`,
+      `The log no longer has the events up to ${pruned}, so it is not possible to resume after ${after}. Read the items again, then listen.`,
     )
   }
   if (after > drawn) {

@@ -11,7 +11,13 @@ import { staticRule } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import type { LoggedChange } from './change-feed.ts'
-import { actorShape, argsOf, createEventShapes, type EventFilter, type EventShapes } from './event-shapes.ts'
+import {
+  actorShape,
+  argumentsFor,
+  createEventShapes,
+  type EventFilter,
+  type EventShapes,
+} from './event-shapes.ts'
 import { eventType, typeOf } from './event-types.ts'
 
 /** An event as it is sent. */
@@ -53,18 +59,18 @@ interface Difference {
   readonly data: View
 }
 
-/** Stored with the answer from which it was computed, for all listeners that get the same answer. */
+/** Cached with the answer from which it was computed, for all listeners that get the same answer. */
 interface Rendered extends RenderedAnswer {
-  /** Equal changes have different event ids, so the rendering is of one change at a time. */
+  /** The change that was rendered: changes with equal answers have different event ids. */
   readonly change: LoggedChange
   readonly difference: Difference | null
-  /** Without the actor; with the actor. */
-  readonly shown: [ShownEvent | undefined, ShownEvent | undefined]
+  /** Without the actor, and with the actor. */
+  readonly events: [ShownEvent | undefined, ShownEvent | undefined]
 }
 
 export function createEventViews(model: Model, run: Run): EventViews {
   const shapesOf = createEventShapes(model)
-  const isAlwaysShown = (collection: Collection, principal: Principal) => (name: string) => {
+  const isAlwaysReadable = (collection: Collection, principal: Principal) => (name: string) => {
     const rule = collection.fields.get(name)?.access.read
     return rule !== undefined && staticRule(model, collection, rule, principal.access) === 'always'
   }
@@ -80,16 +86,16 @@ export function createEventViews(model: Model, run: Run): EventViews {
       const emitted = change.type === null ? undefined : collection.emits?.get(change.type)
       const shapes = shapesOf(collection, principal.access, filter, ruleOf(emitted))
       const shape = change.before === null ? shapes.row : shapes.rows
-      const plan = { shape, args: argsOf(change, filter?.args ?? []) }
+      const plan = { shape, args: argumentsFor(change, filter?.args ?? []) }
       return then(run.composite(plan, principal), answer => {
         const rendered = renderedOf(answer, change, () =>
-          differenceOf(answer, change, shapes, isAlwaysShown(collection, principal)),
+          differenceOf(answer, change, shapes, isAlwaysReadable(collection, principal)),
         )
         if (rendered.difference === null || change.userId === null) {
-          return shownAs(rendered, change, collection, false)
+          return eventFor(rendered, change, collection, false)
         }
         return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>
-          shownAs(rendered, change, collection, JSON.parse(text).actor != null),
+          eventFor(rendered, change, collection, JSON.parse(text).actor != null),
         )
       })
     },
@@ -106,28 +112,28 @@ function renderedOf(
   change: LoggedChange,
   compute: () => Difference | null,
 ): Rendered {
-  const known = answer.rendered as Rendered | undefined
-  if (known?.change === change) return known
+  const cached = answer.rendered as Rendered | undefined
+  if (cached?.change === change) return cached
   const bytes = 6 * answer.text.length + 2 * (change.row.length + (change.before?.length ?? 0))
-  const rendered: Rendered = { change, difference: compute(), shown: [undefined, undefined], bytes }
+  const rendered: Rendered = { change, difference: compute(), events: [undefined, undefined], bytes }
   answer.rendered = rendered
   return rendered
 }
 
-function shownAs(
-  { difference, shown }: Rendered,
+function eventFor(
+  { difference, events }: Rendered,
   change: LoggedChange,
   collection: Collection,
   hasActor: boolean,
 ): ShownEvent | null {
   if (difference === null) return null
-  const at = hasActor ? 1 : 0
-  const event = shown[at] ?? made(change, collection, difference, hasActor)
-  shown[at] = event
+  const index = hasActor ? 1 : 0
+  const event = events[index] ?? renderEvent(change, collection, difference, hasActor)
+  events[index] = event
   return event
 }
 
-function made(
+function renderEvent(
   change: LoggedChange,
   collection: Collection,
   difference: Difference,
@@ -154,7 +160,7 @@ function differenceOf(
   answer: CompositeAnswer,
   change: LoggedChange,
   { fields }: EventShapes,
-  isAlwaysShown: (field: string) => boolean,
+  isAlwaysReadable: (field: string) => boolean,
 ): Difference | null {
   const { after = null, before = null, was = before }: Views = JSON.parse(answer.text)
   if (change.kind !== 'updated' || change.type !== null)
@@ -162,17 +168,17 @@ function differenceOf(
   if (after === null) return before && { kind: 'left', changed: undefined, data: null }
   const changed =
     change.before === null
-      ? changedBlindly(after, change, fields, isAlwaysShown)
+      ? changedWithoutBefore(after, change, fields, isAlwaysReadable)
       : fields.filter(name => was === null || JSON.stringify(was[name]) !== JSON.stringify(after[name]))
   return changed.length > 0 ? { kind: 'changed', changed, data: after } : null
 }
 
 /** For an update whose row before is unknown: the changed fields that the listener can certainly read. */
-function changedBlindly(
+function changedWithoutBefore(
   after: NonNullable<View>,
   { changed }: LoggedChange,
   fields: readonly string[],
-  isAlwaysShown: (field: string) => boolean,
+  isAlwaysReadable: (field: string) => boolean,
 ): readonly string[] {
-  return fields.filter(name => changed?.includes(name) && (after[name] !== null || isAlwaysShown(name)))
+  return fields.filter(name => changed?.includes(name) && (after[name] !== null || isAlwaysReadable(name)))
 }

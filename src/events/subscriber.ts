@@ -3,7 +3,7 @@ import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import type { ChangeKind, LoggedChange } from './change-feed.ts'
 
-/** What a subscriber asks for, in terms of its transport. */
+/** A request for changes, made by a transport. */
 export interface SubscriptionRequest {
   /** Equal only for requests that ask for the same changes and the same replies. */
   readonly key: string
@@ -45,8 +45,8 @@ export interface Group {
   readonly members: Set<Subscriber>
 }
 
-export function isWaitedFor({ collection, kind }: Topic, { renderer }: Group): boolean {
-  return renderer.topics.some(topic => topic.collection === collection && topic.kind === kind)
+export function hasTopicFor({ topics }: ChangeRenderer, { collection, kind }: LoggedChange): boolean {
+  return topics.some(topic => topic.collection === collection && topic.kind === kind)
 }
 
 /** The most live replies that are held for one subscriber while it is sent the earlier ones. */

@@ -1,8 +1,8 @@
 /** Why a request is allowed, and which fields its answer omits. */
 import type { Collection } from '../model/model.ts'
 import { namesFor } from '../plan/guard.ts'
+import { isWrite, itemOf, type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
-import { isWrite, itemOf, type ReasonParts, treeAt } from './looks.ts'
 import type { Attempt } from './rehearsal.ts'
 import { absenceReason, ruleMembers, ruleReason } from './rule-reasons.ts'
 import { ruleSource } from './rule-source.ts'
@@ -11,19 +11,20 @@ import { ruleSource } from './rule-source.ts'
 const maxPlans = 10
 
 export async function allowanceReasons(parts: ReasonParts): Promise<readonly Reason[]> {
-  const seen = new Set<string>()
-  const isNew = (key: string) => !seen.has(key) && seen.add(key)
-  const attempts = parts.attempts.filter(candidate => !candidate.isOfCode)
+  const explainedKeys = new Set<string>()
+  const addKey = (key: string) => !explainedKeys.has(key) && explainedKeys.add(key)
+  const attempts = parts.attempts.filter(candidate => !candidate.isFromCode)
   const reasons: Reason[] = []
-  for (const name of parts.acts) if (isNew(name)) reasons.push(await operationReason(parts, name))
+  for (const operationName of parts.operations)
+    if (addKey(operationName)) reasons.push(await operationReason(parts, operationName))
   for (const attempt of attempts.slice(0, maxPlans)) {
     const { shape } = attempt.plan
     if (shape.kind === 'composite') {
-      reasons.push(...(await rootReasons(parts, attempt, isNew)))
+      reasons.push(...(await rootReasons(parts, attempt, addKey)))
       continue
     }
     const operation = isWrite(attempt.plan) ? shape.kind : 'read'
-    if (!isNew(`${operation} ${shape.collection} ${itemOf(attempt.plan)?.id}`)) continue
+    if (!addKey(`${operation} ${shape.collection} ${itemOf(attempt.plan)?.id}`)) continue
     reasons.push(await ruleReason(parts, { collection: shape.collection, operation }, attempt, true))
     if (operation === 'read') reasons.push(...(await hiddenFields(parts, attempt)))
   }
@@ -37,7 +38,7 @@ function operationReason(parts: ReasonParts, name: string): Promise<Reason> {
   const { collection = '' } = (name.startsWith('actions.') ? actions : queries).get(operation) ?? {}
   const attempt = parts.attempts.find(
     candidate =>
-      !candidate.isOfCode &&
+      !candidate.isFromCode &&
       candidate.plan.shape.kind === 'item' &&
       candidate.plan.shape.collection === collection,
   )
@@ -82,7 +83,7 @@ async function hiddenFields(parts: ReasonParts, { plan, principal }: Attempt): P
   return reasons
 }
 
-interface ReadableField {
+interface RestrictedField {
   readonly name: string
   readonly rule: Collection['access']['read']
   readonly id: number | undefined
@@ -91,17 +92,17 @@ interface ReadableField {
 async function hiddenField(
   parts: ReasonParts,
   collection: Collection,
-  { name, rule, id }: ReadableField,
+  { name, rule, id }: RestrictedField,
   isOmitted: boolean,
 ): Promise<Reason | undefined> {
   const tree = await treeAt(parts, rule, collection, id)
   if (!isOmitted && id !== undefined && tree?.holds !== false) return undefined
-  const what = isOmitted
+  const predicate = isOmitted
     ? 'is left out'
     : id === undefined
       ? 'is null where its read rule does not hold'
       : 'is null'
-  const message = `The field ${name} ${what}: its read rule is ${ruleSource(rule)}.`
+  const message = `The field ${name} ${predicate}: its read rule is ${ruleSource(rule)}.`
   const base = { kind: 'field' as const, collection: collection.name, operation: 'read', fields: [name] }
   return { ...base, message, ...ruleMembers(rule, tree) }
 }

@@ -1,4 +1,4 @@
-/** Explains why a request is allowed or refused: executes it like the real one, and undoes all of it. */
+/** Explains why a request is allowed or refused: executes it like the real one, then rolls it back. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
@@ -9,13 +9,13 @@ import type { Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import type { Store } from '../store/store.ts'
 import { allowanceReasons } from './allowances.ts'
+import type { ReasonParts } from './evaluation.ts'
+import { eventReasons, selectionOf } from './event-reasons.ts'
 import type { Explanation, Reason } from './explanation.ts'
 import { type GraphqlOutcome, graphqlReasons } from './graphql-reasons.ts'
-import { eventReasons, selectionOf } from './hearing.ts'
-import type { ReasonParts } from './looks.ts'
-import { listed, refusalReasons } from './refusals.ts'
-import { type Rehearsal, rehearsal } from './rehearsal.ts'
-import { type ExplainRequest, explainRequest } from './request.ts'
+import { refusalReasons, scopeList } from './refusals.ts'
+import { createRehearsal, type Rehearsal } from './rehearsal.ts'
+import { type ExplainRequest, parseExplainRequest } from './request.ts'
 import { type Subject, subjectOf } from './subject.ts'
 
 /** The transports of a rehearsed request. */
@@ -33,7 +33,7 @@ export interface ExplainerParts {
   /** Runs plans without the rules of built-in collections. */
   readonly run: Run
   readonly store: Pick<Store, 'transaction'>
-  /** The transports on a run whose changes are undone. */
+  /** The transports on a `Run` whose changes are rolled back. */
   readonly transportsOn: (run: Run, draw: Draw) => RehearsalTransports
   /** In milliseconds since 1970. */
   readonly now: () => number
@@ -51,9 +51,9 @@ export interface Explainer {
   call(call: Call, principal: Principal): Promise<Explanation>
 }
 
-const undoneNote = 'This is how the request is answered now; what it would change was undone.'
+const rolledBackNote = 'This is how the request is answered now. Its changes were rolled back.'
 const batchNote =
-  'The reasons are those of the items as they are stored: what the batch changes first was undone.'
+  'The reasons apply to the items as they are stored: changes by earlier operations of the batch were rolled back.'
 
 const eventsPath = '/api/v1/events'
 const graphqlPath = '/graphql'
@@ -90,14 +90,14 @@ class RequestExplainer implements Explainer {
     viewer: Principal | undefined,
     draw = drawNothing,
   ): Promise<Explanation> {
-    const request = explainRequest(requestBody)
+    const request = parseExplainRequest(requestBody)
     const subject = await subjectOf(this.#parts, request, viewer)
     return this.#explain({ call: callOf(request), body: request.body, subject, viewer, draw })
   }
 
   call(call: Call, principal: Principal): Promise<Explanation> {
     const { 'idempotency-key': _key, ...headers } = call.headers
-    const body = call.body.length === 0 ? undefined : parsed(call.body)
+    const body = call.body.length === 0 ? undefined : parseJson(call.body)
     const { method, url, path, query, address, requestId, body: bytes } = call
     return this.#explain({
       call: { method, url, path, query, address, requestId, headers, body: bytes },
@@ -115,9 +115,9 @@ class RequestExplainer implements Explainer {
     if (call.path === '/api/v1/explain') {
       throw new ApiError('BAD_REQUEST', 'An explanation cannot be explained.')
     }
-    const rehearsed = rehearsal(this.#parts.run)
+    const rehearsal = createRehearsal(this.#parts.run)
     let budgetError: unknown
-    const outcome = await this.#outcome(rehearsed, call, body, principal, async requests => {
+    const outcome = await this.#outcome(rehearsal, call, body, principal, async requests => {
       try {
         return await draw(requests)
       } catch (error) {
@@ -125,23 +125,23 @@ class RequestExplainer implements Explainer {
         throw error
       }
     })
-    // The viewer's budget is used up, which does not concern the request.
+    // The viewer's budget is used up. This says nothing about the explained request.
     if (budgetError !== undefined) throw budgetError
-    const { attempts, acts } = rehearsed
-    const parts = { ...this.#parts, probes: this.#probes, principal, viewer, attempts, acts }
+    const { attempts, operations } = rehearsal
+    const parts = { ...this.#parts, probes: this.#probes, principal, viewer, attempts, operations }
     const reasons = await reasonsOf(parts, outcome, call)
-    return explanation(call, subject, outcome, reasons, notesOf(rehearsed, outcome, call))
+    return explanation(call, subject, outcome, reasons, notesOf(rehearsal, outcome, call))
   }
 
   async #outcome(
-    rehearsed: Rehearsal,
+    rehearsal: Rehearsal,
     call: Call,
     body: unknown,
     principal: Principal,
     draw: Draw,
   ): Promise<Outcome> {
     const { transportsOn, onFault } = this.#parts
-    const transports = transportsOn(rehearsed.run, draw)
+    const transports = transportsOn(rehearsal.run, draw)
     try {
       if (call.path === graphqlPath) {
         const graphql = await transports.graphql(call, body, principal)
@@ -149,9 +149,8 @@ class RequestExplainer implements Explainer {
       }
       const { status } = await transports.rest(withoutWaiting(call), principal)
       return { status, error: undefined }
-    } catch (thrown) {
-      const error =
-        thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
+    } catch (cause) {
+      const error = cause instanceof ApiError ? cause : new ApiError('INTERNAL_ERROR', undefined, { cause })
       if (error.code === 'INTERNAL_ERROR') onFault(error)
       return { status: error.status, error }
     }
@@ -174,7 +173,7 @@ function withoutWaiting(call: Call): Call {
   return call.path === eventsPath && call.method === 'GET' ? { ...call, method: 'HEAD' } : call
 }
 
-function parsed(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
@@ -183,13 +182,13 @@ function parsed(body: Buffer): unknown {
 }
 
 function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
-  const mark = url.indexOf('?')
+  const queryStart = url.indexOf('?')
   const text = body === undefined ? '' : JSON.stringify(body)
   return {
     method,
     url,
-    path: mark === -1 ? url : url.slice(0, mark),
-    query: mark === -1 ? '' : url.slice(mark + 1),
+    path: queryStart === -1 ? url : url.slice(0, queryStart),
+    query: queryStart === -1 ? '' : url.slice(queryStart + 1),
     headers: { ...headers, ...(text !== '' && { 'content-type': 'application/json' }) },
     address: '127.0.0.1',
     requestId: 'explain',
@@ -198,20 +197,20 @@ function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
 }
 
 function notesOf(
-  { attempts, acts, dropped }: Rehearsal,
+  { attempts, operations, discarded }: Rehearsal,
   outcome: Outcome,
   { path }: Call,
 ): readonly string[] {
   const isRefused = verdictOf(outcome) !== undefined
   const writes = attempts.some(({ plan }) => ['create', 'update', 'delete'].includes(plan.shape.kind))
   if (isRefused) return writes && path === '/api/v1/batch' ? [batchNote] : []
-  const events = [...new Set(dropped.events)].join(', ')
-  const jobs = `${dropped.jobs} ${dropped.jobs === 1 ? 'job' : 'jobs'} of \`later\``
+  const events = [...new Set(discarded.events)].join(', ')
+  const jobs = `${discarded.jobs} ${discarded.jobs === 1 ? 'job' : 'jobs'} of \`later\``
   return [
-    ...(acts.length > 0 ? [`The code of ${[...new Set(acts)].join(', ')} ran.`] : []),
-    ...(writes ? [undoneNote] : []),
+    ...(operations.length > 0 ? [`The code of ${[...new Set(operations)].join(', ')} ran.`] : []),
+    ...(writes ? [rolledBackNote] : []),
     ...(events === '' ? [] : [`Not emitted: ${events}.`]),
-    ...(dropped.jobs === 0 ? [] : [`Not added: ${jobs}.`]),
+    ...(discarded.jobs === 0 ? [] : [`Not added: ${jobs}.`]),
   ]
 }
 
@@ -238,7 +237,7 @@ function explanation(
     status: outcome.status,
     code: verdict?.code ?? null,
     message: verdict?.message ?? null,
-    as: { user: userId, role, scopes: listed(access.scopes) },
+    as: { user: userId, role, scopes: scopeList(access.scopes) },
     request: { method, path },
     reasons,
     notes,

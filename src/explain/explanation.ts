@@ -4,7 +4,7 @@
 export interface RulePart {
   /** As in a model file: `owner('author_id')`. */
   readonly rule: string
-  /** Null if it depends on an item, and there is none. */
+  /** Null if it depends on an item, and the request names none. */
   readonly holds: boolean | null
   /** Why, with the values that decide: `author_id is 5, the caller is 3`. */
   readonly because?: string
@@ -32,7 +32,7 @@ export interface Reason {
   readonly operation?: string
   readonly id?: number
   readonly fields?: readonly string[]
-  /** Of GraphQL: where in the reply; of several items of a list, the first. */
+  /** For GraphQL: the path in the reply; for several items of a list, that of the first one. */
   readonly path?: readonly (string | number)[]
   /** For events: the types that the listener receives, or does not. */
   readonly types?: readonly string[]
@@ -47,11 +47,11 @@ export interface Reason {
 
 export interface Explanation {
   readonly allowed: boolean
-  /** Of the answer that the request would get. */
+  /** The status of the response that the request would get. */
   readonly status: number
-  /** Of the error; null where it is allowed. */
+  /** The error's code; null if the request is allowed. */
   readonly code: string | null
-  /** The error's message; null where it is allowed. */
+  /** The error's message; null if the request is allowed. */
   readonly message: string | null
   readonly as: {
     readonly user: number | null

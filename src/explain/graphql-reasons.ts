@@ -3,9 +3,9 @@ import type { ApiError } from '../errors.ts'
 import { eventType } from '../events/event-types.ts'
 import type { Topic } from '../events/subscriber.ts'
 import { allowanceReasons } from './allowances.ts'
+import type { ReasonParts } from './evaluation.ts'
+import { eventReasons } from './event-reasons.ts'
 import type { Reason } from './explanation.ts'
-import { eventReasons } from './hearing.ts'
-import type { ReasonParts } from './looks.ts'
 import { refusalReasons } from './refusals.ts'
 
 type Path = readonly (string | number)[]

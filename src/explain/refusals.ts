@@ -1,12 +1,12 @@
 /** Why a request is refused, from the error that refuses it. */
 import type { ApiError } from '../errors.ts'
 import type { Principal, Scopes } from '../principal.ts'
+import { isWrite, itemOf, type ReasonParts } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
-import { isWrite, itemOf, type ReasonParts } from './looks.ts'
 import type { Attempt } from './rehearsal.ts'
 import { absenceReason, fieldReasons, ruleReason } from './rule-reasons.ts'
 
-export function listed(scopes: Scopes): 'all' | readonly string[] {
+export function scopeList(scopes: Scopes): 'all' | readonly string[] {
   return scopes === 'all' ? 'all' : [...scopes].sort()
 }
 
@@ -18,18 +18,18 @@ export async function refusalReasons(
 ): Promise<readonly Reason[]> {
   const attempt = attemptOf(parts, error, root)
   const reasons = await reasonsOf(parts, error, attempt, root)
-  if (attempt?.isOfCode !== true || attempt.error !== error) return reasons
+  if (attempt?.isFromCode !== true || attempt.error !== error) return reasons
   return reasons.map(reason => ({
     ...reason,
-    message: `In the code of ${parts.acts.at(-1)}: ${reason.message}`,
+    message: `In the code of ${parts.operations.at(-1)}: ${reason.message}`,
   }))
 }
 
 function attemptOf({ attempts }: ReasonParts, error: ApiError, root?: string | number): Attempt | undefined {
-  const failed = attempts.find(other => other.error === error)
+  const failed = attempts.find(attempt => attempt.error === error)
   if (failed !== undefined) return failed
-  const named = root === undefined ? undefined : attempts.findLast(other => hasRoot(other, root))
-  return named ?? attempts.findLast(other => !other.isOfCode) ?? attempts.at(-1)
+  const rootAttempt = root === undefined ? undefined : attempts.findLast(attempt => hasRoot(attempt, root))
+  return rootAttempt ?? attempts.findLast(attempt => !attempt.isFromCode) ?? attempts.at(-1)
 }
 
 function hasRoot({ plan: { shape } }: Attempt, root: string | number): boolean {
@@ -64,17 +64,18 @@ async function reasonsOf(
 }
 
 export function scopeReason({ access }: Principal, scope: string): Reason {
-  const has = listed(access.scopes)
-  const shown = has === 'all' ? 'all' : has.join(', ') || 'none'
-  const message = `The credential needs the scope ${scope}; it has ${shown}.`
-  return { kind: 'scope', message, scope, scopes: has === 'all' ? ['*'] : has }
+  const grantedScopes = scopeList(access.scopes)
+  const scopeText = grantedScopes === 'all' ? 'all' : grantedScopes.join(', ') || 'none'
+  const message = `The credential needs the scope ${scope}; it has ${scopeText}.`
+  return { kind: 'scope', message, scope, scopes: grantedScopes === 'all' ? ['*'] : grantedScopes }
 }
 
-/** For a refusal that no plan has thrown: the last plan that names an item of the collection. */
+/** The attempt that a refusal is about: if no plan has thrown it, the last one that names an item of the collection. */
 function ruleAttempt({ attempts }: ReasonParts, attempt: Attempt | undefined, collection: string) {
   if (attempt && (isWrite(attempt.plan) || itemOf(attempt.plan)?.collection === collection)) return attempt
   return (
-    attempts.findLast(({ plan, isOfCode }) => !isOfCode && itemOf(plan)?.collection === collection) ?? attempt
+    attempts.findLast(({ plan, isFromCode }) => !isFromCode && itemOf(plan)?.collection === collection) ??
+    attempt
   )
 }
 
@@ -84,21 +85,23 @@ function notFound(
   attempt: Attempt | undefined,
   root: string | number | undefined,
 ): Reason | Promise<Reason> {
-  const empty =
-    root === undefined ? parts.attempts.findLast(other => other.error === error || other.isEmpty) : undefined
-  const at = (empty ?? attempt) && itemOf((empty ?? attempt)?.plan as Attempt['plan'], root)
-  if (at !== undefined) return absenceReason(parts, at)
+  const emptyRead =
+    root === undefined
+      ? parts.attempts.findLast(candidate => candidate.error === error || candidate.isEmpty)
+      : undefined
+  const missingItem = (emptyRead ?? attempt) && itemOf((emptyRead ?? attempt)?.plan as Attempt['plan'], root)
+  if (missingItem !== undefined) return absenceReason(parts, missingItem)
   const message = root === undefined ? 'There is no such path.' : error.message
   return { kind: 'missing', message }
 }
 
 /** Only the operator sees the error; others find it in the log. */
-function codeReason({ acts, viewer }: ReasonParts, error: ApiError): Reason {
-  const code = acts.length === 0 ? 'The service' : `The code of ${acts.at(-1)}`
+function codeReason({ operations, viewer }: ReasonParts, error: ApiError): Reason {
+  const code = operations.length === 0 ? 'The service' : `The code of ${operations.at(-1)}`
   if (viewer !== undefined) return { kind: 'code', message: `${code} has failed: the log has the error.` }
   const messages: string[] = []
-  for (let at = error.cause; at instanceof Error && messages.length < maxCauses; at = at.cause) {
-    messages.push(at.message)
+  for (let cause = error.cause; cause instanceof Error && messages.length < maxCauses; cause = cause.cause) {
+    messages.push(cause.message)
   }
   return { kind: 'code', message: `${code} has failed: ${messages.join(' ') || error.message}` }
 }
@@ -118,7 +121,7 @@ function validationReasons(
     details.slice(0, maxDetails).map(async ({ field, code, message }) => {
       const shape = plan?.shape.kind === 'delete' ? undefined : plan?.shape
       const reference = parts.model.collections.get(shape?.collection ?? '')?.fields.get(field)?.reference
-      const param = shape?.set.find(other => other.field === field)?.param
+      const param = shape?.set.find(assignment => assignment.field === field)?.param
       const id = param === undefined ? undefined : plan?.args[param]
       if (code === 'not_found' && reference && typeof id === 'number') {
         return { ...(await absenceReason(parts, { collection: reference.target, id })), fields: [field] }

@@ -1,7 +1,7 @@
 /**
  * Runs the plans of a request without lasting effect: every write runs in a transaction that is rolled back. So a rehearsed
- * request takes the path of the real one, without a second implementation. Code of actions and queries runs too, within
- * its limits: it has no effect outside its transaction, which may be rolled back and retried at any time.
+ * request takes the path of the real one, without a second implementation. The code of actions and queries runs too, within
+ * its limits: it has no effect outside its transaction.
  */
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -30,20 +30,20 @@ export interface Attempt {
   readonly id?: number
   /** The answer to the roots of a GraphQL operation, as JSON. */
   readonly text?: string
-  /** Whether the code of an action or a query made it. */
-  readonly isOfCode?: boolean
+  /** Whether the code of an action or a query ran the plan. */
+  readonly isFromCode?: boolean
 }
 
 export interface Rehearsal {
   readonly run: Run
   readonly attempts: readonly Attempt[]
   /** The actions and queries whose code ran, e.g. `actions.archive`. */
-  readonly acts: readonly string[]
+  readonly operations: readonly string[]
   /** The types of the events that it would emit, and the number of jobs that it would start. */
-  readonly dropped: { readonly events: readonly string[]; readonly jobs: number }
+  readonly discarded: { readonly events: readonly string[]; readonly jobs: number }
 }
 
-/** Rolls a transaction back. Clients never see it. */
+/** The error that rolls a transaction back. Clients never see it. */
 function rollback(): ApiError {
   return new ApiError('BAD_REQUEST', 'This was rehearsed.')
 }
@@ -52,8 +52,8 @@ type Step = ActStep<ProgramPlan | PlanAs>
 
 class RequestRehearsal implements Rehearsal {
   readonly attempts: Attempt[] = []
-  readonly acts: string[] = []
-  readonly dropped = { events: [] as string[], jobs: 0 }
+  readonly operations: string[] = []
+  readonly discarded = { events: [] as string[], jobs: 0 }
   readonly run: Run
   readonly #real: Run
 
@@ -89,34 +89,38 @@ class RequestRehearsal implements Rehearsal {
   async #transaction<T>(program: Program<T>): Promise<T> {
     const reset = this.#resetToHere()
     const rehearsed = this.#steps.bind(this)
-    let done: { readonly value: T } | undefined
+    let completed: { readonly value: T } | undefined
     try {
       await this.#real.transaction({
         ...program,
         *steps() {
           reset()
-          done = undefined
+          completed = undefined
           const value: T = yield* rehearsed(program)
-          done = { value }
+          completed = { value }
           throw rollback()
         },
       })
     } catch (error) {
       // The program has completed: the error is the one that rolls it back.
-      if (done === undefined) throw error
+      if (completed === undefined) throw error
     }
-    return (done as unknown as { readonly value: T }).value
+    return (completed as unknown as { readonly value: T }).value
   }
 
-  /** Returns a function that discards everything recorded since: a retried transaction records its steps again. */
+  /** Returns a function that discards everything recorded after this call: a retried transaction records its steps again. */
   #resetToHere(): () => void {
-    const [attempts, acts, events] = [this.attempts.length, this.acts.length, this.dropped.events.length]
-    const { jobs } = this.dropped
+    const [attempts, operations, events] = [
+      this.attempts.length,
+      this.operations.length,
+      this.discarded.events.length,
+    ]
+    const { jobs } = this.discarded
     return () => {
       this.attempts.length = attempts
-      this.acts.length = acts
-      this.dropped.events.length = events
-      this.dropped.jobs = jobs
+      this.operations.length = operations
+      this.discarded.events.length = events
+      this.discarded.jobs = jobs
     }
   }
 
@@ -125,14 +129,14 @@ class RequestRehearsal implements Rehearsal {
     let step = steps.next()
     while (!step.done) {
       const current: ProgramStep = step.value
-      let failed = 0
+      let failedIndex = 0
       let answer: StepAnswer
       try {
         answer = yield this.#rehearsed(current, program.principal, index => {
-          failed = index
+          failedIndex = index
         })
       } catch (error) {
-        const failedStep = 'together' in current ? (current.together[failed] ?? current) : current
+        const failedStep = 'writes' in current ? (current.writes[failedIndex] ?? current) : current
         this.#recordStep(failedStep, program.principal, { error })
         steps.throw(error)
         throw error
@@ -143,9 +147,9 @@ class RequestRehearsal implements Rehearsal {
     return step.value
   }
 
-  #rehearsed(current: ProgramStep, by: Principal, onFailure: (index: number) => void): ProgramStep {
-    if ('act' in current) return this.#act(current, by)
-    if (!('together' in current)) return current
+  #rehearsed(current: ProgramStep, principal: Principal, onFailure: (index: number) => void): ProgramStep {
+    if ('act' in current) return this.#act(current, principal)
+    if (!('writes' in current)) return current
     const onEitherFailure = (index: number) => {
       onFailure(index)
       current.onFailure(index)
@@ -154,48 +158,50 @@ class RequestRehearsal implements Rehearsal {
   }
 
   /** Runs the code within its limits, without its events and jobs. */
-  #act(act: Act<ProgramPlan | PlanAs>, by: Principal): Act<ProgramPlan | PlanAs> {
-    this.acts.push(act.act)
-    const dropped = (step: Step): boolean => {
-      if ('emit' in step) this.dropped.events.push(step.emit)
-      else if ('kind' in step) this.dropped.jobs++
+  #act(act: Act<ProgramPlan | PlanAs>, principal: Principal): Act<ProgramPlan | PlanAs> {
+    this.operations.push(act.act)
+    const discard = (step: Step): boolean => {
+      if ('emit' in step) this.discarded.events.push(step.emit)
+      else if ('kind' in step) this.discarded.jobs++
       else return false
       return true
     }
     const rehearsed = (step: Step, run: (step: Step) => Awaitable<StepAnswer>): Awaitable<StepAnswer> => {
-      if (dropped(step)) return true
-      const recorded = (outcome: StepOutcome) => this.#recordStep(step, by, { ...outcome, isOfCode: true })
-      const failed = (error: unknown): never => {
-        recorded({ error })
+      if (discard(step)) return true
+      const record = (outcome: StepOutcome) =>
+        this.#recordStep(step, principal, { ...outcome, isFromCode: true })
+      const fail = (error: unknown): never => {
+        record({ error })
         throw error
       }
       try {
         const answer = run(step)
         if (answer instanceof Promise) {
-          return answer.then(later => {
-            recorded({ answer: later })
-            return later
-          }, failed)
+          return answer.then(value => {
+            record({ answer: value })
+            return value
+          }, fail)
         }
-        recorded({ answer })
+        record({ answer })
         return answer
       } catch (error) {
-        return failed(error)
+        return fail(error)
       }
     }
     return { ...act, start: run => act.start(step => rehearsed(step, run)) }
   }
 
-  #recordStep(step: ProgramStep, by: Principal, outcome: StepOutcome): void {
-    if ('together' in step) {
-      for (const part of step.together) this.#recordStep(part, by, outcome)
+  #recordStep(step: ProgramStep, programPrincipal: Principal, outcome: StepOutcome): void {
+    if ('writes' in step) {
+      for (const part of step.writes) this.#recordStep(part, programPrincipal, outcome)
       return
     }
-    const [plan, principal] = 'as' in step ? [step.plan, step.as] : 'shape' in step ? [step, by] : []
+    const [plan, principal] =
+      'as' in step ? [step.plan, step.as] : 'shape' in step ? [step, programPrincipal] : []
     if (plan !== undefined && principal !== undefined) this.#record(plan, principal, outcome)
   }
 
-  #record(plan: Plan, principal: Principal, { error, answer, isOfCode = false }: StepOutcome): void {
+  #record(plan: Plan, principal: Principal, { error, answer, isFromCode = false }: StepOutcome): void {
     if (this.attempts.length >= maxAttempts) return
     const { text, id } = (answer ?? {}) as { readonly text?: string | null; readonly id?: number }
     this.attempts.push({
@@ -205,7 +211,7 @@ class RequestRehearsal implements Rehearsal {
       isEmpty: text === null,
       ...(id !== undefined && { id }),
       ...(plan.shape.kind === 'composite' && typeof text === 'string' && { text }),
-      ...(isOfCode && { isOfCode }),
+      ...(isFromCode && { isFromCode }),
     })
   }
 }
@@ -213,12 +219,12 @@ class RequestRehearsal implements Rehearsal {
 interface StepOutcome {
   readonly error?: unknown
   readonly answer?: unknown
-  readonly isOfCode?: boolean
+  readonly isFromCode?: boolean
 }
 
-/** A batch makes a few hundred at most; an action may make thousands. */
+/** The maximum number of recorded plans. A batch has a few hundred at most; an action may have thousands. */
 const maxAttempts = 1000
 
-export function rehearsal(run: Run): Rehearsal {
+export function createRehearsal(run: Run): Rehearsal {
   return new RequestRehearsal(run)
 }

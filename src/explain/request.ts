@@ -24,8 +24,8 @@ function isId(value: unknown): value is number {
 }
 
 /** Throws VALIDATION_FAILED with every fault of the body. */
-export function explainRequest(given: unknown): ExplainRequest {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+export function parseExplainRequest(requestBody: unknown): ExplainRequest {
+  if (typeof requestBody !== 'object' || requestBody === null || Array.isArray(requestBody)) {
     throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with `method` and `path`.')
   }
   const {
@@ -36,24 +36,28 @@ export function explainRequest(given: unknown): ExplainRequest {
     path,
     body,
     if_match: ifMatch,
-  } = given as Record<string, unknown>
-  const faults: FieldFault[] = Object.keys(given)
+  } = requestBody as Record<string, unknown>
+  const faults: FieldFault[] = Object.keys(requestBody)
     .filter(name => !members.has(name))
     .map(field => ({ field, code: 'unknown_field', message: 'There is no such member.' }))
-  const require = (holds: boolean, field: string, message: string) => {
+  const check = (holds: boolean, field: string, message: string) => {
     if (!holds) faults.push({ field, code: 'invalid', message })
   }
   const upperMethod = typeof method === 'string' ? method.toUpperCase() : ''
-  require(as === null ||
-    isId(as) ||
-    (typeof as === 'string' && as.length <= 320), 'as', 'A user id, an e-mail address, or null for nobody.')
-  require(key === undefined || isId(key), 'api_key', 'The id of an API key.')
-  require(methods.includes(upperMethod), 'method', `One of ${methods.join(', ')}.`)
-  require(typeof path === 'string' &&
-    path.startsWith('/') &&
-    path.length <= maxPathCharacters, 'path', 'A path that begins with /, e.g. /tasks/7.')
-  require(isScopes(scopes), 'scopes', `A list of at most ${maxScopes} scopes.`)
-  require(ifMatch === undefined || typeof ifMatch === 'string', 'if_match', 'As the header If-Match.')
+  check(
+    as === null || isId(as) || (typeof as === 'string' && as.length <= 320),
+    'as',
+    'A user id, an e-mail address, or null for nobody.',
+  )
+  check(key === undefined || isId(key), 'api_key', 'The id of an API key.')
+  check(methods.includes(upperMethod), 'method', `One of ${methods.join(', ')}.`)
+  check(
+    typeof path === 'string' && path.startsWith('/') && path.length <= maxPathCharacters,
+    'path',
+    'A path that begins with /, e.g. /tasks/7.',
+  )
+  check(isScopes(scopes), 'scopes', `A list of at most ${maxScopes} scopes.`)
+  check(ifMatch === undefined || typeof ifMatch === 'string', 'if_match', 'As the header If-Match.')
   const [first] = faults
   if (first) throw new ApiError('VALIDATION_FAILED', `${first.field}: ${first.message}`, { details: faults })
   return {

@@ -3,12 +3,12 @@ import type { Refused } from '../errors.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
 import { inWords } from '../rest/openapi/rule-text.ts'
+import { itemOf, type ReasonParts, readAndRollBack, treeAfter, treeAt } from './evaluation.ts'
 import type { Reason, RulePart } from './explanation.ts'
-import { itemOf, type ReasonParts, readAndRollBack, treeAfter, treeAt } from './looks.ts'
 import type { Attempt } from './rehearsal.ts'
 import { ruleSource } from './rule-source.ts'
 
-/** Of a collection, an action or a query. */
+/** The rule of a collection, an action or a query. */
 export function ruleOf(
   { logic }: Model,
   collection: Collection | undefined,
@@ -36,10 +36,10 @@ const verbs: Readonly<Record<string, string>> = {
 }
 
 function operationText(operation: string, collection: string, id: number | undefined): string {
-  const what = id === undefined ? collection : `${collection}/${id}`
+  const target = id === undefined ? collection : `${collection}/${id}`
   const verb = verbs[operation]
-  if (verb !== undefined) return `${verb} ${what}`
-  return `The operation ${operation}${id === undefined ? '' : ` of ${what}`}`
+  if (verb !== undefined) return `${verb} ${target}`
+  return `The operation ${operation}${id === undefined ? '' : ` of ${target}`}`
 }
 
 /** Why the first part that decides the rule holds or does not hold. */
@@ -65,22 +65,22 @@ export async function ruleReason(
 ): Promise<Reason> {
   const collection = parts.model.collections.get(name)
   const rule = ruleOf(parts.model, collection, operation)
-  const at = attempt && itemOf(attempt.plan)
-  const id = at?.collection === name ? at.id : undefined
+  const item = attempt && itemOf(attempt.plan)
+  const id = item?.collection === name ? item.id : undefined
   const base = {
     kind: 'rule' as const,
     ...(name !== '' && { collection: name }),
     operation,
     ...(id !== undefined && { id }),
   }
-  const what = operationText(operation, name, id)
-  if (rule === undefined) return { ...base, message: `${what} is ${isAllowed ? 'allowed' : 'refused'}.` }
-  const { tree, when } = await evaluated(parts, { rule, collection, operation, id }, attempt, isAllowed)
+  const subject = operationText(operation, name, id)
+  if (rule === undefined) return { ...base, message: `${subject} is ${isAllowed ? 'allowed' : 'refused'}.` }
+  const { tree, when } = await evaluateRule(parts, { rule, collection, operation, id }, attempt, isAllowed)
   const source = ruleSource(rule)
   const nobody = parts.principal.userId === null ? ' Nobody is signed in.' : ''
   const message = isAllowed
-    ? `${what} is allowed by the rule ${source}.`
-    : `${what} is refused: the rule ${source} does not hold${when}.${because(tree)}${nobody}`
+    ? `${subject} is allowed by the rule ${source}.`
+    : `${subject} is refused: the rule ${source} does not hold${when}.${because(tree)}${nobody}`
   return { ...base, message, ...ruleMembers(rule, tree) }
 }
 
@@ -92,8 +92,8 @@ interface EvaluatedRule {
   readonly id: number | undefined
 }
 
-/** The rule for the stored item, or for the item after the write if that is what refuses. */
-async function evaluated(
+/** Evaluates the rule for the stored item, or for the item after the write if that refuses the request. */
+async function evaluateRule(
   parts: ReasonParts,
   { rule, collection = anyCollection(parts.model), operation, id }: EvaluatedRule,
   attempt: Attempt | undefined,
@@ -131,8 +131,8 @@ export function fieldReasons(
 ): Promise<readonly Reason[]> {
   const collection = parts.model.collections.get(name)
   if (collection === undefined) return Promise.resolve([])
-  const at = attempt && itemOf(attempt.plan)
-  const id = operation === 'create' || at?.collection !== name ? undefined : at.id
+  const item = attempt && itemOf(attempt.plan)
+  const id = operation === 'create' || item?.collection !== name ? undefined : item.id
   return Promise.all(
     fields.map(async fieldName => {
       const field = fieldIn(collection, fieldName)
@@ -148,7 +148,7 @@ export function fieldReasons(
   )
 }
 
-/** Whether an item is hidden, and by which rule, or does not exist. */
+/** Whether an item does not exist, or is hidden, and by which rule. */
 export async function absenceReason(
   parts: ReasonParts,
   { collection: name, id }: { readonly collection: string; readonly id: number },
@@ -167,9 +167,9 @@ export async function absenceReason(
   const rule = collection.access.read
   const tree = await treeAt(parts, rule, collection, id)
   if (tree?.holds === true) {
-    const message = `${name}/${id} is there and may be read, but not at this path.`
+    const message = `${name}/${id} exists and may be read, but not at this path.`
     return { kind: 'missing', ...base, message }
   }
-  const message = `${name}/${id} is there, and hidden: the read rule ${ruleSource(rule)} does not hold.${because(tree)}`
+  const message = `${name}/${id} exists, but is hidden: the read rule ${ruleSource(rule)} does not hold.${because(tree)}`
   return { kind: 'hidden', ...base, message, ...ruleMembers(rule, tree) }
 }

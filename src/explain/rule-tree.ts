@@ -18,9 +18,9 @@ export interface TreeParts {
   readonly model: Model
   readonly guard: Guard
   readonly probes: Probes
-  /** Whose request is explained. */
+  /** The principal whose request is explained. */
   readonly principal: Principal
-  /** The principal who reads the explanation, which omits values that they cannot read. Undefined for the operator, who may read all but secrets. */
+  /** The principal who reads the explanation, without values that they cannot read. Undefined: the operator, who may read all but secrets. */
   readonly viewer: Principal | undefined
   /** In milliseconds since 1970. */
   readonly now: () => number
@@ -44,9 +44,9 @@ export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined
   switch (rule.kind) {
     case 'and':
     case 'or': {
-      const inner: RulePart[] = []
-      for (const each of rule.rules) inner.push(yield* ruleTree(parts, each, place))
-      return { ...part, parts: inner }
+      const innerParts: RulePart[] = []
+      for (const innerRule of rule.rules) innerParts.push(yield* ruleTree(parts, innerRule, place))
+      return { ...part, parts: innerParts }
     }
     case 'not':
       return { ...part, parts: [yield* ruleTree(parts, rule.rule, place)] }
@@ -70,7 +70,7 @@ function* holdsFor(
   return text !== null
 }
 
-/** Whether the rule holds, as far as the caller alone decides it. Null: that depends on the item. */
+/** Whether the rule holds, as far as it depends on the caller alone. Null: it depends on the item. */
 function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
   const { access } = principal
   switch (rule.kind) {
@@ -162,13 +162,13 @@ function* callerField(parts: TreeParts, field: string): ReadSteps<string> {
 
 /** The stored value as text, if the viewer may read it. */
 function* shownValue(parts: TreeParts, path: string, place: Place): ReadSteps<string> {
-  // Before the value is read: that it is empty is part of it.
+  // Checked before the value is read: that it is empty must not be revealed either.
   if (!(yield* mayShow(parts, path, place))) return hiddenValue
   const { text } = yield parts.probes.value(path, place.collection, place.id, parts.principal)
   const value = innermost(text === null ? null : JSON.parse(text))
   if (value === undefined || value === null) return 'empty'
-  const shown = JSON.stringify(value)
-  return shown.length > maxShownCharacters ? `${shown.slice(0, maxShownCharacters)}…` : shown
+  const valueText = JSON.stringify(value)
+  return valueText.length > maxShownCharacters ? `${valueText.slice(0, maxShownCharacters)}…` : valueText
 }
 
 export function* isNull(
@@ -181,23 +181,23 @@ export function* isNull(
 }
 
 function innermost(value: unknown): unknown {
-  let at = value
-  while (typeof at === 'object' && at !== null && 'value' in at) at = at.value
-  return at
+  let inner = value
+  while (typeof inner === 'object' && inner !== null && 'value' in inner) inner = inner.value
+  return inner
 }
 
 /** Whether the viewer may read the value of a path along to-one relations. */
 function* mayShow(parts: TreeParts, path: string, place: Place): ReadSteps<boolean> {
   const { steps, field } = followPath(path, place.collection, name => collectionOf(parts.model, name))
-  let at: Place = place
+  let current: Place = place
   for (const { relation, target } of steps) {
-    const { text } = yield parts.probes.value(relation.field, at.collection, at.id, parts.principal)
+    const { text } = yield parts.probes.value(relation.field, current.collection, current.id, parts.principal)
     const id = innermost(JSON.parse(text ?? 'null'))
-    // The path ends here, so its value is empty because this field is.
-    if (typeof id !== 'number') return yield* mayShowAt(parts, at, relation.field)
-    at = { collection: target, id }
+    // The path ends here: its value is empty because this field is.
+    if (typeof id !== 'number') return yield* mayShowAt(parts, current, relation.field)
+    current = { collection: target, id }
   }
-  return yield* mayShowAt(parts, at, field.name)
+  return yield* mayShowAt(parts, current, field.name)
 }
 
 function* mayShowAt(parts: TreeParts, place: Place, field: string): ReadSteps<boolean> {
@@ -227,9 +227,9 @@ export function* mayShowStored(
 }
 
 function collectionOf({ collections }: Model, name: string): Collection {
-  const found = collections.get(name)
-  if (found === undefined) throw new Error(`the model has no ${name}`)
-  return found
+  const collection = collections.get(name)
+  if (collection === undefined) throw new Error(`the model has no ${name}`)
+  return collection
 }
 
 type Related = Rule & { readonly kind: 'related' }
@@ -258,8 +258,8 @@ function* relatedMany(
   place: Place,
   target: Collection,
 ): ReadSteps<Partial<RulePart>> {
-  const found = yield* relatedIds(parts, rule, rule.rule, place)
-  const [id] = found
+  const fulfilling = yield* relatedIds(parts, rule, rule.rule, place)
+  const [id] = fulfilling
   if (id !== undefined) {
     return {
       because: `${yield* itemText(parts, target, id)} fulfils it`,
@@ -275,11 +275,13 @@ function* relatedMany(
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: closest[0] })],
     }
   }
-  const all = yield* relatedIds(parts, rule, { kind: 'anyone' }, place)
-  const count = all.length >= maxRelated ? 'several' : String(all.length)
+  const relatedItemIds = yield* relatedIds(parts, rule, { kind: 'anyone' }, place)
+  const count = relatedItemIds.length >= maxRelated ? 'several' : String(relatedItemIds.length)
   return {
     because:
-      all.length === 0 ? `there are no ${rule.relation}` : `none of the ${count} ${rule.relation} fulfils it`,
+      relatedItemIds.length === 0
+        ? `there are no ${rule.relation}`
+        : `none of the ${count} ${rule.relation} fulfils it`,
   }
 }
 

@@ -30,7 +30,7 @@ export interface Subject {
   readonly fault?: string
 }
 
-function invalid(field: string, message: string): ApiError {
+function notFound(field: string, message: string): ApiError {
   const details: readonly FieldFault[] = [{ field, code: 'not_found', message }]
   return new ApiError('VALIDATION_FAILED', message, { details })
 }
@@ -42,8 +42,8 @@ interface SubjectParts {
 }
 
 /**
- * Throws VALIDATION_FAILED if there is no such key, or no such user that the viewer may read: an explanation must not find
- * users that the viewer could not.
+ * Throws VALIDATION_FAILED if the key does not exist, or no user that the viewer may read: an explanation must not reveal
+ * that a user exists.
  */
 export async function subjectOf(
   parts: SubjectParts,
@@ -53,16 +53,16 @@ export async function subjectOf(
   const { model, run, now } = parts
   // Administrators may see everybody's keys.
   const apiKey = key === undefined ? undefined : await readItem<KeyRow>(run, keyById, key)
-  if (key !== undefined && apiKey === undefined) throw invalid('api_key', `There is no API key ${key}.`)
+  if (key !== undefined && apiKey === undefined) throw notFound('api_key', `There is no API key ${key}.`)
   const userReference = apiKey?.user_id ?? as
   const scopeLimit = scopes ?? apiKey?.scopes ?? undefined
   if (userReference === null) {
     if (scopeLimit === undefined) return { principal: anonymous('explain'), role: null }
-    throw invalid('scopes', 'A request without a user has no scopes: omit them, or name a user.')
+    throw notFound('scopes', 'A request without a user has no scopes: omit them, or name a user.')
   }
   const id = await userId(run, userReference, viewer)
   const row = id === undefined ? undefined : await userRow(model, run, id)
-  if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(userReference)}.`)
+  if (row === undefined) throw notFound('as', `There is no user ${JSON.stringify(userReference)}.`)
   // As in `auth/api-key.ts`: credentials that a key creates end with it.
   const grant = apiKey && {
     appId: null,
@@ -104,8 +104,8 @@ async function userId(
   const answer = await unlessRefused(() =>
     run.list({ shape: byEmail, args: [0, 1, userReference.toLowerCase()] }, viewer),
   )
-  const [found]: readonly { readonly id: number }[] = JSON.parse(answer?.text ?? '[]')
-  return found?.id
+  const [row]: readonly { readonly id: number }[] = JSON.parse(answer?.text ?? '[]')
+  return row?.id
 }
 
 async function unlessRefused<A>(read: () => Awaitable<A>): Promise<A | undefined> {

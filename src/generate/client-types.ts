@@ -24,7 +24,7 @@ export interface Origin {
 const reservedNames = ['Api', 'ApiTypes', 'ClientOptions']
 
 /**
- * The text of the file. The same document gives the same text, apart from the line that names its origin. Every text of
+ * The text of the file. The same document yields the same text, apart from the line that names its origin. Every text of
  * the document may be hostile: names are quoted or renamed, comments cannot end early.
  */
 export function clientTypes(document: JsonObject, origin: Origin): string {
@@ -60,15 +60,15 @@ function itemSchemas(collections: readonly CollectionDescription[]): ReadonlyMap
 }
 
 /** `readonly` members, each on a line. */
-function members(all: Readonly<Record<string, string>>, indent: string): string {
-  return Object.entries(all)
+function members(types: Readonly<Record<string, string>>, indent: string): string {
+  return Object.entries(types)
     .map(([name, text]) => `${indent}readonly ${propertyName(name)}: ${text}\n`)
     .join('')
 }
 
 function collectionText(types: SchemaTypes, collection: CollectionDescription): string {
   const { name, singular, description, item, create, update, computed, revealed, relations } = collection
-  const to = (isMany: boolean) => relations.filter(relation => relation.isMany === isMany)
+  const relationsTo = (isMany: boolean) => relations.filter(relation => relation.isMany === isMany)
   const text = members(
     {
       singular: quoted(singular),
@@ -77,8 +77,8 @@ function collectionText(types: SchemaTypes, collection: CollectionDescription): 
       ...(revealed && { revealed: types.inline(revealed, '      ') }),
       create: create ? types.type(create, `${name}_create`) : 'never',
       update: update ? types.type(update, `${name}_update`) : 'never',
-      one: relationsText(to(false)),
-      many: relationsText(to(true)),
+      one: relationsText(relationsTo(false)),
+      many: relationsText(relationsTo(true)),
       actions: operationsText(types, collection.actions, '      '),
       emits: emitsText(types, collection.emits),
     },

@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '
 const prefix = '/api/v1/'
 /** The maximum number of collections with the item schema of another one: a bound for hostile documents. Portico's have none. */
 const maxCopies = 100
-/** Paths that are not collections; no collection can have these names. */
+/** CollectionPaths that are not collections; no collection can have these names. */
 const reserved = new Set([
   'me',
   'batch',
@@ -143,52 +143,52 @@ function ownParameters(operation: JsonObject): readonly Parameter[] {
 function queryOf(document: JsonObject, { segments, methods }: Path): Operation[] {
   const get = objectAt(methods, 'get')
   if (Object.keys(get).length === 0) return []
-  const all = ownParameters(get)
-  const id = all.find(({ name, isRequired }) => name === 'id' && isRequired)
-  const own = all.filter(parameter => parameter !== id)
+  const parameters = ownParameters(get)
+  const id = parameters.find(({ name, isRequired }) => name === 'id' && isRequired)
+  const inputParameters = parameters.filter(parameter => parameter !== id)
   const input: JsonObject = {
     type: 'object',
-    properties: Object.fromEntries(own.map(({ name, schema }) => [name, schema])),
-    required: own.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+    properties: Object.fromEntries(inputParameters.map(({ name, schema }) => [name, schema])),
+    required: inputParameters.filter(({ isRequired }) => isRequired).map(({ name }) => name),
   }
   return [
     {
       name: segments.at(-1) ?? '',
       description: operationText(get),
       target: id === undefined ? 'none' : 'item',
-      input: own.length === 0 ? undefined : input,
+      input: inputParameters.length === 0 ? undefined : input,
       output: responseOf(document, get, '200'),
     },
   ]
 }
 
 /** The paths of one collection. */
-interface Paths {
+interface CollectionPaths {
   readonly name: string
   readonly list: JsonObject
   readonly item: JsonObject
-  readonly below: readonly Path[]
+  readonly actions: readonly Path[]
 }
 
-function collectionPaths(paths: readonly Path[]): readonly Paths[] {
-  const byName = Map.groupBy(paths, ({ segments: [name = ''] }) => name)
-  const collections = [...byName].filter(([name]) => !reserved.has(name))
-  return collections.map(([name, own]) => {
-    const at = (...rest: readonly string[]) =>
-      own.find(({ segments }) => segments.join('/') === [name, ...rest].join('/'))?.methods ?? {}
+function collectionPaths(paths: readonly Path[]): readonly CollectionPaths[] {
+  const pathsByName = Map.groupBy(paths, ({ segments: [name = ''] }) => name)
+  const collections = [...pathsByName].filter(([name]) => !reserved.has(name))
+  return collections.map(([name, ownPaths]) => {
+    const methodsAt = (...rest: readonly string[]) =>
+      ownPaths.find(({ segments }) => segments.join('/') === [name, ...rest].join('/'))?.methods ?? {}
     const isAction = ({ segments: [, second, third], ...path }: Path) =>
       path.methods['post'] !== undefined && (second === '{id}' ? third !== undefined : second !== undefined)
-    const below = own.filter(path => isAction(path) && path.segments.length <= 3)
-    return { name, list: at(), item: at('{id}'), below }
+    const actions = ownPaths.filter(path => isAction(path) && path.segments.length <= 3)
+    return { name, list: methodsAt(), item: methodsAt('{id}'), actions }
   })
 }
 
-function itemOf(document: JsonObject, { list, item }: Paths): JsonObject {
+function itemOf(document: JsonObject, { list, item }: CollectionPaths): JsonObject {
   const page = responseOf(document, objectAt(list, 'get'), '200')
-  const listed = page && objectAt(resolved(document, page), 'properties', 'data', 'items')
+  const listItem = page && objectAt(resolved(document, page), 'properties', 'data', 'items')
   const candidates = [
     responseOf(document, objectAt(item, 'get'), '200'),
-    listed,
+    listItem,
     responseOf(document, objectAt(item, 'patch'), '200'),
     responseOf(document, objectAt(list, 'post'), '201'),
   ]
@@ -204,11 +204,15 @@ function relationsOf(
   const properties = objectAt(resolved(document, item), 'properties')
   return Object.entries(properties).flatMap(([name, property]) => {
     if (!isObject(property)) return []
-    const single = [property, ...listAt(property, 'anyOf'), ...listAt(property, 'oneOf')].map(referenceOf)
-    const many = referenceOf(objectAt(property, 'items'))
-    const target = collections.get([...single, many].find(name => collections.has(name ?? '')) ?? '')
+    const references = [property, ...listAt(property, 'anyOf'), ...listAt(property, 'oneOf')].map(referenceOf)
+    const listReference = referenceOf(objectAt(property, 'items'))
+    const target = collections.get(
+      [...references, listReference].find(name => collections.has(name ?? '')) ?? '',
+    )
     if (target === undefined) return []
-    return [{ name, target, isMany: many !== undefined, description: textAt(property, 'description') }]
+    return [
+      { name, target, isMany: listReference !== undefined, description: textAt(property, 'description') },
+    ]
   })
 }
 
@@ -229,14 +233,14 @@ function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): J
 
 /** The schemas of events by collection. */
 function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject[]> {
-  const all = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
+  const events = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
     .filter(isObject)
     .map(schema => objectAt(resolved(document, schema), 'properties'))
-  return Map.groupBy(all, properties => textAt(objectAt(properties, 'collection'), 'const'))
+  return Map.groupBy(events, properties => textAt(objectAt(properties, 'collection'), 'const'))
 }
 
 /** From the collection's event types; without events, from the scope that reads it. */
-function singularOf(events: readonly JsonObject[], { name, list }: Paths): string {
+function singularOf(events: readonly JsonObject[], { name, list }: CollectionPaths): string {
   const types = events.map(properties => textAt(objectAt(properties, 'type'), 'const'))
   const created = types.find(type => type.endsWith('.created'))
   if (created !== undefined) return created.slice(0, -'.created'.length)
@@ -258,18 +262,20 @@ function emittedBy(document: JsonObject, events: readonly JsonObject[]): Emitted
 /** Describes a document, in its order. Throws a `DocumentError` for a document that no service can have. */
 export function describeApi(document: JsonObject): ApiDescription {
   const paths = pathsOf(document)
-  const all = collectionPaths(paths).map(collection => ({
+  const collections = collectionPaths(paths).map(collection => ({
     ...collection,
     schema: itemOf(document, collection),
   }))
-  const byItem = new Map(all.map(({ name, schema }) => [referenceOf(schema) ?? `/${name}`, name]))
-  if (all.length - byItem.size > maxCopies)
+  const byItemSchema = new Map(
+    collections.map(({ name, schema }) => [referenceOf(schema) ?? `/${name}`, name]),
+  )
+  if (collections.length - byItemSchema.size > maxCopies)
     throw new DocumentError(`More than ${maxCopies} collections of the document have the same items.`)
   const events = eventsOf(document)
   const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
   return {
-    collections: all.map(collection => {
-      const { name, list, item, below, schema } = collection
+    collections: collections.map(collection => {
+      const { name, list, item, actions, schema } = collection
       const ownEvents = events.get(name) ?? []
       return {
         name,
@@ -281,8 +287,8 @@ export function describeApi(document: JsonObject): ApiDescription {
         update: bodyOf(objectAt(item, 'patch')),
         revealed: revealedOf(document, objectAt(list, 'post'), schema),
         computed: computedOf(document, schema),
-        relations: relationsOf(document, schema, byItem),
-        actions: below.flatMap(path => actionOf(document, path)),
+        relations: relationsOf(document, schema, byItemSchema),
+        actions: actions.flatMap(path => actionOf(document, path)),
         emits: emittedBy(document, ownEvents),
       }
     }),

@@ -1,4 +1,4 @@
-/** Says in a sentence why types cannot be written. */
+/** The reason for which types cannot be written, in one sentence. */
 export class DocumentError extends Error {
   override name = 'DocumentError'
 }

@@ -5,7 +5,7 @@ import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
 import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, objectAt, textAt } from './json.ts'
 
-/** A model of a hundred collections makes about 5 MB. */
+/** The document of a model with a hundred collections has about 5 MB. */
 const maxDocumentBytes = 32 * 1024 * 1024
 const timeoutMs = 30_000
 const maxRedirects = 3
@@ -22,9 +22,9 @@ export async function fetchDocument(
   const url = documentUrl(from)
   const outgoing = new Outgoing({ allowPrivate: true })
   try {
-    return portico(url, await followed(outgoing, url, headers))
+    return porticoDocument(url, await followRedirects(outgoing, url, headers))
   } catch (error) {
-    throw error instanceof OutgoingError ? unanswered(error) : error
+    throw error instanceof OutgoingError ? requestFailure(error) : error
   } finally {
     await outgoing.close()
   }
@@ -37,7 +37,7 @@ const failureAdvice: Partial<Record<OutgoingFailure, string>> = {
   body_too_large: 'No document of Portico is that large.',
 }
 
-function unanswered({ message, failure }: OutgoingError): DocumentError {
+function requestFailure({ message, failure }: OutgoingError): DocumentError {
   return new DocumentError([message, failureAdvice[failure] ?? ''].join(' ').trim())
 }
 
@@ -55,7 +55,7 @@ export function documentUrl(from: string): URL {
 }
 
 /** Follows redirects within the host, e.g. from http to https. Other hosts must be named in the command. */
-async function followed(
+async function followRedirects(
   outgoing: Outgoing,
   first: URL,
   headers: Readonly<Record<string, string>>,
@@ -93,22 +93,22 @@ const statusAdvice: Readonly<Record<number, string>> = {
   404: 'Name the service as its own pages show it, without a path.',
 }
 
-function portico({ host, pathname }: URL, { status, body }: OutgoingResponse): JsonObject {
+function porticoDocument({ host, pathname }: URL, { status, body }: OutgoingResponse): JsonObject {
   if (status !== 200) {
     const advice = statusAdvice[status] ?? 'Try again when the service is available.'
     throw new DocumentError(`${host} answered ${status} for ${pathname}. ${advice}`)
   }
-  const document = parsed(body)
+  const document = parseJson(body)
   if (document === undefined) {
-    throw new DocumentError(`What ${host} has at ${pathname} is not JSON: is Portico served there?`)
+    throw new DocumentError(`The response of ${host} for ${pathname} is not JSON: is Portico served there?`)
   }
   if (!isPorticoDocument(document)) {
-    throw new DocumentError(`What ${host} has at ${pathname} is not an OpenAPI document of Portico.`)
+    throw new DocumentError(`The response of ${host} for ${pathname} is not an OpenAPI document of Portico.`)
   }
   return document
 }
 
-function parsed(body: Buffer): Json | undefined {
+function parseJson(body: Buffer): Json | undefined {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {

@@ -1,4 +1,4 @@
-/** Reads JSON of which nothing is known. */
+/** Reads JSON of an unknown form. */
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export interface JsonObject {
@@ -11,9 +11,11 @@ export function isObject(value: Json | undefined): value is JsonObject {
 
 /** The object at a path of own members; empty if one is missing. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
-  let at = value
-  for (const name of path) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
-  return isObject(at) ? at : {}
+  let current = value
+  for (const name of path) {
+    current = isObject(current) && Object.hasOwn(current, name) ? current[name] : undefined
+  }
+  return isObject(current) ? current : {}
 }
 
 export function listAt(object: JsonObject, name: string): readonly Json[] {

@@ -9,7 +9,7 @@ const maxDepth = 30
 /** The maximum length of all types together: more than any document of Portico needs. */
 const maxCharacters = 64 * 1024 * 1024
 
-const simple: Readonly<Record<string, string>> = {
+const simpleTypes: Readonly<Record<string, string>> = {
   string: 'string',
   integer: 'number',
   number: 'number',
@@ -17,20 +17,20 @@ const simple: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** The facts that a comment states besides the description. */
-function facts(schema: JsonObject): string {
+/** The constraints that a comment states after the description. */
+function constraints(schema: JsonObject): string {
   const { maxLength, minimum, maximum, maxItems, default: value } = schema
   const format = textAt(schema, 'format')
-  const shown = ['date', 'date-time', 'email', 'uri', 'uuid', 'time'].includes(format)
+  const isShownFormat = ['date', 'date-time', 'email', 'uri', 'uuid', 'time'].includes(format)
   const hasRange = typeof minimum === 'number' && typeof maximum === 'number' && maximum < 2 ** 31 - 1
   return [
-    shown && `As \`${format}\`.`,
+    isShownFormat && `As \`${format}\`.`,
     typeof maxLength === 'number' && `At most ${maxLength} characters.`,
     typeof maxItems === 'number' && `At most ${maxItems}.`,
     hasRange && `${minimum} to ${maximum}.`,
-    isShort(value) && `\`${JSON.stringify(value)}\` if left out.`,
+    isShort(value) && `Default: \`${JSON.stringify(value)}\`.`,
   ]
-    .filter(fact => fact !== false)
+    .filter(sentence => sentence !== false)
     .join(' ')
 }
 
@@ -41,8 +41,8 @@ function isShort(value: Json | undefined): boolean {
 
 /** Omits `Read-only.`, because clients can assign no property of an item. */
 function commentOf(schema: JsonObject): string {
-  const described = textAt(schema, 'description').replace(/ ?Read-only\.$/, '')
-  return [described, facts(schema)].filter(part => part !== '').join(' ')
+  const description = textAt(schema, 'description').replace(/ ?Read-only\.$/, '')
+  return [description, constraints(schema)].filter(part => part !== '').join(' ')
 }
 
 function literal(value: Json): string {
@@ -54,8 +54,8 @@ function isSimple(value: Json): boolean {
 }
 
 function union(parts: readonly string[]): string {
-  const different = [...new Set(parts)]
-  return different.includes('unknown') ? 'unknown' : different.join(' | ') || 'never'
+  const distinct = [...new Set(parts)]
+  return distinct.includes('unknown') ? 'unknown' : distinct.join(' | ') || 'never'
 }
 
 export interface ItemSchema {
@@ -71,7 +71,7 @@ export class SchemaTypes {
   readonly #document: JsonObject
   /** The names of types, by the name of their schema. */
   readonly #names = new Map<string, string>()
-  readonly #taken: Set<string>
+  readonly #usedNames: Set<string>
   /** The last number that was appended to a name. */
   readonly #counts = new Map<string, number>()
   readonly #written: string[] = []
@@ -82,14 +82,14 @@ export class SchemaTypes {
   readonly #pending: (() => void)[] = []
   readonly #items: ReadonlyMap<string, ItemSchema>
 
-  /** `taken`: names that no type may have; `items`: the schemas of items, by name. */
-  constructor(document: JsonObject, taken: Iterable<string>, items: ReadonlyMap<string, ItemSchema>) {
+  /** `reserved`: names that no type may have; `items`: the schemas of items, by name. */
+  constructor(document: JsonObject, reserved: Iterable<string>, items: ReadonlyMap<string, ItemSchema>) {
     this.#document = document
-    this.#taken = new Set(taken)
+    this.#usedNames = new Set(reserved)
     this.#items = items
   }
 
-  /** The declarations of all types that were requested, and of those that they refer to. */
+  /** The declarations of all requested types, and of the types that they refer to. */
   get declarations(): string {
     return this.#written.join('\n')
   }
@@ -104,13 +104,13 @@ export class SchemaTypes {
     return this.#complete(name)
   }
 
-  /** An object with some of a schema's properties, all of which it has. */
+  /** An object type with these properties of a schema, all of them required. */
   part(schema: JsonObject, names: readonly string[], indent: string): string {
     if (names.length === 0) return '{}'
     const properties = objectAt(resolved(this.#document, schema), 'properties')
     const own = names.map(name => [name, properties[name] ?? {}] as const)
-    const whole = { properties: Object.fromEntries(own), required: names }
-    return this.#complete(this.#object(whole, indent, 0, none))
+    const objectSchema = { properties: Object.fromEntries(own), required: names }
+    return this.#complete(this.#object(objectSchema, indent, 0, none))
   }
 
   /** An object type without a name. */
@@ -119,27 +119,27 @@ export class SchemaTypes {
     return this.#complete(this.#object(schema, indent, 0, none))
   }
 
-  /** Writes the interfaces that the text names, and those that they name. */
+  /** Writes the interfaces that the text refers to, directly or indirectly. */
   #complete(text: string): string {
     for (let write = this.#pending.shift(); write !== undefined; write = this.#pending.shift()) write()
     return text
   }
 
   #uniqueName(preferredName: string): string {
-    const plain = typeName(preferredName)
-    let count = this.#counts.get(plain) ?? 1
-    let name = count === 1 ? plain : `${plain}_${count}`
-    while (this.#taken.has(name)) name = `${plain}_${++count}`
-    this.#counts.set(plain, count)
-    this.#taken.add(name)
+    const baseName = typeName(preferredName)
+    let count = this.#counts.get(baseName) ?? 1
+    let name = count === 1 ? baseName : `${baseName}_${count}`
+    while (this.#usedNames.has(name)) name = `${baseName}_${++count}`
+    this.#counts.set(baseName, count)
+    this.#usedNames.add(name)
     return name
   }
 
   #named(schemaName: string): string {
     // A type alias that refers to itself would not compile.
     if (this.#open.has(schemaName) || this.#open.size > maxDepth) return 'unknown'
-    const known = this.#names.get(schemaName)
-    if (known !== undefined) return known
+    const existing = this.#names.get(schemaName)
+    if (existing !== undefined) return existing
     const schema = resolved(this.#document, { $ref: `#/components/schemas/${schemaName}` })
     if (Object.keys(schema).length === 0) return 'unknown'
     const name = this.#uniqueName(schemaName)
@@ -152,31 +152,32 @@ export class SchemaTypes {
 
   /** Declares types in the order in which they were first named. */
   #declare(name: string, schema: JsonObject, item: ItemSchema | undefined): void {
-    const at = this.#written.push('') - 1
+    const index = this.#written.push('') - 1
     const comment = docComment(item?.description ?? textAt(schema, 'description'), [], '')
     if (!isObject(schema['properties'])) {
-      this.#written[at] = `${comment}export type ${name} = ${this.#text(schema, '', 0)}\n`
+      this.#written[index] = `${comment}export type ${name} = ${this.#text(schema, '', 0)}\n`
       return
     }
     // Deferred, because interfaces may refer to each other in chains of any length.
     this.#pending.push(() => {
       const body = this.#object(schema, '', 0, item?.onRequest ?? none)
-      this.#written[at] = `${comment}export interface ${name} ${body}\n`
+      this.#written[index] = `${comment}export interface ${name} ${body}\n`
     })
   }
 
   #text(schema: Json | undefined, indent: string, depth: number): string {
     if (!isObject(schema) || depth > maxDepth) return 'unknown'
-    const named = referenceOf(schema)
-    if (named !== undefined) return this.#named(named)
+    const schemaName = referenceOf(schema)
+    if (schemaName !== undefined) return this.#named(schemaName)
     if (Object.hasOwn(schema, 'const')) return literal(schema['const'] ?? null)
     const values = listAt(schema, 'enum')
     if (values.length > 0) return union(values.map(literal))
     const parts = (name: string) => listAt(schema, name).map(part => this.#text(part, indent, depth + 1))
-    const either = [...parts('anyOf'), ...parts('oneOf')]
-    if (either.length > 0) return union(either)
-    const all = parts('allOf')
-    if (all.length > 0) return all.map(part => (part.includes(' | ') ? `(${part})` : part)).join(' & ')
+    const alternatives = [...parts('anyOf'), ...parts('oneOf')]
+    if (alternatives.length > 0) return union(alternatives)
+    const intersection = parts('allOf')
+    if (intersection.length > 0)
+      return intersection.map(part => (part.includes(' | ') ? `(${part})` : part)).join(' & ')
     const types = [schema['type']].flat().filter(type => typeof type === 'string')
     return types.length === 0
       ? 'unknown'
@@ -186,11 +187,11 @@ export class SchemaTypes {
   #ofType(type: string, schema: JsonObject, indent: string, depth: number): string {
     if (type === 'array') return this.#array(schema, indent, depth)
     if (type === 'object') return this.#object(schema, indent, depth, none)
-    return simple[type] ?? 'unknown'
+    return simpleTypes[type] ?? 'unknown'
   }
 
   /** Limits the total length: a schema without a name is written again for each reference. */
-  #counted(text: string, depth: number): string {
+  #limited(text: string, depth: number): string {
     if (depth === 0) this.#characters += text.length
     if (this.#characters > maxCharacters)
       throw new DocumentError('The document repeats its schemas so often that the types would be too large.')
@@ -213,7 +214,7 @@ export class SchemaTypes {
       const optional = required.has(name) ? '' : '?'
       return `${comment}${inner}readonly ${propertyName(name)}${optional}: ${this.#text(property, inner, depth + 1)}\n`
     })
-    if (lines.length > 0) return this.#counted(`{\n${lines.join('')}${indent}}`, depth)
+    if (lines.length > 0) return this.#limited(`{\n${lines.join('')}${indent}}`, depth)
     const { additionalProperties } = schema
     if (additionalProperties === false) return '{ readonly [name: string]: never }'
     return `{ readonly [name: string]: ${this.#text(additionalProperties, inner, depth + 1)} }`

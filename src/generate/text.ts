@@ -4,7 +4,7 @@
 const unsafe = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\uFEFF\p{Cs}]/gu
 
 function escaped(text: string): string {
-  return text.replace(unsafe, sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(unsafe, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A string literal: `it's` → `'it\'s'`. */
@@ -26,16 +26,16 @@ export function typeName(name: string): string {
 
 /** Escapes a line so that it cannot end the comment, start a JSDoc tag or a compiler directive, or break. */
 function commentLine(line: string): string {
-  const visible = line.replace(unsafe, ' ').replaceAll('*/', '*\\/')
-  return visible.replace(/(^|[\s{*/])@/g, '$1\\@').trimEnd()
+  const escapedLine = line.replace(unsafe, ' ').replaceAll('*/', '*\\/')
+  return escapedLine.replace(/(^|[\s{*/])@/g, '$1\\@').trimEnd()
 }
 
 const maxCommentLines = 50
 
 /** A doc comment, which ends with a line break; empty without lines. `tags` are not escaped. */
 export function docComment(text: string, tags: readonly string[], indent: string): string {
-  const written = text.trim() === '' ? [] : text.trim().split(/\r\n?|\n|\u2028|\u2029/)
-  const lines = [...written.slice(0, maxCommentLines).map(commentLine), ...tags]
+  const textLines = text.trim() === '' ? [] : text.trim().split(/\r\n?|\n|\u2028|\u2029/)
+  const lines = [...textLines.slice(0, maxCommentLines).map(commentLine), ...tags]
   if (lines.length === 0) return ''
   if (lines.length === 1) return `${indent}/** ${lines[0]} */\n`
   const inner = lines.map(line => `${indent} * ${line}`.trimEnd()).join('\n')

@@ -24,7 +24,7 @@ export interface Engine {
   bind(prepared: Prepared, variables: unknown): Bound | Refused
   /** Runs a query or mutation. Errors that a client may see are in the reply, and never reject. */
   execute(bound: Bound, principal: Principal, context: ExecutionContext): Awaitable<Executed>
-  /** How changes become replies of a subscription. Refused if the principal may never see what the subscription selects. */
+  /** Returns the renderer of a subscription's replies. Refused if the principal may never see what the subscription selects. */
   subscribe(bound: Bound, principal: Principal, onFault: OnFault, onError?: OnError): ChangeRenderer | Refused
 }
 
@@ -41,13 +41,13 @@ export interface Bound {
   readonly prepared: Prepared
   /** In points: one for each object that the bounds of its lists allow in the reply, and more where rows are scanned. */
   readonly cost: number
-  /** What a subscription retains while it is open. */
+  /** The memory that a subscription retains while it is open. */
   readonly retained?: Retained
   /** The number of the event after which a subscription resumes; undefined: it begins with the next event. */
   readonly after?: number | undefined
 }
 
-/** What outlives the request that opened a subscription. */
+/** The memory of a subscription that outlives the request that opened it. */
 export interface Retained {
   /** Equal only for equal operations with equal arguments. */
   readonly key: string
@@ -76,12 +76,12 @@ export interface ExecutionContext {
   readonly onFault: OnFault
   /** Called with each error of the reply, for explanations. */
   readonly onError?: OnError | undefined
-  /** Of a mutation with an `Idempotency-Key`. */
-  readonly once?: Once | undefined
+  /** Defined for a mutation with an `Idempotency-Key`. */
+  readonly idempotent?: IdempotentReply | undefined
 }
 
 /** A mutation whose reply is stored in its own transaction, and replayed. */
-export interface Once {
+export interface IdempotentReply {
   readonly attempt: KeyedAttempt
   /** Pure: the HTTP reply with a result. */
   readonly reply: (executed: Executed) => Reply

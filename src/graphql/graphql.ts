@@ -22,14 +22,14 @@ export interface GraphqlSettings {
   readonly documents: DocumentSettings
   /** The page around GraphiQL; undefined: browsers get no page. */
   readonly explorer: ExplorerFrame | undefined
-  /** Points of cost that draw one request from the budget. */
+  /** How many points of cost draw one request from the budget. */
   readonly costPerRequest: number
   /** Open subscriptions of one user, or of one address without a credential. */
   readonly maxSubscriptions: number
   /** Bytes that one subscription, and that all subscriptions of one caller, may retain. */
   readonly maxSubscriptionBytes: number
   readonly maxCallerBytes: number
-  /** Operations that may run on one WebSocket connection at once. */
+  /** Operations that may run on one WebSocket connection in parallel. */
   readonly maxOperations: number
   /** Bytes that may wait for the reader of one connection. */
   readonly maxBufferedBytes: number
@@ -50,7 +50,7 @@ export interface GraphqlParts {
 
 export interface Graphql {
   answer(call: Call, account: Account): Awaitable<Reply>
-  /** Throws RATE_LIMITED when the caller has as many connections as it may have. */
+  /** Throws RATE_LIMITED when the caller has the maximum number of connections. */
   upgrade(upgrade: Upgrade): void
   /** Closes up to `count` idle WebSockets, and returns how many it has closed. */
   endIdle(count: number): number
@@ -60,7 +60,7 @@ export interface Graphql {
   close(): void
 }
 
-/** Built at the first request. */
+/** The page is built at the first request. */
 function explorerReply(frame: ExplorerFrame | undefined): (() => Reply) | undefined {
   if (frame === undefined) return undefined
   let reply: Reply | undefined

@@ -6,8 +6,8 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value of a JSON text; undefined, which no JSON text stands for, when the text is not JSON. */
-export function parsedJson(text: string): unknown {
+/** Returns the value of a JSON text; undefined, which is not a JSON value, if the text is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

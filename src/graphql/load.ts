@@ -1,8 +1,8 @@
 /**
- * Loads GraphQL, which is large, when it is first used: in steps, so that no other request waits long meanwhile, and
- * warmed up, so that the first document is not slow.
+ * Loads GraphQL, which is large, at its first use: in steps, so that other requests do not wait long, and with a warm-up,
+ * so that the first document is not slow.
  */
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Run } from '../plan/run.ts'
 
 const steps: readonly (() => Promise<unknown>)[] = [
@@ -18,12 +18,12 @@ const steps: readonly (() => Promise<unknown>)[] = [
 export async function loadModules(run: Run) {
   for (const step of steps) {
     await step()
-    await turn()
+    await nextTurn()
   }
   const { createEngine } = await import('./execute/create-engine.ts')
-  await turn()
+  await nextTurn()
   const { createGraphql } = await import('./graphql.ts')
-  await turn()
+  await nextTurn()
   const { warmUp } = await import('./warm-up.ts')
   await warmUp(run)
   return { createEngine, createGraphql }

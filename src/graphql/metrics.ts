@@ -17,7 +17,7 @@ export class GraphqlMetrics {
   subscriptions = 0
   connections = 0
 
-  started({ prepared, cost }: Bound): void {
+  onStarted({ prepared, cost }: Bound): void {
     this.#started[prepared.operation]++
     this.#costSum += cost
     const index = costBounds.findIndex(bound => cost <= bound)
@@ -61,6 +61,6 @@ function block(name: string, type: string, help: string, series: readonly string
   return [
     `# HELP ${fullName} ${help}`,
     `# TYPE ${fullName} ${type}`,
-    ...series.map(one => `${fullName}${one}`),
+    ...series.map(sample => `${fullName}${sample}`),
   ]
 }

@@ -39,12 +39,12 @@ export function requestError(
   return { errors, text: JSON.stringify({ errors }), status, isWellFormed, headers: undefined }
 }
 
-/** The request error for anything thrown. It shows no detail of internal faults. */
-export function requestErrorOf(error: unknown): RequestError {
+/** Turns anything thrown into a request error, without details of internal faults. */
+export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestFailed) return error.requestError
-  const shown =
+  const apiError =
     error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
-  const { code, message, details, status, headers } = shown
+  const { code, message, details, status, headers } = apiError
   const extensions = details ? { code, details } : { code }
   const errors = [{ message, extensions }]
   return { errors, text: JSON.stringify({ errors }), status, isWellFormed: false, headers }

@@ -1,8 +1,8 @@
-/** A request, whichever transport it came by (GraphQL over HTTP, "Request parameters"). */
+/** A GraphQL request, in the form that all transports share (GraphQL over HTTP, "Request parameters"). */
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import { isObject, type JsonObject, parsedJson } from './json.ts'
+import { isObject, type JsonObject, parseJson } from './json.ts'
 
 export interface GraphqlRequest {
   readonly query: string | undefined
@@ -14,10 +14,10 @@ export interface GraphqlRequest {
   readonly sha256Hash: string | undefined
 }
 
-/** A JSON field takes 64 levels; what leads to it takes a few more. */
+/** A JSON field allows 64 levels; the path to it takes a few more. */
 const maxNesting = 80
 
-function bad(message: string): ApiError {
+function badRequest(message: string): ApiError {
   return new ApiError('BAD_REQUEST', message)
 }
 
@@ -26,49 +26,49 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.keys(value).every(key => isWithin(Reflect.get(value, key), levels - 1))
 }
 
-function textOf(values: JsonObject, name: string): string | undefined {
+function stringOf(values: JsonObject, name: string): string | undefined {
   const value = values[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
-  throw bad(`\`${name}\` must be a string.`)
+  throw badRequest(`\`${name}\` must be a string.`)
 }
 
 function objectOf(values: JsonObject, name: string): JsonObject | undefined {
   const value = values[name]
   if (value === undefined || value === null) return undefined
-  if (!isObject(value)) throw bad(`\`${name}\` must be a JSON object.`)
+  if (!isObject(value)) throw badRequest(`\`${name}\` must be a JSON object.`)
   if (isWithin(value, maxNesting)) return value
-  throw bad(`\`${name}\` is nested too deep; at most ${maxNesting} levels are taken.`)
+  throw badRequest(`\`${name}\` is nested too deeply; at most ${maxNesting} levels are allowed.`)
 }
 
 function persistedHash(extensions: JsonObject | undefined): string | undefined {
   const persisted = extensions?.persistedQuery
   if (persisted === undefined || persisted === null) return undefined
   if (!isObject(persisted) || persisted.version !== 1) {
-    throw bad('`extensions.persistedQuery` must be an object with `version` 1 and `sha256Hash`.')
+    throw badRequest('`extensions.persistedQuery` must be an object with `version` 1 and `sha256Hash`.')
   }
   const { sha256Hash } = persisted
   if (typeof sha256Hash === 'string' && /^[0-9a-f]{64}$/.test(sha256Hash)) return sha256Hash
-  throw bad('`extensions.persistedQuery.sha256Hash` must be 64 hexadecimal digits, in lower case.')
+  throw badRequest('`extensions.persistedQuery.sha256Hash` must be 64 hexadecimal digits, in lower case.')
 }
 
 /** The request in a JSON object, whose unknown members are ignored. Throws BAD_REQUEST. */
 export function requestOf(values: unknown): GraphqlRequest {
-  if (Array.isArray(values)) throw bad('Batches are not taken: send one request at a time.')
-  if (!isObject(values)) throw bad('The body must be a JSON object with `query`.')
-  const query = textOf(values, 'query')
+  if (Array.isArray(values)) throw badRequest('Batches are not supported: send one request at a time.')
+  if (!isObject(values)) throw badRequest('The body must be a JSON object with `query`.')
+  const query = stringOf(values, 'query')
   const request = {
     query,
-    operationName: textOf(values, 'operationName'),
+    operationName: stringOf(values, 'operationName'),
     variables: objectOf(values, 'variables'),
-    documentId: textOf(values, 'documentId'),
+    documentId: stringOf(values, 'documentId'),
     sha256Hash: persistedHash(objectOf(values, 'extensions')),
   }
   const isNamed = request.documentId !== undefined || request.sha256Hash !== undefined
-  // Clients of graphql-ws must send a text, even an empty one: https://the-guild.dev/graphql/ws/recipes#persisted-queries
+  // graphql-ws requires `query`, which may be empty: https://the-guild.dev/graphql/ws/recipes#persisted-queries
   if (isNamed) return query === '' ? { ...request, query: undefined } : request
   if (query !== undefined) return request
-  throw bad('`query` is missing: send the text of the operation, or name a stored document.')
+  throw badRequest('`query` is missing: send the text of the operation, or name a stored document.')
 }
 
 const contentType = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i
@@ -92,14 +92,14 @@ function requireJson({ headers }: Call): void {
  */
 export function bodyRequest(call: Call): GraphqlRequest {
   requireJson(call)
-  if (call.body.length === 0) throw bad('The body is empty; send a JSON object with `query`.')
-  if (!isUtf8(call.body)) throw bad('The body is not valid UTF-8.')
-  return requestOf(parsed(call.body.toString('utf8'), 'The body'))
+  if (call.body.length === 0) throw badRequest('The body is empty; send a JSON object with `query`.')
+  if (!isUtf8(call.body)) throw badRequest('The body is not valid UTF-8.')
+  return requestOf(readJson(call.body.toString('utf8'), 'The body'))
 }
 
-function parsed(text: string, what: string): unknown {
-  const value = parsedJson(text)
-  if (value === undefined) throw bad(`${what} is not JSON.`)
+function readJson(text: string, source: string): unknown {
+  const value = parseJson(text)
+  if (value === undefined) throw badRequest(`${source} is not JSON.`)
   return value
 }
 
@@ -111,9 +111,9 @@ export function queryRequest({ query }: Call): GraphqlRequest {
   const values: Record<string, unknown> = {}
   for (const [name, value] of new URLSearchParams(query)) {
     if (!parameters.has(name)) continue
-    if (name in values) throw bad(`The parameter \`${name}\` is given twice.`)
+    if (name in values) throw badRequest(`The parameter \`${name}\` is given twice.`)
     if (!jsonParameters.has(name)) values[name] = value
-    else values[name] = value === '' ? null : parsed(value, `The parameter \`${name}\``)
+    else values[name] = value === '' ? null : readJson(value, `The parameter \`${name}\``)
   }
   return requestOf(values)
 }

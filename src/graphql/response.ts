@@ -1,15 +1,16 @@
-/** Responses as text (GraphQL 7), and errors as responses show them. */
+/** Responses as text (GraphQL 7), and the errors in them. */
 import type { GraphQLError, GraphQLFormattedError } from 'graphql'
 import type { Executed, Refused } from './engine.ts'
 
-/** Messages of graphql-js repeat parts of the document, which may be long. */
+/** Messages of graphql-js quote parts of the document, which may be long. */
 const maxMessageCharacters = 500
 
-/** Errors of graphql-js itself have no code: they say that the request is invalid. */
-export function formatted(error: GraphQLError): GraphQLFormattedError {
+/** Errors of graphql-js itself have no code. They mean that the request is invalid. */
+export function formatError(error: GraphQLError): GraphQLFormattedError {
   const { extensions, message, ...rest } = error.toJSON()
-  const shown = message.length > maxMessageCharacters ? `${message.slice(0, maxMessageCharacters)}…` : message
-  return { message: shown, ...rest, extensions: { code: 'BAD_REQUEST', ...extensions } }
+  const shortMessage =
+    message.length > maxMessageCharacters ? `${message.slice(0, maxMessageCharacters)}…` : message
+  return { message: shortMessage, ...rest, extensions: { code: 'BAD_REQUEST', ...extensions } }
 }
 
 export function refused(errors: readonly GraphQLFormattedError[]): Refused {

@@ -14,7 +14,7 @@ export interface AdmissionParts {
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly onOverload?: ((isOverloaded: boolean, refused: number) => void) | undefined
   readonly run: (exchange: Exchange) => void
-  /** Sends the reply to a request that is refused, when this turn of the event loop ends. */
+  /** Sends the reply to a refused request at the end of this turn of the event loop. */
   readonly refuse: (exchange: Exchange, reply: Reply) => void
   /** Sends the replies that wait for the end of the turn. */
   readonly sendReplies: () => void
@@ -24,8 +24,8 @@ export interface AdmissionParts {
 
 /**
  * A refusal costs 20 to 40 µs, including reading and parsing, and clients that retry immediately cause the next one. So
- * at most this many connections are refused in each window without a pause; beyond, a refused connection is not read for
- * as long as the shortest `Retry-After`.
+ * only this many refused connections per window are read again at once. The others are not read for as long as the
+ * shortest `Retry-After`.
  */
 const refusalWindowMs = 100
 const maxRefusalsPerWindow = 300
@@ -58,7 +58,7 @@ export class AdmissionControl {
     this.slowClients = new SlowClients({ timeoutSeconds: settings.readTimeout, maxBytes: settings.maxUnread })
   }
 
-  /** Runs the exchange, now or when it is its turn, or refuses it. */
+  /** Runs the exchange, queues it, or refuses it. */
   admit(exchange: Exchange): void {
     if (isHealthCheck(exchange.path)) this.#parts.run(exchange)
     else if (this.connections.isSurplus(exchange.req)) {
@@ -66,17 +66,17 @@ export class AdmissionControl {
       this.#refuse(exchange)
     } else {
       exchange.bodyArrived = this.#bodyArrived
-      this.shedder.take(exchange)
+      this.shedder.submit(exchange)
     }
   }
 
-  /** The reply to a request for a WebSocket that is refused; undefined where it may be opened. */
+  /** The reply to a refused request for a WebSocket; undefined if the WebSocket may be opened. */
   refusalOfUpgrade(exchange: Exchange): Reply | undefined {
     const isRefused = this.shedder.isOverloaded || this.connections.isSurplus(exchange.req)
     return isRefused ? this.#overloadReply(exchange) : undefined
   }
 
-  /** A refusal was sent. */
+  /** Called when a refusal was sent. */
   refusalSent({ req, res, start }: Exchange): void {
     if (start - this.#windowBegan > refusalWindowMs) {
       this.#windowBegan = start
@@ -93,7 +93,7 @@ export class AdmissionControl {
   }
 }
 
-/** How Node's own HTTP server stops reading when a body comes too fast. Not public: without it, reading goes on. */
+/** Node's own HTTP server stops reading in this way when a body comes too fast. It is not public: without it, reading continues. */
 interface Readable {
   readonly _handle?: { readStop(): void; readStart(): void } | null
 }

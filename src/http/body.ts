@@ -1,4 +1,4 @@
-/** Bodies of requests, whole and within a bound. */
+/** Reads whole request bodies, within a bound. */
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../errors.ts'
 
@@ -8,11 +8,11 @@ export function tooLarge(limit: number): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limit} bytes.`)
 }
 
-function brokenOff(): ApiError {
+function incompleteBody(): ApiError {
   return new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.')
 }
 
-interface QueuedRead {
+interface BodyRead {
   readonly req: IncomingMessage
   readonly limit: number
   readonly resolve: (body: Buffer) => void
@@ -20,69 +20,68 @@ interface QueuedRead {
 }
 
 /** Bodies that may arrive within this turn of the event loop. */
-let queuedReads: QueuedRead[] = []
+let queuedReads: BodyRead[] = []
 
-function takeAll(): void {
+function readQueued(): void {
   const reads = queuedReads
   queuedReads = []
-  for (const read of reads) take(read)
+  for (const read of reads) run(read)
 }
 
-function take(one: QueuedRead): void {
-  if (one.req.destroyed) one.reject(brokenOff())
-  else if (one.req.complete) takeWhole(one)
-  else collect(one)
+function run(read: BodyRead): void {
+  if (read.req.destroyed) read.reject(incompleteBody())
+  else if (read.req.complete) readBuffered(read)
+  else collect(read)
 }
 
 /**
- * The whole body, of at most `limit` bytes: rejects with PAYLOAD_TOO_LARGE beyond, with REQUEST_TIMEOUT where the
- * connection ends first. A short body arrives with the headers: at the end of the turn it is complete, and no event
- * need be awaited.
+ * Reads the whole body. Rejects with PAYLOAD_TOO_LARGE beyond `limit` bytes, and with REQUEST_TIMEOUT if the connection
+ * ends first. A short body arrives with the headers: at the end of the turn it is complete, so no event is awaited.
  */
-export function bodyOf(req: IncomingMessage, limit: number): Promise<Buffer> {
+export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    if (req.complete) return take({ req, limit, resolve, reject })
-    if (queuedReads.length === 0) setImmediate(takeAll)
+    if (req.complete) return run({ req, limit, resolve, reject })
+    if (queuedReads.length === 0) setImmediate(readQueued)
     queuedReads.push({ req, limit, resolve, reject })
   })
 }
 
-function takeWhole({ req, limit, resolve, reject }: QueuedRead): void {
+function readBuffered({ req, limit, resolve, reject }: BodyRead): void {
   const length = req.readableLength
   const first: Buffer = req.read() ?? empty
   if (length > limit) reject(tooLarge(limit))
-  else resolve(first.length === length ? first : Buffer.concat([first, ...rest(req)]))
+  else resolve(first.length === length ? first : Buffer.concat([first, ...bufferedChunks(req)]))
 }
 
-/** What is left in the stream's memory, whose pieces come one by one. */
-function* rest(req: IncomingMessage): Generator<Buffer> {
+/** The chunks that remain in the stream's buffer. */
+function* bufferedChunks(req: IncomingMessage): Generator<Buffer> {
   while (req.readableLength > 0) yield req.read()
 }
 
-/** Not a function of `collect`, which would hold on to all that its closures share. */
+/** Not a closure within `collect`, which would keep alive everything that its closures share. */
 function ignore(): void {}
 
-function collect({ req, limit, resolve, reject }: QueuedRead): void {
+function collect({ req, limit, resolve, reject }: BodyRead): void {
   const chunks: Buffer[] = []
   let length = 0
-  // The request lives as long as its response, which may be a stream: it must not keep the body.
-  const leave = () => req.off('data', add).off('end', finish).off('close', abort)
-  const stop = (error: Error) => {
-    leave()
+  // The request lives as long as its response, which may be a stream: it must not keep the body alive.
+  const removeListeners = () => req.off('data', add).off('end', finish).off('close', abort)
+  const fail = (error: Error) => {
+    removeListeners()
     req.pause()
     reject(error)
   }
   const add = (chunk: Buffer) => {
     length += chunk.length
-    if (length > limit) return stop(tooLarge(limit))
+    if (length > limit) return fail(tooLarge(limit))
     chunks.push(chunk)
   }
   const finish = () => {
-    leave()
+    removeListeners()
     const [first] = chunks
     resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
   }
-  const abort = () => stop(brokenOff())
+  const abort = () => fail(incompleteBody())
   req.on('data', add).on('end', finish).on('close', abort)
   req.on('error', ignore)
 }

@@ -1,4 +1,4 @@
-/** The client's address. `X-Forwarded-For` counts only as far as trusted proxies wrote it: clients can forge the rest. */
+/** The client's address. Only the part of `X-Forwarded-For` that trusted proxies wrote counts: clients can forge the rest. */
 import { type BlockList, isIP } from 'node:net'
 import { type TrustProxy, trustedNetworks } from '../config/networks.ts'
 
@@ -21,22 +21,24 @@ function listedAddress(part: string): string {
   return plainAddress(inBrackets ?? beforePort ?? text)
 }
 
-/** From the nearest proxy to the farthest hop: the socket first, then `X-Forwarded-For` from its end. */
+/** The addresses from the nearest hop to the farthest: the socket's, then `X-Forwarded-For` from its end. */
 function hops(socket: string, forwarded: string): string[] {
-  const listed = forwarded.split(',').map(listedAddress)
-  return [socket, ...listed.reverse()]
+  const addresses = forwarded.split(',').map(listedAddress)
+  return [socket, ...addresses.reverse()]
 }
 
-/** Whether the hop at this address is a trusted proxy. `at`: how many hops are nearer. */
-export function proxyTrust(trustProxy: Exclude<TrustProxy, false>): (address: string, at: number) => boolean {
-  if (typeof trustProxy === 'number') return (_address, at) => at < trustProxy
+/** Whether the hop at this address is a trusted proxy. `index`: how many hops are nearer. */
+export function proxyTrust(
+  trustProxy: Exclude<TrustProxy, false>,
+): (address: string, index: number) => boolean {
+  if (typeof trustProxy === 'number') return (_address, index) => index < trustProxy
   const networks = trustedNetworks(trustProxy)
   return address => isTrusted(networks, plainAddress(address))
 }
 
 type ReadAddress = (socketAddress: string | undefined, forwardedFor: string | undefined) => string
 
-/** How to find the client's address from the socket's and the `X-Forwarded-For` header. */
+/** Returns a function that finds the client's address by the socket's and the `X-Forwarded-For` header. */
 export function addressReader(trustProxy: TrustProxy): ReadAddress {
   if (trustProxy === false) return socket => plainAddress(socket ?? 'unknown')
   const isProxy = proxyTrust(trustProxy)
@@ -44,11 +46,11 @@ export function addressReader(trustProxy: TrustProxy): ReadAddress {
     const nearest = plainAddress(socket ?? 'unknown')
     if (forwarded === undefined || forwarded.length > 2000) return nearest
     const path = hops(nearest, forwarded)
-    let at = 0
-    while (at < path.length - 1) {
-      if (!isProxy(path[at] ?? '', at) || isIP(path[at + 1] ?? '') === 0) break
-      at++
+    let index = 0
+    while (index < path.length - 1) {
+      if (!isProxy(path[index] ?? '', index) || isIP(path[index + 1] ?? '') === 0) break
+      index++
     }
-    return path[at] ?? nearest
+    return path[index] ?? nearest
   }
 }

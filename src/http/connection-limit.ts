@@ -5,24 +5,24 @@ import type { Duplex } from 'node:stream'
 
 /** If all connections are busy, the search for idle ones is repeated at most this often. */
 const searchIntervalMs = 100
-/** A new connection counts as idle when its first request has not begun for this long. */
+/** A new connection counts as idle if its first request has not begun after this time. */
 const firstRequestMs = 1000
 
 export interface ConnectionLimitOptions {
   readonly maxConnections: number
-  /** Ends up to `count` idle connections that were handed out; returns how many it has ended. */
+  /** Ends up to `count` idle connections that no longer speak HTTP. Returns how many it has ended. */
   readonly endIdle: (count: number) => number
 }
 
-/** Node keeps the response that a socket is busy with here. */
+/** The socket with the response that Node is writing to it. */
 interface BusySocket extends Duplex {
   readonly _httpMessage?: ServerResponse | null
   readonly bytesWritten?: number
 }
 
 /**
- * Beyond `maxConnections`, idle connections are closed, the oldest first. Requests on connections that are still surplus
- * must be refused. Beyond 10 % more, new connections are closed at once.
+ * Beyond `maxConnections`, idle connections are closed, the oldest first. If that is not enough, new connections are
+ * surplus, and requests on them must be refused. 10 % beyond it, new connections are closed at once.
  */
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions
@@ -35,8 +35,8 @@ export class ConnectionLimit {
 
   constructor(server: Server, options: ConnectionLimitOptions) {
     this.#options = options
-    // Before the server's own listener: a connection that ends at once must not reach it.
-    server.prependListener('connection', socket => this.#opened(socket))
+    // Before the server's own listener, which a connection that is closed at once must not reach.
+    server.prependListener('connection', socket => this.#onOpen(socket))
   }
 
   get open(): number {
@@ -51,11 +51,11 @@ export class ConnectionLimit {
   }
 
   /** The connection no longer speaks HTTP: `endIdle` decides whether it is idle. */
-  handedOut(socket: Duplex): void {
+  stopTracking(socket: Duplex): void {
     this.#http.delete(socket)
   }
 
-  #opened(socket: Socket): void {
+  #onOpen(socket: Socket): void {
     this.#open++
     socket.once('close', () => {
       this.#open--
@@ -63,7 +63,7 @@ export class ConnectionLimit {
     })
     const { maxConnections } = this.#options
     const now = performance.now()
-    if (this.#open > maxConnections) this.#makeRoom(now)
+    if (this.#open > maxConnections) this.#closeIdle(now)
     if (this.#open > maxConnections * 1.1 + 1) {
       this.counts.refused++
       socket.destroy()
@@ -73,8 +73,8 @@ export class ConnectionLimit {
     this.#http.set(socket, now)
   }
 
-  /** Closes 1 % more than the surplus, since more connections will come. */
-  #makeRoom(now: number): void {
+  /** Closes idle connections: the surplus and 1 % more, since more connections will come. */
+  #closeIdle(now: number): void {
     if (now < this.#nextSearch) return
     const { maxConnections, endIdle } = this.#options
     const needed = this.#open - maxConnections + Math.ceil(maxConnections / 100)
@@ -94,7 +94,7 @@ export class ConnectionLimit {
   }
 }
 
-/** No request is being answered, and the first was answered or does not come. */
-function isIdle({ _httpMessage: busyWith, bytesWritten = 0 }: BusySocket, ageMs: number): boolean {
-  return !busyWith && (bytesWritten > 0 || ageMs > firstRequestMs)
+/** Whether no request is being answered, and the first request was answered or does not come. */
+function isIdle({ _httpMessage: response, bytesWritten = 0 }: BusySocket, ageMs: number): boolean {
+  return !response && (bytesWritten > 0 || ageMs > firstRequestMs)
 }

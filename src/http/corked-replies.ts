@@ -1,39 +1,39 @@
-/** Corked writes: when replies are sent. */
+/** Corked writes: the replies of one turn of the event loop are sent together. */
 import type { Reply } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface CorkedReplies {
-  readonly put: (exchange: Exchange, reply: Reply) => void
-  /** Sends what waits for the end of the turn. */
+  readonly queue: (exchange: Exchange, reply: Reply) => void
+  /** Sends the queued replies now. */
   readonly sendAll: () => void
 }
 
 /**
- * Sends all replies of one turn of the event loop together, at its end: a client process wakes up once for many
- * replies, not for each (`decisions/corked-replies.md`).
+ * Sends all replies of one turn of the event loop at its end, so that a client process wakes up once for many replies
+ * (`decisions/corked-replies.md`).
  */
 export function corkReplies(
-  send: CorkedReplies['put'],
-  failed: (exchange: Exchange, error: unknown) => void,
+  send: CorkedReplies['queue'],
+  onFailure: (exchange: Exchange, error: unknown) => void,
 ): CorkedReplies {
-  let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
+  let queued: { readonly exchange: Exchange; readonly reply: Reply }[] = []
   const sendAll = () => {
-    const ready = waiting
-    waiting = []
-    for (const { exchange, reply } of ready) {
+    const replies = queued
+    queued = []
+    for (const { exchange, reply } of replies) {
       try {
         send(exchange, reply)
       } catch (error) {
-        failed(exchange, error)
+        onFailure(exchange, error)
       }
     }
   }
-  const put: CorkedReplies['put'] = (exchange, reply) => {
-    if (waiting.length === 0) setImmediate(sendAll)
-    waiting.push({ exchange, reply })
+  const queue: CorkedReplies['queue'] = (exchange, reply) => {
+    if (queued.length === 0) setImmediate(sendAll)
+    queued.push({ exchange, reply })
     // A client that is still sending its body gets the reply at once. The body of a request refused by admission control
     // usually arrives within this turn, after which the connection can be kept.
     if (exchange.isUnread && !exchange.isRefused) sendAll()
   }
-  return { put, sendAll }
+  return { queue, sendAll }
 }

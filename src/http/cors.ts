@@ -2,10 +2,10 @@
 import type { Reply } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Flat headers of every answer. */
+/** Flat headers of every response. */
 export const crossOrigin = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', '*']
 
-/** Fetch standard, 3.3.2: the answer to a browser's question whether it may send the request. */
+/** The response to a CORS preflight request (Fetch standard, 3.3.2). */
 export const preflight: Reply = {
   status: 204,
   headers: [

@@ -1,7 +1,7 @@
 /** One request and its reply, from the first byte to the last. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../call.ts'
-import { bodyOf, tooLarge } from './body.ts'
+import { readBody, tooLarge } from './body.ts'
 import { headersIn } from './header-block.ts'
 import { requestId } from './request-id.ts'
 
@@ -10,12 +10,12 @@ const empty = Buffer.alloc(0)
 /** An unwanted body up to this size is read and dropped, so that the connection stays open. */
 const maxDrainedBytes = 65_536
 
-/** Node notes here that it has sent 100 Continue, as a server without `checkContinue` listeners does by itself. */
-interface InvitingResponse extends ServerResponse {
+/** The response with Node's note that it has sent 100 Continue, as a server without `checkContinue` listeners does by itself. */
+interface ContinuableResponse extends ServerResponse {
   readonly _sent100?: boolean
 }
 
-function inviteBody(res: InvitingResponse): void {
+function sendContinue(res: ContinuableResponse): void {
   if (!res._sent100) res.writeContinue()
 }
 
@@ -31,16 +31,16 @@ export class Exchange implements Call {
   body: Buffer = empty
 
   /** Header lines, each with its line end, that stages add to any reply, e.g. the rate limit's. */
-  added = ''
-  /** What remains of the caller's rate limit; undefined: no limit applies. */
+  headerLines = ''
+  /** The caller's rate limit and what remains of it; undefined: no limit applies. */
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
-  /** Called when the body has arrived: waits for admission to process it. */
+  /** Called when the body has arrived. The promise resolves when admission control lets the request continue. */
   bodyArrived: (() => Promise<void> | undefined) | undefined
-  /** Whether admission control refused it: it is neither logged nor part of the request metrics. */
+  /** Whether admission control refused the request: it is neither logged nor counted in the request metrics. */
   isRefused = false
   /** Whether the connection ends with the reply. */
   closesConnection = false
-  /** Whether the program's own server has read the request: its response may have headers, its body may have been read. */
+  /** Whether the program's own server has read the request: the response may have headers, and the body may have been read. */
   readonly isHosted: boolean
   /** The caller, for the log. */
   userId: number | null = null
@@ -54,10 +54,10 @@ export class Exchange implements Call {
     this.req = req
     this.res = res
     const { url = '/' } = req
-    const mark = url.indexOf('?')
+    const queryMark = url.indexOf('?')
     this.method = req.method ?? 'GET'
-    this.path = mark === -1 ? url : url.slice(0, mark)
-    this.query = mark === -1 ? '' : url.slice(mark + 1)
+    this.path = queryMark === -1 ? url : url.slice(0, queryMark)
+    this.query = queryMark === -1 ? '' : url.slice(queryMark + 1)
     this.headers = req.headers
     this.address = address
     this.requestId = requestId(req.headers['x-request-id'])
@@ -74,9 +74,9 @@ export class Exchange implements Call {
 
   /** Sets the headers of every response, for another module that writes the response: it may replace them. */
   prepareResponse(constant: readonly string[]): void {
-    const headers = [...constant, ...headersIn(this.added), 'X-Request-Id', this.requestId]
-    for (let at = 0; at < headers.length; at += 2) {
-      this.res.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
+    const headers = [...constant, ...headersIn(this.headerLines), 'X-Request-Id', this.requestId]
+    for (let index = 0; index < headers.length; index += 2) {
+      this.res.setHeader(headers[index] ?? '', headers[index + 1] ?? '')
     }
   }
 
@@ -90,7 +90,7 @@ export class Exchange implements Call {
     return this.req.socket.readableEnded
   }
 
-  /** Calls `listener` when the client has gone, or has ended its side. Returns what stops that. */
+  /** Calls `listener` when the client has gone, or has ended its side. Returns a function that removes the listener. */
   onGone(listener: () => void): () => void {
     const { req, res } = this
     const { socket } = req
@@ -109,27 +109,28 @@ export class Exchange implements Call {
   }
 
   /**
-   * Whether the connection cannot be used again: the rest of the body is too large to be read for nothing, or may never
+   * Whether the connection cannot be used again: the rest of the body is too large to be read and dropped, or may never
    * arrive (RFC 9110, 10.1.1).
    */
-  get isEndless(): boolean {
+  get hasUndrainableBody(): boolean {
     if (!this.isUnread) return false
     const { 'content-length': length, expect } = this.headers
     return length === undefined || Number(length) > maxDrainedBytes || expect !== undefined
   }
 
   /**
-   * Collects the body; at once when there is none. Bounded by `limit` bytes: PAYLOAD_TOO_LARGE, and
-   * before a byte is read where Content-Length tells.
+   * Reads the body; undefined if the request has none. Beyond `limit` bytes it rejects with PAYLOAD_TOO_LARGE, or throws it
+   * at once if Content-Length says so.
    */
   readBody(limit: number): Promise<void> | undefined {
     if (!this.hasBody) return undefined
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
-    // RFC 9110, 10.1.1: a client of HTTP/1.0 does not understand the answer.
-    const isAsking = this.headers.expect?.toLowerCase() === '100-continue' && this.req.httpVersionMinor === 1
-    if (isAsking) inviteBody(this.res)
-    return bodyOf(this.req, limit).then(body => {
+    // RFC 9110, 10.1.1: an HTTP/1.0 client does not understand 100 Continue.
+    const expectsContinue =
+      this.headers.expect?.toLowerCase() === '100-continue' && this.req.httpVersionMinor === 1
+    if (expectsContinue) sendContinue(this.res)
+    return readBody(this.req, limit).then(body => {
       this.body = body
       return this.bodyArrived?.()
     })

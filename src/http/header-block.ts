@@ -1,10 +1,10 @@
 /**
- * Precomputed header blocks. Node's `writeHead` checks and joins every header of every response, a third of a bare
- * request for eighteen headers; here the constant part is joined once.
+ * Precomputed header blocks. Node's `writeHead` checks and joins every header of every response, which takes a third of a
+ * bare request with eighteen headers. Here the constant part is joined once.
  *
- * The block is handed to Node through `_header`, which `end` writes before the body, as it writes the text that
- * `writeHead` makes. That is not documented, so each process first compares what both ways write, and takes the
- * documented one where they differ: see `decisions/precomputed-header-block.md`.
+ * The block is passed to Node in `_header`, where `writeHead` also puts its text, and which `end` writes before the body.
+ * That is not documented, so each process first compares what both ways write, and uses the documented one if they
+ * differ: see `decisions/precomputed-header-block.md`.
  */
 import { IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -23,11 +23,11 @@ const forbidden = /[^\t\x20-\x7e\x80-\xff]/
 /** Header lines. Throws a `TypeError` for a value that would break out of its line. */
 export function headerLines(headers: readonly string[]): string {
   let lines = ''
-  for (let at = 0; at < headers.length; at += 2) {
-    const value = headers[at + 1] ?? ''
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] ?? ''
     if (forbidden.test(value))
-      throw new TypeError(`The header ${headers[at]} holds a character that none may.`)
-    lines += `${headers[at]}: ${value}\r\n`
+      throw new TypeError(`The header ${headers[index]} contains a character that no header may contain.`)
+    lines += `${headers[index]}: ${value}\r\n`
   }
   return lines
 }
@@ -56,7 +56,7 @@ function dateLine(): string {
   return date
 }
 
-/** RFC 9110, 6.4.1: neither has a body. */
+/** Whether responses with this status have no body (RFC 9110, 6.4.1). */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304
 }
@@ -69,7 +69,7 @@ export interface Body {
 
 /**
  * Writes and ends a response to an HTTP/1.1 request. `head`: the status line and the header lines, with
- * Content-Length where there is one, without Date, Connection and Keep-Alive.
+ * Content-Length if the response has a body, without Date, Connection and Keep-Alive.
  */
 export type EndResponse = (res: ServerResponse, status: number, head: string, body: Body | undefined) => void
 
@@ -79,7 +79,7 @@ function end(res: ServerResponse, body: Body | undefined): void {
 }
 
 /** The fast path: writes the precomputed block. */
-export function direct(keepAliveSeconds: number): EndResponse {
+export function createFastEnder(keepAliveSeconds: number): EndResponse {
   const persistent = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`
   return (res, status, head, body) => {
     const raw = res as unknown as RawResponse
@@ -96,14 +96,18 @@ export function direct(keepAliveSeconds: number): EndResponse {
   }
 }
 
-/** The documented path: `writeHead`. */
-export const documented: EndResponse = (res, status, head, body) => {
+/** Writes and ends the response in the documented way. */
+export const endByWriteHead: EndResponse = (res, status, head, body) => {
   res.writeHead(status, headersIn(head.slice(head.indexOf('\r\n') + 2)))
   end(res, body)
 }
 
-/** What a path writes, and the state in which it leaves the response. */
-function outcome(path: EndResponse, keepAliveSeconds: number, [status, content, persists]: Sample): unknown {
+/** What a function writes, and the state in which it leaves the response. */
+function outcome(
+  endResponse: EndResponse,
+  keepAliveSeconds: number,
+  [status, content, isPersistent]: Sample,
+): unknown {
   let text = ''
   const socket = new Duplex({
     decodeStrings: false,
@@ -116,11 +120,11 @@ function outcome(path: EndResponse, keepAliveSeconds: number, [status, content, 
   const request = new IncomingMessage(socket as Socket)
   Object.assign(request, { method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 })
   const res = new ServerResponse(request)
-  Object.assign(res, { shouldKeepAlive: persists, _keepAliveTimeout: keepAliveSeconds * 1000 })
+  Object.assign(res, { shouldKeepAlive: isPersistent, _keepAliveTimeout: keepAliveSeconds * 1000 })
   res.assignSocket(socket as Socket)
   const length = content === undefined ? '' : `Content-Length: ${content.length}\r\n`
   const body: Body | undefined = content === undefined ? undefined : { content, encoding: 'latin1' }
-  path(res, status, `${statusLine(status)}Vary: Accept\r\n${length}`, body)
+  endResponse(res, status, `${statusLine(status)}Vary: Accept\r\n${length}`, body)
   const { _last: last } = res as unknown as RawResponse
   return JSON.stringify([
     text.replace(/Date: .*/, ''),
@@ -131,7 +135,7 @@ function outcome(path: EndResponse, keepAliveSeconds: number, [status, content, 
   ])
 }
 
-type Sample = readonly [status: number, content: string | undefined, persists: boolean]
+type Sample = readonly [status: number, content: string | undefined, isPersistent: boolean]
 
 const samples: readonly Sample[] = [
   [200, 'a text', true],
@@ -140,19 +144,19 @@ const samples: readonly Sample[] = [
   [204, undefined, false],
 ]
 
-/** Whether both paths write the same on this version of Node. */
-export function writesAlike(one: EndResponse, other: EndResponse, keepAliveSeconds: number): boolean {
+/** Whether both functions write the same on this version of Node. */
+export function writesAlike(first: EndResponse, second: EndResponse, keepAliveSeconds: number): boolean {
   try {
     return samples.every(
-      sample => outcome(one, keepAliveSeconds, sample) === outcome(other, keepAliveSeconds, sample),
+      sample => outcome(first, keepAliveSeconds, sample) === outcome(second, keepAliveSeconds, sample),
     )
   } catch {
     return false
   }
 }
 
-/** The fast path where this version of Node allows it. `keepAliveSeconds`: how long an idle connection is kept. */
+/** The fast path if this version of Node allows it. `keepAliveSeconds`: how long an idle connection is kept. */
 export function responseEnder(keepAliveSeconds: number): EndResponse {
-  const fast = direct(keepAliveSeconds)
-  return writesAlike(fast, documented, keepAliveSeconds) ? fast : documented
+  const fast = createFastEnder(keepAliveSeconds)
+  return writesAlike(fast, endByWriteHead, keepAliveSeconds) ? fast : endByWriteHead
 }

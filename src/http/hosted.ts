@@ -2,31 +2,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-type Connected = ServerResponse | Duplex
+type Connection = ServerResponse | Duplex
 
 /** Responses and sockets that are still open. */
 export class HostedRequests {
-  readonly #open = new Set<Connected>()
-  readonly #waiting: (() => void)[] = []
+  readonly #open = new Set<Connection>()
+  readonly #waiters: (() => void)[] = []
 
-  add(one: Connected): void {
+  add(connection: Connection): void {
     // The client has gone: no `close` event will follow.
-    if (one.closed) return
-    this.#open.add(one)
-    one.once('close', () => {
-      this.#open.delete(one)
-      if (this.#open.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+    if (connection.closed) return
+    this.#open.add(connection)
+    connection.once('close', () => {
+      this.#open.delete(connection)
+      if (this.#open.size === 0) for (const resolve of this.#waiters.splice(0)) resolve()
     })
   }
 
-  /** Resolves when none is left. */
+  /** Resolves when all have ended. */
   ended(): Promise<void> {
     if (this.#open.size === 0) return Promise.resolve()
-    return new Promise(resolve => this.#waiting.push(resolve))
+    return new Promise(resolve => this.#waiters.push(resolve))
   }
 
   destroyAll(): void {
-    for (const one of this.#open) one.destroy()
+    for (const connection of this.#open) connection.destroy()
   }
 }
 
@@ -42,17 +42,17 @@ export function joinDuplicates(req: IncomingMessage): void {
   }
 }
 
-/** Node keeps the response that a socket is busy with here. */
+/** The socket with the response that Node is writing to it. */
 interface BusySocket extends Duplex {
   readonly _httpMessage?: ServerResponse | null
 }
 
-/** Whether an earlier request of the connection is still being answered: a response now would overtake or interrupt it. */
-export function isAnswering({ _httpMessage: busyWith }: BusySocket): boolean {
-  return Boolean(busyWith)
+/** Whether an earlier request of the connection is still being answered: a response now would overtake or interrupt that one. */
+export function isAnswering({ _httpMessage: response }: BusySocket): boolean {
+  return Boolean(response)
 }
 
-/** Where frameworks keep the whole target, and the prefix that they removed. */
+/** The request with the whole target and the removed prefix, as frameworks keep them. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: unknown
   readonly baseUrl?: unknown

@@ -8,7 +8,7 @@ import { createServer, type ListenOptions, type Server as NetServer } from 'node
 import { setTimeout as wait } from 'node:timers/promises'
 
 const listeningSockets = 64
-/** How many connections may wait to be accepted at each. */
+/** How many connections may wait at each socket to be accepted. */
 const backlog = 1024
 
 /** The options that `node:http` sets on its own connections. */
@@ -19,67 +19,67 @@ export const socketOptions = {
   keepAliveInitialDelay: 60_000,
 } as const
 
-export interface Place {
+export interface ListenAddress {
   readonly port: number
   readonly host: string
 }
 
-function listenOn(server: NetServer, at: ListenOptions): Promise<void> {
+function listenOn(server: NetServer, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ backlog, ...at }, () => {
+    server.listen({ backlog, ...options }, () => {
       server.off('error', reject)
       resolve()
     })
   })
 }
 
-function closed(server: NetServer): Promise<unknown> {
+function close(server: NetServer): Promise<unknown> {
   return new Promise(resolve => server.close(resolve))
 }
 
-/** Rejects if another program listens there: with `reusePort` the system would not report it. */
-export async function requireFree(place: Place): Promise<void> {
+/** Rejects if another program listens on the address: with `reusePort` the system would not report it. */
+export async function requireFree(address: ListenAddress): Promise<void> {
   const probe = createServer()
-  await listenOn(probe, place)
-  await closed(probe)
+  await listenOn(probe, address)
+  await close(probe)
 }
 
-/** Rejects where several sockets cannot listen on one port. */
+/** Rejects if several sockets cannot listen on one port. */
 export async function requireSharing(host: string): Promise<void> {
   const probe = createServer()
   await listenOn(probe, { host, port: 0, reusePort: true })
-  await closed(probe)
+  await close(probe)
 }
 
-/** How long a start waits for others that are starting on the same port, in milliseconds. */
+/** How long a start waits for other starts on the same port. */
 const portLockWaitMs = 10_000
 
 /**
- * Runs `use` while no other process on this machine checks whether the port is free, or begins to listen on it: between
+ * Runs `work` while no other process on this machine checks whether the port is free, or begins to listen on it: between
  * the check and the first shared socket, another start would succeed as well. The lock is a socket with a name in Linux's
- * abstract namespace, which belongs to the network namespace as ports do and ends with its process (unix(7)). Other
- * systems have no lock.
+ * abstract namespace, which belongs to the network namespace, as ports do, and ends with its process (unix(7)). Other
+ * systems have no such lock.
  */
-export async function withPortLock<T>(port: number, use: () => Promise<T>): Promise<T> {
-  if (process.platform !== 'linux' || port === 0) return use()
-  const lock = await portLock(port)
+export async function withPortLock<T>(port: number, work: () => Promise<T>): Promise<T> {
+  if (process.platform !== 'linux' || port === 0) return work()
+  const lock = await acquirePortLock(port)
   try {
-    return await use()
+    return await work()
   } finally {
-    await closed(lock)
+    await close(lock)
   }
 }
 
-async function portLock(port: number): Promise<NetServer> {
-  const until = performance.now() + portLockWaitMs
+async function acquirePortLock(port: number): Promise<NetServer> {
+  const deadline = performance.now() + portLockWaitMs
   for (;;) {
     const lock = createServer()
     try {
       await listenOn(lock, { path: `\0portico-port-${port}` })
       return lock
     } catch (error) {
-      if (codeOf(error) !== 'EADDRINUSE' || performance.now() > until) throw error
+      if (codeOf(error) !== 'EADDRINUSE' || performance.now() > deadline) throw error
       await wait(10 + Math.random() * 10)
     }
   }
@@ -94,52 +94,52 @@ export class Listeners {
   }
 
   /** `shared`: other threads of this process listen on the same port. */
-  async open(place: Place, shared: boolean): Promise<void> {
+  async open(address: ListenAddress, shared: boolean): Promise<void> {
     const isSharing = shared
-      ? await this.#share(place)
-      : await withPortLock(place.port, () => this.#first(place))
+      ? await this.#openShared(address)
+      : await withPortLock(address.port, () => this.#openFirst(address))
     if (!isSharing) return
-    const address = this.#server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : place.port
+    const bound = this.#server.address()
+    const port = typeof bound === 'object' && bound !== null ? bound.port : address.port
     try {
-      await this.#openOthers({ ...place, port })
+      await this.#openOthers({ ...address, port })
     } catch (error) {
-      // What still listens would keep the process from ending.
+      // An open listener would keep the process from ending.
       await this.close()
       throw error
     }
   }
 
   /** Returns whether more sockets can listen on the port. */
-  async #first(place: Place): Promise<boolean> {
+  async #openFirst(address: ListenAddress): Promise<boolean> {
     // Port 0: the system chooses a free port.
-    if (place.port !== 0) await requireFree(place)
+    if (address.port !== 0) await requireFree(address)
     try {
-      return await this.#share(place)
+      return await this.#openShared(address)
     } catch (error) {
       if (!isUnsupported(error)) throw error
-      await listenOn(this.#server, place)
+      await listenOn(this.#server, address)
       return false
     }
   }
 
-  async #share(place: Place): Promise<true> {
-    await listenOn(this.#server, { ...place, reusePort: true })
+  async #openShared(address: ListenAddress): Promise<true> {
+    await listenOn(this.#server, { ...address, reusePort: true })
     return true
   }
 
-  async #openOthers(place: Place): Promise<void> {
+  async #openOthers(address: ListenAddress): Promise<void> {
     while (this.#others.length < listeningSockets - 1) {
       const listener = createServer({ allowHalfOpen: true, ...socketOptions }, socket =>
         this.#server.emit('connection', socket),
       )
       try {
-        await listenOn(listener, { ...place, reusePort: true })
+        await listenOn(listener, { ...address, reusePort: true })
         this.#others.push(listener)
       } catch (error) {
         if (!isOutOfDescriptors(error)) throw error
         // Connections need descriptors too: a few sockets that accept are better than many that cannot.
-        await Promise.all(this.#others.splice(this.#others.length >> 2).map(closed))
+        await Promise.all(this.#others.splice(this.#others.length >> 2).map(close))
         return
       }
     }
@@ -147,7 +147,7 @@ export class Listeners {
 
   /** Resolves when the last connection has ended. */
   async close(): Promise<void> {
-    await Promise.all([closed(this.#server), ...this.#others.map(closed)])
+    await Promise.all([close(this.#server), ...this.#others.map(close)])
   }
 }
 
@@ -155,13 +155,13 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
-/** The process has as many files and sockets open as it may, or the system has. */
+/** Whether the process, or the whole system, cannot open more files and sockets. */
 function isOutOfDescriptors(error: unknown): boolean {
   const code = codeOf(error)
   return code === 'EMFILE' || code === 'ENFILE'
 }
 
-/** Not every system lets several sockets listen on one port. */
+/** Whether the system does not let several sockets listen on one port. */
 function isUnsupported(error: unknown): boolean {
   const code = codeOf(error)
   return code === 'ENOTSUP' || code === 'EINVAL' || code === 'ENOPROTOOPT'

@@ -1,27 +1,27 @@
 /**
  * Load shedding for one event loop. A request runs as it arrives while this turn of the event loop is young. Otherwise it
- * waits in a queue, on which every turn works for a bounded time, so that new connections and health checks are heard
- * meanwhile. A request that would wait for too long is refused at once. See `decisions/load-shedding.md`.
+ * waits in a queue. Each turn works on the queue for a bounded time, so that new connections and health checks are served
+ * in between. A request that would wait for too long is refused at once. See `decisions/load-shedding.md`.
  */
 
-/** How long requests that arrive in one turn of the event loop run in it. */
+/** How long one turn of the event loop runs requests as they arrive. */
 const turnMs = 12
-/** How long one turn works on the queue: as long as everything else took since it last did, within these bounds. */
+/** How long one turn works on the queue: as long as all other work took since the last slice, within these bounds. */
 const minSliceMs = 4
 const maxSliceMs = 100
-/** No request is refused before the queue has existed for this long: a burst, or a pause of the machine, is over by then. */
+/** No request is refused before the queue has existed for this long, by which time a burst or a pause of the machine is over. */
 const burstMs = 100
-/** No request is refused while fewer wait. */
+/** No request is refused while fewer requests wait. */
 const shortQueue = 16
 /** The overload is over when no request was refused for this long. */
 const calmMs = 2000
-/** How much the last slice counts in the moving average of what a request costs. */
+/** The weight of the last slice in the moving average of the cost of a request. */
 const costWeight = 0.2
-/** A slice raises the average as if a request cost at most this many times the average: one slow request says little. */
+/** A slice counts at most this many times the average: one slow request says little. */
 const maxCostGrowth = 4
 const firstCostMs = 0.5
 
-/** What the load shedder needs to know of a request. */
+/** What the load shedder needs to know about a request. */
 export interface QueuedRequest {
   /** When it arrived: `performance.now()`. */
   readonly start: number
@@ -35,25 +35,25 @@ export interface QueuedRequest {
 export interface LoadShedderOptions<T> {
   /** How long a request may wait; 0: no request is queued or refused. */
   readonly maxDelayMs: number
-  /** Runs a request. One with a body comes back, by `bodyArrived`, before it costs much. */
+  /** Runs a request. A request with a body calls `bodyArrived` before it costs much. */
   readonly run: (request: T) => void
   readonly refuse: (request: T) => void
-  /** A slice of work on the queue begins: replies should leave before it. */
+  /** Called before each slice of work on the queue, so that waiting replies can be sent. */
   readonly beforeSlice?: (() => void) | undefined
-  /** Requests are refused from now on, or no longer. `refused`: how many were in between. */
+  /** Called when overload begins or ends. `refused`: how many requests were refused in between. */
   readonly onChange?: ((isOverloaded: boolean, refused: number) => void) | undefined
 }
 
 export class LoadShedder<T extends QueuedRequest> {
   readonly #options: LoadShedderOptions<T>
   readonly #queue: T[] = []
-  /** Requests whose body has arrived go first: they have waited already. */
-  readonly #withBody: (() => void)[] = []
+  /** Continues requests whose body has arrived. They go first, since they have waited already. */
+  readonly #resumptions: (() => void)[] = []
   #isDraining = false
   #queuedSince = 0
   #sliceEnded = 0
   #turnBegan: number | undefined
-  /** What a request costs, and all that the event loop does beside it. */
+  /** The time that a request takes, with everything else that the event loop does meanwhile. */
   #costMs = firstCostMs
   #isOverloaded = false
   #lastRefusal = 0
@@ -66,16 +66,16 @@ export class LoadShedder<T extends QueuedRequest> {
 
   /** How many requests wait. */
   get length(): number {
-    return this.#queue.length + this.#withBody.length
+    return this.#queue.length + this.#resumptions.length
   }
 
-  /** Whether requests are refused these seconds. */
+  /** Whether requests are being refused. */
   get isOverloaded(): boolean {
     return this.#isOverloaded
   }
 
   /** Runs a request now, queues it, or refuses it. */
-  take(request: T): void {
+  submit(request: T): void {
     const { maxDelayMs, run } = this.#options
     const { start } = request
     if (maxDelayMs === 0 || (this.length === 0 && this.#hasTime(start))) run(request)
@@ -86,12 +86,12 @@ export class LoadShedder<T extends QueuedRequest> {
     }
   }
 
-  /** When a request whose body has arrived may go on; undefined: now. */
+  /** Resolves when a request whose body has arrived may continue; undefined: it may continue now. */
   bodyArrived(): Promise<void> | undefined {
-    const isFree = this.length === 0 && !this.#isDraining && this.#hasTime(performance.now())
-    if (this.#options.maxDelayMs === 0 || isFree) return undefined
+    const canContinue = this.length === 0 && !this.#isDraining && this.#hasTime(performance.now())
+    if (this.#options.maxDelayMs === 0 || canContinue) return undefined
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#withBody.push(resolve)
+    this.#resumptions.push(resolve)
     this.#schedule()
     return promise
   }
@@ -100,7 +100,7 @@ export class LoadShedder<T extends QueuedRequest> {
     return this.length >= shortQueue && (this.#isOverloaded || now - this.#queuedSince > burstMs)
   }
 
-  /** Whether requests have not run for all of their time in this turn of the event loop. */
+  /** Whether this turn of the event loop has time left to run requests as they arrive. */
   #hasTime(now: number): boolean {
     if (this.#turnBegan !== undefined) return now - this.#turnBegan < turnMs
     this.#turnBegan = now
@@ -122,8 +122,8 @@ export class LoadShedder<T extends QueuedRequest> {
   async #drain(): Promise<void> {
     this.#options.beforeSlice?.()
     const began = performance.now()
-    const elsewhereMs = began - this.#sliceEnded
-    const end = began + Math.min(maxSliceMs, Math.max(minSliceMs, elsewhereMs))
+    const otherWorkMs = began - this.#sliceEnded
+    const end = began + Math.min(maxSliceMs, Math.max(minSliceMs, otherWorkMs))
     let served = 0
     for (let now = began; this.length > 0 && now < end; now = performance.now()) {
       if (this.#runNext(now)) served++
@@ -131,16 +131,16 @@ export class LoadShedder<T extends QueuedRequest> {
     }
     const now = performance.now()
     const isEmpty = this.length === 0
-    // What empties the queue could have served more: only its own time counts.
-    if (served > 0) this.#learn((isEmpty ? now - began : now - this.#sliceEnded) / served)
+    // A slice that empties the queue could have served more: only its own time counts.
+    if (served > 0) this.#updateCost((isEmpty ? now - began : now - this.#sliceEnded) / served)
     this.#sliceEnded = now
     if (isEmpty) this.#isDraining = false
     else setImmediate(() => void this.#drain())
   }
 
-  /** Returns whether a request was served, in contrast to one that has only begun to wait for its body. */
+  /** Returns whether a request was served. One that only begins to wait for its body does not count. */
   #runNext(now: number): boolean {
-    const resume = this.#withBody.shift()
+    const resume = this.#resumptions.shift()
     if (resume !== undefined) {
       resume()
       return true
@@ -156,7 +156,7 @@ export class LoadShedder<T extends QueuedRequest> {
     return !request.hasBody
   }
 
-  #learn(costMs: number): void {
+  #updateCost(costMs: number): void {
     const sample = Math.min(costMs, maxCostGrowth * this.#costMs)
     this.#costMs += costWeight * (sample - this.#costMs)
   }
@@ -167,24 +167,24 @@ export class LoadShedder<T extends QueuedRequest> {
       this.#isOverloaded = true
       this.#refusedBefore = this.counts.refused
       this.#options.onChange?.(true, 0)
-      this.#relaxAfter(calmMs)
+      this.#endOverloadAfter(calmMs)
     }
     this.counts.refused++
     this.#options.refuse(request)
   }
 
-  /** By a timer: requests to upgrade, which are refused under overload, do not pass through `take`. */
-  #relaxAfter(delayMs: number): void {
+  /** Uses a timer, since requests to upgrade, which are refused under overload, do not pass through `submit`. */
+  #endOverloadAfter(delayMs: number): void {
     setTimeout(() => {
       const remainingMs = this.#lastRefusal + calmMs - performance.now()
-      if (remainingMs > 0) return this.#relaxAfter(remainingMs)
+      if (remainingMs > 0) return this.#endOverloadAfter(remainingMs)
       this.#isOverloaded = false
       this.#options.onChange?.(false, this.counts.refused - this.#refusedBefore)
     }, delayMs).unref()
   }
 }
 
-/** Resolves when everything that follows from resolved promises has run, which is most of the work on a request. */
+/** Resolves when all microtasks have run, which are most of the work on a request. */
 function microtasksDone(): Promise<void> {
   return new Promise(resolve => queueMicrotask(() => process.nextTick(resolve)))
 }

@@ -1,11 +1,11 @@
 /**
- * Connections that another process accepted. Before this process ends, each moves on to its successor between two requests,
- * so that no request is lost and none is answered by the older process.
+ * Connections that another process accepted. Before this process ends, each connection moves to its successor between two
+ * requests, so that no request is lost and none is answered by the older process.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Node keeps the response that a socket is busy with, and the system's handle, here. */
+/** The socket with the response that Node is writing to it, and the system's handle. */
 interface OpenSocket extends Socket {
   readonly _httpMessage?: ServerResponse | null
   readonly _handle?: { readStop?(): void } | null
@@ -22,10 +22,10 @@ export function stopReading(socket: OpenSocket): boolean {
 }
 
 export class MovingConnections {
-  /** With the bytes that had been read at the end of the last request; undefined within one. */
+  /** Open connections, with the number of bytes read at the end of the last request; undefined during a request. */
   readonly #open = new Map<OpenSocket, number | undefined>()
-  #give: ((socket: Socket) => void) | undefined
-  #gone = Promise.withResolvers<void>()
+  #transfer: ((socket: Socket) => void) | undefined
+  #allTransferred = Promise.withResolvers<void>()
 
   readonly #server: Server
   readonly #onAccept: (socket: Socket) => void
@@ -33,37 +33,37 @@ export class MovingConnections {
   constructor(server: Server, onAccept: (socket: Socket) => void) {
     this.#server = server
     this.#onAccept = onAccept
-    // Node notes from this event on which connections are idle.
+    // From this event on, Node tracks which connections are idle.
     server.emit('listening')
-    server.prependListener('request', (req, res) => this.#began(req, res))
+    server.prependListener('request', (req, res) => this.#onRequest(req, res))
     server.prependListener('upgrade', (_req, socket) => void this.#open.delete(socket as Socket))
   }
 
   /** Serves the requests of a connection. */
   accept(socket: Socket): void {
     this.#open.set(socket, 0)
-    socket.once('close', () => this.#ended(socket))
+    socket.once('close', () => this.#onEnd(socket))
     this.#onAccept(socket)
     this.#server.emit('connection', socket)
-    // It may have been accepted after all others were given away.
-    setImmediate(() => this.#giveIdle(socket))
+    // It may have been accepted after all others were transferred.
+    setImmediate(() => this.#transferIdle(socket))
   }
 
-  /** Gives each connection away as soon as no request is running on it. Resolves when none is left. */
-  giveAway(give: (socket: Socket) => void): Promise<void> {
-    this.#give = give
-    this.#gone = Promise.withResolvers()
-    for (const socket of this.#open.keys()) this.#giveIdle(socket)
-    if (this.#open.size === 0) this.#gone.resolve()
-    return this.#gone.promise
+  /** Transfers each connection as soon as no request is running on it. Resolves when none is left. */
+  transferAll(transfer: (socket: Socket) => void): Promise<void> {
+    this.#transfer = transfer
+    this.#allTransferred = Promise.withResolvers()
+    for (const socket of this.#open.keys()) this.#transferIdle(socket)
+    if (this.#open.size === 0) this.#allTransferred.resolve()
+    return this.#allTransferred.promise
   }
 
-  /** Keeps the remaining connections after all. */
-  keep(): void {
-    this.#give = undefined
+  /** Stops the transfer: the remaining connections stay. */
+  cancelTransfer(): void {
+    this.#transfer = undefined
   }
 
-  #began(req: IncomingMessage, res: ServerResponse): void {
+  #onRequest(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req
     if (!this.#open.has(socket)) return
     this.#open.set(socket, undefined)
@@ -74,22 +74,22 @@ export class MovingConnections {
     res.once('finish', () => {
       if (!this.#open.has(socket)) return
       this.#open.set(socket, req.complete && res.shouldKeepAlive ? readBytes : undefined)
-      // Node ends its own work on the response first.
-      setImmediate(() => this.#giveIdle(socket))
+      // Node finishes its own work on the response first.
+      setImmediate(() => this.#transferIdle(socket))
     })
   }
 
-  #giveIdle(socket: OpenSocket): void {
-    if (!this.#give || !this.#open.has(socket) || this.#open.get(socket) !== socket.bytesRead) return
+  #transferIdle(socket: OpenSocket): void {
+    if (!this.#transfer || !this.#open.has(socket) || this.#open.get(socket) !== socket.bytesRead) return
     if (socket._httpMessage || socket.writableLength > 0 || !stopReading(socket)) return
-    this.#ended(socket)
+    this.#onEnd(socket)
     // Otherwise Node's server would wait for this socket when it closes, although another process has it.
     Reflect.deleteProperty(socket, 'server')
-    this.#give(socket)
+    this.#transfer(socket)
   }
 
-  #ended(socket: Socket): void {
+  #onEnd(socket: Socket): void {
     this.#open.delete(socket)
-    if (this.#give && this.#open.size === 0) this.#gone.resolve()
+    if (this.#transfer && this.#open.size === 0) this.#allTransferred.resolve()
   }
 }

@@ -1,4 +1,4 @@
-/** Node's HTTP server with Portico's bounds and timeouts, and its upgrades, malformed requests and CONNECT requests. */
+/** Node's HTTP server with Portico's bounds and timeouts, and what it does with upgrades, malformed requests and CONNECT. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -7,7 +7,7 @@ import type { ApiError } from '../errors.ts'
 import { socketOptions } from './listeners.ts'
 import { oneAtATime } from './pipelining.ts'
 import { parserError, unknownMethod } from './raw-response.ts'
-import { takeOriginForm } from './request-target.ts'
+import { useOriginForm } from './request-target.ts'
 
 export type ServerSettings = Pick<
   Settings,
@@ -17,15 +17,15 @@ export type ServerSettings = Pick<
 export type HandleRequest = (req: IncomingMessage, res: ServerResponse) => void
 
 export interface Handlers {
-  /** Given by `createRequestHandler`. */
+  /** Made by `createRequestHandler`. */
   readonly handle: HandleRequest
   readonly refuse: (error: ApiError, socket: Duplex) => void
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** Where WebSockets are opened; undefined: nowhere. */
+  /** The paths at which WebSockets are opened; undefined: none. */
   readonly sockets: ReadonlySet<string> | undefined
 }
 
-/** Node keeps the response that a socket is busy with here. */
+/** The socket with the response that Node is writing to it. */
 interface BusySocket extends Socket {
   readonly _httpMessage?: ServerResponse | null
 }
@@ -36,21 +36,21 @@ function wantsUpgrade({ headers }: IncomingMessage): boolean {
 
 /**
  * Whether the request opens a WebSocket (RFC 6455, 4.1). Every other upgrade is ignored, as RFC 9110, 7.8 allows; Node
- * before 24.9 cannot ignore one, and hands it over too. A handshake while earlier requests of the connection are still
+ * before 24.9 cannot ignore one, and passes it on too. A handshake while earlier requests of the connection are still
  * being answered is ignored, because its response would overtake theirs.
  */
 export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
-  takeOriginForm(req)
+  useOriginForm(req)
   const { method, url = '' } = req
-  const { _httpMessage: busyWith }: BusySocket = req.socket
+  const { _httpMessage: response }: BusySocket = req.socket
   const path = url.split('?', 1)[0] ?? ''
-  return method === 'GET' && wantsUpgrade(req) && paths.has(path) && !busyWith
+  return method === 'GET' && wantsUpgrade(req) && paths.has(path) && !response
 }
 
-/** Wraps `handle` with what every request needs first, whether Portico's server or the program's own has read it. */
+/** Wraps `handle` with the first steps of every request, whether Portico's server or the program's own has read it. */
 export function createRequestHandler(handle: HandleRequest): HandleRequest {
   return oneAtATime((req, res) => {
-    takeOriginForm(req)
+    useOriginForm(req)
     // Node drops requests that were pipelined behind an ignored upgrade, so the connection ends after this response.
     // Not for clients that offer HTTP/2 (h2c): they do so with every request, and do not pipeline.
     if (req.headers.upgrade !== undefined && wantsUpgrade(req)) res.shouldKeepAlive = false

@@ -1,4 +1,4 @@
-/** Responses where no request could be read: malformed HTTP, headers too large, a request that took too long. */
+/** Responses without a readable request: to malformed HTTP, headers that are too large, a request that took too long. */
 import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply } from '../call.ts'
@@ -39,9 +39,9 @@ function faultyLine({ rawPacket, bytesParsed = 0 }: ParserError): string {
   return rawPacket?.toString('latin1', start, start + 4096) ?? ''
 }
 
-/** No path takes the method, so every method that some path takes is allowed. */
+/** Since no path accepts the method, `Allow` names every method that some path accepts. */
 export function unknownMethod(): ApiError {
-  return new ApiError('METHOD_NOT_ALLOWED', 'No path takes that method.', {
+  return new ApiError('METHOD_NOT_ALLOWED', 'No path accepts that method.', {
     headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
   })
 }
@@ -50,7 +50,7 @@ export function parserError(error: Error): ApiError {
   const { code }: ParserError = error
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT')
   if (code === 'HPE_HEADER_OVERFLOW')
-    return new ApiError('BAD_REQUEST', 'The request line and the headers are too large together.')
+    return new ApiError('BAD_REQUEST', 'The request line and the headers together are too large.')
   if (code === 'HPE_INVALID_METHOD' && requestLine.test(faultyLine(error))) return unknownMethod()
   return new ApiError('BAD_REQUEST', 'This is not a well-formed HTTP request.')
 }
@@ -61,7 +61,8 @@ export function rawResponse(reply: Reply, constant: readonly string[], id: strin
   const date = new Date().toUTCString()
   const headers = [...reply.headers, ...constant, 'X-Request-Id', id, 'Date', date]
   let text = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+  for (let index = 0; index < headers.length; index += 2)
+    text += `${headers[index]}: ${headers[index + 1]}\r\n`
   return `${text}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
 }
 
@@ -69,35 +70,35 @@ export function rawResponse(reply: Reply, constant: readonly string[], id: strin
 const lingerMs = 10_000
 
 /**
- * Sends the last bytes and ends our side. A client that keeps its side open would keep the socket for ever: Node sets no
- * timeout on a socket that was handed out.
+ * Sends the last bytes and ends our side. A client that keeps its side open would keep the socket forever: Node sets no
+ * timeout on a socket that its server no longer tracks.
  */
-function endSoon(socket: Duplex, response?: string): void {
+function endWithTimeout(socket: Duplex, response?: string): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(timer))
-  // Without reading, the client's end would go unnoticed.
+  // If it did not read, it would not notice that the client ends its side.
   socket.end(response).resume()
 }
 
-/** Node keeps the response that a socket is busy with here. */
+/** The socket with the response that Node is writing to it. */
 interface BusySocket extends Duplex {
   readonly _httpMessage?: ServerResponse | null
 }
 
 /**
- * Sends `response` and ends the connection, but never into the middle of another response: an earlier
- * request of the same connection is answered first (RFC 9112, 9.3.2).
+ * Sends `response` and ends the connection, but never in the middle of another response: an earlier request of the same
+ * connection is answered first (RFC 9112, 9.3.2).
  */
 export function endWith(socket: BusySocket, response: string): void {
-  const busy = socket._httpMessage
+  const current = socket._httpMessage
   const finish = () => {
-    if (socket.writable) endSoon(socket, response)
+    if (socket.writable) endWithTimeout(socket, response)
     else socket.destroy()
   }
-  const isAnswered = !busy || busy.writableFinished
+  const isAnswered = !current || current.writableFinished
   // More responses may follow: they begin when this one is finished.
-  if (!isAnswered && busy.req.complete) busy.once('finish', () => endWith(socket, response))
+  if (!isAnswered && current.req.complete) current.once('finish', () => endWith(socket, response))
   // Otherwise the error is in the body of the request that is being answered.
-  else if (!isAnswered && busy.headersSent) endSoon(socket)
+  else if (!isAnswered && current.headersSent) endWithTimeout(socket)
   else finish()
 }

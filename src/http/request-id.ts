@@ -4,9 +4,9 @@ const wellFormed = /^[A-Za-z0-9._-]{1,128}$/
 const prefix = randomBytes(9).toString('base64url')
 let count = 0
 
-/** The client's own id when it is well-formed and no credential, else a new one: unique, and cheap to make. */
-export function requestId(sent: string | string[] | undefined): string {
-  if (typeof sent === 'string' && wellFormed.test(sent) && !sent.includes('pk_')) return sent
+/** The client's own id if it is well-formed and not a credential, otherwise a new one, which is unique and cheap to make. */
+export function requestId(clientId: string | string[] | undefined): string {
+  if (typeof clientId === 'string' && wellFormed.test(clientId) && !clientId.includes('pk_')) return clientId
   count++
   return `${prefix}.${count.toString(36)}`
 }

@@ -1,20 +1,20 @@
 /**
- * The target of a request, its Host (RFC 9112, 3.2) and its framing. `takeOriginForm` comes before everything that reads either, so
- * that paths are compared, counted and logged in one form only; `checkTarget` refuses what has no such form.
+ * The target of a request, its Host (RFC 9112, 3.2) and its framing. `useOriginForm` is called before anything reads the
+ * target, so that paths are compared, counted and logged in one form only; `checkTarget` refuses targets without such a form.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { ApiError } from '../errors.ts'
 
 /** RFC 3986, 3.2.2, without the comma: Node joins a header that came twice with one. */
-const named = /^(?:[\w.~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$/
-const bracketed = /^\[([0-9A-Fa-f:.]+)\](?::\d{0,5})?$/
+const namedHost = /^(?:[\w.~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$/
+const bracketedHost = /^\[([0-9A-Fa-f:.]+)\](?::\d{0,5})?$/
 
 function isHost(text: string): boolean {
-  return named.test(text) || isIPv6(bracketed.exec(text)?.[1] ?? '')
+  return namedHost.test(text) || isIPv6(bracketedHost.exec(text)?.[1] ?? '')
 }
 
-/** Most requests have the same one. */
+/** The last valid host: most requests have the same one. */
 let lastHost: string | undefined
 
 function hasHost({ headers: { host }, httpVersion }: IncomingMessage): boolean {
@@ -25,26 +25,26 @@ function hasHost({ headers: { host }, httpVersion }: IncomingMessage): boolean {
   return true
 }
 
-/** RFC 9110, 4.2: the schemes that are served here. User information is an error (4.2.4). */
+/** A URL with a scheme that is served here (RFC 9110, 4.2). User information is an error (4.2.4). */
 const absolute = /^https?:\/\/([^/?#@]+)(?=[/?]|$)/i
 
 /**
  * Replaces the absolute form of the target by the origin form, and Host by the target's authority (RFC 9112, 3.2.2).
- * Leaves alone what `checkTarget` refuses.
+ * Does not change targets that `checkTarget` refuses.
  */
-export function takeOriginForm(req: IncomingMessage): void {
+export function useOriginForm(req: IncomingMessage): void {
   const { url = '' } = req
   if (url.startsWith('/')) return
   const [start = '', authority = ''] = absolute.exec(url) ?? []
   if (!isHost(authority) || !hasHost(req)) return
-  const rest = url.slice(start.length)
-  req.url = rest.startsWith('/') ? rest : `/${rest}`
+  const remainder = url.slice(start.length)
+  req.url = remainder.startsWith('/') ? remainder : `/${remainder}`
   req.headers.host = authority
 }
 
 /**
  * Throws BAD_REQUEST for versions that only Node's parser accepts, for a transfer coding other than `chunked`, and for any
- * coding with HTTP/1.0. The connection ends then: a proxy may have found another end of the body (RFC 9112, 6.1).
+ * coding with HTTP/1.0. It also ends the connection: a proxy may have found another end of the body (RFC 9112, 6.1).
  */
 export function checkFraming({ req, res }: { req: IncomingMessage; res: ServerResponse }): void {
   const { httpVersion, headers } = req
@@ -54,14 +54,14 @@ export function checkFraming({ req, res }: { req: IncomingMessage; res: ServerRe
   res.shouldKeepAlive = false
   throw new ApiError(
     'BAD_REQUEST',
-    'The request must be HTTP/1.0 or HTTP/1.1, and have no transfer coding but `chunked`, which needs HTTP/1.1.',
+    'The request must be HTTP/1.0 or HTTP/1.1, and have no transfer coding other than `chunked`, which needs HTTP/1.1.',
   )
 }
 
 /** Throws BAD_REQUEST for a target or a Host that no request may have (RFC 9112, 3.2). */
 export function checkTarget(req: IncomingMessage): void {
   if (!hasHost(req)) {
-    throw new ApiError('BAD_REQUEST', 'The request needs exactly one `Host` header, with the name of a host.')
+    throw new ApiError('BAD_REQUEST', 'The request needs exactly one `Host` header, with a valid host name.')
   }
   const { url = '', method } = req
   if (!url.startsWith('/') && !(url === '*' && method === 'OPTIONS')) {
@@ -73,7 +73,7 @@ export function checkTarget(req: IncomingMessage): void {
   if (url.includes('#')) {
     throw new ApiError(
       'BAD_REQUEST',
-      'The request target must not have a fragment: leave out `#` and the rest.',
+      'The request target must not have a fragment: omit `#` and everything after it.',
     )
   }
 }

@@ -1,12 +1,12 @@
 /** Writes replies to connections. */
-import { type Kept, type Reply, type StreamedBody, unsent } from '../call.ts'
+import { type CachedHead, emptyHead, type Reply, type StreamedBody } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './header-block.ts'
 
 /** How long the rest of a refused body is read before the connection ends. */
 const lingerMs = 10_000
 
-/** How long a client may leave a stream unread. */
+/** How long a client may take to read a part of a stream. */
 const maxUnreadMs = 60_000
 
 /** The pause after the first probe of a silent stream; each pause is twice as long as the one before. */
@@ -21,15 +21,15 @@ function byteLength(body: Reply['body']): number {
 }
 
 export interface SendOptions {
-  /** Flat headers of every answer. */
+  /** Flat headers of every response. */
   readonly constant: readonly string[]
   /** How long an idle connection is kept. */
   readonly keepAliveSeconds: number
-  /** A streamed body has failed: the client sees a response that breaks off. */
+  /** Called when a streamed body fails: the client sees an incomplete response. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
 }
 
-/** Returns the number of body bytes, or undefined while a streamed body is still on its way. */
+/** Returns the number of body bytes; undefined for a streamed body, which is sent later. */
 export type Send = (exchange: Exchange, reply: Reply, closing: boolean) => number | undefined
 
 export function createSend(options: SendOptions): Send {
@@ -37,33 +37,33 @@ export function createSend(options: SendOptions): Send {
   const endResponse = responseEnder(keepAliveSeconds)
   const constantLines = headerLines(constant)
 
-  const fixed = (reply: Reply, kept: Kept): void => {
-    kept.length = byteLength(reply.body)
-    const length = isBodiless(reply.status) ? '' : `Content-Length: ${kept.length}\r\n`
-    kept.head = statusLine(reply.status) + headerLines(reply.headers) + constantLines + length
+  const fillHead = (reply: Reply, cached: CachedHead): void => {
+    cached.length = byteLength(reply.body)
+    const length = isBodiless(reply.status) ? '' : `Content-Length: ${cached.length}\r\n`
+    cached.head = statusLine(reply.status) + headerLines(reply.headers) + constantLines + length
   }
   return (exchange, reply, closing) => {
     const { res } = exchange
     const { body, status } = reply
-    if (res.destroyed || res.headersSent) return abandon(body)
-    if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, options, closing)
-    const kept = reply.kept ?? unsent()
-    if (kept.head === '') fixed(reply, kept)
-    const head = `${kept.head}${exchange.added}X-Request-Id: ${exchange.requestId}\r\n`
+    if (res.destroyed || res.headersSent) return discard(body)
+    if (closing || !canUseFastPath(exchange, body)) return sendByWriteHead(exchange, reply, options, closing)
+    const cached = reply.cachedHead ?? emptyHead()
+    if (cached.head === '') fillHead(reply, cached)
+    const head = `${cached.head}${exchange.headerLines}X-Request-Id: ${exchange.requestId}\r\n`
     if (body === null || exchange.method === 'HEAD' || isBodiless(status)) {
       endResponse(res, status, head, undefined)
       return 0
     }
-    // A text with as many bytes as characters is ASCII: as Latin-1 it is the same.
-    const encoding = body.length === kept.length ? 'latin1' : 'utf8'
+    // A text with as many bytes as characters is ASCII, which is the same in Latin-1.
+    const encoding = body.length === cached.length ? 'latin1' : 'utf8'
     endResponse(res, status, head, { content: body, encoding })
-    return kept.length
+    return cached.length
   }
 }
 
-/** The body is not sent: a stream must be stopped. */
-function abandon(body: Reply['body']): number {
-  if (isStream(body)) leave(body[Symbol.asyncIterator]())
+/** Called when the body is not sent: a stream must be stopped. */
+function discard(body: Reply['body']): number {
+  if (isStream(body)) stopIterator(body[Symbol.asyncIterator]())
   return 0
 }
 
@@ -71,7 +71,7 @@ function isStream(body: Reply['body']): body is StreamedBody {
   return body !== null && typeof body === 'object' && !Buffer.isBuffer(body)
 }
 
-function leave(iterator: AsyncIterator<string>): void {
+function stopIterator(iterator: AsyncIterator<string>): void {
   iterator.return?.().catch(() => {})
 }
 
@@ -79,14 +79,14 @@ function leave(iterator: AsyncIterator<string>): void {
  * Whether the fast path applies: a body that is not streamed, on a connection that the client may reuse. The program's own
  * server has headers and a keep-alive timeout of its own.
  */
-function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
+function canUseFastPath(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
   if (isStream(body) || exchange.isHosted) return false
   // Account pages set cookies on the response itself.
   if (exchange.res.hasHeader('set-cookie')) return false
   return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
 }
 
-function sendSlowly(
+function sendByWriteHead(
   exchange: Exchange,
   reply: Reply,
   { constant, onFault }: SendOptions,
@@ -97,12 +97,12 @@ function sendSlowly(
   const headers = [
     ...reply.headers,
     ...constant,
-    ...headersIn(exchange.added),
+    ...headersIn(exchange.headerLines),
     'X-Request-Id',
     exchange.requestId,
   ]
-  const unread = exchange.isEndless
-  if (closing || unread) headers.push('Connection', 'close')
+  const mustLinger = exchange.hasUndrainableBody
+  if (closing || mustLinger) headers.push('Connection', 'close')
   if (isStream(body)) {
     res.writeHead(status, headers)
     // The stream may last for days: the request body must not be kept for as long.
@@ -116,10 +116,10 @@ function sendSlowly(
   const length = byteLength(body)
   if (!isBodiless(status)) headers.push('Content-Length', String(length))
   res.writeHead(status, headers)
-  const given = exchange.method === 'HEAD' || body === null || isBodiless(status) ? undefined : body
-  if (unread) linger(exchange, given)
-  else res.end(given)
-  return given === undefined ? 0 : length
+  const sentBody = exchange.method === 'HEAD' || body === null || isBodiless(status) ? undefined : body
+  if (mustLinger) linger(exchange, sentBody)
+  else res.end(sentBody)
+  return sentBody === undefined ? 0 : length
 }
 
 /**
@@ -141,21 +141,21 @@ async function stream(exchange: Exchange, parts: StreamedBody): Promise<void> {
   const { res, method } = exchange
   const iterator = parts[Symbol.asyncIterator]()
   // A generator that waits for its next part stops at once when the client has gone.
-  const left = () => leave(iterator)
-  res.once('close', left)
+  const onClose = () => stopIterator(iterator)
+  res.once('close', onClose)
   if (method === 'HEAD') return void res.end()
   if (parts.probe !== undefined) probeReader(exchange, parts.probe)
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
     if (res.destroyed) return
-    if (!res.write(next.value)) await drained(res)
+    if (!res.write(next.value)) await waitForDrain(res)
   }
-  res.off('close', left)
+  res.off('close', onClose)
   res.end()
 }
 
 /**
  * Finds out whether a client that has ended its side still reads: if it has gone, its system resets the connection after the
- * first write, and the next write fails. The interval between the writes grows, since the reset may take long to arrive.
+ * first write, and the next write fails. The pauses between the writes grow, since the reset may take long to arrive.
  */
 function probeReader({ req: { socket }, res }: Exchange, probe: string): void {
   let timer: NodeJS.Timeout | undefined
@@ -173,7 +173,7 @@ function probeReader({ req: { socket }, res }: Exchange, probe: string): void {
   })
 }
 
-function drained(res: Exchange['res']): Promise<void> {
+function waitForDrain(res: Exchange['res']): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
       clearTimeout(timer)

@@ -1,17 +1,17 @@
-/** Clients that do not read their responses, which then stay in memory. */
+/** Disconnects clients that do not read their responses, which stay in memory until they are read. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface SlowClientsOptions {
   /** The time to read a response, plus one second for every 64 KiB of it. */
   readonly timeoutSeconds: number
-  /** Instead of 64 KiB per second, for tests. */
+  /** Replaces the 64 KiB per second, for tests. */
   readonly minBytesPerSecond?: number
   /** How many bytes may be buffered for all clients together. */
   readonly maxBytes: number
 }
 
-interface UnreadAnswer {
+interface UnreadResponse {
   readonly socket: Socket
   readonly deadline: number
 }
@@ -22,7 +22,7 @@ const checkIntervalMs = 1000
 export class SlowClients {
   readonly #options: SlowClientsOptions
   /** In the order in which they were answered. */
-  readonly #unread = new Map<ServerResponse, UnreadAnswer>()
+  readonly #unread = new Map<ServerResponse, UnreadResponse>()
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
   readonly counts = { disconnected: 0 }
@@ -36,17 +36,17 @@ export class SlowClients {
     return this.#bytes
   }
 
-  /** Watches an answer that was written, unless the system's socket buffer took all of it. */
-  answered(res: ServerResponse): void {
+  /** Watches a response that was written, unless the system's socket buffer took all of it. */
+  watch(res: ServerResponse): void {
     const { socket } = res
-    const waiting = socket?.writableLength ?? 0
-    if (socket === null || waiting === 0) return
-    const { timeoutSeconds, maxBytes, minBytesPerSecond: pace = minBytesPerSecond } = this.#options
-    const patienceMs = (timeoutSeconds + waiting / pace) * 1000
-    this.#unread.set(res, { socket, deadline: performance.now() + patienceMs })
-    this.#bytes += waiting
+    const unreadBytes = socket?.writableLength ?? 0
+    if (socket === null || unreadBytes === 0) return
+    const { timeoutSeconds, maxBytes, minBytesPerSecond: bytesPerSecond = minBytesPerSecond } = this.#options
+    const timeoutMs = (timeoutSeconds + unreadBytes / bytesPerSecond) * 1000
+    this.#unread.set(res, { socket, deadline: performance.now() + timeoutMs })
+    this.#bytes += unreadBytes
     this.#timer ??= setInterval(() => this.#check(), checkIntervalMs).unref()
-    if (this.#bytes > maxBytes) this.#makeRoom()
+    if (this.#bytes > maxBytes) this.#disconnectLongest()
   }
 
   #check(): void {
@@ -67,8 +67,8 @@ export class SlowClients {
     }
   }
 
-  /** Disconnects the clients that have waited longest first. */
-  #makeRoom(): void {
+  /** Disconnects clients until the buffers are within the bound; those that have not read for longest first. */
+  #disconnectLongest(): void {
     this.#count()
     for (const [res, { socket }] of this.#unread) {
       if (this.#bytes <= this.#options.maxBytes) return

@@ -7,30 +7,30 @@ export const keyHeader = 'idempotency-key'
 const maxCharacters = 255
 
 /** RFC 8941, 3.3.3. */
-const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+const quotedKey = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 /** Visible ASCII without the quotation mark, and without the comma, which joins repeated headers. */
-const bare = /^[\x21\x23-\x2b\x2d-\x7e]*$/
+const bareKey = /^[\x21\x23-\x2b\x2d-\x7e]*$/
 
-function refused(what: string): ApiError {
+function invalidKey(problem: string): ApiError {
   return new ApiError(
     'BAD_REQUEST',
-    `The header Idempotency-Key ${what}. Send it once, with 1 to ${maxCharacters} visible ASCII characters: bare without \`"\` and \`,\`, or as a quoted string, e.g. "8e03978e-40d5-43e8-bc93-6894a57f9324".`,
+    `The header Idempotency-Key ${problem}. Send it once, with 1 to ${maxCharacters} visible ASCII characters: bare without \`"\` and \`,\`, or as a quoted string, e.g. "8e03978e-40d5-43e8-bc93-6894a57f9324".`,
   )
 }
 
-function contentOf(header: string): string {
-  const string = quoted.exec(header)?.[1]
+function parseKey(header: string): string {
+  const string = quotedKey.exec(header)?.[1]
   if (string !== undefined) return string.replaceAll(/\\(["\\])/g, '$1')
-  if (bare.test(header)) return header
-  throw refused('is neither a bare key nor a quoted string, or is there twice')
+  if (bareKey.test(header)) return header
+  throw invalidKey('is neither a bare key nor a quoted string, or was sent twice')
 }
 
 /** The key of a request; undefined without the header. A bare key equals the same key in quotes. Throws BAD_REQUEST. */
 export function readKey({ headers }: Pick<Call, 'headers'>): string | undefined {
   const header = headers[keyHeader]
   if (header === undefined) return undefined
-  const key = contentOf(String(header))
-  if (key === '') throw refused('is empty')
-  if (key.length > maxCharacters) throw refused(`has ${key.length} characters`)
+  const key = parseKey(String(header))
+  if (key === '') throw invalidKey('is empty')
+  if (key.length > maxCharacters) throw invalidKey(`has ${key.length} characters`)
   return key
 }

@@ -18,10 +18,10 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 const shapes = new Map<string, ListShape>()
 
 /** There is one shape per collection, because each shape is compiled once. */
-function shapeOf(collection: string): ListShape {
-  const made = shapes.get(collection) ?? listShape(collection, ['id'], where('id', 'in'))
-  shapes.set(collection, made)
-  return made
+function shapeFor(collection: string): ListShape {
+  const shape = shapes.get(collection) ?? listShape(collection, ['id'], where('id', 'in'))
+  shapes.set(collection, shape)
+  return shape
 }
 
 async function readableIds(
@@ -31,28 +31,28 @@ async function readableIds(
   ids: readonly number[],
 ): Promise<ReadonlySet<number>> {
   try {
-    const plan = { shape: shapeOf(collection), args: [0, ids.length, [...ids]] }
+    const plan = { shape: shapeFor(collection), args: [0, ids.length, [...ids]] }
     const { text } = await run.list(plan, principal)
-    const found: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
-    return new Set(found.map(({ id }) => id))
+    const items: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
+    return new Set(items.map(({ id }) => id))
   } catch (error) {
     if (error instanceof ApiError && refusals.has(error.code)) return new Set()
     throw error
   }
 }
 
-/** The items that no longer exist, or that the caller may not read. */
-export async function unreadable(
+/** Returns the items that no longer exist, or that the caller may not read. */
+export async function findUnreadable(
   run: Run,
   principal: Principal,
   items: readonly ShownItem[],
 ): Promise<readonly ShownItem[]> {
   const byCollection = Map.groupBy(items, ({ collection }) => collection)
-  const hidden: ShownItem[] = []
-  for (const [collection, each] of byCollection) {
-    const ids = [...new Set(each.map(({ id }) => id))]
+  const unreadable: ShownItem[] = []
+  for (const [collection, itemsOfCollection] of byCollection) {
+    const ids = [...new Set(itemsOfCollection.map(({ id }) => id))]
     const readable = await readableIds(run, principal, collection, ids)
-    hidden.push(...each.filter(({ id }) => !readable.has(id)))
+    unreadable.push(...itemsOfCollection.filter(({ id }) => !readable.has(id)))
   }
-  return hidden
+  return unreadable
 }

@@ -19,13 +19,13 @@ function digest(parts: readonly (string | undefined)[]): string {
 
 /**
  * The request with its key; undefined without the header. A key has the same scope as the rate limit: the user and the
- * app, the app by itself, or the address of an anonymous caller. `form`: what else the response depends on, e.g. its media
- * type. Throws BAD_REQUEST.
+ * app, the app by itself, or the address of an anonymous caller. `variant`: what else the response depends on, e.g. its
+ * media type. Throws BAD_REQUEST.
  */
 export function keyedRequest(
   call: Pick<Call, 'headers' | 'method' | 'path' | 'query' | 'body'>,
   { budgetKey: scope }: Principal,
-  form?: string,
+  variant?: string,
 ): KeyedRequest | undefined {
   const key = readKey(call)
   if (key === undefined) return undefined
@@ -34,7 +34,7 @@ export function keyedRequest(
   const content = hash('sha256', body, 'base64url')
   return {
     id: digest([scope, key]),
-    fingerprint: digest([method, path, query, type?.toLowerCase(), ifMatch, form, content]),
+    fingerprint: digest([method, path, query, type?.toLowerCase(), ifMatch, variant, content]),
     scope,
   }
 }

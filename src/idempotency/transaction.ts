@@ -7,7 +7,7 @@ import type { Principal } from '../principal.ts'
 import type { KeyedRequest } from './request.ts'
 
 export const kind = 'IdempotencyKey'
-const keptMs = 24 * 60 * 60 * 1000
+const retentionMs = 24 * 60 * 60 * 1000
 /** How long a request waits for another one with the same key. */
 export const waitMs = 2000
 /** A longer payload is stored only within the caller's allowance. */
@@ -53,7 +53,7 @@ export class KeyTaken extends ApiError {
   }
 }
 
-export function stillRunning(): ApiError {
+export function stillRunningError(): ApiError {
   return new ApiError(
     'CONFLICT',
     'A request with the same Idempotency-Key is still running: send this one again later, with the same key.',
@@ -62,15 +62,15 @@ export function stillRunning(): ApiError {
 }
 
 /** A hash of the caller's rights, without its row rules. */
-export function accessOf({ access, claims }: Principal): string {
+export function hashAccess({ access, claims }: Principal): string {
   return hash('sha256', claims === undefined ? access.key : `${access.key} ${claims.key}`, 'base64url')
 }
 
 interface AttemptOptions {
   readonly request: KeyedRequest
   readonly principal: Principal
-  /** Whether a long body is stored. */
-  readonly keepsLong: boolean
+  /** Whether a long payload may be stored with its body. */
+  readonly mayStoreLong: boolean
   readonly now: () => number
 }
 
@@ -80,25 +80,25 @@ export class KeyedAttempt {
   /** Rejects with CONFLICT when another transaction has held the key for two seconds; never resolves. */
   readonly blocked: Promise<never>
   readonly #options: AttemptOptions
-  readonly #block: (error: ApiError) => void
-  /** What was stored, once all steps have run. The commit may still fail. */
-  #made: { readonly reply: Reply; readonly payload: string } | undefined
+  readonly #rejectBlocked: (error: ApiError) => void
+  /** Set once all steps have run. The commit may still fail. */
+  #stored: { readonly reply: Reply; readonly payload: string } | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: AttemptOptions) {
     const { promise, reject } = Promise.withResolvers<never>()
     this.#options = options
     this.blocked = promise
-    this.#block = reject
+    this.#rejectBlocked = reject
   }
 
   get reply(): Reply | undefined {
-    return this.#made?.reply
+    return this.#stored?.reply
   }
 
   /** The length of the stored payload; 0 if nothing was stored. */
   get storedCharacters(): number {
-    return this.#made?.payload.length ?? 0
+    return this.#stored?.payload.length ?? 0
   }
 
   /** Stops waiting for other requests. */
@@ -107,49 +107,49 @@ export class KeyedAttempt {
   }
 
   /**
-   * The steps of `body` with those of the record: throws `KeyTaken` if the key is taken, before any other step, and stores
-   * what `body` returns. All steps belong to one transaction, and may run again.
+   * The steps of `body`, and those of the record: throws `KeyTaken` before any other step if the key is taken, and stores
+   * the reply that `body` returns. All steps belong to one transaction, and may run again.
    */
   *steps(body: () => ProgramSteps<Replayable>): ProgramSteps<Reply> {
-    this.#made = undefined
-    // First: another request with the key then waits here, and holds no other lock.
-    yield* this.#take()
-    const made = yield* body()
-    const payload = this.#payload(made)
-    yield { kind: 'put', record: this.#record(payload) }
-    this.#made = { reply: made.reply, payload }
-    return made.reply
+    this.#stored = undefined
+    // Comes first, so that another request with the key waits here and holds no other lock.
+    yield* this.#takeKey()
+    const replayable = yield* body()
+    const payload = this.#payloadOf(replayable)
+    yield { kind: 'put', record: this.#recordWith(payload) }
+    this.#stored = { reply: replayable.reply, payload }
+    return replayable.reply
   }
 
-  *#take(): ProgramSteps<void> {
+  *#takeKey(): ProgramSteps<void> {
     this.end()
-    this.#timer = setTimeout(() => this.#block(stillRunning()), waitMs)
-    const isFirst = yield { kind: 'add', record: this.#record('{}') }
+    this.#timer = setTimeout(() => this.#rejectBlocked(stillRunningError()), waitMs)
+    const isFirst = yield { kind: 'add', record: this.#recordWith('{}') }
     this.end()
     if (!isFirst) throw new KeyTaken()
   }
 
-  #record(payload: string) {
+  #recordWith(payload: string) {
     const { request, principal, now } = this.#options
     const owner = principal.userId === null ? undefined : String(principal.userId)
-    return { kind, id: request.id, payload, expiresAt: now() + keptMs, owner }
+    return { kind, id: request.id, payload, expiresAt: now() + retentionMs, owner }
   }
 
-  #payload({ reply, short, items }: Replayable): string {
-    const { request, principal, keepsLong } = this.#options
+  #payloadOf({ reply, short, items }: Replayable): string {
+    const { request, principal, mayStoreLong } = this.#options
     const { status, headers, body } = reply
-    const head = {
+    const withoutBody = {
       fingerprint: request.fingerprint,
       attempt: this.id,
-      access: accessOf(principal),
+      access: hashAccess(principal),
       status,
       headers,
       short,
       items,
     }
     if (body !== null && typeof body !== 'string') throw new TypeError('only a text can be replayed')
-    const whole = JSON.stringify({ ...head, body } satisfies StoredReply)
-    if (keepsLong || whole.length <= smallPayloadCharacters) return whole
-    return JSON.stringify(head satisfies StoredReply)
+    const withBody = JSON.stringify({ ...withoutBody, body } satisfies StoredReply)
+    if (mayStoreLong || withBody.length <= smallPayloadCharacters) return withBody
+    return JSON.stringify(withoutBody satisfies StoredReply)
   }
 }

@@ -8,9 +8,9 @@ import type { Principal } from '../principal.ts'
 import type { KeyedAttempt, Replayable } from './transaction.ts'
 
 /** Yields the plan and its further steps; returns its answer and the reply to store. */
-export type StepsOnce = (
+export type KeyedSteps = (
   plan: Plan<WriteShape>,
-) => ProgramSteps<readonly [answer: WriteAnswer, made: Replayable]>
+) => ProgramSteps<readonly [answer: WriteAnswer, replayable: Replayable]>
 
 /** Runs the write and stores its record in one transaction. Rejects with `KeyTaken` if another request has done so. */
 export async function writeOnce(
@@ -18,14 +18,14 @@ export async function writeOnce(
   principal: Principal,
   attempt: KeyedAttempt,
   plan: Plan<WriteShape>,
-  steps: StepsOnce,
+  steps: KeyedSteps,
 ): Promise<Reply> {
   await run.write(plan, principal, function* (settled) {
     let answer: WriteAnswer | undefined
     yield* attempt.steps(function* () {
-      const [given, made] = yield* steps(settled)
-      answer = given
-      return made
+      const [writeAnswer, replayable] = yield* steps(settled)
+      answer = writeAnswer
+      return replayable
     })
     if (answer === undefined) throw new Error('the write has no answer')
     return answer

@@ -56,5 +56,5 @@ export interface CollectionData {
 /** The collections by name, as one principal. */
 export type DataOf = Readonly<Record<string, CollectionData>>
 
-/** The `data` of actions and queries: as the caller, and by `asSystem` as the service itself, to which no rule applies. */
+/** The `data` of actions and queries: as the caller, or with `asSystem` as the service itself, to which no rule applies. */
 export type ActionData = DataOf & { readonly asSystem: DataOf }

@@ -14,8 +14,9 @@ export interface RunnerState {
   readonly inFlight: number
   /** Events that wait for a retry, or for an earlier event of their item. */
   readonly waiting: number
-  /** The number of events that the slowest reaction has yet to process, and for how many seconds there have been such events. */
+  /** The number of events that the slowest reaction has yet to process. */
   readonly lagEvents: number
+  /** How long there have been such events. */
   readonly lagSeconds: number
 }
 
@@ -62,7 +63,7 @@ export class Runner {
   }
 
   /**
-   * Resolves when every event and due job of the time of the call has run, or has failed and waits for a retry. For
+   * Resolves when every event and due job that existed at the call has run, or has failed and waits for a retry. For
    * tests: it never resolves while another node holds the lease.
    */
   async settled(): Promise<void> {
@@ -90,8 +91,8 @@ export interface RegisterParts {
 }
 
 /**
- * Stores where new reactions and jobs begin: reactions at the end of the log, jobs at their next due time. Called before
- * the service takes its first request.
+ * Stores the positions at which new reactions and jobs begin: reactions at the end of the log, jobs at their next due time.
+ * Called before the service accepts its first request.
  */
 export async function registerRuns(model: Model, parts: RegisterParts): Promise<void> {
   if (!hasRuns(model)) return

@@ -14,16 +14,16 @@ import type {
 export type { AccessRule, CallerOperand, ClaimOperand, FieldRules }
 
 function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
-  return rules.map(one => one?.rule)
+  return rules.map(rule => rule?.rule)
 }
 
 function chain(rule: Rule): AccessRule {
-  const made: Pick<AccessRule, 'rule' | 'and' | 'or'> = {
+  const accessRule: Pick<AccessRule, 'rule' | 'and' | 'or'> = {
     rule: Object.freeze(rule),
     and: (...others: readonly AccessRule[]) => chain({ kind: 'and', rules: [rule, ...rulesIn(others)] }),
     or: (...others: readonly AccessRule[]) => chain({ kind: 'or', rules: [rule, ...rulesIn(others)] }),
   }
-  return Object.freeze(made) as AccessRule
+  return Object.freeze(accessRule) as AccessRule
 }
 
 /** Everyone, signed in or not. */
@@ -36,8 +36,8 @@ export const nobody: AccessRule<unknown> = chain({ kind: 'nobody' })
 export const signedIn: AccessRule<unknown> = chain({ kind: 'signedIn' })
 
 /**
- * Callers who do not use a third-party app, but a session, an API key, a token of a trusted issuer, or an app that is
- * `first_party`. `role('admin').and(firstParty)`: administrators themselves, but no third-party app that one has authorised.
+ * Callers who use no third-party app, but a session, an API key, a token of a trusted issuer, or an app that is
+ * `first_party`. `role('admin').and(firstParty)`: administrators themselves, but no third-party app that acts for one.
  */
 export const firstParty: AccessRule<unknown> = chain({ kind: 'firstParty' })
 
@@ -102,16 +102,16 @@ function compare(name: string, comparison: Comparison, operand: RuleOperand): Ac
 
 /** Starts a comparison: `field('status').eq('published')`, `field('task.project_id').eq(field('project_id'))`. */
 export function field<const Path extends string>(name: Path): FieldRules<Path> {
-  const comparing = (comparison: Comparison) => (value: Comparable | readonly Scalar[]) =>
+  const compareBy = (comparison: Comparison) => (value: Comparable | readonly Scalar[]) =>
     compare(name, comparison, operandOf(value))
   return {
     field: name,
-    eq: comparing('eq'),
-    ne: comparing('ne'),
-    gt: comparing('gt'),
-    gte: comparing('gte'),
-    lt: comparing('lt'),
-    lte: comparing('lte'),
-    in: comparing('in'),
+    eq: compareBy('eq'),
+    ne: compareBy('ne'),
+    gt: compareBy('gt'),
+    gte: compareBy('gte'),
+    lt: compareBy('lt'),
+    lte: compareBy('lte'),
+    in: compareBy('in'),
   }
 }

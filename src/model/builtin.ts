@@ -39,7 +39,7 @@ export function usersWith(
 export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   const own = owner('user_id')
   return collection({
-    description: 'Keys that let a program act for the user who made them.',
+    description: 'Keys that let a program act for the user who created them.',
     fields: apiKeyFields(scopes),
     access: { read: own.or(administrators), create: signedIn, update: own, delete: own.or(administrators) },
   })
@@ -60,21 +60,21 @@ const ownApps = owner('user_id')
  * other changes.
  */
 export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
-  const ofAnybody = ownApps.or(administrators)
+  const ownOrAdministrator = ownApps.or(administrators)
   return collection({
     description: 'Apps that ask users for access by OAuth 2.0.',
     fields: oauthAppFields([...openidScopes.keys(), ...scopes]),
-    access: { read: ofAnybody, create: signedIn, update: ofAnybody, delete: ownApps },
+    access: { read: ownOrAdministrator, create: signedIn, update: ownOrAdministrator, delete: ownApps },
   })
 }
 
-/** All secrets of an app, including the first. Creating one makes the others expire after a while. */
+/** All secrets of an app, including the first. When one is created, the others expire after a while. */
 export function oauthAppSecrets(): CollectionDeclaration {
-  const ofOwnApp = related('app', ownApps)
+  const ownsApp = related('app', ownApps)
   return collection({
     description:
-      'The secrets of confidential apps. Making one ends those before it after a while; deleting one ends it at once.',
+      'The secrets of confidential apps. Creating one makes the earlier ones expire after a while; deleting one revokes it at once.',
     fields: oauthAppSecretFields,
-    access: { read: ofOwnApp, create: ofOwnApp, update: nobody, delete: ofOwnApp },
+    access: { read: ownsApp, create: ownsApp, update: nobody, delete: ownsApp },
   })
 }

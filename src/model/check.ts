@@ -40,12 +40,12 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     fieldOf(field, declared, outline, rules, faults),
   )
   checkRenames(fields, field => `${name}.fields.${field}`, faults)
-  const byName = new Map(fields.map(field => [field.name, field]))
+  const fieldsByName = new Map(fields.map(field => [field.name, field]))
   return {
     name,
     singular,
     description: options.description,
-    fields: byName,
+    fields: fieldsByName,
     relations,
     indexes: indexesOf(outline, faults),
     access: accessOf(outline, rules),
@@ -54,7 +54,7 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
     computed: computedOf(outline, outlines, rules, faults),
-    ...writeLogicOf(outline, byName, rules, faults),
+    ...writeLogicOf(outline, fieldsByName, rules, faults),
   }
 }
 
@@ -69,7 +69,7 @@ function collectionsOf(
 }
 
 /** The collections, with the events about their items that actions emit. */
-function withEmitted(
+function withEmittedEvents(
   collections: ReadonlyMap<string, Collection>,
   { actions }: Logic,
 ): ReadonlyMap<string, Collection> {
@@ -104,8 +104,8 @@ function frozen<T>(value: T): T {
     return Object.freeze(new FrozenMap(entries)) as T
   }
   for (const [key, part] of Object.entries(value)) {
-    const made = frozen(part)
-    if (made !== part) Reflect.set(value, key, made)
+    const frozenPart = frozen(part)
+    if (frozenPart !== part) Reflect.set(value, key, frozenPart)
   }
   return Object.freeze(value)
 }
@@ -130,9 +130,9 @@ export function checkModel(declaration: Declaration): Model {
   const scopes = scopesOf(outlines.values(), declaration.logic)
   const claims = new Set<string>()
   const rules = ruleCheck(outlines, scopes, faults, claims)
-  const bare = collectionsOf(outlines, rules, faults)
+  const collectionsWithoutEvents = collectionsOf(outlines, rules, faults)
   const logic = logicOf(declaration.logic, { outlines, rules, faults })
-  const collections = withEmitted(bare, logic)
+  const collections = withEmittedEvents(collectionsWithoutEvents, logic)
   if (faults.list.length > 0) throw new ModelError(faults.list)
   return frozen({ collections, scopes, logic, claims: [...claims].sort() })
 }

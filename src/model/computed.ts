@@ -13,7 +13,7 @@ export type Expression =
   /** A field of the row, or along to-one relations: `project.organization_id`. */
   | { readonly kind: 'field'; readonly field: string }
   | { readonly kind: 'literal'; readonly value: Scalar }
-  /** Over the rows that a to-many relation reaches, if the caller may read the row and the field. */
+  /** Over the related rows of a to-many relation that the caller may read, if the caller may also read the field. */
   | {
       readonly kind: 'aggregate'
       readonly function: AggregateFunction
@@ -97,7 +97,7 @@ export interface ComputedOptions {
 }
 
 /** A declared computed field. `Value`: the type of its value. `Needs`: the fields and relations that the row must have. */
-// biome-ignore lint/suspicious/noExplicitAny: an expression of which nothing is known fits everywhere.
+// biome-ignore lint/suspicious/noExplicitAny: an expression without known needs fits everywhere.
 export interface ComputedDeclaration<out Value = unknown, in Needs = any> {
   readonly kind: 'computed'
   readonly expression: Expression

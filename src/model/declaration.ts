@@ -138,8 +138,8 @@ export function users<
   options: DefinedUsers<F, U, R, A, K, L> = {},
 ): CollectionDeclaration<DeclaredUsers<F>, U, TraitsOf<DeclaredUsers<F>, 'user', R, A, K, L>> {
   const fields = options.fields ?? {}
-  const all = { ...options, fields } as unknown as CollectionOptions<DeclaredUsers<F>, U>
-  return Object.freeze({ kind: 'collection', extends: 'users', options: all })
+  const collectionOptions = { ...options, fields } as unknown as CollectionOptions<DeclaredUsers<F>, U>
+  return Object.freeze({ kind: 'collection', extends: 'users', options: collectionOptions })
 }
 
 /** A relation through a join collection, whose fields `from` and `to` hold the two ids. */

@@ -10,9 +10,10 @@ export function indexedKeys(collection: Collection, isJoin: boolean): readonly I
   const indexes: Index[] = fields
     .filter(field => field.unique)
     .map(field => ({ keys: ascending(field.name), unique: true }))
-  for (const index of collection.indexes) if (!isAmong(index.keys, indexes)) indexes.push(index)
-  for (const keys of ofReferences(fields)) if (!isAmong(keys, indexes)) indexes.push({ keys, unique: false })
-  for (const keys of newestFirst(fields, isJoin))
+  for (const index of collection.indexes) if (!hasEqualOrder(index.keys, indexes)) indexes.push(index)
+  for (const keys of referenceKeys(fields))
+    if (!hasEqualOrder(keys, indexes)) indexes.push({ keys, unique: false })
+  for (const keys of newestFirstKeys(fields, isJoin))
     if (!isServed(keys, indexes)) indexes.push({ keys, unique: false })
   return indexes
 }
@@ -28,26 +29,26 @@ function ascending(...names: readonly string[]): readonly IndexKey[] {
   return names.map(field => ({ field, descending: false }))
 }
 
-/** They serve lists along a relation by id, and deletions, which look up referencing rows. */
-function ofReferences(fields: readonly Field[]): readonly (readonly IndexKey[])[] {
+/** For lists along a relation by id, and for deletions, which look up referencing rows. */
+function referenceKeys(fields: readonly Field[]): readonly (readonly IndexKey[])[] {
   return fields.filter(field => field.reference).map(field => ascending(field.name))
 }
 
 /**
- * A join collection gets none for its relations: lists show the joined items, sorted by their own fields, rather than
- * its rows. Nor does a unique relation, which has at most one row per item.
+ * Relations of a join collection get no such index: lists show the joined items, sorted by their own fields, rather than
+ * its rows. Nor do unique relations, which have at most one row per item.
  */
-function newestFirst(fields: readonly Field[], isJoin: boolean): readonly (readonly IndexKey[])[] {
+function newestFirstKeys(fields: readonly Field[], isJoin: boolean): readonly (readonly IndexKey[])[] {
   const relations = isJoin ? [] : fields.filter(field => field.reference && !field.unique)
   return [ascending('created_at'), ...relations.map(field => ascending(field.name, 'created_at'))]
 }
 
-/** Equal for indexes that hold the rows in the same order, or in the reverse. */
+/** Equal for indexes that hold the rows in the same order, or in its exact reverse. */
 export function orderText(keys: readonly IndexKey[]): string {
   return indexOrder(keys).map(keyText).join()
 }
 
-function isAmong(keys: readonly IndexKey[], indexes: readonly Index[]): boolean {
+function hasEqualOrder(keys: readonly IndexKey[], indexes: readonly Index[]): boolean {
   return indexes.some(index => orderText(index.keys) === orderText(keys))
 }
 
@@ -56,7 +57,7 @@ function isAmong(keys: readonly IndexKey[], indexes: readonly Index[]): boolean 
  * one value, and an index can be read both ways.
  */
 function isServed(keys: readonly IndexKey[], indexes: readonly Index[]): boolean {
-  return indexes.some(index => keys.every(({ field }, at) => index.keys[at]?.field === field))
+  return indexes.some(index => keys.every(({ field }, position) => index.keys[position]?.field === field))
 }
 
 /**

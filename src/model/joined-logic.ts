@@ -1,4 +1,4 @@
-/** The parts of a model's logic as one. */
+/** Joins the two parts of a model's logic. */
 import { ModelError, type ModelFault } from './check/faults.ts'
 import type { LogicDeclaration } from './logic.ts'
 
@@ -7,17 +7,17 @@ const kinds = ['actions', 'queries', 'reactions', 'jobs'] as const
 /** Throws a `ModelError` with every name that both parts declare. */
 export function joinedLogic(first: LogicDeclaration, second: LogicDeclaration): LogicDeclaration {
   if (Object.keys(second).length === 0) return first
-  const faults = kinds.flatMap(kind => twice(kind, first[kind], second[kind]))
+  const faults = kinds.flatMap(kind => duplicateFaults(kind, first[kind], second[kind]))
   if (faults.length > 0) throw new ModelError(faults)
   const joined = kinds.map(kind => [kind, { ...first[kind], ...second[kind] }])
   return { ...first, ...second, ...Object.fromEntries(joined) }
 }
 
-function twice(kind: string, first: object = {}, second: object = {}): readonly ModelFault[] {
+function duplicateFaults(kind: string, first: object = {}, second: object = {}): readonly ModelFault[] {
   return Object.keys(second)
     .filter(name => Object.hasOwn(first, name))
     .map(name => ({
       place: `${kind}.${name}`,
-      message: 'Both parts of the logic declare it. Leave one of them out.',
+      message: 'Both parts of the logic declare this name. Remove one of the declarations.',
     }))
 }

@@ -1,13 +1,13 @@
 /**
  * The logic of a model: declared actions, queries, reactions and jobs. `logic/` runs them. These are the types of the
- * checked declaration; `types/logic.ts` infers those that authors see.
+ * checked declaration; `types/logic.ts` infers the types that authors see.
  */
 
 import type { FieldDeclaration } from './fields/declared.ts'
 import type { JsonValue } from './fields/type.ts'
 import type { AccessRule, PathNeeds } from './types/rule.ts'
 
-/** An item of a collection, as an input (its id is given) or an output. */
+/** An item of a collection, as an input, which clients send as its id, or as an output. */
 export interface ItemDeclaration<C extends string = string, Optional extends boolean = boolean> {
   readonly kind: 'item'
   readonly collection: C
@@ -32,10 +32,10 @@ export function item<const C extends string, const Optional extends boolean = fa
 
 export type ValueDeclarations = Readonly<Record<string, FieldDeclaration | ItemDeclaration>>
 
-/** A type of event that an action emits, besides those of every change. */
+/** An event type that an action emits, in addition to the events of its changes. */
 export interface EmittedDeclaration {
   readonly fields?: Readonly<Record<string, FieldDeclaration>>
-  /** Who gets the event, as a rule over its item. Omitted: everyone who may read the item. */
+  /** Who receives the event, as a rule over its item. Omitted: everyone who may read the item. */
   readonly access?: AccessRule
   readonly description?: string
 }
@@ -77,7 +77,7 @@ interface Typed<Types, Collections, Jobs> {
   readonly [jobsType]?: (jobs: Jobs) => void
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an action of which nothing is known fits every model.
+// biome-ignore lint/suspicious/noExplicitAny: an action without known types fits every model.
 export interface ActionDeclaration<Types = unknown, in Collections = any, in Jobs = any>
   extends Typed<Types, Collections, Jobs> {
   readonly kind: 'action'
@@ -106,9 +106,9 @@ export interface ReactionDeclaration<Types = unknown, in Collections = any, in J
 export interface JobDeclaration<Types = unknown, in Collections = any, in Jobs = any>
   extends Typed<Types, Collections, Jobs> {
   readonly kind: 'job'
-  /** A cron expression, or words such as `day at 03:00`; undefined: only `later` starts it. */
+  /** A cron expression, or words such as `day at 03:00`. Undefined: only `later` starts the job. */
   readonly schedule: string | undefined
-  /** An IANA name, e.g. `Europe/Berlin`; `UTC` if left out. */
+  /** An IANA name, e.g. `Europe/Berlin`; `UTC` if omitted. */
   readonly timeZone: string | undefined
   readonly input: Readonly<Record<string, FieldDeclaration>> | undefined
   // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
@@ -170,7 +170,7 @@ interface LimitOptions<Field extends string = string, Needs = never> {
 declare const needsType: unique symbol
 
 /** The maximum number of items, in all or for each value of a field. `Needs`: the fields that the row must have. */
-// biome-ignore lint/suspicious/noExplicitAny: a limit of which nothing is known fits everywhere.
+// biome-ignore lint/suspicious/noExplicitAny: a limit without known needs fits everywhere.
 export interface LimitDeclaration<in Needs = any> {
   readonly kind: 'atMost'
   readonly count: number

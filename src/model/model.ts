@@ -1,5 +1,5 @@
 /**
- * The checked, frozen model, which all modules read. `check.ts` makes it from a declaration.
+ * The checked, frozen model, which all modules read. `check.ts` derives it from a declaration.
  */
 import type { CheckedExpression } from './computed.ts'
 import type { FieldType } from './fields/field-type.ts'
@@ -25,7 +25,7 @@ export interface Collection {
   /** In order: `id`, the declared fields, `created_at`, and `updated_at` where the collection has it. */
   readonly fields: ReadonlyMap<string, Field>
   readonly relations: ReadonlyMap<string, Relation>
-  /** No field of `fields` has the name of one. */
+  /** Their names differ from those in `fields`. */
   readonly computed: ReadonlyMap<string, ComputedField>
   /** Called for every write of an item. */
   readonly prepare: Prepare | undefined
@@ -88,9 +88,9 @@ export type FieldDefault =
   | { readonly kind: 'value'; readonly value: JsonValue }
   /** The time of the write, for datetime and date fields. */
   | { readonly kind: 'now' }
-  /** The id of the user who writes. */
+  /** The id of the caller. */
   | { readonly kind: 'currentUser' }
-  /** A fresh random UUID. */
+  /** A new random UUID. */
   | { readonly kind: 'uuid' }
 
 export interface Deprecation {
@@ -149,7 +149,7 @@ export interface Limit {
   readonly message: string
 }
 
-/** A value that an operation takes or gives. */
+/** A value of an operation's input or output. */
 export type OperationValue =
   | { readonly kind: 'field'; readonly field: Field }
   | { readonly kind: 'item'; readonly name: string; readonly collection: string; readonly optional: boolean }
@@ -168,7 +168,7 @@ export interface Operation {
     | { readonly kind: 'item'; readonly collection: string; readonly optional: boolean }
     | { readonly kind: 'values'; readonly values: ReadonlyMap<string, OperationValue> }
   readonly access: Rule
-  /** Undefined: it needs no scope, which is possible only without a collection. */
+  /** Undefined: the operation needs no scope, which is possible only without a collection. */
   readonly scope: string | undefined
   readonly run: (context: never) => unknown
 }

@@ -7,18 +7,18 @@ import type { Collection, Field } from './model.ts'
 export type BodyMode = 'create' | 'replace' | 'merge'
 
 /** Keywords that also constrain null, so that adding `null` to `type` does not allow it. */
-const aboutNull = ['$ref', 'const', 'anyOf', 'oneOf', 'allOf', 'not', 'if']
+const nullSensitiveKeywords = ['$ref', 'const', 'anyOf', 'oneOf', 'allOf', 'not', 'if']
 
-const nothing: JsonSchema = { type: 'null' }
+const nullSchema: JsonSchema = { type: 'null' }
 
 /** Any value but null. */
-export const notNull: JsonSchema = { not: nothing }
+export const notNull: JsonSchema = { not: nullSchema }
 
 function nullable(schema: JsonSchema): JsonSchema {
   const { anyOf, not, ...others } = schema
-  if (not === nothing && Object.keys(others).length === 0 && anyOf === undefined) return {}
-  if (Array.isArray(anyOf) && Object.keys(schema).length === 1) return { anyOf: [...anyOf, nothing] }
-  if (aboutNull.some(keyword => keyword in schema)) return { anyOf: [schema, nothing] }
+  if (not === nullSchema && Object.keys(others).length === 0 && anyOf === undefined) return {}
+  if (Array.isArray(anyOf) && Object.keys(schema).length === 1) return { anyOf: [...anyOf, nullSchema] }
+  if (nullSensitiveKeywords.some(keyword => keyword in schema)) return { anyOf: [schema, nullSchema] }
   const types = [schema.type].flat() as JsonValue[]
   const { enum: values } = schema
   return {
@@ -31,13 +31,13 @@ function nullable(schema: JsonSchema): JsonSchema {
 /** The `default` keyword. A PATCH keeps the stored value, as does a PUT by callers who cannot write the field. */
 function defaultIn(field: Field, mode: BodyMode): JsonSchema {
   if (field.default?.kind !== 'value') return {}
-  const given = mode === 'create' || (mode === 'replace' && field.access.write.kind === 'anyone')
-  return given ? { default: field.default.value } : {}
+  const isApplied = mode === 'create' || (mode === 'replace' && field.access.write.kind === 'anyone')
+  return isApplied ? { default: field.default.value } : {}
 }
 
 /** Expresses `readOnly` and `writeOnly` in words: generators drop properties with these keywords, or make them optional. */
 function describe({ description, readOnly, writeOnly }: Field): string {
-  return [description, readOnly && 'Read-only.', writeOnly && 'Never given out.'].filter(Boolean).join(' ')
+  return [description, readOnly && 'Read-only.', writeOnly && 'Never returned.'].filter(Boolean).join(' ')
 }
 
 function annotations(field: Field): JsonSchema {
@@ -74,12 +74,12 @@ function required(fields: readonly Field[]): JsonSchema {
 
 /** Whether an object may be valid against the schema. True in case of doubt. */
 function mayBeObject({ type, enum: values, const: value, anyOf, oneOf }: JsonSchema): boolean {
-  const among = (schemas: JsonValue | undefined) =>
+  const someMayBeObject = (schemas: JsonValue | undefined) =>
     !Array.isArray(schemas) || schemas.some(schema => mayBeObject(schema))
   if (type !== undefined && ![type].flat().includes('object')) return false
-  if (Array.isArray(values) && !values.some(one => typeof one === 'object')) return false
+  if (Array.isArray(values) && !values.some(member => typeof member === 'object')) return false
   if (value !== undefined && typeof value !== 'object') return false
-  return among(anyOf) && among(oneOf)
+  return someMayBeObject(anyOf) && someMayBeObject(oneOf)
 }
 
 /** Whether a PATCH merges an object into the stored one (RFC 7396). Then only the result is validated. */
@@ -95,8 +95,8 @@ function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
   const { type, ...keywords } = field.type.schema
   if (!mergesObjects(field)) return schema
   if (Object.keys(keywords).length === 0) return schema
-  const whole: JsonSchema = { type: 'object', additionalProperties: true }
-  return type === 'object' ? whole : { anyOf: [schema, whole] }
+  const anyObject: JsonSchema = { type: 'object', additionalProperties: true }
+  return type === 'object' ? anyObject : { anyOf: [schema, anyObject] }
 }
 
 const schemaOfType: SchemaOf = ({ type }) => type.schema
@@ -129,7 +129,7 @@ function schemaOfBody(
   }
 }
 
-/** The schema of a field in a response. `schema`: of a value that is not null. */
+/** The schema of a field in a response. `schema`: the schema of a value that is not null. */
 export function propertySchema(field: Field, schema: JsonSchema): JsonSchema {
   return field.optional || dependsOnRow(field.access.read) ? nullable(schema) : schema
 }

@@ -10,11 +10,11 @@ import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.
 
 export { itemSchema, propertySchema, shownBodySchema } from './schemas.ts'
 
-/** By the name of the field. Fields that the body leaves out are absent. */
+/** By the name of the field. Fields that the body omits are absent. */
 type CanonicalValues = Readonly<Record<string, JsonValue>>
 
 /**
- * Checks a body that was parsed from JSON. Throws an `ApiError`: BAD_REQUEST when it is no object,
+ * Checks a body that was parsed from JSON. Throws an `ApiError`: BAD_REQUEST when it is not an object,
  * VALIDATION_FAILED with every fault (at most 100) in `details`.
  */
 type CheckBody = (body: unknown) => { readonly values: CanonicalValues }
@@ -26,17 +26,19 @@ const maxFaults = 100
 /** The fault of a name that a body of this mode may not contain. */
 export function unwritableFault(name: string, collection: Collection, mode: BodyMode): FieldFault {
   const field = collection.fields.get(name) ?? collection.computed.get(name)
-  const shown = brief(name)
+  const quotedName = brief(name)
   if (field?.readOnly && !field.internal) {
-    return { field: shown, code: 'read_only', message: `${shown} is read-only. Leave it out.` }
+    return { field: quotedName, code: 'read_only', message: `${quotedName} is read-only. Leave it out.` }
   }
   if (field?.immutable && !field.internal) {
-    const message = `${shown} can only be set when the item is created. Leave it out.`
-    return { field: shown, code: 'immutable', message }
+    const message = `${quotedName} can only be set when the item is created. Leave it out.`
+    return { field: quotedName, code: 'immutable', message }
   }
-  const names = [...collection.fields.values()].filter(one => isWritable(one, mode)).map(one => one.name)
-  const message = `There is no field ${shown}.${didYouMean(name, names)}`
-  return { field: shown, code: 'unknown_field', message }
+  const names = [...collection.fields.values()]
+    .filter(candidate => isWritable(candidate, mode))
+    .map(candidate => candidate.name)
+  const message = `There is no field ${quotedName}.${didYouMean(name, names)}`
+  return { field: quotedName, code: 'unknown_field', message }
 }
 
 /** A stored document after a client's patch (RFC 7396). */
@@ -79,10 +81,10 @@ function valueFaults(field: Field, value: JsonValue, mode: BodyMode, faults: Fie
   }
   const isPatch =
     mode === 'merge' && mergesObjects(field) && typeof value === 'object' && !Array.isArray(value)
-  const found = isPatch ? [] : schemaFaults(type.schema, value, type.isDocument)
-  if (found.length === 0) canonical(field, value, faults)
-  for (const { code, must, at } of found) {
-    faults.push({ field: name + at, code, message: `${name}${at} must ${must}.` })
+  const violations = isPatch ? [] : schemaFaults(type.schema, value, type.isDocument)
+  if (violations.length === 0) canonical(field, value, faults)
+  for (const { code, must, pointer } of violations) {
+    faults.push({ field: name + pointer, code, message: `${name}${pointer} must ${must}.` })
   }
 }
 
@@ -117,21 +119,21 @@ function canonicalValues(body: object, collection: Collection): CanonicalValues 
   const faults: FieldFault[] = []
   for (const [name, value] of Object.entries(body)) {
     const field = collection.fields.get(name)
-    const found = field && canonical(field, value, faults)
-    if (found !== undefined) values[name] = found
+    const canonicalValue = field && canonical(field, value, faults)
+    if (canonicalValue !== undefined) values[name] = canonicalValue
   }
   if (faults.length > 0) throw refusal(faults)
   return values
 }
 
 function checkFor(collection: Collection, mode: BodyMode): CheckBody {
-  let fits: ValidateFunction | undefined
+  let isValid: ValidateFunction | undefined
   return body => {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with the fields of the item.')
     }
-    fits ??= compile(bodySchema(collection, mode))
-    if (!fits(body)) throw refusal(bodyFaults(body, collection, mode))
+    isValid ??= compile(bodySchema(collection, mode))
+    if (!isValid(body)) throw refusal(bodyFaults(body, collection, mode))
     return { values: canonicalValues(body, collection) }
   }
 }
@@ -140,13 +142,13 @@ const validators = new WeakMap<Collection, BodyValidator>()
 
 /** The validator of a collection's bodies. Its schemas are compiled at first use. */
 export function bodyValidator(collection: Collection): BodyValidator {
-  const known = validators.get(collection)
-  if (known) return known
-  const made: BodyValidator = {
+  const existing = validators.get(collection)
+  if (existing) return existing
+  const validator: BodyValidator = {
     create: checkFor(collection, 'create'),
     replace: checkFor(collection, 'replace'),
     merge: checkFor(collection, 'merge'),
   }
-  validators.set(collection, made)
-  return made
+  validators.set(collection, validator)
+  return validator
 }

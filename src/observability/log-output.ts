@@ -4,7 +4,7 @@
  */
 import { write, writeSync } from 'node:fs'
 
-/** The part of `node:fs` that it uses; replaced in tests. */
+/** The functions of `node:fs` that it uses; tests replace them. */
 export interface Files {
   write(
     fd: number,
@@ -24,18 +24,18 @@ const system: Files = {
 const maxBufferedCharacters = 16_777_216
 /** The time between attempts to write to a full pipe. */
 const retryMs = 50
-/** How long the end of the process waits for a full pipe. */
+/** How long a process that ends waits for a full pipe. */
 const finalWaitMs = 2000
 
-const busy: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EBUSY', 'EINTR'])
-/** Errors after which nobody will ever read. */
-const gone: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EBADF'])
+const retryableCodes: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EBUSY', 'EINTR'])
+/** Errors after which nobody will read the output any more. */
+const closedCodes: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EBADF'])
 
 const newline = 10
 
 function linesIn(text: string): number {
   let count = 0
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
+  for (let index = text.indexOf('\n'); index !== -1; index = text.indexOf('\n', index + 1)) count++
   return count
 }
 
@@ -53,42 +53,42 @@ interface Block {
 export class LineOutput {
   readonly #fd: number
   readonly #files: Files
-  #waiting = ''
+  #buffered = ''
   #isWriting = false
-  /** Waits for the next retry. */
-  #held: Block | undefined
-  #isGone = false
+  /** The block that waits for the next retry. */
+  #retryBlock: Block | undefined
+  #isClosed = false
   /** Dropped lines that are not reported yet. */
-  #lost = 0
-  #reason = ''
-  /** Whether the output ends within a line. */
-  #isTorn = false
+  #lostLines = 0
+  #lossReason = ''
+  /** Whether the output ends in the middle of a line. */
+  #endsMidLine = false
 
   constructor(fd: number, files: Files = system) {
     this.#fd = fd
     this.#files = files
   }
 
-  /** Whole lines. */
+  /** `text`: whole lines. */
   write(text: string): void {
-    if (this.#isGone) return
-    if (this.#waiting.length + text.length > maxBufferedCharacters) {
-      this.#lose(linesIn(text), 'the reader is too slow')
+    if (this.#isClosed) return
+    if (this.#buffered.length + text.length > maxBufferedCharacters) {
+      this.#drop(linesIn(text), 'the reader is too slow')
       return
     }
-    this.#waiting += text
+    this.#buffered += text
     if (!this.#isWriting) this.#begin()
   }
 
   /** Writes all buffered lines before it returns. */
   flushSync(): void {
-    const held = this.#held
-    this.#held = undefined
-    if (held) {
-      this.#putSync(held)
+    const block = this.#retryBlock
+    this.#retryBlock = undefined
+    if (block) {
+      this.#putSync(block)
       this.#isWriting = false
     }
-    if (!this.#isGone && this.#waiting !== '') this.#putSync(this.#next())
+    if (!this.#isClosed && this.#buffered !== '') this.#putSync(this.#next())
   }
 
   #begin(): void {
@@ -97,73 +97,73 @@ export class LineOutput {
   }
 
   #next(): Block {
-    const lines = linesIn(this.#waiting)
-    const reported = this.#lost
-    const text = (this.#isTorn ? '\n' : '') + (reported > 0 ? this.#lossReport() : '') + this.#waiting
-    this.#waiting = ''
+    const lines = linesIn(this.#buffered)
+    const reported = this.#lostLines
+    const text = (this.#endsMidLine ? '\n' : '') + (reported > 0 ? this.#lossReport() : '') + this.#buffered
+    this.#buffered = ''
     return { data: Buffer.from(text), lines, reported, offset: 0 }
   }
 
   #lossReport(): string {
-    const line = { level: 40, time: Date.now(), lines: this.#lost, reason: this.#reason }
+    const line = { level: 40, time: Date.now(), lines: this.#lostLines, reason: this.#lossReason }
     return `${JSON.stringify({ ...line, msg: 'lines of the log could not be written' })}\n`
   }
 
   #put(block: Block): void {
     this.#files.write(this.#fd, block.data, block.offset, (error, written) => {
-      if (error && busy.has(error.code)) return this.#hold(block)
+      if (error && retryableCodes.has(error.code)) return this.#retryLater(block)
       const offset = block.offset + written
       if (!error && offset < block.data.length) return this.#put({ ...block, offset })
       this.#isWriting = false
-      if (error) return this.#fail(error, block)
-      this.#done(block)
-      if (this.#waiting !== '') this.#begin()
+      if (error) return this.#onFailure(error, block)
+      this.#onWritten(block)
+      if (this.#buffered !== '') this.#begin()
     })
   }
 
-  #hold(block: Block): void {
-    this.#held = block
-    const again = () => {
-      if (this.#held !== block) return
-      this.#held = undefined
+  #retryLater(block: Block): void {
+    this.#retryBlock = block
+    const retry = () => {
+      if (this.#retryBlock !== block) return
+      this.#retryBlock = undefined
       this.#put(block)
     }
-    setTimeout(again, retryMs).unref()
+    setTimeout(retry, retryMs).unref()
   }
 
   #putSync(block: Block): void {
     const { data } = block
-    const until = performance.now() + finalWaitMs
+    const deadline = performance.now() + finalWaitMs
     let { offset } = block
     while (offset < data.length) {
       try {
         offset += this.#files.writeSync(this.#fd, data, offset)
       } catch (thrown) {
         const error = thrown as NodeJS.ErrnoException
-        if (!busy.has(error.code) || performance.now() > until) {
-          this.#fail(error, { ...block, offset })
+        if (!retryableCodes.has(error.code) || performance.now() > deadline) {
+          this.#onFailure(error, { ...block, offset })
           return
         }
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs)
       }
     }
-    this.#done(block)
+    this.#onWritten(block)
   }
 
-  #done({ reported }: Block): void {
-    this.#isTorn = false
-    this.#lost -= reported
+  #onWritten({ reported }: Block): void {
+    this.#endsMidLine = false
+    this.#lostLines -= reported
   }
 
-  #fail(error: NodeJS.ErrnoException, { data, offset, lines }: Block): void {
-    if (offset > 0) this.#isTorn = data[offset - 1] !== newline
-    this.#isGone = gone.has(error.code)
-    this.#lose(lines + linesIn(this.#waiting), error.code ?? error.message)
-    this.#waiting = ''
+  #onFailure(error: NodeJS.ErrnoException, { data, offset, lines }: Block): void {
+    if (offset > 0) this.#endsMidLine = data[offset - 1] !== newline
+    this.#isClosed = closedCodes.has(error.code)
+    this.#drop(lines + linesIn(this.#buffered), error.code ?? error.message)
+    this.#buffered = ''
   }
 
-  #lose(lines: number, reason: string): void {
-    this.#lost += lines
-    this.#reason = reason
+  #drop(lines: number, reason: string): void {
+    this.#lostLines += lines
+    this.#lossReason = reason
   }
 }

@@ -34,13 +34,13 @@ const secretFields = [
   'api_key',
   'cookie',
 ]
-const paths = ['', '*.', '*.*.', '*.*.*.'].flatMap(depth => [
+const redactedPaths = ['', '*.', '*.*.', '*.*.*.'].flatMap(depth => [
   ...secretFields.map(field => depth + field),
   `${depth}["x-api-key"]`,
 ])
 
 /** One answered request. */
-export interface Answered {
+export interface AnsweredRequest {
   readonly method: string
   readonly path: string
   readonly requestId: string
@@ -50,10 +50,10 @@ export interface Answered {
 export interface Log {
   readonly logger: Logger
   /**
-   * Logs a request at level `info`; a health check that went well at `debug`. `bytes`: the size of the body; undefined
-   * for a stream.
+   * Logs a request at level `info`, a successful health check at `debug`. `bytes`: the size of the body; undefined for a
+   * stream.
    */
-  access(request: Answered, status: number, milliseconds: number, bytes: number | undefined): void
+  access(request: AnsweredRequest, status: number, milliseconds: number, bytes: number | undefined): void
   /** Adds whole lines of another thread. */
   write(lines: string): void
   /** Writes all buffered lines, at shutdown. */
@@ -64,29 +64,29 @@ const debugLevel = 20
 const infoLevel = 30
 const maxPathCharacters = 2000
 /** Everything that `redact` replaces contains one of these, or may be percent-encoded. */
-const mayHoldSecret = /p[ks]_|[=%]/
-const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+const mayContainSecret = /p[ks]_|[=%]/
+const withoutEscapes = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-/** JSON of a text, cheap for the texts that need no escape. */
+/** The text as JSON; cheap if it needs no escape. */
 function quoted(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text)
+  return withoutEscapes.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** The line that pino would write, built by hand in a tenth of the time: the hot path. */
+/** The line that pino would write, built in a tenth of the time, because every request has one. */
 function accessLine(
   level: number,
-  { method, path, requestId, userId }: Answered,
+  { method, path, requestId, userId }: AnsweredRequest,
   status: number,
   milliseconds: number,
   bytes: number | undefined,
 ): string {
-  const shown = mayHoldSecret.test(path) ? redact(path) : path
-  const who = userId === null ? '' : `,"user_id":${userId}`
-  const size = bytes === undefined ? '' : `,"bytes":${bytes}`
+  const redactedPath = mayContainSecret.test(path) ? redact(path) : path
+  const userMember = userId === null ? '' : `,"user_id":${userId}`
+  const bytesMember = bytes === undefined ? '' : `,"bytes":${bytes}`
   return (
     `{"level":${level},"time":${Date.now()},"request_id":"${requestId}","method":${quoted(method)},` +
-    `"path":${quoted(shown.slice(0, maxPathCharacters))},"status":${status},` +
-    `"ms":${Math.round(milliseconds * 100) / 100}${who}${size},"msg":"request"}\n`
+    `"path":${quoted(redactedPath.slice(0, maxPathCharacters))},"status":${status},` +
+    `"ms":${Math.round(milliseconds * 100) / 100}${userMember}${bytesMember},"msg":"request"}\n`
   )
 }
 
@@ -103,49 +103,49 @@ const maxWaitMs = 250
 function inBlocks(destination: BlockOutput): BlockOutput {
   let block = ''
   let timer: NodeJS.Timeout | undefined
-  const pass = () => {
+  const writeBlock = () => {
     clearTimeout(timer)
     timer = undefined
-    const full = block
+    const text = block
     block = ''
-    if (full !== '') destination.write(full)
+    if (text !== '') destination.write(text)
   }
   return {
     write(line) {
       block += line
-      if (block.length >= blockCharacters) pass()
-      else timer ??= setTimeout(pass, maxWaitMs).unref()
+      if (block.length >= blockCharacters) writeBlock()
+      else timer ??= setTimeout(writeBlock, maxWaitMs).unref()
     },
     flushSync() {
-      pass()
+      writeBlock()
       destination.flushSync()
     },
   }
 }
 
 /** Outputs that are flushed when the process ends. */
-const open = new Set<BlockOutput>()
-let isWatched = false
+const openOutputs = new Set<BlockOutput>()
+let hasExitListener = false
 
 function flushAtExit(): void {
-  if (isWatched) return
-  isWatched = true
-  process.once('exit', () => open.forEach(output => void output.flushSync()))
+  if (hasExitListener) return
+  hasExitListener = true
+  process.once('exit', () => openOutputs.forEach(output => void output.flushSync()))
 }
 
 function standardOutput(): BlockOutput {
   flushAtExit()
   const output = inBlocks(new LineOutput(1))
-  open.add(output)
+  openOutputs.add(output)
   return output
 }
 
 function serializeError(error: unknown): unknown {
-  const made = pino.stdSerializers.err(error as Error)
-  return { type: made.type, message: redact(made.message ?? ''), stack: redact(made.stack ?? '') }
+  const { type, message, stack } = pino.stdSerializers.err(error as Error)
+  return { type, message: redact(message ?? ''), stack: redact(stack ?? '') }
 }
 
-/** Without `output`, standard output, written in blocks. */
+/** Writes to `output`, or in blocks to standard output. */
 export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: DestinationStream): Log {
   const buffered = output ? undefined : standardOutput()
   const destination = output ?? (buffered as DestinationStream)
@@ -153,28 +153,28 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
     {
       level: logLevel,
       base: null,
-      redact: { paths, censor: hidden },
+      redact: { paths: redactedPaths, censor: hidden },
       serializers: { err: serializeError },
       hooks: { streamWrite: line => (line.includes('pk_') || line.includes('ps_') ? redact(line) : line) },
     },
     destination,
   )
-  const writes = logger.isLevelEnabled('info')
-  const writesHealthChecks = logger.isLevelEnabled('debug')
+  const logsRequests = logger.isLevelEnabled('info')
+  const logsHealthChecks = logger.isLevelEnabled('debug')
   return {
     logger,
     access(request, status, milliseconds, bytes) {
-      if (!writes) return
+      if (!logsRequests) return
       const { path } = request
-      // Health checks come every second or so: they would hide other lines.
-      const isQuiet = status < 400 && isHealthCheck(path)
-      if (isQuiet && !writesHealthChecks) return
-      destination.write(accessLine(isQuiet ? debugLevel : infoLevel, request, status, milliseconds, bytes))
+      // Health checks come every second or so, and would hide other lines.
+      const isHealthy = status < 400 && isHealthCheck(path)
+      if (isHealthy && !logsHealthChecks) return
+      destination.write(accessLine(isHealthy ? debugLevel : infoLevel, request, status, milliseconds, bytes))
     },
     write: lines => void destination.write(lines),
     flush() {
       buffered?.flushSync()
-      if (buffered) open.delete(buffered)
+      if (buffered) openOutputs.delete(buffered)
     },
   }
 }

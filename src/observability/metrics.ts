@@ -11,7 +11,7 @@ interface Series {
   sum: number
 }
 
-/** A number of another module, read at each scrape. */
+/** A number that another module keeps, read at each scrape. */
 export interface Metric {
   readonly name: string
   /** The name in the previous version, which is kept for one more version. */
@@ -31,20 +31,20 @@ export interface Metrics {
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 function bucketOf(seconds: number): number {
-  let at = 0
-  while (at < bucketBounds.length && seconds > (bucketBounds[at] ?? 0)) at++
-  return at
+  let bucket = 0
+  while (bucket < bucketBounds.length && seconds > (bucketBounds[bucket] ?? 0)) bucket++
+  return bucket
 }
 
-function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const there = map.get(key)
-  if (there !== undefined) return there
-  const made = make()
-  map.set(key, made)
-  return made
+function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const existing = map.get(key)
+  if (existing !== undefined) return existing
+  const created = create()
+  map.set(key, created)
+  return created
 }
 
-/** `sections`: texts that other modules keep in the same format. */
+/** `sections`: text of other modules in the same format. */
 export function createMetrics(
   metrics: () => readonly Metric[] = () => [],
   sections: () => string = () => '',
@@ -53,15 +53,15 @@ export function createMetrics(
   let registry: Promise<Registry> | undefined
 
   const seriesOf = (method: string, route: string, status: number): Series => {
-    const named = knownMethods.has(method) ? method : 'other'
-    const byStatus = entry(
-      entry(byRoute, route, () => new Map()),
-      named,
+    const methodLabel = knownMethods.has(method) ? method : 'other'
+    const byStatus = getOrCreate(
+      getOrCreate(byRoute, route, () => new Map()),
+      methodLabel,
       () => [],
     )
     const group = Math.floor(status / 100)
     byStatus[group] ??= {
-      labels: { method: named, route, status: `${group}xx` },
+      labels: { method: methodLabel, route, status: `${group}xx` },
       counts: new Float64Array(bucketBounds.length + 1),
       sum: 0,
     }
@@ -71,27 +71,30 @@ export function createMetrics(
   return {
     observe(method, route, status, seconds) {
       const series = seriesOf(method, route, status)
-      const at = bucketOf(seconds)
-      series.counts[at] = (series.counts[at] ?? 0) + 1
+      const bucket = bucketOf(seconds)
+      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
       series.sum += seconds
     },
     async text() {
       registry ??= createRegistry(metrics())
-      const rest = await (await registry).metrics()
-      return `${histogram(byRoute)}\n${sections()}${rest}`
+      const registered = await (await registry).metrics()
+      return `${histogram(byRoute)}\n${sections()}${registered}`
     },
   }
 }
 
-const name = 'portico_http_request_duration_seconds'
+const histogramName = 'portico_http_request_duration_seconds'
 
-function labelText(labels: Series['labels'], more = ''): string {
+function labelText(labels: Series['labels'], extraLabel = ''): string {
   const escaped = labels.route.replace(/[\\"]/g, '\\$&')
-  return `{method="${labels.method}",route="${escaped}",status="${labels.status}"${more}}`
+  return `{method="${labels.method}",route="${escaped}",status="${labels.status}"${extraLabel}}`
 }
 
 function histogram(byRoute: ReadonlyMap<string, ReadonlyMap<string, readonly Series[]>>): string {
-  const lines = [`# HELP ${name} Time from a request's headers to its answer.`, `# TYPE ${name} histogram`]
+  const lines = [
+    `# HELP ${histogramName} Time from a request's headers to its answer.`,
+    `# TYPE ${histogramName} histogram`,
+  ]
   for (const byMethod of byRoute.values()) {
     for (const byStatus of byMethod.values()) {
       for (const series of byStatus) if (series) lines.push(...seriesLines(series))
@@ -102,11 +105,15 @@ function histogram(byRoute: ReadonlyMap<string, ReadonlyMap<string, readonly Ser
 
 function seriesLines({ labels, counts, sum }: Series): string[] {
   let total = 0
-  const buckets = [...counts].map((count, at) => {
+  const buckets = [...counts].map((count, bucket) => {
     total += count
-    return `${name}_bucket${labelText(labels, `,le="${bucketBounds[at] ?? '+Inf'}"`)} ${total}`
+    return `${histogramName}_bucket${labelText(labels, `,le="${bucketBounds[bucket] ?? '+Inf'}"`)} ${total}`
   })
-  return [...buckets, `${name}_sum${labelText(labels)} ${sum}`, `${name}_count${labelText(labels)} ${total}`]
+  return [
+    ...buckets,
+    `${histogramName}_sum${labelText(labels)} ${sum}`,
+    `${histogramName}_count${labelText(labels)} ${total}`,
+  ]
 }
 
 function withFormerNames(metrics: readonly Metric[]): readonly Metric[] {
@@ -164,7 +171,7 @@ const oauthRoutes = [
   .concat(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'])
   .concat('/.well-known/oauth-protected-resource')
 
-/** Paths below the endpoints contain ids, and pages have many paths. */
+/** The routes of paths that contain ids, and of pages, which have many paths. */
 function otherRouteOf(path: string): string {
   if (path.startsWith('/oauth/authorize/')) return '/oauth/authorize/{uid}'
   if (path.startsWith('/oauth/interaction/')) return '/oauth/interaction/{uid}'
@@ -179,14 +186,14 @@ interface CollectionLabels {
   readonly within: string
 }
 
-/** A path's route, from a set that does not grow with what clients ask for. */
+/** Returns a function that finds the route of a path. The number of routes does not grow with the requests of clients. */
 export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: string) => string {
   const byName = new Map<string, CollectionLabels>()
   for (const name of collections.keys()) {
     const list = apiPrefix + name
     byName.set(name, { list, item: `${list}/{id}`, within: `${list}/{id}/{subcollection}` })
   }
-  const others = new Set([
+  const fixedRoutes = new Set([
     '/healthz',
     '/readyz',
     '/metrics',
@@ -202,7 +209,7 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
   return path => {
     const slash = path.startsWith(apiPrefix) ? path.indexOf('/', apiPrefix.length) : -1
     const labels = byName.get(path.slice(apiPrefix.length, slash === -1 ? undefined : slash))
-    if (!labels || !path.startsWith(apiPrefix)) return others.has(path) ? path : otherRouteOf(path)
+    if (!labels || !path.startsWith(apiPrefix)) return fixedRoutes.has(path) ? path : otherRouteOf(path)
     if (slash === -1) return labels.list
     return path.indexOf('/', slash + 1) === -1 ? labels.item : labels.within
   }

@@ -8,7 +8,7 @@ import { type Logger, redact } from './log.ts'
 
 type Attributes = Readonly<Record<string, string | number>>
 
-/** A request, as a span shows it. */
+/** The parts of a request that its span shows. */
 export interface TracedCall {
   readonly method: string
   readonly path: string
@@ -27,7 +27,7 @@ export interface Traces {
   close(): Promise<void>
 }
 
-/** How long an export may take, and the shutdown. */
+/** The maximum time of an export, and of the shutdown. */
 const timeoutMs = 5000
 
 const packages = [
@@ -59,21 +59,21 @@ async function load() {
   }
 }
 
-type Loaded = Awaited<ReturnType<typeof load>>
+type OpenTelemetry = Awaited<ReturnType<typeof load>>
 
-/** Undefined where no endpoint is set. */
+/** Undefined if no endpoint is set. */
 export async function openTraces(
   { tracesEndpoint }: Pick<Settings, 'tracesEndpoint'>,
   logger: Logger,
 ): Promise<Traces | undefined> {
   if (tracesEndpoint === undefined) return undefined
-  const loaded = await load()
+  const openTelemetry = await load()
   const service = process.env.OTEL_SERVICE_NAME
   const url = `${tracesEndpoint}/v1/traces`
-  const exporter = new loaded.OTLPTraceExporter({ url, timeoutMillis: timeoutMs })
-  const provider = new loaded.BasicTracerProvider({
-    resource: loaded.resourceFromAttributes({ 'service.name': service ?? 'portico' }),
-    spanProcessors: [new loaded.BatchSpanProcessor(reporting(exporter, url, logger))],
+  const exporter = new openTelemetry.OTLPTraceExporter({ url, timeoutMillis: timeoutMs })
+  const provider = new openTelemetry.BasicTracerProvider({
+    resource: openTelemetry.resourceFromAttributes({ 'service.name': service ?? 'portico' }),
+    spanProcessors: [new openTelemetry.BatchSpanProcessor(logFailures(exporter, url, logger))],
   })
   const close = async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -81,21 +81,21 @@ export async function openTraces(
     await Promise.race([provider.shutdown().catch(() => {}), promise])
     clearTimeout(timer)
   }
-  return { ...tracer(loaded, provider.getTracer('portico')), close }
+  return { ...createTracer(openTelemetry, provider.getTracer('portico')), close }
 }
 
 /** Logs once that spans cannot be sent, and once that they can be again. */
-function reporting(exporter: SpanExporter, url: string, logger: Logger): SpanExporter {
-  let failing = false
-  const shown = url.replace(/\/\/[^/]*@/, '//')
+function logFailures(exporter: SpanExporter, url: string, logger: Logger): SpanExporter {
+  let isFailing = false
+  const address = url.replace(/\/\/[^/]*@/, '//')
   return {
     export(spans: ReadableSpan[], done) {
       exporter.export(spans, result => {
-        const failed = result.error !== undefined
-        if (failed && !failing)
-          logger.warn({ err: result.error }, `traces cannot be sent to ${redact(shown)}`)
-        if (!failed && failing) logger.info('traces can be sent again')
-        failing = failed
+        const hasFailed = result.error !== undefined
+        if (hasFailed && !isFailing)
+          logger.warn({ err: result.error }, `traces cannot be sent to ${redact(address)}`)
+        if (!hasFailed && isFailing) logger.info('traces can be sent again')
+        isFailing = hasFailed
         done(result)
       })
     },
@@ -104,12 +104,12 @@ function reporting(exporter: SpanExporter, url: string, logger: Logger): SpanExp
   }
 }
 
-type Tracer = ReturnType<InstanceType<Loaded['BasicTracerProvider']>['getTracer']>
+type Tracer = ReturnType<InstanceType<OpenTelemetry['BasicTracerProvider']>['getTracer']>
 
-/** Names of attributes: OpenTelemetry's semantic conventions for HTTP and for databases. */
-function tracer(loaded: Loaded, own: Tracer): Omit<Traces, 'close'> {
-  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, defaultTextMapGetter } = loaded
-  const propagator = new loaded.W3CTraceContextPropagator()
+/** The names of attributes follow OpenTelemetry's semantic conventions for HTTP and for databases. */
+function createTracer(openTelemetry: OpenTelemetry, tracer: Tracer): Omit<Traces, 'close'> {
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, defaultTextMapGetter } = openTelemetry
+  const propagator = new openTelemetry.W3CTraceContextPropagator()
   const current = new AsyncLocalStorage<Context>()
   const requests = new WeakMap<object, Span>()
 
@@ -120,7 +120,7 @@ function tracer(loaded: Loaded, own: Tracer): Omit<Traces, 'close'> {
     span.end()
   }
   const start = (name: string, options: SpanOptions, parent: Context) => {
-    const span = own.startSpan(name, options, parent)
+    const span = tracer.startSpan(name, options, parent)
     return { span, context: trace.setSpan(parent, span) }
   }
   return {
@@ -150,14 +150,14 @@ function tracer(loaded: Loaded, own: Tracer): Omit<Traces, 'close'> {
       if (parent === undefined || trace.getSpan(parent)?.isRecording() !== true) return work()
       const { span, context } = start(name, { attributes }, parent)
       try {
-        const made = current.run(context, work)
-        if (made instanceof Promise)
-          made.then(
+        const result = current.run(context, work)
+        if (result instanceof Promise)
+          result.then(
             () => span.end(),
             error => fail(span, error),
           )
         else span.end()
-        return made
+        return result
       } catch (error) {
         fail(span, error)
         throw error

@@ -47,26 +47,26 @@ export class Outgoing {
   }
 
   /** Sends one request. Resolves with any status, redirects included. Rejects with an `OutgoingError`. */
-  async request(wanted: OutgoingRequest): Promise<OutgoingResponse> {
-    const url = urlOf(wanted.url)
-    const deadline = AbortSignal.timeout(wanted.timeoutMs)
-    const signal = wanted.signal === undefined ? deadline : AbortSignal.any([deadline, wanted.signal])
+  async request(request: OutgoingRequest): Promise<OutgoingResponse> {
+    const url = parseUrl(request.url)
+    const deadline = AbortSignal.timeout(request.timeoutMs)
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal])
     try {
       if (this.#isClosed) throw new Error('The HTTP client is closed.')
-      this.#agent ??= agentOf(this.#options)
+      this.#agent ??= createAgent(this.#options)
       const agent = await this.#agent
       const { statusCode, headers, body } = await agent.request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
-        method: wanted.method ?? 'GET',
-        headers: { ...wanted.headers },
-        body: wanted.body ?? null,
+        method: request.method ?? 'GET',
+        headers: { ...request.headers },
+        body: request.body ?? null,
         signal,
       })
-      const bytes = await bytesOf(body, wanted, url.host)
-      return { status: statusCode, headers: firstOfEach(headers), body: bytes }
+      const bytes = await readBody(body, request, url.host)
+      return { status: statusCode, headers: firstValues(headers), body: bytes }
     } catch (cause) {
-      throw outgoingError(cause, url.host, deadline.aborted, wanted.signal?.aborted === true)
+      throw toOutgoingError(cause, url.host, deadline.aborted, request.signal?.aborted === true)
     }
   }
 
@@ -78,18 +78,18 @@ export class Outgoing {
   }
 }
 
-/** Loads undici with the first request: it takes a fifth of the time in which a service starts. */
-async function agentOf(options: OutgoingOptions): Promise<Agent> {
+/** Loads undici with the first request: loading it takes a fifth of a service's start time. */
+async function createAgent(options: OutgoingOptions): Promise<Agent> {
   const { allowPrivate, maxConnectionsPerHost = 10, lookup = resolve } = options
   const { Agent, buildConnector } = await import('undici')
   const connector = buildConnector({
-    lookup: allowPrivate ? (lookup as LookupFunction) : publicOnly(lookup),
+    lookup: allowPrivate ? (lookup as LookupFunction) : publicLookup(lookup),
     autoSelectFamily: true,
     timeout: 10_000,
   })
   return new Agent({
     connections: maxConnectionsPerHost,
-    connect: allowPrivate ? connector : connectedToPublic(connector),
+    connect: allowPrivate ? connector : publicConnector(connector),
     keepAliveTimeout: 4000,
     maxHeaderSize: 16_384,
     // With pipelining, a server could answer a request with the response to another one.
@@ -97,7 +97,7 @@ async function agentOf(options: OutgoingOptions): Promise<Agent> {
   })
 }
 
-function urlOf(text: string): URL {
+function parseUrl(text: string): URL {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new OutgoingError('url_refused', 'The URL must be an absolute http or https URL.')
@@ -109,38 +109,38 @@ function urlOf(text: string): URL {
 }
 
 /** A `lookup` that returns only public addresses. Node calls it for names, not for literal addresses. */
-function publicOnly(lookup: typeof resolve): LookupFunction {
-  return (name, options, done) => {
-    lookup(name, { ...options, all: true }, (error, found) => {
-      if (error !== null) return done(error, [])
-      const addresses = found.filter(({ address }) => isPublicAddress(address))
-      if (addresses.length === 0) return done(refused(name), [])
+function publicLookup(lookup: typeof resolve): LookupFunction {
+  return (name, options, callback) => {
+    lookup(name, { ...options, all: true }, (error, resolved) => {
+      if (error !== null) return callback(error, [])
+      const addresses = resolved.filter(({ address }) => isPublicAddress(address))
+      if (addresses.length === 0) return callback(addressRefused(name), [])
       const [first] = addresses
-      if (options.all === true) done(null, addresses)
-      else done(null, first?.address ?? '', first?.family)
+      if (options.all === true) callback(null, addresses)
+      else callback(null, first?.address ?? '', first?.family)
     })
   }
 }
 
 /** Checks literal addresses before connecting, and the peer address of every socket afterwards. */
-function connectedToPublic(connect: buildConnector.connector): buildConnector.connector {
-  return (options, done) => {
+function publicConnector(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(host) !== 0 && !isPublicAddress(host)) return done(refused(host), null)
+    if (isIP(host) !== 0 && !isPublicAddress(host)) return callback(addressRefused(host), null)
     connect(options, (...[error, socket]: [Error | null, Socket | null]) => {
-      if (error !== null || socket === null) return done(error ?? refused(host), null)
-      if (isPublicAddress(socket.remoteAddress ?? '')) return done(null, socket)
+      if (error !== null || socket === null) return callback(error ?? addressRefused(host), null)
+      if (isPublicAddress(socket.remoteAddress ?? '')) return callback(null, socket)
       socket.destroy()
-      done(refused(host), null)
+      callback(addressRefused(host), null)
     })
   }
 }
 
-function refused(host: string): OutgoingError {
+function addressRefused(host: string): OutgoingError {
   return new OutgoingError('address_refused', `${host} does not have a public address.`)
 }
 
-async function bytesOf(
+async function readBody(
   body: Dispatcher.ResponseData['body'],
   { maxBodyBytes, truncates = false }: OutgoingRequest,
   host: string,
@@ -158,17 +158,22 @@ async function bytesOf(
   return Buffer.concat(chunks).subarray(0, maxBodyBytes)
 }
 
-function firstOfEach(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+function firstValues(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name, [value].flat()[0] ?? ''])
   return Object.assign(Object.create(null), Object.fromEntries(entries)) as Record<string, string>
 }
 
-function outgoingError(cause: unknown, host: string, isLate: boolean, isAborted: boolean): OutgoingError {
-  const known = [cause, (cause as Error | undefined)?.cause].find(error => error instanceof OutgoingError)
-  if (known !== undefined) return known
-  if (isAborted) return new OutgoingError('aborted', `The request to ${host} was given up.`, { cause })
+function toOutgoingError(
+  cause: unknown,
+  host: string,
+  isTimedOut: boolean,
+  isAborted: boolean,
+): OutgoingError {
+  const outgoing = [cause, (cause as Error | undefined)?.cause].find(error => error instanceof OutgoingError)
+  if (outgoing !== undefined) return outgoing
+  if (isAborted) return new OutgoingError('aborted', `The request to ${host} was aborted.`, { cause })
   const { code = '' } = cause as { readonly code?: string }
-  if (isLate || code === 'UND_ERR_CONNECT_TIMEOUT') {
+  if (isTimedOut || code === 'UND_ERR_CONNECT_TIMEOUT') {
     return new OutgoingError('timed_out', `${host} did not answer in time.`, { cause })
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {

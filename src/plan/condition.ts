@@ -1,4 +1,4 @@
-/** Builds simplified conditions, and finds what they depend on. Equivalent conditions get equal forms where that is cheap. */
+/** Builds simplified conditions and collects their dependencies. Equivalent conditions get equal forms where that is cheap. */
 import type { Computation, Condition, FieldPath, Operand, Path, VisibleField } from './guarded.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
@@ -6,18 +6,18 @@ export const never: Condition = Object.freeze({ kind: 'never' })
 
 /** All conditions hold. Flat, without duplicates. */
 export function and(...conditions: readonly Condition[]): Condition {
-  const kept = gather(conditions, 'and')
-  if (kept === undefined) return never
-  if (kept.length > 1) return { kind: 'and', conditions: kept }
-  return kept[0] ?? always
+  const effective = gather(conditions, 'and')
+  if (effective === undefined) return never
+  if (effective.length > 1) return { kind: 'and', conditions: effective }
+  return effective[0] ?? always
 }
 
 /** At least one condition holds. Flat, without duplicates. */
 export function or(...conditions: readonly Condition[]): Condition {
-  const kept = gather(conditions, 'or')
-  if (kept === undefined) return always
-  if (kept.length > 1) return { kind: 'or', conditions: kept }
-  return kept[0] ?? never
+  const effective = gather(conditions, 'or')
+  if (effective === undefined) return always
+  if (effective.length > 1) return { kind: 'or', conditions: effective }
+  return effective[0] ?? never
 }
 
 export function not(condition: Condition): Condition {
@@ -27,32 +27,33 @@ export function not(condition: Condition): Condition {
   return { kind: 'not', condition }
 }
 
-/** `condition`, simplified for rows that are known to fulfil `known`. */
-export function assuming(known: Condition, condition: Condition): Condition {
+/** `condition`, simplified for rows that fulfil `assumption`. */
+export function assuming(assumption: Condition, condition: Condition): Condition {
   if (condition.kind === 'always' || condition.kind === 'never') return condition
-  const certain = new Set(parts(known, 'and').map(conditionKey))
-  if (certain.has(conditionKey(condition))) return always
-  if (parts(condition, 'or').some(part => certain.has(conditionKey(part)))) return always
-  return and(...parts(condition, 'and').filter(part => !certain.has(conditionKey(part))))
+  const assumedKeys = new Set(parts(assumption, 'and').map(conditionKey))
+  if (assumedKeys.has(conditionKey(condition))) return always
+  if (parts(condition, 'or').some(part => assumedKeys.has(conditionKey(part)))) return always
+  return and(...parts(condition, 'and').filter(part => !assumedKeys.has(conditionKey(part))))
 }
 
 /** The parts that have an effect, in order of first appearance; undefined when one part decides the result. */
 function gather(conditions: readonly Condition[], kind: 'and' | 'or'): Condition[] | undefined {
   const neutral = kind === 'and' ? 'always' : 'never'
-  const settling = kind === 'and' ? 'never' : 'always'
-  const kept = new Map<string, Condition>()
+  const deciding = kind === 'and' ? 'never' : 'always'
+  const partsByKey = new Map<string, Condition>()
   for (const part of conditions.flatMap(condition => parts(condition, kind))) {
-    if (part.kind === settling) return undefined
+    if (part.kind === deciding) return undefined
     if (part.kind === neutral) continue
-    kept.set(conditionKey(part), part)
+    partsByKey.set(conditionKey(part), part)
   }
-  return absorb(kept, kind === 'and' ? 'or' : 'and')
+  return absorb(partsByKey, kind === 'and' ? 'or' : 'and')
 }
 
 /** `a and (a or b)` is `a`; `a or (a and b)` too. */
-function absorb(kept: ReadonlyMap<string, Condition>, inner: 'and' | 'or'): Condition[] {
-  return [...kept.values()].filter(
-    part => part.kind !== inner || !parts(part, inner).some(one => kept.has(conditionKey(one))),
+function absorb(partsByKey: ReadonlyMap<string, Condition>, inner: 'and' | 'or'): Condition[] {
+  return [...partsByKey.values()].filter(
+    part =>
+      part.kind !== inner || !parts(part, inner).some(innerPart => partsByKey.has(conditionKey(innerPart))),
   )
 }
 
@@ -60,7 +61,7 @@ function parts(condition: Condition, kind: 'and' | 'or'): readonly Condition[] {
   return condition.kind === kind ? condition.conditions : [condition]
 }
 
-/** Conditions of the same form over rows of one collection have equal keys. */
+/** Equal for conditions of the same form over rows of one collection. */
 export function conditionKey(condition: Condition): string {
   switch (condition.kind) {
     case 'always':
@@ -91,7 +92,7 @@ function fieldKey({ field, when }: VisibleField): string {
   return when.kind === 'always' ? field.name : `${field.name}?${conditionKey(when)}`
 }
 
-/** No field's name has a colon. */
+/** Unambiguous: no field's name contains a colon. */
 function fieldPathKey({ steps, field }: FieldPath): string {
   return [...steps.map(({ relation }) => relation.name), `:${field.name}`].join('.')
 }
@@ -134,66 +135,75 @@ export interface Dependencies {
   userId: boolean
   /** Whether it depends on the time, on claims, or on a confirmed address: see `GuardedReadBase`. */
   volatile: boolean
-  /** Whether it has a field that is computed from all rows of a list, of which there is no bound. */
-  counts: boolean
+  /** Whether it contains a field that is computed from all rows of a list of unbounded length. */
+  readsUnboundedLists: boolean
 }
 
 export function noDependencies(): Dependencies {
-  return { fields: new Set(), collections: new Set(), userId: false, volatile: false, counts: false }
-}
-
-/** Adds what `condition` depends on to `found`. */
-export function addCondition(condition: Condition, found: Dependencies): Dependencies {
-  switch (condition.kind) {
-    case 'always':
-    case 'never':
-      return found
-    case 'compare':
-      addOperand(condition.operand, found)
-      return addField(condition.field, found)
-    case 'fields':
-      addFieldPath(condition.left, found)
-      return addFieldPath(condition.right, found)
-    case 'values':
-      addComputation(condition.left, found)
-      addComputation(condition.right, found)
-      return found
-    case 'isNull':
-    case 'nullness':
-      return addField(condition.field, found)
-    case 'related':
-      return addPath(condition.path, [condition.rows], found)
-    case 'search':
-      for (const field of condition.fields) found.fields.add(field.name)
-      return found
-    case 'not':
-      return addCondition(condition.condition, found)
-    default:
-      for (const part of condition.conditions) addCondition(part, found)
-      return found
+  return {
+    fields: new Set(),
+    collections: new Set(),
+    userId: false,
+    volatile: false,
+    readsUnboundedLists: false,
   }
 }
 
-function addOperand(operand: Operand, found: Dependencies): void {
-  if (operand.kind === 'userId') found.userId = true
-  if (operand.kind === 'now' || operand.kind === 'claim') found.volatile = true
+/** Adds the dependencies of `condition`. */
+export function addCondition(condition: Condition, dependencies: Dependencies): Dependencies {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return dependencies
+    case 'compare':
+      addOperand(condition.operand, dependencies)
+      return addField(condition.field, dependencies)
+    case 'fields':
+      addFieldPath(condition.left, dependencies)
+      return addFieldPath(condition.right, dependencies)
+    case 'values':
+      addComputation(condition.left, dependencies)
+      addComputation(condition.right, dependencies)
+      return dependencies
+    case 'isNull':
+    case 'nullness':
+      return addField(condition.field, dependencies)
+    case 'related':
+      return addPath(condition.path, [condition.rows], dependencies)
+    case 'search':
+      for (const field of condition.fields) dependencies.fields.add(field.name)
+      return dependencies
+    case 'not':
+      return addCondition(condition.condition, dependencies)
+    default:
+      for (const part of condition.conditions) addCondition(part, dependencies)
+      return dependencies
+  }
+}
+
+function addOperand(operand: Operand, dependencies: Dependencies): void {
+  if (operand.kind === 'userId') dependencies.userId = true
+  if (operand.kind === 'now' || operand.kind === 'claim') dependencies.volatile = true
   if (operand.kind !== 'caller') return
-  found.userId = true
-  found.collections.add(operand.users.name)
-  if (operand.isConfirmed) found.volatile = true
-  if (operand.when) addOtherRows(addCondition(operand.when, noDependencies()), found)
+  dependencies.userId = true
+  dependencies.collections.add(operand.users.name)
+  if (operand.isConfirmed) dependencies.volatile = true
+  if (operand.when) addOtherRows(addCondition(operand.when, noDependencies()), dependencies)
 }
 
-function addFieldPath({ steps, field }: FieldPath, found: Dependencies): Dependencies {
-  found.fields.add(steps[0]?.relation.field ?? field.name)
-  for (const { target } of steps) found.collections.add(target.name)
-  return found
+function addFieldPath({ steps, field }: FieldPath, dependencies: Dependencies): Dependencies {
+  dependencies.fields.add(steps[0]?.relation.field ?? field.name)
+  for (const { target } of steps) dependencies.collections.add(target.name)
+  return dependencies
 }
 
-export function addField({ field, when, computation }: VisibleField, found: Dependencies): Dependencies {
-  if (computation) addComputation(computation, found)
-  else found.fields.add(field.name)
-  return addCondition(when, found)
+export function addField(
+  { field, when, computation }: VisibleField,
+  dependencies: Dependencies,
+): Dependencies {
+  if (computation) addComputation(computation, dependencies)
+  else dependencies.fields.add(field.name)
+  return addCondition(when, dependencies)
 }
 
 /** Whether the field has the value of its column in every row, so that an index on the column has its order. */
@@ -201,76 +211,80 @@ export function isColumn({ when, computation }: VisibleField): boolean {
   return when.kind === 'always' && computation === undefined
 }
 
-function addComputation(computation: Computation, found: Dependencies): void {
+function addComputation(computation: Computation, dependencies: Dependencies): void {
   switch (computation.kind) {
     case 'literal':
       return
     case 'column':
-      addField(computation.field, found)
+      addField(computation.field, dependencies)
       return
     case 'related':
-      addCondition(computation.when, found)
-      addBeyond(computation, beyond => addComputation(computation.value, beyond), found)
+      addCondition(computation.when, dependencies)
+      addRelatedRows(computation, related => addComputation(computation.value, related), dependencies)
       return
     case 'aggregate': {
       const { field } = computation
-      found.counts = true
-      addBeyond(computation, beyond => field && addField(field, beyond), found)
+      dependencies.readsUnboundedLists = true
+      addRelatedRows(computation, related => field && addField(field, related), dependencies)
       return
     }
     case 'first': {
-      found.counts = true
+      dependencies.readsUnboundedLists = true
       const fields = [computation.field, ...computation.sort.map(({ field }) => field)]
-      addBeyond(computation, beyond => fields.forEach(field => void addField(field, beyond)), found)
+      addRelatedRows(
+        computation,
+        related => fields.forEach(field => void addField(field, related)),
+        dependencies,
+      )
       return
     }
     case 'when':
-      addCondition(computation.condition, found)
-      addComputation(computation.value, found)
-      addComputation(computation.otherwise, found)
+      addCondition(computation.condition, dependencies)
+      addComputation(computation.value, dependencies)
+      addComputation(computation.otherwise, dependencies)
       return
     case 'arithmetic':
-      addComputation(computation.left, found)
-      addComputation(computation.right, found)
+      addComputation(computation.left, dependencies)
+      addComputation(computation.right, dependencies)
       return
     case 'datePart':
-      addComputation(computation.of, found)
+      addComputation(computation.of, dependencies)
       return
     default:
-      for (const part of computation.parts) addComputation(part, found)
+      for (const part of computation.parts) addComputation(part, dependencies)
   }
 }
 
-/** Adds the dependencies of following a path, and those that `addThere` finds in the rows at its end. */
-function addBeyond(
+/** Adds the dependencies of following a path, and those that `addRelated` collects from the rows at its end. */
+function addRelatedRows(
   { path, rows }: { readonly path: Path; readonly rows: Condition },
-  addThere: (beyond: Dependencies) => void,
-  found: Dependencies,
+  addRelated: (related: Dependencies) => void,
+  dependencies: Dependencies,
 ): void {
-  addPath(path, [rows], found)
-  const beyond = noDependencies()
-  addThere(beyond)
-  addOtherRows(beyond, found)
+  addPath(path, [rows], dependencies)
+  const related = noDependencies()
+  addRelated(related)
+  addOtherRows(related, dependencies)
 }
 
 /** Adds the dependencies of following `path`, and of the conditions over the rows at its end. */
-export function addPath(path: Path, rows: readonly Condition[], found: Dependencies): Dependencies {
-  const beyond = noDependencies()
-  beyond.collections.add(path.target.name)
+export function addPath(path: Path, rows: readonly Condition[], dependencies: Dependencies): Dependencies {
+  const related = noDependencies()
+  related.collections.add(path.target.name)
   if ('through' in path) {
-    beyond.collections.add(path.through.name)
-    addCondition(path.joinRows, beyond)
+    related.collections.add(path.through.name)
+    addCondition(path.joinRows, related)
   }
-  for (const condition of rows) addCondition(condition, beyond)
-  if (path.relation.kind === 'one') found.fields.add(path.relation.field)
-  return addOtherRows(beyond, found)
+  for (const condition of rows) addCondition(condition, related)
+  if (path.relation.kind === 'one') dependencies.fields.add(path.relation.field)
+  return addOtherRows(related, dependencies)
 }
 
 /** Adds the dependencies of other rows, without their fields, which are not fields of this row. */
-export function addOtherRows(beyond: Dependencies, found: Dependencies): Dependencies {
-  for (const name of beyond.collections) found.collections.add(name)
-  found.userId ||= beyond.userId
-  found.volatile ||= beyond.volatile
-  found.counts ||= beyond.counts
-  return found
+export function addOtherRows(others: Dependencies, dependencies: Dependencies): Dependencies {
+  for (const name of others.collections) dependencies.collections.add(name)
+  dependencies.userId ||= others.userId
+  dependencies.volatile ||= others.volatile
+  dependencies.readsUnboundedLists ||= others.readsUnboundedLists
+  return dependencies
 }

@@ -28,9 +28,9 @@ export function cursorsOf(collection: Collection, order: TotalOrder): Cursors {
       return text
     },
     decode(text) {
-      const [bound, ...values] = parse(text)
+      const [encodedBinding, ...values] = parse(text)
       const fits = values.length === fields.length && fields.every((field, i) => isKey(field, values[i]))
-      if (bound !== binding || !fits) throw new ApiError('INVALID_CURSOR')
+      if (encodedBinding !== binding || !fits) throw new ApiError('INVALID_CURSOR')
       return values
     },
   }

@@ -15,18 +15,18 @@ export function decide(
   args: readonly JsonValue[],
   userId: number | null,
 ): Decision {
-  const decideOne = (one: Condition) => decide(one, assignments, args, userId)
+  const decidePart = (part: Condition) => decide(part, assignments, args, userId)
   switch (condition.kind) {
     case 'always':
       return true
     case 'never':
       return false
     case 'not':
-      return opposite(decideOne(condition.condition))
+      return opposite(decidePart(condition.condition))
     case 'and':
-      return all(condition.conditions, decideOne)
+      return all(condition.conditions, decidePart)
     case 'or':
-      return opposite(all(condition.conditions, one => opposite(decideOne(one))))
+      return opposite(all(condition.conditions, part => opposite(decidePart(part))))
     case 'isNull':
     case 'compare': {
       if (condition.field.when.kind !== 'always') return undefined
@@ -35,7 +35,7 @@ export function decide(
       if (condition.kind === 'isNull') return value === null
       const { operand } = condition
       return isValue(operand)
-        ? compare(value, condition.operator, givenValue(operand, args, userId))
+        ? compare(value, condition.operator, knownValue(operand, args, userId))
         : undefined
     }
     default:
@@ -47,10 +47,10 @@ function opposite(decision: Decision): Decision {
   return decision === undefined ? undefined : !decision
 }
 
-function all(conditions: readonly Condition[], decideOne: (one: Condition) => Decision): Decision {
+function all(conditions: readonly Condition[], decidePart: (part: Condition) => Decision): Decision {
   let result: Decision = true
   for (const condition of conditions) {
-    const decision = decideOne(condition)
+    const decision = decidePart(condition)
     if (decision === false) return false
     if (decision === undefined) result = undefined
   }
@@ -63,11 +63,11 @@ function valueAfter(
   args: readonly JsonValue[],
   userId: number | null,
 ): JsonValue | undefined {
-  const assignment = assignments.find(one => one.field.name === name)
+  const assignment = assignments.find(candidate => candidate.field.name === name)
   // A withheld value is not written.
   if (assignment === undefined || assignment.when !== undefined || assignment.withheld) return undefined
   const { value } = assignment
-  if (value.kind !== 'default') return givenValue(value, args, userId)
+  if (value.kind !== 'default') return knownValue(value, args, userId)
   if (value.default.kind === 'value') return value.default.value
   return value.default.kind === 'currentUser' ? userId : undefined
 }
@@ -76,7 +76,7 @@ function isValue(operand: Operand): operand is Value {
   return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
 }
 
-function givenValue(operand: Value, args: readonly JsonValue[], userId: number | null): JsonValue {
+function knownValue(operand: Value, args: readonly JsonValue[], userId: number | null): JsonValue {
   if (operand.kind === 'userId') return userId
   return operand.kind === 'literal' ? operand.value : (args[operand.param] ?? null)
 }
@@ -88,7 +88,7 @@ function compare(value: JsonValue, operator: ConditionOperator, other: JsonValue
   if (typeof other !== typeof value) return undefined
   if (operator === 'eq') return value === other
   if (operator === 'ne') return value !== other
-  // Databases order text by code point, JavaScript by UTF-16 unit: left to the database.
+  // Left to the database, which orders text by code point; JavaScript orders it by UTF-16 unit.
   return typeof value === 'number' && typeof other === 'number' ? ordered(value, operator, other) : undefined
 }
 

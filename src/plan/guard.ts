@@ -48,8 +48,8 @@ export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './guar
 
 /**
  * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,
- * BAD_REQUEST where the plan names what does not exist for the caller or cannot be done,
- * VALIDATION_FAILED where a write sets what cannot be set or leaves out what is required.
+ * BAD_REQUEST where the plan names something that does not exist for the caller, or asks for something impossible,
+ * VALIDATION_FAILED where a write sets a field that cannot be set, or omits a required one.
  */
 export interface Guard {
   (plan: Plan<ItemShape>, principal: Principal): GuardedPlan<GuardedItem>
@@ -68,8 +68,8 @@ export interface Guard {
 }
 
 /**
- * For transports, before they read the rest of a request: throws what the guard would throw for a caller who may do
- * this to no item at all (UNAUTHORIZED, FORBIDDEN, INSUFFICIENT_SCOPE).
+ * For transports, before they read the rest of a request: throws the guard's error (UNAUTHORIZED, FORBIDDEN,
+ * INSUFFICIENT_SCOPE) if the caller may do this to no item at all.
  */
 export function admit(
   model: Model,
@@ -87,46 +87,50 @@ export function admit(
 }
 
 /** The decision for a shape and an access class. */
-interface Decided {
+interface AccessDecision {
   readonly shape: GuardedShape
   readonly settle: Settle<GuardedShape> | undefined
 }
 
-interface DecidedByAccess {
+interface AccessDecisions {
   lastAccess: AccessClass
-  last: Decided
-  readonly all: Map<string, Decided>
+  last: AccessDecision
+  readonly byAccess: Map<string, AccessDecision>
 }
 
 /** Per shape. A service has few roles and few sets of scopes. */
 const maxAccessClasses = 256
 
 export function createGuard(model: Model): Guard {
-  const known = new WeakMap<Shape, DecidedByAccess>()
+  const decisions = new WeakMap<Shape, AccessDecisions>()
 
-  function decided(shape: Shape, access: AccessClass): Decided {
-    const remembered = known.get(shape)
-    if (remembered?.lastAccess === access) return remembered.last
-    const last = remembered?.all.get(access.key) ?? settleLater(guardShape(shape, viewOf(model, access)))
-    if (remembered) {
-      if (remembered.all.size >= maxAccessClasses) remembered.all.clear()
-      remembered.all.set(access.key, last)
-      remembered.lastAccess = access
-      remembered.last = last
+  function decisionFor(shape: Shape, access: AccessClass): AccessDecision {
+    const cached = decisions.get(shape)
+    if (cached?.lastAccess === access) return cached.last
+    const decision = cached?.byAccess.get(access.key) ?? toDecision(guardShape(shape, viewOf(model, access)))
+    if (cached) {
+      if (cached.byAccess.size >= maxAccessClasses) cached.byAccess.clear()
+      cached.byAccess.set(access.key, decision)
+      cached.lastAccess = access
+      cached.last = decision
     } else {
-      known.set(shape, { lastAccess: access, last, all: new Map([[access.key, last]]) })
+      decisions.set(shape, {
+        lastAccess: access,
+        last: decision,
+        byAccess: new Map([[access.key, decision]]),
+      })
     }
-    return last
+    return decision
   }
 
   function guard({ shape, args }: Plan, principal: Principal): GuardedPlan {
-    const { shape: ready, settle } = decided(shape, principal.access)
-    return seal(settle ? settle(args, principal) : ready, args, principal)
+    const { shape: guarded, settle } = decisionFor(shape, principal.access)
+    return seal(settle ? settle(args, principal) : guarded, args, principal)
   }
   return guard as Guard
 }
 
-function settleLater(shape: GuardedShape): Decided {
+function toDecision(shape: GuardedShape): AccessDecision {
   const settle = shape.kind === 'create' || shape.kind === 'update' ? settleWrite(shape) : undefined
   return { shape, settle }
 }

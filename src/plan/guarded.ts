@@ -33,7 +33,7 @@ export type GuardedShape =
   | GuardedUpdate
   | GuardedDelete
 
-/** A value that is known before any row is looked at. */
+/** A value that is known before any row is read. */
 export type Value =
   | { readonly kind: 'param'; readonly param: Param }
   | { readonly kind: 'literal'; readonly value: JsonValue }
@@ -56,7 +56,7 @@ export type Operand =
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
 
-/** What a field is compared by; `null` becomes a condition of its own. */
+/** The filter operator `null` becomes a condition of its own. */
 export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
 /** Two-valued over a row: never unknown, so `not` is safe. */
@@ -85,7 +85,7 @@ export type Condition =
       readonly right: Computation
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
-  /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
+  /** For the filter operator `null`. `param` true: the field is null; false: it is not. */
   | { readonly kind: 'nullness'; readonly field: VisibleField; readonly param: Param }
   /**
    * A related row exists for which the condition holds. `stored`: in an access rule, which also sees rows that the
@@ -224,11 +224,11 @@ interface GuardedReadBase {
    * is confirmed. Such an answer is never cached or shared with other requests.
    */
   readonly volatile: boolean
-  /** Whether a field is computed from all rows of a list, of which there is no bound. */
-  readonly counts: boolean
+  /** Whether a field is computed from all rows of a list of unbounded length. */
+  readonly readsUnboundedLists: boolean
 }
 
-/** A part that an answer omits, by the keys that lead to it. */
+/** A part that an answer omits, and the keys that lead to it. */
 export interface Refusal {
   readonly keys: readonly string[]
   readonly error: ApiError

@@ -5,21 +5,21 @@ import { addCondition, noDependencies } from './condition.ts'
 import { viewOf } from './guard/model-view.ts'
 import type { GuardedAssignment, GuardedLimit } from './guarded.ts'
 
-const known = new WeakMap<Collection, readonly GuardedLimit[]>()
+const limitsByCollection = new WeakMap<Collection, readonly GuardedLimit[]>()
 
 export function limitsOf(model: Model, collection: Collection): readonly GuardedLimit[] {
-  const found = known.get(collection)
-  if (found !== undefined) return found
+  const cached = limitsByCollection.get(collection)
+  if (cached !== undefined) return cached
   // The rules of limits do not depend on the caller.
   const view = viewOf(model, anonymous('').access)
-  const made = collection.limits.map(({ count, per, where, message }) => {
+  const limits = collection.limits.map(({ count, per, where, message }) => {
     return { count, per, where: view.rule(where, collection), refusal: message }
   })
-  known.set(collection, made)
-  return made
+  limitsByCollection.set(collection, limits)
+  return limits
 }
 
-/** Whether setting these fields may make another item count. */
+/** Whether setting these fields may change which items count. */
 export function concerns(
   { per, where }: GuardedLimit,
   set: readonly Pick<GuardedAssignment, 'field'>[],

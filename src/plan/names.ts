@@ -21,21 +21,21 @@ export interface Names {
 
 export interface NameFault {
   readonly code: 'unknown_field' | 'unknown_relation' | 'not_sortable'
-  /** A predicate, e.g. `names "x", which is no field of posts.` */
+  /** A predicate, e.g. `names "x", which is not a field of posts.` */
   readonly message: string
   /** The most similar known name. */
-  readonly meant: string | undefined
+  readonly suggestion: string | undefined
 }
 
 /** Creates the error: only the transport knows which part of the request has the name. */
 export type Refuse = (fault: NameFault) => ApiError
 
 /** In characters: the longest part of a client's text that an error message quotes. */
-export const longestShown = 60
+export const maxQuotedLength = 60
 
-/** A client's text for an error message: escaped, and truncated to `longestShown`. */
+/** A client's text for an error message: escaped, and truncated to `maxQuotedLength`. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)
+  return JSON.stringify(text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength)}…` : text)
 }
 
 function unknown(
@@ -44,10 +44,10 @@ function unknown(
   { collection }: Names,
   known: Iterable<string>,
 ): NameFault {
-  const meant = nearest(name, known)
-  const hint = meant === undefined ? '' : ` Did you mean \`${meant}\`?`
-  const message = `names ${quoted(name)}, which is no ${kind} of ${collection.name}.${hint}`
-  return { code: `unknown_${kind}`, message, meant }
+  const suggestion = nearest(name, known)
+  const hint = suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`
+  const message = `names ${quoted(name)}, which is not a ${kind} of ${collection.name}.${hint}`
+  return { code: `unknown_${kind}`, message, suggestion }
 }
 
 /** A stored or computed field. */
@@ -80,6 +80,6 @@ export function findSortable(names: Names, name: string, refuse: Refuse): Field 
   throw refuse({
     code: 'not_sortable',
     message: `names ${quoted(name)}, which has no order.`,
-    meant: undefined,
+    suggestion: undefined,
   })
 }

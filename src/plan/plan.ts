@@ -48,7 +48,7 @@ export interface ListShape {
   readonly select: readonly Selected[]
 }
 
-/** Aggregates of the items of a collection, per group of items that share the values of `groups`. The answer is a list. */
+/** Aggregates of the items of a collection, for each group of items that share the values of `groups`. The answer is a list. */
 export interface AggregateShape extends Aggregation {
   readonly kind: 'aggregate'
   readonly collection: string
@@ -65,7 +65,7 @@ export interface Aggregation {
   readonly sort: readonly GroupSort[]
   readonly offset: Param
   readonly limit: Param
-  /** Of each group. */
+  /** The keys of each group's object. */
   readonly select: readonly SelectedFigure[]
 }
 
@@ -84,16 +84,21 @@ export type Measure =
 export type FieldMeasure = (typeof fieldMeasures)[number]
 export const fieldMeasures = ['sum', 'avg', 'min', 'max'] as const
 
-/** `at`: in `groups` or `measures`. */
+/** `index`: in `groups` or `measures`. */
 export interface GroupSort {
   readonly by: 'group' | 'measure'
-  readonly at: number
+  readonly index: number
   readonly descending: boolean
 }
 
-/** One key of a group's object. `at`: in `groups` or `measures`. */
+/** One key of a group's object. `index`: in `groups` or `measures`. */
 export type SelectedFigure =
-  | { readonly kind: 'group' | 'measure'; readonly key: string; readonly at: number; readonly as?: FieldForm }
+  | {
+      readonly kind: 'group' | 'measure'
+      readonly key: string
+      readonly index: number
+      readonly as?: FieldForm
+    }
   | { readonly kind: 'constant'; readonly key: string; readonly value: string }
   | { readonly kind: 'object'; readonly key: string; readonly select: readonly SelectedFigure[] }
 
@@ -187,8 +192,8 @@ export type Selected =
   | SelectedRelation
 
 /**
- * `string`: an id as a JSON string; `prefix`: with this before it. `name`: a choice as its GraphQL enum value, e.g.
- * `IN_PROGRESS`.
+ * `string`: an id as a JSON string; `prefix`: such a string after this prefix. `name`: a choice as its GraphQL enum value,
+ * e.g. `IN_PROGRESS`.
  */
 export type FieldForm = 'string' | 'name' | { readonly prefix: string }
 
@@ -215,8 +220,8 @@ export interface SelectedList {
   readonly connection?: { readonly total: boolean }
 }
 
-/** A cardinality limit: how many items may refer to one item. Counted in the write's transaction, so concurrent writes keep it. */
-export interface Most {
+/** The maximum number of items that refer to one item. Counted in the write's transaction, so it holds for concurrent writes. */
+export interface CardinalityLimit {
   /** A relation of the new item. */
   readonly field: string
   readonly count: number
@@ -228,9 +233,9 @@ export interface CreateShape {
   readonly kind: 'create'
   readonly collection: string
   readonly set: readonly Assignment[]
-  /** Values that Portico itself computed (see `CreateHook`), also of internal and read-only fields. */
+  /** Values that Portico itself computed (see `CreateHook`), including those of internal and read-only fields. */
   readonly computed: readonly Assignment[]
-  readonly most?: Most | undefined
+  readonly limit?: CardinalityLimit | undefined
   readonly select: readonly Selected[]
   /** Omits what the caller may not read from the answer, instead of refusing the write. */
   readonly lenient?: boolean

@@ -7,9 +7,9 @@ import type { Sort } from './order.ts'
 
 /** The name of the sort key. No field can have it: it is a parameter of every list. */
 export const rankKey = 'q'
-/** Only this many of the newest matches are ranked. The others follow, newest first. */
+/** Only the newest matches are ranked, at most this many. The others follow, newest first. */
 export const maxRankedItems = 10_000
-/** The rank of the others. */
+/** The rank of a match beyond `maxRankedItems`. */
 export const unranked = -1
 /** A field with all the words adds `fieldWeight / (shortestLength + its length in bytes of UTF-8)`, rounded down. */
 export const fieldWeight = 1_000_000_000
@@ -22,11 +22,11 @@ export function isByRank(sort: readonly Sort[]): boolean {
 /** The fault of a sort by rank, as a predicate; undefined if there is none. */
 export function rankFault(sort: readonly Sort[], isSearch: boolean): string | undefined {
   if (!isByRank(sort)) return undefined
-  if (!isSearch) return 'is there in a search only'
+  if (!isSearch) return 'is only possible in a search'
   const [first, second, ...others] = sort
   const isNewest = second === undefined || (second.field === 'id' && second.descending)
-  if (first?.field !== rankKey || !isNewest || others.length > 0) return 'stands alone'
-  return first.descending ? undefined : 'is there with the best first only'
+  if (first?.field !== rankKey || !isNewest || others.length > 0) return 'must be the only sort key'
+  return first.descending ? undefined : 'must be descending: the best match first'
 }
 
 /** The sort key of a list by rank, as a field: a whole number, like the ids. */

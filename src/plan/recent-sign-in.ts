@@ -1,6 +1,6 @@
 /**
- * How recent a sign-in must be for writes that grant access: a person at someone else's signed-in browser, or with its
- * stolen cookie, must not create credentials that outlive the session.
+ * Writes that grant access need a recent sign-in: a person at someone else's signed-in browser, or with its stolen cookie,
+ * must not create credentials that outlive the session.
  */
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
@@ -13,7 +13,7 @@ export function requireRecentSignIn({ signedInAt }: Principal, nowMs = Date.now(
   if (signedInAt === undefined || nowMs - signedInAt < recentSignInMs) return
   throw new ApiError(
     'FORBIDDEN',
-    'This gives out access, and the last sign-in is more than 15 minutes ago: sign in again.',
+    'This grants access, and the last sign-in is more than 15 minutes ago: sign in again.',
   )
 }
 

@@ -5,11 +5,11 @@ import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } 
 import type { Refusal } from './guarded.ts'
 import type {
   AggregateShape,
+  CardinalityLimit,
   CompositeShape,
   CreateShape,
   ItemShape,
   ListShape,
-  Most,
   Plan,
   UpdateShape,
   WriteShape,
@@ -33,7 +33,7 @@ export interface Run {
 /** The transaction of one write: yields the plan, which may differ from the one that was passed, and returns its answer. */
 export type Within = (plan: Plan<WriteShape>) => ProgramSteps<WriteAnswer>
 
-/** A write followed by further steps in its transaction. `within`: how the write itself is made. */
+/** A write followed by further steps in its transaction. `within`: runs the write itself. */
 export function writeWith(following: (id: number) => ProgramSteps<void>, within: Within = writeStep): Within {
   return function* (plan) {
     const answer = yield* within(plan)
@@ -50,12 +50,12 @@ export function* writeStep(plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
 
 /** Additions to the client's values of a new item, e.g. the hash of a new API key. */
 export interface Creation {
-  /** Set in addition to the client's values, also of internal and read-only fields. */
+  /** Set in addition to the client's values; may include internal and read-only fields. */
   readonly computed: Readonly<Record<string, JsonValue>>
   /** Added to the response of this create, and never shown again. */
   readonly revealed: Readonly<Record<string, JsonValue>>
   /** The same for every item of a collection. */
-  readonly most?: Most
+  readonly limit?: CardinalityLimit
   /** Further steps of the create's transaction, once the item is stored. */
   readonly afterwards?: (id: number) => ProgramSteps<void>
 }

@@ -1,19 +1,19 @@
-/** Whether a read may scan a whole collection. Decides its cost, without knowledge of the data. */
+/** Whether a read may scan a whole collection: decides its cost, without knowledge of the data. */
 import type { Collection } from '../model/model.ts'
 import type { Filter } from './plan.ts'
 
-/** Whether no index leads to the rows that can match. */
+/** Whether no index finds the rows that can match. */
 export function mayScan(filter: Filter | undefined, collection: Collection): boolean {
   return filter === undefined || !usesIndex(filter, collection)
 }
 
-/** Whether an index leads to the rows that can match the filter. */
+/** Whether an index finds the rows that can match the filter. */
 function usesIndex(filter: Filter, target: Collection): boolean {
   switch (filter.kind) {
     case 'and':
-      return filter.filters.some(one => usesIndex(one, target))
+      return filter.filters.some(part => usesIndex(part, target))
     case 'or':
-      return filter.filters.length > 0 && filter.filters.every(one => usesIndex(one, target))
+      return filter.filters.length > 0 && filter.filters.every(part => usesIndex(part, target))
     case 'compare':
       return indexedOperators.has(filter.operator) && startsAnIndex(target, filter.field)
     default:

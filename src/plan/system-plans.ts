@@ -1,4 +1,4 @@
-/** Plans of Portico itself, for its own collections, run as `system`. */
+/** Portico's own plans, mostly for its built-in collections, run as `system`. */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import { type Principal, system } from '../principal.ts'
 import { type Awaitable, type ReadAnswer, then } from './answer.ts'
@@ -21,7 +21,9 @@ type Selection = readonly (string | Selected)[]
 
 /** Fields under their own names. */
 export function selected(selection: Selection): readonly Selected[] {
-  return selection.map(one => (typeof one === 'string' ? { kind: 'field', key: one, field: one } : one))
+  return selection.map(entry =>
+    typeof entry === 'string' ? { kind: 'field', key: entry, field: entry } : entry,
+  )
 }
 
 /** Arguments: the id. */
@@ -29,7 +31,7 @@ export function itemShape(collection: string, selection: Selection): ItemShape {
   return { kind: 'item', collection, id: 0, select: selected(selection) }
 }
 
-/** The first argument of a list that is not its offset or its limit. */
+/** The arguments of a list begin with its offset and its limit. */
 const firstOwnParam = 2
 
 /** For `listShape`: compares a field with the argument after the limit. */
@@ -37,7 +39,7 @@ export function where(field: string, operator: FilterOperator = 'eq'): Filter {
   return { kind: 'compare', field, operator, param: firstOwnParam }
 }
 
-/** A list in the order of ids, without a total. Arguments: the offset, the limit, then what the filter and selection take. */
+/** A list in the order of ids, without a total. Arguments: the offset, the limit, then those of the filter and selection. */
 export function listShape(collection: string, selection: Selection, filter?: Filter): ListShape {
   return {
     kind: 'list',
@@ -53,22 +55,22 @@ export function listShape(collection: string, selection: Selection, filter?: Fil
 
 type Values = Readonly<Record<string, JsonValue>>
 
-/** Creates an item; answers with the id. `computed` may have internal and read-only fields. */
+/** Creates an item; the answer has its id. `computed` may include internal and read-only fields. */
 export function createPlan(collection: string, set: Values, computed: Values): Plan<CreateShape> {
   const names = [...Object.keys(set), ...Object.keys(computed)]
   const assignments = names.map((field, param) => ({ field, param }))
-  const given = Object.keys(set).length
+  const setCount = Object.keys(set).length
   const shape: CreateShape = {
     kind: 'create',
     collection,
-    set: assignments.slice(0, given),
-    computed: assignments.slice(given),
+    set: assignments.slice(0, setCount),
+    computed: assignments.slice(setCount),
     select: selected(['id']),
   }
   return { shape, args: [...Object.values(set), ...Object.values(computed)] }
 }
 
-/** Sets these fields only; answers with the id. Arguments: the id, then the fields' values. */
+/** Sets only these fields; the answer has the id. Arguments: the id, then the fields' values. */
 export function updateShape(collection: string, fields: readonly string[]): UpdateShape {
   return {
     kind: 'update',
@@ -92,11 +94,11 @@ const keysetShapes = new WeakMap<ListShape, ListShape>()
 
 /** The `listShape` with keyset paging. Arguments: the id after which the page begins, the limit, then those of the filter. */
 function keysetShape(shape: ListShape): ListShape {
-  const known = keysetShapes.get(shape)
-  if (known !== undefined) return known
-  const made: ListShape = { ...shape, window: { kind: 'cursor', after: [0], limit: 1 } }
-  keysetShapes.set(shape, made)
-  return made
+  const cached = keysetShapes.get(shape)
+  if (cached !== undefined) return cached
+  const keyset: ListShape = { ...shape, window: { kind: 'cursor', after: [0], limit: 1 } }
+  keysetShapes.set(shape, keyset)
+  return keyset
 }
 
 /**
@@ -104,19 +106,19 @@ function keysetShape(shape: ListShape): ListShape {
  * miss items when earlier ones are deleted meanwhile.
  */
 export async function readAll<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Promise<readonly R[]> {
-  const found: R[] = []
+  const items: R[] = []
   for (let lastId: JsonValue | undefined = 0; lastId !== undefined; ) {
     const plan = { shape: keysetShape(shape), args: [lastId, pageSize, ...values] }
     const { text, next } = await run.list(plan, system)
-    found.push(...JSON.parse(text ?? '[]'))
+    items.push(...JSON.parse(text ?? '[]'))
     lastId = next?.[0]
   }
-  return found
+  return items
 }
 
 /**
- * As `readAll`, past the caches, which know the commits of other nodes only from before the request: for what must miss
- * nothing.
+ * As `readAll`, without the caches, which may lack commits of other nodes since the start of the request: for reads that must
+ * miss nothing.
  */
 export function readAllStored<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Promise<readonly R[]> {
   return run.transaction({
@@ -124,12 +126,12 @@ export function readAllStored<R>(run: Run, shape: ListShape, ...values: JsonValu
     serial: undefined,
     snapshot: true,
     *steps() {
-      const found: R[] = []
+      const items: R[] = []
       for (;;) {
-        const { text } = (yield { shape, args: [found.length, pageSize, ...values] }) as ReadAnswer
+        const { text } = (yield { shape, args: [items.length, pageSize, ...values] }) as ReadAnswer
         const page: readonly R[] = JSON.parse(text ?? '[]')
-        found.push(...page)
-        if (page.length < pageSize) return found
+        items.push(...page)
+        if (page.length < pageSize) return items
       }
     },
   })

@@ -27,21 +27,21 @@ function allCased(): string {
 }
 
 /** By character: about 3,000 have more than one form. */
-const knownForms = new Map<string, string>()
+const formsByCharacter = new Map<string, string>()
 
 /** The characters with the same simple case folding (Unicode Standard, 3.13; CaseFolding.txt, C and S), e.g. `kKK`. */
 export function caseForms(character: string): string {
-  const known = knownForms.get(character)
-  if (known !== undefined) return known
+  const cached = formsByCharacter.get(character)
+  if (cached !== undefined) return cached
   casedCharacters ??= allCased()
   if (!casedCharacters.includes(character)) return character
   // With these flags, characters are compared by simple case folding (ECMA-262, 22.2.2.7.3).
   const forms = casedCharacters.match(new RegExp(character, 'giu'))?.join('') ?? character
-  knownForms.set(character, forms)
+  formsByCharacter.set(character, forms)
   return forms
 }
 
-/** `text` as a pattern in which each character stands for all its forms. `literal`: one that has no other form. */
+/** `text` as a pattern in which each character matches all its forms. `literal`: escapes a character that has no other form. */
 export function caselessPattern(text: string, literal: (character: string) => string): string {
   const parts: string[] = []
   for (const character of text) {

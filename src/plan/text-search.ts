@@ -12,7 +12,7 @@ export const maxIndexedLength = 100_000
  * 2,712 bytes, and UTF-8 takes up to three bytes for each unit.
  */
 export const maxTermLength = 800
-/** Of the decomposed text: most letters become up to two characters, ligatures of words up to 18. */
+/** In UTF-16 code units. Decomposition turns most letters into up to two characters, and ligatures of words into up to 18. */
 const maxDecomposedLength = 2 * maxIndexedLength
 
 const separators = /[^\p{L}\p{N}]+/u
@@ -37,12 +37,12 @@ export function searchTerms(text: string): readonly string[] {
 
 /** The different terms by which a stored text is found. */
 export function indexedTerms(text: string): readonly string[] {
-  const whole = decomposed(text.slice(0, maxIndexedLength))
-  if (text.length <= maxIndexedLength && whole.length <= maxDecomposedLength) {
-    return indexable(termsOf(whole))
+  const indexedText = decomposed(text.slice(0, maxIndexedLength))
+  if (text.length <= maxIndexedLength && indexedText.length <= maxDecomposedLength) {
+    return indexable(termsOf(indexedText))
   }
   // The last term may be truncated.
-  return indexable(termsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))
+  return indexable(termsOf(indexedText.slice(0, maxDecomposedLength)).slice(0, -1))
 }
 
 function indexable(terms: readonly string[]): readonly string[] {
@@ -51,7 +51,7 @@ function indexable(terms: readonly string[]): readonly string[] {
 
 export interface TextFault {
   readonly code: 'too_long' | 'too_many' | 'wrong_type'
-  /** The end of a sentence whose subject is the text. */
+  /** A predicate whose subject is the text. */
   readonly message: string
 }
 

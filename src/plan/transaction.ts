@@ -9,7 +9,7 @@ import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from './answ
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from './guarded.ts'
 import type { CompositeShape, Plan, ReadShape, WriteShape } from './plan.ts'
 
-/** A change of a record, committed with the items; its answer says whether it was made (see `Records`). */
+/** A change of a record, committed with the items. Its answer: whether it was made (see `Records`). */
 export type RecordChange =
   | { readonly kind: 'add' | 'put'; readonly record: NewRecord }
   | { readonly kind: 'swap'; readonly key: RecordKey; readonly before: string; readonly after: string }
@@ -17,11 +17,11 @@ export type RecordChange =
   | { readonly kind: 'deleteOwned'; readonly owner: string; readonly kinds: readonly string[] }
 
 /**
- * Writes that are independent: none needs the answer or the item of another. They may run concurrently; their events are in
- * this order nevertheless. The answer has their answers, in order.
+ * No write needs the answer or the item of another one, so they may run concurrently. Their events are in this order
+ * nevertheless. The answer: their answers, in order.
  */
-export interface Together<P> {
-  readonly together: readonly P[]
+export interface IndependentWrites<P> {
+  readonly writes: readonly P[]
   /** Called with the index of the failed write, before its error is thrown. */
   readonly onFailure: (index: number) => void
 }
@@ -34,7 +34,7 @@ export type RunStep<P> = (step: P) => Awaitable<StepAnswer>
  * turn of the event loop.
  */
 export interface Act<P> {
-  /** Its place in the model, e.g. `actions.archive`: for messages, and for the tables that it is known to use. */
+  /** Its place in the model, e.g. `actions.archive`: for messages, and to predict the tables that it will use. */
   readonly act: string
   /** Called once per attempt of the transaction. */
   readonly start: (run: RunStep<ActStep<P>>) => Promise<unknown>
@@ -57,7 +57,7 @@ export interface Emission {
 }
 
 /** `P`: a plan, or a guarded one. */
-export type Steps<P> = P | RecordChange | Together<P> | Act<P> | Emission
+export type Steps<P> = P | RecordChange | IndependentWrites<P> | Act<P> | Emission
 
 /** A step of an `Act`. */
 export type ActStep<P> = P | RecordChange | Emission
@@ -68,23 +68,22 @@ export interface Acts {
   readonly names: readonly string[]
   /** The maximum number of attempts when the transaction conflicts with others; then it fails with CONFLICT. */
   readonly tries: number
-  /** The time limit of one of them, and of all other reads of the transaction. */
+  /** The time limit of each act, and of all other reads of the transaction together. */
   readonly limitMs: number
 }
 
 export interface ProgramOf<P, T> {
   /**
-   * The names of the collections that it reads or writes, if nobody else may write to them meanwhile: the transaction
-   * then has one place in the order of all commits, including those of single writes. Undefined: the isolation of a single
-   * write is enough, e.g. for one write together with its record. Empty: the same, for transactions that are long or likely
-   * to fail.
+   * The names of the collections that it reads or writes, if nobody else may write to them meanwhile: the transaction is
+   * then serialised with all commits, including those of single writes. Undefined: the isolation of a single write is
+   * enough, e.g. for one write together with its record. Empty: the same, for transactions that are long or likely to fail.
    */
   readonly serial: readonly string[] | undefined
   /** It changes no items: all reads see one snapshot, and block no writes. */
   readonly snapshot?: boolean
   /**
-   * The `act`s among its steps, if it has any. The collections that they use are known only while they run. The transaction
-   * has one place in the order of all commits.
+   * The `Act`s among its steps, if it has any. The collections that they use are known only while they run. The transaction
+   * is serialised with all commits.
    */
   readonly acts?: Acts
   /**

@@ -7,7 +7,7 @@ import { guideMenu } from './guides/pages.ts'
 
 /** A text with code in backticks. */
 function withCode(text: string): Part {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
 }
 
 export function errorsPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
@@ -20,7 +20,7 @@ export function errorsPage(guides: readonly Guide[], visitor: Visitor): FramedPa
 ${guideMenu(guides, 'errors')}
 <main id="content" class="prose broad">
 <h1>Errors</h1>
-<p>Every error is <code>{"error":{"code","message"}}</code>; with <code>Accept: application/problem+json</code> the same facts come as RFC 9457. The code is stable; the message is for people.</p>
+<p>Every error is <code>{"error":{"code","message"}}</code>; with <code>Accept: application/problem+json</code> it has the form of RFC 9457. The code is stable; the message is for people.</p>
 <table class="errors">
 <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Message</th><th scope="col">What to do</th></tr></thead>
 <tbody>
@@ -28,5 +28,5 @@ ${rows}</tbody>
 </table>
 </main>
 </div>`
-  return { title: 'Errors', here: 'guides', content, visitor }
+  return { title: 'Errors', place: 'guides', content, visitor }
 }

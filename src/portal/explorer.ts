@@ -4,5 +4,5 @@ import type { FramedPage } from './frame.ts'
 
 export function explorerPage(parts: Pick<FramedPage, 'styles' | 'scripts'>): FramedPage {
   const content = html`<main id="content" class="explorer"><h1 class="unseen">GraphQL explorer</h1><div id="graphiql"></div><noscript><p>The explorer needs JavaScript. <a href="/docs">The documentation</a> needs none, and <code>POST /graphql</code> answers every client.</p></noscript></main>`
-  return { title: 'GraphQL', here: 'graphql', layout: 'tool', content, ...parts }
+  return { title: 'GraphQL', place: 'graphql', layout: 'tool', content, ...parts }
 }

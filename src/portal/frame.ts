@@ -4,7 +4,7 @@ import { brand } from '../auth/pages/components/tile.ts'
 import type { Theme } from '../auth/pages/frame/theme.ts'
 import { type Destination, destinations, type LinkOptions, type Place } from './links.ts'
 
-/** The role of the user who is signed in in the browser, if any. */
+/** Whether the browser is signed in, and whether as an administrator. */
 export type Visitor = 'anyone' | 'user' | 'admin'
 
 export interface FrameOptions extends LinkOptions {
@@ -13,7 +13,8 @@ export interface FrameOptions extends LinkOptions {
 
 export interface FramedPage {
   readonly title: string
-  readonly here: Place
+  /** The current place in the navigation. */
+  readonly place: Place
   /** Everything below the header, with `<main>`. */
   readonly content: Part
   /** Paths of style sheets and scripts besides the frame's own. */
@@ -28,7 +29,7 @@ export const assetsPath = '/docs/assets/'
 
 const magnifier = html`<svg aria-hidden="true" viewBox="0 0 20 20" width="16" height="16" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round"><circle cx="9" cy="9" r="6"></circle><path d="M14 14l4 4"></path></svg>`
 
-/** Shown by the script, which the search needs. */
+/** The script of the search shows the button: without scripts there is no search. */
 const searchButton = html`<button type="button" class="search" data-search hidden>${magnifier}<span>Search</span><kbd>Ctrl K</kbd></button>`
 
 const searchDialog = html`<dialog id="search" aria-label="Search the documentation">
@@ -37,37 +38,37 @@ const searchDialog = html`<dialog id="search" aria-label="Search the documentati
 <ul id="found" role="listbox" aria-label="Results"></ul>
 </dialog>`
 
-function navigation(here: Place, all: ReadonlyMap<Place, Destination>): Html {
-  const places = (['rest', 'graphql', 'guides'] as const).flatMap(place => {
-    const found = all.get(place)
-    return found ? [{ place, ...found }] : []
+function navigation(current: Place, all: ReadonlyMap<Place, Destination>): Html {
+  const links = (['rest', 'graphql', 'guides'] as const).flatMap(place => {
+    const destination = all.get(place)
+    return destination ? [{ place, ...destination }] : []
   })
-  const items = places.map(
+  const items = links.map(
     ({ place, href, title }) =>
-      html`<li><a${attributes({ href, 'aria-current': place === here && 'page' })}>${title}</a></li>`,
+      html`<li><a${attributes({ href, 'aria-current': place === current && 'page' })}>${title}</a></li>`,
   )
   return html`<ul>${items}</ul>`
 }
 
-function bar({ theme, ...options }: FrameOptions, { here, visitor = 'anyone' }: FramedPage): Html {
+function header({ theme, ...options }: FrameOptions, { place, visitor = 'anyone' }: FramedPage): Html {
   const label = visitor === 'anyone' ? 'Sign in' : 'Account'
   return html`<nav class="frame" aria-label="Main">
 ${brand(theme, '/')}
-<a${attributes({ class: 'docs', href: '/docs', 'aria-current': here === 'docs' && 'page' })}>Docs</a>
-${navigation(here, destinations(options))}
+<a${attributes({ class: 'docs', href: '/docs', 'aria-current': place === 'docs' && 'page' })}>Docs</a>
+${navigation(place, destinations(options))}
 ${searchButton}
 <a class="account" href="/account">${label}</a>
 </nav>`
 }
 
 /** A whole document, with its doctype. */
-export function framed(options: FrameOptions, page: FramedPage): string {
+export function renderFrame(options: FrameOptions, page: FramedPage): string {
   const { title, content, layout = 'reading', styles = [], scripts = [] } = page
-  const sheets = [`${assetsPath}frame.css`, ...styles].map(
+  const styleLinks = [`${assetsPath}frame.css`, ...styles].map(
     href => html`<link rel="stylesheet" href="${href}">
 `,
   )
-  const programs = [`${assetsPath}search.js`, ...scripts].map(
+  const scriptTags = [`${assetsPath}search.js`, ...scripts].map(
     src => html`<script src="${src}" defer></script>
 `,
   )
@@ -78,10 +79,10 @@ export function framed(options: FrameOptions, page: FramedPage): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – ${options.theme.name}</title>
 <link rel="icon" href="data:,">
-${sheets}${programs}</head>
+${styleLinks}${scriptTags}</head>
 <body class="${layout}">
 <a class="skip" href="#content">Skip to the content</a>
-${bar(options, page)}
+${header(options, page)}
 ${content}
 ${searchDialog}
 </body>

@@ -4,11 +4,11 @@ import type { JsonSchema } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { FramedPage, FrameOptions, Visitor } from './frame.ts'
 import type { Guide } from './guides/catalogue.ts'
-import { highlighted } from './guides/highlight.ts'
+import { highlight } from './guides/highlight.ts'
 import { guideCards } from './guides/pages.ts'
 import { type Destination, destinations } from './links.ts'
 import { firstPath, firstRequest, type Sample } from './quick-start.ts'
-import { exampleAnswer, operationsOf, tagHref } from './reference.ts'
+import { exampleResponse, operationsOf, tagHref } from './reference.ts'
 
 function cards(all: Iterable<Destination>): Html {
   return html`<ul class="cards large">${[...all].map(
@@ -18,15 +18,15 @@ function cards(all: Iterable<Destination>): Html {
   )}</ul>`
 }
 
-/** Samples as tabs, which are radio buttons: they need no script. */
+/** Samples as tabs. The tabs are radio buttons, which need no script. */
 function tabs(samples: readonly Sample[]): Html {
   const inputs = samples.map(
-    ({ label }, at) =>
-      html`<label class="l${at}"><input class="t${at}" type="radio" name="language"${at === 0 && html` checked`}> ${label}</label>`,
+    ({ label }, index) =>
+      html`<label class="l${index}"><input class="t${index}" type="radio" name="language"${index === 0 && html` checked`}> ${label}</label>`,
   )
   const panels = samples.map(
-    ({ code, language, label }, at) =>
-      html`<pre class="p${at}" tabindex="0" aria-label="${label}"><code>${highlighted(code, language)}</code></pre>`,
+    ({ code, language, label }, index) =>
+      html`<pre class="p${index}" tabindex="0" aria-label="${label}"><code>${highlight(code, language)}</code></pre>`,
   )
   return html`<fieldset class="samples"><legend>Language of the sample</legend><div class="tabs">${inputs}</div>${panels}</fieldset>`
 }
@@ -38,7 +38,7 @@ export function homePage(options: FrameOptions, visitor: Visitor): FramedPage {
 <p>An API over REST and GraphQL, with events, webhooks and OAuth 2.0.</p></div>
 ${cards(destinations(options).values())}
 </main>`
-  return { title: 'Home', here: 'home', content, visitor }
+  return { title: 'Home', place: 'home', content, visitor }
 }
 
 function resources(collections: readonly Collection[]): Html {
@@ -61,27 +61,27 @@ export interface DocsHome {
 }
 
 /** The response to the first request, as the reference shows it. */
-function answer({ model, document }: DocsHome): Html | false {
-  const example = exampleAnswer(document, firstPath(model))
+function firstResponse({ model, document }: DocsHome): Html | false {
+  const example = exampleResponse(document, firstPath(model))
   if (example === undefined) return false
-  const code = highlighted(JSON.stringify(example, null, 2), 'json')
+  const code = highlight(JSON.stringify(example, null, 2), 'json')
   return html`<figure class="answer"><figcaption>200 OK</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
 }
 
 /** The steps to a first response. */
-function beginning(docs: DocsHome): Html {
+function firstSteps(docs: DocsHome): Html {
   const { model, origin, visitor } = docs
   const key =
     visitor === 'anyone'
       ? html`Sign in or sign up, then <a href="/account/keys/new">create an API key</a>, or let users sign in by OAuth.`
       : html`You are signed in: <a href="/account/keys/new">create an API key</a>, or let users sign in by OAuth.`
   return html`<div class="steps"><ol>
-<li><h2>Know the address</h2><p><code>${origin}/api/v1</code></p></li>
-<li><h2>Get a credential</h2><p>${key} What is open to anyone needs none.</p></li>
-<li><h2>Send the first request</h2><p>Every answer is JSON. An error says what is wrong, where, and what would be right.</p></li>
+<li><h2>Use the address</h2><p><code>${origin}/api/v1</code></p></li>
+<li><h2>Get a credential</h2><p>${key} Public data needs no credential.</p></li>
+<li><h2>Send the first request</h2><p>Every answer is JSON. An error says what is wrong, where, and how to correct it.</p></li>
 </ol>
 <div>${tabs(firstRequest(model, origin))}
-${answer(docs)}</div></div>`
+${firstResponse(docs)}</div></div>`
 }
 
 export function docsPage(docs: DocsHome): FramedPage {
@@ -91,12 +91,12 @@ export function docsPage(docs: DocsHome): FramedPage {
   const content = html`<main id="content" class="wide">
 <div class="hero"><h1>${frame.theme.name} documentation</h1>
 <p>From the first request to every operation, event and error.</p></div>
-${beginning(docs)}
+${firstSteps(docs)}
 <h2>Reference</h2>
 ${cards((['rest', 'graphql', 'account'] as const).flatMap(place => all.get(place) ?? []))}
 <h2>Resources</h2>
 ${resources([...model.collections.values()].filter(({ name }) => tags.has(name)))}
 ${guides.length > 0 && guideCards(guides)}
 </main>`
-  return { title: 'Documentation', here: 'docs', content, visitor }
+  return { title: 'Documentation', place: 'docs', content, visitor }
 }

@@ -1,4 +1,4 @@
-/** The destinations in one table, for the header, for `/` and for its JSON form. */
+/** The destinations of the portal: for the header, for `/` and for its JSON form. */
 
 export interface Destination {
   readonly href: string
@@ -40,7 +40,7 @@ const account: Destination = {
   description: 'Your profile, API keys, apps, webhooks and security.',
 }
 
-/** The destinations that exist here, by place. */
+/** The destinations of this service, by place. */
 export function destinations(options: LinkOptions): ReadonlyMap<Place, Destination> {
   const all: readonly (readonly [Place, Destination, boolean])[] = [
     ['docs', docs, true],
@@ -52,7 +52,7 @@ export function destinations(options: LinkOptions): ReadonlyMap<Place, Destinati
   return new Map(all.filter(([, , exists]) => exists).map(([place, destination]) => [place, destination]))
 }
 
-/** `/` for programs. */
+/** The JSON form of `/`, for programs. */
 export function linksDocument(name: string, options: LinkOptions): string {
   const links = [...destinations(options)].map(([place, { href }]) => [place, href])
   const programs = [

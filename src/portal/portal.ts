@@ -13,7 +13,7 @@ import {
   serveStatic,
 } from '../static-assets.ts'
 import { errorsPage } from './errors-page.ts'
-import { assetsPath, type FramedPage, type FrameOptions, framed, type Visitor } from './frame.ts'
+import { assetsPath, type FramedPage, type FrameOptions, renderFrame, type Visitor } from './frame.ts'
 import type { ShownGuides } from './guides/catalogue.ts'
 import { errorsPath, Guides, guidesPath } from './guides/guides.ts'
 import { guidePage, guidesPage } from './guides/pages.ts'
@@ -33,15 +33,15 @@ export interface PortalOptions {
   readonly baseUrl: string | undefined
   /** An address of the service, without a trailing slash. */
   readonly origin: () => string
-  /** Who is signed in in the browser that sent the call. */
+  /** The visitor who sent the call, by the session of the browser. */
   readonly visitorOf: (call: Call) => Awaitable<Visitor>
 }
 
 export type Portal = (call: Call) => Awaitable<Reply>
 
-const hour = 3600
+const hourSeconds = 3600
 
-function ownFile(name: string): () => string {
+function assetFile(name: string): () => string {
   return () => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
 }
 
@@ -57,12 +57,12 @@ function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset]
     name: string,
     type: StaticAsset['type'],
     read: StaticAsset['read'],
-  ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hour }]
+  ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hourSeconds }]
   return [
-    asset('frame.css', 'css', () => themeVariables(frame.theme) + brandRules + ownFile('frame.css')()),
-    asset('reference.css', 'css', ownFile('reference.css')),
-    asset('search.js', 'script', ownFile('search.js')),
-    asset('reference.js', 'script', ownFile('reference.js')),
+    asset('frame.css', 'css', () => themeVariables(frame.theme) + brandRules + assetFile('frame.css')()),
+    asset('reference.css', 'css', assetFile('reference.css')),
+    asset('search.js', 'script', assetFile('search.js')),
+    asset('reference.js', 'script', assetFile('reference.js')),
     asset('scalar.js', 'script', packageFile(renderer)),
     [documentPath, { type: 'json', read: () => JSON.stringify(document()), maxAgeSeconds: 0 }],
   ]
@@ -80,12 +80,12 @@ class Pages {
   }
 
   /** The pages that a visitor sees, by path. */
-  of(visitor: Visitor): ReadonlyMap<string, StaticAsset> {
+  forVisitor(visitor: Visitor): ReadonlyMap<string, StaticAsset> {
     const { model, origin, document } = this.#options
     const frame = this.#frame
     const guides = this.#guides.list(visitor)
     const page = (path: string, make: () => Awaitable<FramedPage>): [string, StaticAsset] => {
-      const read = () => then(make(), made => framed(frame, made))
+      const read = () => then(make(), content => renderFrame(frame, content))
       const varies = path === '/' && { varies: 'Accept' }
       return [path, { type: 'html', read, maxAgeSeconds: 0, personal: true, ...varies }]
     }
@@ -128,7 +128,7 @@ class Pages {
   }
 }
 
-/** Whether the client accepts JSON and no HTML. */
+/** Whether the client accepts JSON, but not HTML. */
 function wantsLinks({ headers }: Call): boolean {
   const accept = headers.accept?.toLowerCase() ?? ''
   return /\bjson\b/.test(accept) && !accept.includes('text/html')
@@ -141,15 +141,15 @@ export function createPortal(options: PortalOptions): Portal {
   const answerCommon = serveStatic({ ...shared, assets: common })
   const pages = new Pages(options)
   const answerLinks = serveStatic({ assets: new Map([['/', pages.links()]]) })
-  const made = new Map<Visitor, Portal>()
-  const pagesOf = (visitor: Visitor): Portal => {
-    const known = made.get(visitor) ?? serveStatic({ ...shared, assets: pages.of(visitor) })
-    made.set(visitor, known)
-    return known
+  const portals = new Map<Visitor, Portal>()
+  const portalFor = (visitor: Visitor): Portal => {
+    const portal = portals.get(visitor) ?? serveStatic({ ...shared, assets: pages.forVisitor(visitor) })
+    portals.set(visitor, portal)
+    return portal
   }
   return call => {
     if (common.has(call.path)) return answerCommon(call)
     if (call.path === '/' && wantsLinks(call)) return answerLinks(call)
-    return then(options.visitorOf(call), visitor => pagesOf(visitor)(call))
+    return then(options.visitorOf(call), visitor => portalFor(visitor)(call))
   }
 }

@@ -1,21 +1,21 @@
-/** The first request in the languages of the samples: a list that anybody may read, or the caller's own user. */
+/** The first request in several languages: a list that anybody may read, or the caller's own user. */
 import type { Model } from '../model/model.ts'
 import { staticRule } from '../plan/guard.ts'
 import { anonymous } from '../principal.ts'
 
 export interface Sample {
   readonly label: string
-  /** The language of the highlighter. */
+  /** The language for syntax highlighting. */
   readonly language: string
   readonly code: string
 }
 
-function openCollection(model: Model): string | undefined {
+function publicCollection(model: Model): string | undefined {
   const { access } = anonymous('')
-  const isOpen = [...model.collections.values()].find(
-    collection => staticRule(model, collection, collection.access.read, access) !== 'never',
+  const collection = [...model.collections.values()].find(
+    candidate => staticRule(model, candidate, candidate.access.read, access) !== 'never',
   )
-  return isOpen?.name
+  return collection?.name
 }
 
 interface Request {
@@ -26,17 +26,17 @@ interface Request {
 
 /** The path of the first request. */
 export function firstPath(model: Model): string {
-  return `/api/v1/${openCollection(model) ?? 'me'}`
+  return `/api/v1/${publicCollection(model) ?? 'me'}`
 }
 
 function request(model: Model, origin: string): Request {
-  const open = openCollection(model)
+  const collection = publicCollection(model)
   const url = origin + firstPath(model)
-  return open === undefined
+  return collection === undefined
     ? { url, call: 'api.me()', needsKey: true }
     : {
         url: `${url}?per_page=5`,
-        call: `api.${open}.list({ perPage: 5 })`,
+        call: `api.${collection}.list({ perPage: 5 })`,
         needsKey: false,
       }
 }

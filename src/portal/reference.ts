@@ -21,7 +21,7 @@ function members(value: unknown): [string, JsonSchema][] {
   return Object.entries((value ?? {}) as Record<string, JsonSchema>)
 }
 
-/** The operations of an OpenAPI document, in its own order. */
+/** The operations of an OpenAPI document, in the document's order. */
 export function operationsOf(document: JsonSchema): readonly DocumentedOperation[] {
   return members(document['paths']).flatMap(([path, item]) =>
     members(item)
@@ -38,16 +38,17 @@ export function operationsOf(document: JsonSchema): readonly DocumentedOperation
 }
 
 /** The example response of a GET request. */
-export function exampleAnswer(document: JsonSchema, path: string): JsonValue | undefined {
-  const response = memberAt(document, 'paths', path, 'get', 'responses', '200')
-  const reference = memberAt(response, '$ref')
+export function exampleResponse(document: JsonSchema, path: string): JsonValue | undefined {
+  const responseOrReference = memberAt(document, 'paths', path, 'get', 'responses', '200')
+  const reference = memberAt(responseOrReference, '$ref')
   const name = typeof reference === 'string' ? (reference.split('/').at(-1) ?? '') : undefined
-  const found = name === undefined ? response : memberAt(document, 'components', 'responses', name)
-  return memberAt(found, 'content', 'application/json', 'example')
+  const response =
+    name === undefined ? responseOrReference : memberAt(document, 'components', 'responses', name)
+  return memberAt(response, 'content', 'application/json', 'example')
 }
 
 function memberAt(value: JsonValue | undefined, ...keys: readonly string[]): JsonValue | undefined {
-  return keys.reduce((found, key) => (found as JsonSchema | undefined)?.[key], value)
+  return keys.reduce((member, key) => (member as JsonSchema | undefined)?.[key], value)
 }
 
 /** The address of an operation on the page. `assets/reference.js` configures the same names. */
@@ -60,12 +61,12 @@ export function tagHref(tag: string): string {
   return `${referencePath}#tag/${encodeURIComponent(tag)}`
 }
 
-/** The page before the script runs, and without scripts. */
+/** The page until its script runs, and the text for browsers without scripts. */
 export function referencePage(visitor: Visitor): FramedPage {
   const content = html`<div id="content" class="reference"></div><noscript><main><h1>REST API</h1><p>This page needs JavaScript. The document itself is <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>; the guides need none.</p></main></noscript>`
   return {
     title: 'REST API',
-    here: 'rest',
+    place: 'rest',
     layout: 'tool',
     content,
     visitor,

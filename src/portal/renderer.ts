@@ -2,11 +2,11 @@
 import { runInNewContext } from 'node:vm'
 import type { PackageFile } from '../static-assets.ts'
 
-/** A library in it tests whether `eval` is allowed. The page's policy forbids it, and browsers report the attempt. */
+/** A library in the script tests whether `eval` is allowed. The page's policy forbids it, and browsers report the attempt. */
 const evalProbe = 'try{return Function(``),!0}catch{return!1}'
 
 /** Extracts the script from the text of the module. Throws if a later version of the package keeps it in another place. */
-function standaloneIn(module: string): string {
+function extractScript(module: string): string {
   const [, literal] = /^var standalone_default = ("(?:[^"\\\n]|\\.)*");$/m.exec(module) ?? []
   if (literal === undefined) throw new Error('@scalar/fastify-api-reference has its script in another place.')
   // The pattern guarantees a string literal. JSON.parse would refuse its control characters.
@@ -20,5 +20,5 @@ export const renderer: PackageFile = {
   name: 'scalar.js',
   packageName: '@scalar/fastify-api-reference',
   file: 'dist/index.js',
-  extract: standaloneIn,
+  extract: extractScript,
 }

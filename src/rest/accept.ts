@@ -7,7 +7,7 @@ export interface Accepted {
   readonly json: boolean
   /** Whether the client prefers errors as `application/problem+json`. */
   readonly problem: boolean
-  /** Whether the client prefers `text/event-stream` to JSON, where there is one. */
+  /** Whether the client prefers `text/event-stream` to JSON, on paths that offer both. */
   readonly eventStream: boolean
 }
 
@@ -17,7 +17,7 @@ interface MediaRange {
 }
 
 const everything: Accepted = { json: true, problem: false, eventStream: false }
-const parsed = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
+const acceptedByHeader = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
 const maxHeaderLength = 1000
 
 /** RFC 9110, 12.4.2; also without the zero, as Java's `HttpURLConnection` sends it (JDK-8163921). */
@@ -46,32 +46,29 @@ function parseAccept(header: string): Accepted {
   const eventStream = findRange(ranges, 'text/event-stream', 'text/*')?.quality ?? 0
   const jsonQuality = json?.quality ?? 0
   return {
-    // A client that names only problem details means errors: a successful request is answered with JSON.
+    // For a client that names only problem details: these are for errors, so success is answered with JSON.
     json: json === undefined ? problem > 0 : jsonQuality > 0,
     problem: problem > 0 && problem >= jsonQuality,
-    // Of equal weights, what the header names is preferred to what `*/*` accepts.
+    // At equal weights, a type that the header names is preferred to one that only `*/*` accepts.
     eventStream:
       eventStream > jsonQuality || (eventStream > 0 && eventStream === jsonQuality && json?.type === '*/*'),
   }
 }
 
-/** What an `Accept` header accepts. Without the header, everything. */
+/** The types that an `Accept` header accepts. Without the header: all. */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined || header === '*/*' || header === 'application/json') return everything
   if (header.trim() === '' || header.length > maxHeaderLength) return everything
-  const known = parsed.get(header)
-  if (known) return known
-  const made = parseAccept(header)
-  parsed.set(header, made)
-  return made
+  const cached = acceptedByHeader.get(header)
+  if (cached) return cached
+  const accepted = parseAccept(header)
+  acceptedByHeader.set(header, accepted)
+  return accepted
 }
 
 /** Throws NOT_ACCEPTABLE when the client does not accept JSON. */
 export function requireJson(header: string | undefined): void {
   if (!readAccept(header).json) {
-    throw new ApiError(
-      'NOT_ACCEPTABLE',
-      'The answer is application/json, which the Accept header leaves out.',
-    )
+    throw new ApiError('NOT_ACCEPTABLE', 'The answer is application/json, which the Accept header excludes.')
   }
 }

@@ -1,4 +1,4 @@
-/** Who may use a route at all, and by which methods: decided before other faults of a request are reported. */
+/** Who may use a route at all, and with which methods. Checked before any other fault of a request is reported. */
 import { ApiError } from '../errors.ts'
 import type { Model, Relation } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
@@ -16,18 +16,18 @@ export const operationOf: Readonly<Record<string, Operation>> = {
   DELETE: 'delete',
 }
 
-/** NOT_FOUND for a path on which the model allows nothing to anybody, as for an unknown path. */
+/** Throws METHOD_NOT_ALLOWED; NOT_FOUND, as for an unknown path, if the model allows no method to anybody. */
 export function refuseMethod(route: Route): never {
   const allowed = allowedMethods(route)
   if (allowed.length === 0) throw new ApiError('NOT_FOUND')
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(', ')}.`, {
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path accepts ${allowed.join(', ')}.`, {
     headers: { Allow: allowed.join(', ') },
   })
 }
 
 export function noUser({ access }: Principal): ApiError {
   if (isAnonymous(access)) return new ApiError('UNAUTHORIZED')
-  return new ApiError('FORBIDDEN', 'An app by itself is no user: there is nobody to read.')
+  return new ApiError('FORBIDDEN', 'The credential belongs to an app without a user.')
 }
 
 /** Throws for a caller who may do this to no item at all, before other faults of the request are reported. */

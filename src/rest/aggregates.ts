@@ -13,7 +13,7 @@ import { renderAggregate } from './reply/read-reply.ts'
 import type { Route } from './routes.ts'
 import type { WriteServices } from './write.ts'
 
-/** The requests that an aggregate draws from the budget where it may read a whole collection. */
+/** The requests that an aggregate draws from the budget if it may scan a whole collection. */
 const scanRequests = 5
 
 export type AggregateRoute = Extract<Route, { readonly kind: 'aggregate' }>
@@ -36,7 +36,7 @@ export function boundAggregate(
   return { bound, plan: { shape: bound.template.shape, args } }
 }
 
-/** The requests that an aggregate draws besides its own: some where its filter leads to no index. */
+/** The requests that an aggregate draws besides its own, if no index serves its filter. */
 export function furtherRequests(scope: ListScope, { shape }: Plan<AggregateShape>): number {
   const isIndexed = scope.within !== undefined || !mayScan(shape.filter, scope.target.collection)
   return isIndexed ? 0 : scanRequests - 1
@@ -49,8 +49,8 @@ export function answerAggregate(
   call: Call,
   principal: Principal,
 ): Awaitable<Reply> {
-  const further = furtherRequests(scope, plan)
-  const drawn = further > 0 ? draw?.(call, principal, further) : undefined
+  const extraRequests = furtherRequests(scope, plan)
+  const drawn = extraRequests > 0 ? draw?.(call, principal, extraRequests) : undefined
   return then(drawn, () =>
     then(run.aggregate(plan, principal), answer => renderAggregate(answer, bound, principal.access, call)),
   )

@@ -4,7 +4,7 @@ import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
 
 const maxDepth = 32
-/** In all objects of a body. More would block the event loop for over 50 ms: `npm run bench -- growth`. */
+/** In all objects of a body together. More would block the event loop for over 50 ms: `npm run bench -- growth`. */
 export const maxMembers = 40_000
 const QUOTE = 34
 const COMMA = 44
@@ -23,8 +23,8 @@ function isMediaType(header: string, types: readonly string[]): boolean {
   const [type = '', ...parameters] = header.toLowerCase().split(';')
   if (!types.includes(/^([^ \t]*)[ \t]*$/.exec(type)?.[1] ?? '')) return false
   return parameters.every(text => {
-    const found = parameter.exec(text)
-    return found !== null && (found[1] !== 'charset' || found[2] === 'utf-8' || found[2] === '"utf-8"')
+    const match = parameter.exec(text)
+    return match !== null && (match[1] !== 'charset' || match[2] === 'utf-8' || match[2] === '"utf-8"')
   })
 }
 
@@ -44,10 +44,10 @@ function requireMediaType(call: Call, types: readonly string[]): void {
 }
 
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === BACKSLASH) at += 1
-    else if (code === QUOTE) return at
+  for (let index = start + 1; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === BACKSLASH) index += 1
+    else if (code === QUOTE) return index
   }
   return text.length
 }
@@ -56,21 +56,24 @@ function endOfString(text: string, start: number): number {
 function countMembers(text: string): number {
   let depth = 0
   let members = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfString(text, at)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) index = endOfString(text, index)
     else if (code === COLON) members += 1
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
     else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1
     if (depth > maxDepth) {
-      throw new ApiError('BAD_REQUEST', `The body is nested too deep; at most ${maxDepth} levels are taken.`)
+      throw new ApiError(
+        'BAD_REQUEST',
+        `The body is nested too deep; at most ${maxDepth} levels are allowed.`,
+      )
     }
   }
   if (members <= maxMembers) return members
-  const bound = maxMembers.toLocaleString('en')
+  const limit = maxMembers.toLocaleString('en')
   throw new ApiError(
     'BAD_REQUEST',
-    `The body has ${members.toLocaleString('en')} members in its objects; at most ${bound} are taken.`,
+    `The body has ${members.toLocaleString('en')} object members; at most ${limit} are allowed.`,
   )
 }
 
@@ -84,8 +87,8 @@ function membersIn(value: unknown): number {
 }
 
 /**
- * The names of the members of a JSON object. None for other values: `Object.keys` of a text or an array makes a name for each
- * character or element, which takes seconds for a body of 1 MB.
+ * The names of the members of a JSON object. None for other values: `Object.keys` of a string or an array creates a name for
+ * each character or element, which takes seconds for a body of 1 MB.
  */
 export function memberNames(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
@@ -94,43 +97,49 @@ export function memberNames(value: unknown): readonly string[] {
 interface Level {
   /** The keys so far; undefined in an array. */
   readonly keys: Set<string> | undefined
-  at: string | number
+  /** The current key, or the index in an array. */
+  key: string | number
 }
 
-/** Where the text repeats a key, as a JSON Pointer (RFC 6901). */
+/** The place of the first repeated key, as a JSON Pointer (RFC 6901). */
 function findDuplicate(text: string): string {
   const levels: Level[] = []
   let lastText = ''
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
     const level = levels.at(-1)
     if (code === QUOTE) {
-      const end = endOfString(text, at)
-      lastText = text.slice(at, end + 1)
-      at = end
-    } else if (code === OPEN_BRACE) levels.push({ keys: new Set(), at: '' })
-    else if (code === OPEN_BRACKET) levels.push({ keys: undefined, at: 0 })
+      const end = endOfString(text, index)
+      lastText = text.slice(index, end + 1)
+      index = end
+    } else if (code === OPEN_BRACE) levels.push({ keys: new Set(), key: '' })
+    else if (code === OPEN_BRACKET) levels.push({ keys: undefined, key: 0 })
     else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) levels.pop()
-    else if (code === COMMA && typeof level?.at === 'number') level.at += 1
+    else if (code === COMMA && typeof level?.key === 'number') level.key += 1
     else if (code === COLON && level?.keys) {
-      level.at = JSON.parse(lastText) as string
-      if (level.keys.has(level.at)) break
-      level.keys.add(level.at)
+      level.key = JSON.parse(lastText) as string
+      if (level.keys.has(level.key)) break
+      level.keys.add(level.key)
     }
   }
-  return levels.map(({ at }) => `/${String(at).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return levels.map(({ key }) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 const maxShownPointerLength = 200
 
 function duplicateKey(text: string): ApiError {
-  const place = findDuplicate(text)
-  const shown =
-    place.length > maxShownPointerLength ? `${place.slice(0, maxShownPointerLength).toWellFormed()}…` : place
-  return new ApiError('BAD_REQUEST', `The body names the key ${JSON.stringify(shown)} twice; name each once.`)
+  const pointer = findDuplicate(text)
+  const shownPointer =
+    pointer.length > maxShownPointerLength
+      ? `${pointer.slice(0, maxShownPointerLength).toWellFormed()}…`
+      : pointer
+  return new ApiError(
+    'BAD_REQUEST',
+    `The body names the key ${JSON.stringify(shownPointer)} twice: send each key once.`,
+  )
 }
 
-/** For longer texts, the error does not locate the mistake, since that takes several parses. */
+/** Locating a mistake takes several parses, so errors do not locate mistakes in longer texts. */
 const maxLocatedLength = 10_000
 
 /** Whether the text is the beginning of some JSON text. */
@@ -162,8 +171,8 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const at = text.length <= maxLocatedLength ? ` at position ${findMistake(text)}` : ''
-    throw new ApiError('BAD_REQUEST', `The body is not JSON: it stops making sense${at}.`)
+    const place = text.length <= maxLocatedLength ? `: the error is at position ${findMistake(text)}` : ''
+    throw new ApiError('BAD_REQUEST', `The body is not valid JSON${place}.`)
   }
 }
 
@@ -175,7 +184,7 @@ function parseText(text: string): unknown {
 export function readBody(call: Call, types: readonly string[]): unknown {
   if (call.parsed !== undefined) return call.parsed.body
   requireMediaType(call, types)
-  if (call.body.length === 0) throw new ApiError('BAD_REQUEST', 'The body is empty; send a JSON object.')
+  if (call.body.length === 0) throw new ApiError('BAD_REQUEST', 'The body is empty: send a JSON object.')
   if (!isUtf8(call.body)) throw new ApiError('BAD_REQUEST', 'The body is not valid UTF-8.')
   return parseBodyText(call.body.toString('utf8'))
 }

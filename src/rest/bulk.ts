@@ -13,9 +13,9 @@ import type { CollectionView, ItemTemplate } from './query/collection-view.ts'
 import { headersFor, idBody, type PreparedWrite, preparedCreate, type WriteServices } from './write.ts'
 
 export const maxBulkItems = 1000
-/** This many items draw one request from the budget. */
+/** The number of items that draw one request from the budget. */
 export const itemsPerRequest = 20
-/** The same as for one body. */
+/** As for a single body. */
 const maxFaults = 100
 
 /** 201 with `{"data":[…]}`. Throws VALIDATION_FAILED with the faults of all items, named `[3].title`. */
@@ -38,10 +38,10 @@ export function answerBulk(
 }
 
 function requireCount(items: readonly unknown[]): void {
-  if (items.length === 0) throw new ApiError('BAD_REQUEST', 'The array is empty: it needs at least one item.')
+  if (items.length === 0) throw new ApiError('BAD_REQUEST', 'The array is empty: send at least one item.')
   if (items.length <= maxBulkItems) return
-  const [count, most] = [items.length, maxBulkItems].map(number => number.toLocaleString('en'))
-  throw new ApiError('BAD_REQUEST', `The array has ${count} items; at most ${most} are taken at once.`)
+  const [count, limit] = [items.length, maxBulkItems].map(number => number.toLocaleString('en'))
+  throw new ApiError('BAD_REQUEST', `The array has ${count} items; at most ${limit} are allowed.`)
 }
 
 function preparedItems(
@@ -77,8 +77,8 @@ function faultsOf(error: unknown): readonly FieldFault[] {
 function refusal(faults: readonly FieldFault[]): ApiError {
   const count = faults.length < maxFaults ? faults.length : `at least ${maxFaults}`
   const [first] = faults
-  const shown = `${first?.field}: ${first?.message}`
-  const message = faults.length > 1 ? `The array has ${count} faults. ${shown}` : shown
+  const firstFault = `${first?.field}: ${first?.message}`
+  const message = faults.length > 1 ? `The array has ${count} faults. ${firstFault}` : firstFault
   return new ApiError('VALIDATION_FAILED', message, { details: faults })
 }
 
@@ -126,13 +126,13 @@ async function createAll(
 ): Promise<Reply> {
   let index = 0
   function* created(): ProgramSteps<Replayable> {
-    const together = writes.map(({ plan }) => plan)
-    const onFailure = (at: number) => {
-      index = at
+    const plans = writes.map(({ plan }) => plan)
+    const onFailure = (failedIndex: number) => {
+      index = failedIndex
     }
     // The answers to writes are `WriteAnswer`s.
-    const answers = (yield { together, onFailure }) as readonly WriteAnswer[]
-    const bodies = answers.map((answer, at) => String(writes[at]?.reply(answer).body))
+    const answers = (yield { writes: plans, onFailure }) as readonly WriteAnswer[]
+    const bodies = answers.map((answer, i) => String(writes[i]?.reply(answer).body))
     return replayable(writes, answers, bodies, headers())
   }
   function* steps(): ProgramSteps<Reply> {

@@ -26,8 +26,8 @@ export function answerCreate(
   if (Array.isArray(body)) return answerBulk(services, view, template, body, call, principal, attempt)
   const { values } = bodyValidator(view.collection).create(body)
   const hook = services.hooks.get(view.collection.name)
-  const made = hook ? hook(values, principal) : nothing
-  return then(made, creation =>
+  const creating = hook ? hook(values, principal) : nothing
+  return then(creating, creation =>
     carryOut(
       services.run,
       preparedCreate(view, template, values, creation),

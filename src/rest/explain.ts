@@ -11,10 +11,10 @@ import { json, type WriteServices } from './write.ts'
 
 /** Throws as `requireAdministrator`. For apps, `write:user` is enough: it allows more than an explanation reveals. */
 export function requireExplainer(principal: Principal): void {
-  requireAdministrator(principal, { act: 'explain requests', appScope: 'write:user' })
+  requireAdministrator(principal, { action: 'explain requests', appScope: 'write:user' })
 }
 
-/** Further requests that an explanation draws: it runs the request, rolls it back, and evaluates each part of rules. */
+/** Further requests that an explanation draws: it runs the request, rolls it back, and evaluates each part of its rules. */
 const furtherCost = 9
 
 const { unstored: headers } = makePresentation(true, [])

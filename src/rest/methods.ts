@@ -35,7 +35,7 @@ function methodsFor(collection: Collection, kind: keyof typeof methodsOf): reado
   return methods.length === 0 ? [] : [...methods, 'OPTIONS']
 }
 
-const known = {
+const methodsByCollection = {
   collection: new WeakMap<Collection, readonly string[]>(),
   item: new WeakMap<Collection, readonly string[]>(),
 }
@@ -45,9 +45,9 @@ export function allowedMethods(route: Route): readonly string[] {
   if (route.kind === 'subresource') return route.key === undefined ? listed : deleteOnly
   if (!isReadable(route) && route.kind !== 'collection' && route.kind !== 'item') return postOnly
   if (route.kind !== 'collection' && route.kind !== 'item') return readOnly
-  const found = known[route.kind].get(route.collection)
-  if (found) return found
-  const made = methodsFor(route.collection, route.kind)
-  known[route.kind].set(route.collection, made)
-  return made
+  const cached = methodsByCollection[route.kind].get(route.collection)
+  if (cached) return cached
+  const methods = methodsFor(route.collection, route.kind)
+  methodsByCollection[route.kind].set(route.collection, methods)
+  return methods
 }

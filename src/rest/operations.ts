@@ -27,21 +27,21 @@ export function collectionsAlong(model: Model, relation: Relation): readonly Col
 }
 
 function isFollowable(model: Model, collection: Collection, relation: Relation): boolean {
-  const along = collectionsAlong(model, relation)
-  const holder = { one: collection, many: along[0], manyToMany: along[1] }[relation.kind]
+  const targets = collectionsAlong(model, relation)
+  const holder = { one: collection, many: targets[0], manyToMany: targets[1] }[relation.kind]
   const links = relation.kind === 'manyToMany' ? [relation.from, relation.to] : [relation.field]
-  const seen = new Set(holder && visibleFields(holder).map(({ name }) => name))
-  return along.every(each => exists(each, 'read')) && links.every(name => seen.has(name))
+  const visibleNames = new Set(holder && visibleFields(holder).map(({ name }) => name))
+  return targets.every(target => exists(target, 'read')) && links.every(name => visibleNames.has(name))
 }
 
-const followed = new WeakMap<Collection, ReadonlySet<Relation>>()
+const followableRelations = new WeakMap<Collection, ReadonlySet<Relation>>()
 
 /** Whether the model allows somebody to follow the relation. */
 export function canFollow(model: Model, collection: Collection, relation: Relation): boolean {
-  const found = followed.get(collection)
-  if (found) return found.has(relation)
+  const cached = followableRelations.get(collection)
+  if (cached) return cached.has(relation)
   const relations = [...collection.relations.values()]
-  const made = new Set(relations.filter(each => isFollowable(model, collection, each)))
-  followed.set(collection, made)
-  return made.has(relation)
+  const followable = new Set(relations.filter(candidate => isFollowable(model, collection, candidate)))
+  followableRelations.set(collection, followable)
+  return followable.has(relation)
 }

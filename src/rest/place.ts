@@ -1,16 +1,16 @@
-/** Errors of one part of a request: of an item of a bulk create, or an operation of a batch. */
+/** Errors of one part of a request: an item of a bulk create, or an operation of a batch. */
 import { ApiError, type FieldFault } from '../errors.ts'
 
 /**
- * The error of a part, with the status and code that the part would have as a separate request, and `details` that locate
- * it. `place`: of the part, e.g. `[3]`; `body`: of the part's body, e.g. `operations[3].body`.
+ * The error of a part, with the status and code that the part would get as a separate request, and `details` that locate it.
+ * `place`: the part, e.g. `[3]`; `body`: the part's body, e.g. `operations[3].body`.
  */
-export function faultAt(thrown: unknown, place: string, body: string): unknown {
+export function faultAt(error: unknown, place: string, body: string): unknown {
   // A failure of the service is not a fault of the part.
-  if (!(thrown instanceof ApiError) || thrown.status >= 500) return thrown
-  const { code, message, headers, scope, refused, cause } = thrown
-  const isOfBody = code === 'VALIDATION_FAILED' || code === 'CONFLICT'
-  const details = detailsAt(thrown, place, isOfBody ? body : place)
+  if (!(error instanceof ApiError) || error.status >= 500) return error
+  const { code, message, headers, scope, refused, cause } = error
+  const concernsBody = code === 'VALIDATION_FAILED' || code === 'CONFLICT'
+  const details = detailsAt(error, place, concernsBody ? body : place)
   return new ApiError(code, `${place}: ${message}`, {
     details,
     refused,

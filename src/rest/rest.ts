@@ -56,11 +56,11 @@ export interface RestOptions extends WriteServices {
   readonly logic?: OperationParts
   /** The public URL of the service, without a trailing slash: the server in the OpenAPI document. */
   readonly baseUrl: string | undefined
-  /** Undefined: there is no `/events`. */
+  /** Undefined: the path `/events` does not exist. */
   readonly events?: EventsParts
-  /** Undefined: there is no `/explain`. */
+  /** Undefined: the path `/explain` does not exist. */
   readonly explain?: Explain
-  /** Runs of reactions and jobs. Undefined: there is no `/events/runs`. */
+  /** Runs of reactions and jobs. Undefined: the path `/events/runs` does not exist. */
   readonly runs?: RunView
   /** Answers paths outside the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
@@ -80,17 +80,17 @@ function answerOptions(route: Route): Reply {
 
 class RestHandler {
   readonly #options: RestOptions
-  readonly #viewOf: (access: Principal['access']) => CollectionViews
-  #document: ((call: Call) => Reply) | undefined
+  readonly #viewsFor: (access: Principal['access']) => CollectionViews
+  #documentReply: ((call: Call) => Reply) | undefined
   readonly #requests: BatchRequests
   readonly #services: ActionServices
   readonly #events: EventsHandler | undefined
 
   constructor(options: RestOptions) {
     this.#options = options
-    this.#viewOf = createViews(options.model, options.hooks)
+    this.#viewsFor = createViews(options.model, options.hooks)
     this.#events =
-      options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
+      options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewsFor })
     const { model, run, hooks, logic = operationParts(model, hooks) } = options
     const { actions = new Map(), subresources = new Map() } = options
     const viewOf = (name: string, principal: Principal) => this.#view(name, principal)
@@ -106,8 +106,8 @@ class RestHandler {
     }
     if (route.kind === 'runs' && allowedMethods(route).includes(call.method) && call.method !== 'OPTIONS')
       return answerRuns(this.#options.runs, route, call, principal)
-    const reads = call.method === 'GET' || call.method === 'HEAD'
-    if (reads && isReadable(route)) {
+    const isRead = call.method === 'GET' || call.method === 'HEAD'
+    if (isRead && isReadable(route)) {
       if (route.kind === 'events') return this.#readEvents(call, principal)
       if (route.kind === 'explain' || route.kind === 'runs') refuseMethod(route)
       this.#requireJson(route, 'read', call, principal)
@@ -142,7 +142,7 @@ class RestHandler {
   }
 
   #view(collection: string, principal: Principal): CollectionView {
-    const view = this.#viewOf(principal.access).get(collection)
+    const view = this.#viewsFor(principal.access).get(collection)
     if (!view) throw new ApiError('NOT_FOUND')
     return view
   }
@@ -183,7 +183,7 @@ class RestHandler {
       view.items.get(call.query) ?? this.#parse(route, principal, () => parseItem(view, call.query))
     const args = template.includes ? [id, includedLimit] : [id]
     const answer = this.#options.run.item({ shape: template.shape, args }, principal)
-    return then(answer, found => renderItem(found, template, principal.access, call))
+    return then(answer, item => renderItem(item, template, principal.access, call))
   }
 
   #readNested(route: NestedRoute, call: Call, principal: Principal): Awaitable<Reply> {
@@ -206,7 +206,7 @@ class RestHandler {
     const bound = this.#parse(route, principal, () => parseList(scope, query))
     const args = id === undefined ? bound.args : [id, ...bound.args]
     const answer = this.#options.run.list({ shape: bound.template.shape, args }, principal)
-    return then(answer, found => renderList(found, bound, principal.access, call))
+    return then(answer, list => renderList(list, bound, principal.access, call))
   }
 
   #readAggregate(
@@ -234,8 +234,11 @@ class RestHandler {
   #readDocument(call: Call): Reply {
     refuseParameters(call.query)
     const { model, baseUrl } = this.#options
-    this.#document ??= renderText(JSON.stringify(openapi(model, baseUrl)), makePresentation(false, []).open)
-    return this.#document(call)
+    this.#documentReply ??= renderText(
+      JSON.stringify(openapi(model, baseUrl)),
+      makePresentation(false, []).open,
+    )
+    return this.#documentReply(call)
   }
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {

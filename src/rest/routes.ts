@@ -24,7 +24,7 @@ export type Route =
       readonly id: number
       readonly relation: ToMany | ManyToMany
     }
-  /** Of a collection, or of the items that one item reaches by a relation. */
+  /** Aggregates a collection, or the items that one item reaches by a relation. */
   | {
       readonly kind: 'aggregate'
       readonly collection: Collection

@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { RunState, RunView } from '../logic/runs/view.ts'
-import { longestShown } from '../plan/names.ts'
+import { maxQuotedLength } from '../plan/names.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import { requireAdministrator } from './administrators.ts'
@@ -15,7 +15,7 @@ import { json } from './write.ts'
 export const defaultRuns = 100
 export const maxRuns = 500
 /** In one request. */
-export const maxAskedRuns = 100
+export const maxRunIds = 100
 const maxIdLength = 500
 const maxFaults = 100
 const names = ['state', 'limit', 'after']
@@ -30,26 +30,26 @@ export async function answerRuns(
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
-  requireAdministrator(principal, { act: 'see and ask for runs' })
+  requireAdministrator(principal, { action: 'see and ask for runs' })
   requireJson(call.headers.accept)
   if (runs === undefined) throw new ApiError('NOT_FOUND')
   if (action === 'list') {
     return { status: 200, headers, body: JSON.stringify(await runs.page(pageOf(call.query))) }
   }
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
-  const ids = askedRuns(readBody(call, json))
-  await runs.ask(action, ids)
+  const ids = parseRunIds(readBody(call, json))
+  await runs.request(action, ids)
   return { status: 202, headers, body: JSON.stringify({ runs: ids }) }
 }
 
 function pageOf(query: string): Parameters<RunView['page']>[0] {
-  const given = new Map(parseQuery(query).map(({ name, value }) => [name, value]))
-  for (const name of given.keys()) if (!names.includes(name)) throw unknownParameter(name, names)
-  const state = given.get('state')
+  const values = new Map(parseQuery(query).map(({ name, value }) => [name, value]))
+  for (const name of values.keys()) if (!names.includes(name)) throw unknownParameter(name, names)
+  const state = values.get('state')
   if (state !== undefined && !states.includes(state)) {
     throw parameterFault('state', 'invalid', `The parameter "state" must be one of ${states.join(', ')}.`)
   }
-  const limit = given.get('limit') ?? String(defaultRuns)
+  const limit = values.get('limit') ?? String(defaultRuns)
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > maxRuns) {
     throw parameterFault(
       'limit',
@@ -57,20 +57,20 @@ function pageOf(query: string): Parameters<RunView['page']>[0] {
       `The parameter "limit" must be a whole number from 1 to ${maxRuns}.`,
     )
   }
-  return { state: state as RunState | undefined, limit: Number(limit), after: given.get('after') }
+  return { state: state as RunState | undefined, limit: Number(limit), after: values.get('after') }
 }
 
-function askedRuns(body: unknown): readonly string[] {
+function parseRunIds(body: unknown): readonly string[] {
   const faults: FieldFault[] = memberNames(body)
     .filter(name => name !== 'runs')
     .slice(0, maxFaults)
     .map(name => {
-      const field = name.slice(0, longestShown).toWellFormed()
+      const field = name.slice(0, maxQuotedLength).toWellFormed()
       return { field, code: 'unknown_field', message: 'There is no such member.' }
     })
   const { runs } = Object(body) as { readonly runs?: unknown }
   if (!isIds(runs)) {
-    const message = `Give the ids of 1 to ${maxAskedRuns} runs, e.g. ["told/1042"].`
+    const message = `Give the ids of 1 to ${maxRunIds} runs, e.g. ["send_invoice/1042"].`
     faults.push({ field: 'runs', code: runs === undefined ? 'required' : 'invalid', message })
   }
   const [first] = faults
@@ -79,6 +79,6 @@ function askedRuns(body: unknown): readonly string[] {
 }
 
 function isIds(runs: unknown): boolean {
-  if (!Array.isArray(runs) || runs.length === 0 || runs.length > maxAskedRuns) return false
+  if (!Array.isArray(runs) || runs.length === 0 || runs.length > maxRunIds) return false
   return runs.every(id => typeof id === 'string' && id.includes('/') && id.length <= maxIdLength)
 }

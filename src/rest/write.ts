@@ -10,9 +10,9 @@ import { type Awaitable, entityTag, type WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
 import type {
   Assignment,
+  CardinalityLimit,
   CreateShape,
   DeleteShape,
-  Most,
   Plan,
   UpdateShape,
   WriteShape,
@@ -43,7 +43,7 @@ export const nothing: Creation = { computed: {}, revealed: {} }
 export const mergePatch: readonly string[] = ['application/json', 'application/merge-patch+json']
 
 /** The fields that the body sets, in the model's order: bodies with the same fields share a shape. */
-function fieldsSet({ collection }: CollectionView, values: BodyValues): readonly string[] {
+function assignedFields({ collection }: CollectionView, values: BodyValues): readonly string[] {
   return [...collection.fields.keys()].filter(name => Object.hasOwn(values, name))
 }
 
@@ -52,19 +52,19 @@ function assign(names: readonly string[], first: number): readonly Assignment[] 
 }
 
 function shapeOf<S extends WriteShape>(view: CollectionView, key: string, make: () => S): S {
-  const known = view.writes.get(key)
+  const cached = view.writes.get(key)
   // Safe: the key begins with the shape's kind.
-  if (known) return known as S
-  const made = make()
-  view.writes.set(key, made)
-  return made
+  if (cached) return cached as S
+  const shape = make()
+  view.writes.set(key, shape)
+  return shape
 }
 
 function refuseIfNoneMatch(call: Call): void {
   if (call.headers['if-none-match'] === undefined) return
   throw new ApiError(
     'BAD_REQUEST',
-    `If-None-Match goes with GET and HEAD; with ${call.method} send If-Match.`,
+    `If-None-Match can only be used with GET and HEAD; with ${call.method}, send If-Match.`,
   )
 }
 
@@ -76,12 +76,12 @@ export function withRevealed(text: string, revealed: BodyValues): string {
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
 }
 
-/** For a caller who may not see the item. */
+/** The body for a caller who may not see the item. */
 export function idBody(id: number): string {
   return `{"id":${id}}`
 }
 
-/** A caller who may not see the item gets its id. */
+/** The item; only its id for a caller who may not see it. */
 function bodyOf(answer: WriteAnswer): string {
   return answer.text ?? idBody(answer.id)
 }
@@ -99,9 +99,9 @@ export function carryOut(
 ): Promise<Reply> {
   const within = afterwards && writeWith(afterwards)
   if (!attempt) return run.write(plan, principal, within).then(reply)
-  return writeOnce(run, principal, attempt, plan, function* (settled) {
-    const answer = yield* (within ?? writeStep)(settled)
-    return [answer, replayable(settled, answer, reply(answer))]
+  return writeOnce(run, principal, attempt, plan, function* (settledPlan) {
+    const answer = yield* (within ?? writeStep)(settledPlan)
+    return [answer, replayable(settledPlan, answer, reply(answer))]
   })
 }
 
@@ -124,16 +124,16 @@ function makeCreateForm(
   template: ItemTemplate,
   values: BodyValues,
   computed: readonly string[],
-  most: Most | undefined,
+  limit: CardinalityLimit | undefined,
 ): CreateForm {
-  const names = fieldsSet(view, values)
+  const names = assignedFields(view, values)
   const key = `create ${names.join(' ')}|${computed.join(' ')}|${JSON.stringify(template.shape.select)}`
   const shape = shapeOf<CreateShape>(view, key, () => ({
     kind: 'create',
     collection: view.collection.name,
     set: assign(names, 2),
     computed: assign(computed, 2 + names.length),
-    most,
+    limit,
     select: template.shape.select,
   }))
   return { names, computed, shape, headers: headersFor(view, template, names) }
@@ -148,11 +148,11 @@ function createForm(
   const computed = Object.keys(creation.computed)
   let key = computed.join(' ')
   for (const name in values) key += `,${name}`
-  const known = template.creates.get(key)
-  if (known) return known
-  const made = makeCreateForm(view, template, values, computed, creation.most)
-  template.creates.set(key, made)
-  return made
+  const cached = template.creates.get(key)
+  if (cached) return cached
+  const form = makeCreateForm(view, template, values, computed, creation.limit)
+  template.creates.set(key, form)
+  return form
 }
 
 /** A parsed request: its plan, and the reply to the answer. */
@@ -177,10 +177,10 @@ export function preparedCreate(
     reply(answer) {
       const body = withRevealed(bodyOf(answer), creation.revealed)
       const location = `${prefix}/${view.collection.name}/${answer.id}`
-      const tagged = template.plain && body === answer.text
+      const hasTag = template.isDefault && body === answer.text
       return {
         status: 201,
-        headers: tagged
+        headers: hasTag
           ? [...headers, 'Location', location, 'ETag', entityTag(body)]
           : [...headers, 'Location', location],
         body,
@@ -217,9 +217,9 @@ export function prepareUpdate(
   const ifMatch = readIfMatch(call.headers['if-match'])
   const body = readBody(call, mode === 'merge' ? mergePatch : json)
   const { values } = bodyValidator(view.collection)[mode](body)
-  const names = fieldsSet(view, values)
-  const matching = ifMatch === undefined ? '' : 'match'
-  const key = `update ${mode} ${matching} ${names.join(' ')}|${JSON.stringify(template.shape.select)}`
+  const names = assignedFields(view, values)
+  const matchKey = ifMatch === undefined ? '' : 'match'
+  const key = `update ${mode} ${matchKey} ${names.join(' ')}|${JSON.stringify(template.shape.select)}`
   const shape = shapeOf<UpdateShape>(view, key, () => ({
     kind: 'update',
     mode,
@@ -235,7 +235,7 @@ export function prepareUpdate(
     reply(answer) {
       const text = bodyOf(answer)
       const headers = headersFor(view, template, names)
-      const tag = template.plain && answer.text !== null ? ['ETag', entityTag(text)] : []
+      const tag = template.isDefault && answer.text !== null ? ['ETag', entityTag(text)] : []
       return { status: 200, headers: [...headers, ...tag], body: text }
     },
   }

@@ -1,4 +1,4 @@
-/** The service of several threads, as seen from the thread that started them. That thread answers no requests. */
+/** A service of several threads, as the thread that started them sees it. That thread answers no requests. */
 import { type Settings, SettingsError } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -20,7 +20,7 @@ export async function startBesideWorkers(
   { listen }: StartOptions,
   { model, settings, log, open }: Parts,
 ): Promise<Service> {
-  if (listen === false) throw new SettingsError([withoutListening])
+  if (listen === false) throw new SettingsError([notListening])
   const workers = await startWorkers({
     ...{ model, settings, log },
     prepare: () => prepare(model, settings, log),
@@ -31,9 +31,9 @@ export async function startBesideWorkers(
   )
 }
 
-const withoutListening = {
+const notListening = {
   place: '`workers`',
-  message: 'a service that does not listen, by `listen: false`, has no use for threads: set it to 1.',
+  message: 'a service with `listen: false` cannot use threads: set it to 1.',
 }
 
 /** `open`: opens the database for the `data` of this thread, at the first call. */
@@ -61,8 +61,8 @@ export function besideWorkers(
   return {
     ...workers,
     data: Object.freeze(data) as unknown as ServiceData,
-    handler: refused,
-    upgrade: refused,
+    handler: refuseCall,
+    upgrade: refuseCall,
     async close() {
       isClosed = true
       try {
@@ -75,7 +75,7 @@ export function besideWorkers(
   }
 }
 
-function refused(): never {
+function refuseCall(): never {
   throw new TypeError(
     'a service of several threads has no `handler` and no `upgrade`: set `workers` to 1, or send requests to its `url`.',
   )

@@ -9,8 +9,8 @@ import type { Store } from '../store/store.ts'
 type ThreadCluster = Cluster & { readonly counters: MemoryCounters }
 
 /**
- * Never rejects because of Redis: the service also runs without it. `threads`: the cluster of this process's workers, which
- * count together while Redis is unavailable.
+ * Never rejects because of Redis, since the service also runs without it. `threads`: the cluster of this process's workers,
+ * which count together while Redis is unavailable.
  */
 export async function openCluster(
   settings: Settings,
@@ -25,15 +25,15 @@ export async function openCluster(
     prefix: settings['redis.prefix'],
     timeoutMs: settings['redis.timeout'],
     onLost: reason =>
-      logger.warn({ reason }, 'Redis is away: limits are counted by this node alone, events are polled for'),
-    onBack: () => logger.info('Redis is back: limits and events are shared again'),
+      logger.warn({ reason }, 'Redis is unavailable: this node counts limits alone and polls for events'),
+    onBack: () => logger.info('Redis is available again: limits and events are shared'),
     memory: threads?.counters,
   })
-  return threads === undefined ? nodes : both(threads, nodes)
+  return threads === undefined ? nodes : combine(threads, nodes)
 }
 
 /** Notifies the threads of this process directly, and other nodes by Redis. */
-function both(threads: ThreadCluster, nodes: Cluster): Cluster {
+function combine(threads: ThreadCluster, nodes: Cluster): Cluster {
   return {
     counters: nodes.counters,
     wake() {

@@ -33,7 +33,7 @@ interface CredentialParts {
 
 interface Credentials {
   readonly authenticate: Authenticate
-  /** How often an API key was found in the cache, and how often not. */
+  /** The hits and misses of the cache of API keys. */
   readonly counts: { readonly hits: number; readonly misses: number }
   /** Reads the session of a browser. */
   readonly sessions: SessionCookieReader
@@ -48,13 +48,14 @@ interface Credentials {
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
   const { model, store, encrypted, run, settings, log, traces, issuer } = parts
   const lastUses = new LastUses(encrypted)
+  const version = (collection: string) => store.version(collection)
   const onUse = (used: Used) =>
     void lastUses
       .note(used)
       .catch(error => log.logger.warn({ err: error, kind: used.kind }, 'a last use was not stored'))
   const keys = apiKeyReader({
     run,
-    version: collection => store.version(collection),
+    version,
     adminApiKey: settings.adminApiKey,
     onUse,
   })
@@ -62,28 +63,27 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   const records = withWebhookEnds(withDenials(encrypted, life), run)
   const overlapSeconds = settings['oauth.secretOverlap']
   const secrets = new AppSecrets({ run, records, overlapSeconds })
-  const version = (collection: string) => store.version(collection)
   const apps = createApps(run, version, appId => secrets.settle(appId))
   const rightsOf = (clientId: string) => rightsOfApp(apps, records, clientId)
   const tokens = accessTokenReader({
     run,
     records,
-    version: collection => store.version(collection),
+    version,
     rightsOfApp: rightsOf,
     issuer,
     life,
     refreshLife: settings['oauth.refreshTokenLife'],
   })
-  const ofTrustedIssuers = await trustedIssuerReaders({
+  const issuerReaders = await trustedIssuerReaders({
     model,
     run,
     records,
-    version: name => store.version(name),
+    version,
     settings,
     logger: log.logger,
   })
   const sessions = sessionCookieReader({ run, records, version, issuer, onUse })
-  const readers = [keys, tokens, ...ofTrustedIssuers]
+  const readers = [keys, tokens, ...issuerReaders]
   const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
   const { counts } = keys

@@ -15,22 +15,22 @@ export type UserReference = number | { readonly id: number }
 /** The items as the service itself, to which no rule applies. */
 export type ServiceData = DataOf & {
   /**
-   * The items as a user, with the role that they have at the time of each call and every scope. Calls reject with
-   * NOT_FOUND where there is no such user, and with FORBIDDEN while the account is disabled.
+   * The items as a user, with every scope and the role that the user has at the time of each call. Calls reject with
+   * NOT_FOUND if the user does not exist, and with FORBIDDEN while the account is disabled.
    */
   as(user: UserReference): DataOf
 }
 
 /**
  * The principal of a user with their present role and every scope. Rejects with NOT_FOUND for an unknown user, and with
- * FORBIDDEN for a disabled one: the program may sign users in by itself, without knowing that.
+ * FORBIDDEN for a disabled one: a program that signs users in by itself may not know that the account is disabled.
  */
 export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
   const id = typeof reference === 'object' ? reference?.id : reference
-  const found = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
-  if (found === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
-  if (found.disabled) throw new ApiError('FORBIDDEN', `The account ${id} is disabled: it cannot be used.`)
-  return user(id, found.role, 'all')
+  const account = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
+  if (account === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
+  if (account.disabled) throw new ApiError('FORBIDDEN', `The account ${id} is disabled: it cannot be used.`)
+  return user(id, account.role, 'all')
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The authorization server and the account pages, loaded with the first request to keep starts short. */
 
-import { isAccountPath, isForPeople, isJsonCall } from '../auth/accounts/paths.ts'
+import { isAccountPath, isBrowserPath, isJsonCall } from '../auth/accounts/paths.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
@@ -14,7 +14,7 @@ import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import { grantsOfWebhooks } from '../auth/webhooks/grants.ts'
-import type { Call, Reply, TakenOver } from '../call.ts'
+import type { Call, Reply, Takeover } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
@@ -50,7 +50,7 @@ export interface LazyOauthParts {
   readonly mail: Mailer
   /** Sends requests to sign-in providers. For tests. */
   readonly sendToProviders?: SendRequest | undefined
-  /** Background work. */
+  /** Background work, such as sending mail. */
   readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void
 }
@@ -58,9 +58,9 @@ export interface LazyOauthParts {
 export interface LazyOauth {
   /** Whether a path belongs to the authorization server or the account pages. */
   owns(path: string): boolean
-  /** Whether apps call the path, and get OAuth's own errors. */
+  /** Whether apps call the path, so that errors have OAuth's form. */
   isForApps(path: string): boolean
-  answer(exchange: Exchange): Awaitable<Reply | TakenOver>
+  answer(exchange: Exchange): Awaitable<Reply | Takeover>
   /** An error page; undefined if a program made the request. */
   errorReply(error: unknown, call: Call): Reply | undefined
   /** Resolves when all pending mail is sent. */
@@ -107,49 +107,51 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
   ['/.well-known/oauth-authorization-server', ['GET']],
 ])
 
-/** Endpoints whose long requests browsers may post, and the advice for one that is too long. */
-const postable: ReadonlyMap<string, string> = new Map([
+/** Endpoints to which browsers may post long requests, and the advice for one that is too long. */
+const longRequestAdvice: ReadonlyMap<string, string> = new Map([
   ['/oauth/authorize', 'push it to /oauth/par (RFC 9126)'],
-  ['/oauth/logout', 'leave out `id_token_hint`, and send `client_id`'],
+  ['/oauth/logout', 'omit `id_token_hint`, and send `client_id`'],
 ])
 
 /** The paths at which an authorization request continues after its interaction. */
-const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
+const resumptionPath = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
 
 /** The client configuration endpoint (RFC 7592, 2). */
-const registered = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
+const registrationPath = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
 
 function methodsOf(path: string): readonly string[] | undefined {
-  if (registered.test(path)) return ['GET', 'PUT', 'DELETE']
-  return methods.get(path) ?? (resumed.test(path) ? ['GET'] : undefined)
+  if (registrationPath.test(path)) return ['GET', 'PUT', 'DELETE']
+  return methods.get(path) ?? (resumptionPath.test(path) ? ['GET'] : undefined)
 }
 
 function isAppRequest({ path, method }: Exchange): boolean {
   if (appEndpoints.has(path)) return method === 'POST'
-  return (method === 'PUT' || method === 'DELETE') && registered.test(path)
+  return (method === 'PUT' || method === 'DELETE') && registrationPath.test(path)
 }
 
-/** The principal whose budget pays for a request that cannot guess a secret: that of a valid token, otherwise the address. */
+/** The principal whose budget a request draws from that cannot guess a secret: that of a valid token, otherwise the address. */
 function budgetOwner({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
-  const place = budgetAddress(address)
-  const identify = async (source: CredentialSource) => authenticate(source, place)
+  const clientAddress = budgetAddress(address)
+  const identify = async (source: CredentialSource) => authenticate(source, clientAddress)
   const { authorization } = headers
   if (path !== '/oauth/userinfo' || !authorization || !/^bearer /i.test(authorization))
-    return anonymous(place)
+    return anonymous(clientAddress)
   // oidc-provider reports what is wrong with the token.
-  return identify({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
+  return identify({ headers: { authorization }, query: '' }).catch(() => anonymous(clientAddress))
 }
 
-/** Whether the path is neither a page nor an endpoint of apps, so that only a browser with a mistyped address requests it. */
+/** Whether a GET of the path shows a browser an error page: the path has no page, so somebody has mistyped an address. */
 function isWrongAddress(path: string): boolean {
-  return path.startsWith('/oauth/') && !registered.test(path) && (appEndpoints.has(path) || !methodsOf(path))
+  return (
+    path.startsWith('/oauth/') && !registrationPath.test(path) && (appEndpoints.has(path) || !methodsOf(path))
+  )
 }
 
 /** Whether the answer is a page. */
 function isPage({ path, method, headers }: Call): boolean {
   if (isAccountPath(path)) return !isJsonCall({ method, headers })
-  const isShown = isForPeople(path) || (method !== 'POST' && isWrongAddress(path))
-  return isShown && headers.accept?.includes('text/html') === true
+  const isPagePath = isBrowserPath(path) || (method !== 'POST' && isWrongAddress(path))
+  return isPagePath && headers.accept?.includes('text/html') === true
 }
 
 export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
@@ -164,7 +166,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
   }
   const theme = themeOf(settings)
   const pages = accountPages({ ...parts, server: load })
-  const protectedResource = (path: string): Reply => ({
+  const resourceMetadataReply = (path: string): Reply => ({
     status: 200,
     headers: ['Content-Type', 'application/json', 'Cache-Control', 'public, max-age=3600'],
     body: JSON.stringify({
@@ -184,26 +186,26 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
       throw error
     }
   }
-  const handle = async (exchange: Exchange): Promise<Reply | TakenOver> => {
+  const handle = async (exchange: Exchange): Promise<Reply | Takeover> => {
     const server = await load()
     await readForm(exchange)
     const { req, res, method, path, address } = exchange
     const body = method === 'POST' || method === 'PUT' ? parseBody(exchange) : undefined
-    const hint = method === 'POST' ? postable.get(path) : undefined
-    if (body && hint !== undefined) return redirectPostToGet(exchange, body, hint)
-    const handled = () => server.handle(req, res, body, address)
+    const advice = method === 'POST' ? longRequestAdvice.get(path) : undefined
+    if (body && advice !== undefined) return redirectPostToGet(exchange, body, advice)
+    const handleByServer = () => server.handle(req, res, body, address)
     if (isAppRequest(exchange)) {
       const form = body?.form
       const fastPath = path === '/oauth/introspect' && form && (() => server.introspect(exchange, form))
-      return attempts.answer(exchange, form, handled, fastPath || undefined)
+      return attempts.answer(exchange, form, handleByServer, fastPath || undefined)
     }
     return {
       async takeOver() {
-        await handled()
+        await handleByServer()
       },
     }
   }
-  const page = async (exchange: Exchange): Promise<Reply> => {
+  const answerPage = async (exchange: Exchange): Promise<Reply> => {
     await readForm(exchange)
     return pages.answer(exchange)
   }
@@ -211,25 +213,27 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     !path.startsWith('/oauth/register') || settings['oauth.registrationToken'] !== undefined
   const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
     if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
-    throw new ApiError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' and ')}.`, {
+    throw new ApiError('METHOD_NOT_ALLOWED', `${path} accepts ${allowed.join(' and ')}.`, {
       headers: { Allow: allowed.join(', ') },
     })
   }
   return {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
-    isForApps: path => isEnabled(path) && (appEndpoints.has(path) || registered.test(path)),
+    isForApps: path => isEnabled(path) && (appEndpoints.has(path) || registrationPath.test(path)),
     idle: pages.idle,
     errorReply: (error, call) => (isPage(call) ? errorPageReply(theme, error, call) : undefined),
     answer(exchange) {
       const { path } = exchange
       if (isAppRequest(exchange) && isEnabled(path)) return handle(exchange)
-      const drawn = then(budgetOwner(exchange, parts.authenticate), owner => limits.draw(owner, exchange))
-      return then(drawn, (): Awaitable<Reply | TakenOver> => {
-        if (isAccountPath(path)) return page(exchange)
+      const budgetDrawn = then(budgetOwner(exchange, parts.authenticate), owner =>
+        limits.draw(owner, exchange),
+      )
+      return then(budgetDrawn, (): Awaitable<Reply | Takeover> => {
+        if (isAccountPath(path)) return answerPage(exchange)
         const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
         if (!allowed || !isEnabled(path)) throw new ApiError('NOT_FOUND')
         requireMethod(exchange, allowed)
-        return resources.has(path) ? protectedResource(path) : handle(exchange)
+        return resources.has(path) ? resourceMetadataReply(path) : handle(exchange)
       })
     },
   }
@@ -238,7 +242,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
 async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
   const { createProtocolPages } = await import('../auth/pages/oauth/protocol.ts')
-  const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')
+  const { createAccountCheck, claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
   return createAuthorizationServer({
     issuer: issuer(),
@@ -247,7 +251,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     records,
     apps,
     lastUses,
-    hasAccount: accountFinder(run),
+    hasAccount: createAccountCheck(run),
     findAccount: claimsReader(run, records),
     grantsOfWebhooks: userId => grantsOfWebhooks(run, userId),
     pages: createProtocolPages(themeOf(settings)),

@@ -25,7 +25,7 @@ export interface Service {
    * `port`, on which the program's own server is expected.
    */
   readonly url: string
-  /** The administrator that the first start creates, to be shown once; undefined at later starts. */
+  /** The administrator that the first start creates, which is shown once; undefined at later starts. */
   readonly firstAdministrator: FirstAdministrator | undefined
   /** Reads and writes items as the service itself, to which no rule applies, or as a user. */
   readonly data: ServiceData
@@ -34,7 +34,7 @@ export interface Service {
    * reads the body. The limits on headers and connections are that server's.
    */
   handler(request: IncomingMessage, response: ServerResponse): void
-  /** The listener for the server's `upgrade` event: opens WebSockets at `/graphql`, answers 404 elsewhere. */
+  /** The listener for the server's `upgrade` event: opens WebSockets at `/graphql`, and answers 404 at other paths. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Keeps serving for `shutdownDelay`, then stops accepting, finishes running requests, and closes the database. */
   close(): Promise<void>
@@ -50,17 +50,17 @@ export interface StartOptions {
   readonly worker?: WorkerContext | undefined
   /** See `ServeOptions`. `'elsewhere'`: another process listens and hands connections over (`MovingConnections`). */
   readonly listen?: boolean | 'elsewhere' | undefined
-  /** False: creates no first administrator, and runs nothing in the background. */
+  /** False: the service creates no first administrator, and runs nothing in the background. */
   readonly background?: boolean | undefined
   /** The process does nothing but serve: unhandled rejections are logged and do not end it. */
   readonly ownProcess?: boolean | undefined
-  /** Called with every message, and whether a mail server accepted it. Then messages are not logged. */
+  /** Called with every message, and whether a mail server accepted it; messages are then not logged. */
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
-  /** Pages of the development mode; their paths are matched first. */
+  /** Pages of the development mode. Their paths take precedence. */
   readonly ownPages?: OwnPages | undefined
   /**
-   * Development only: whether error answers to a request say which rule refused it, with values. No setting enables this,
-   * and it is ignored if `NODE_ENV` is `production`.
+   * For development only: whether the error response to a request says which rule refused it, with values. No setting
+   * enables this, and it is ignored if `NODE_ENV` is `production`.
    */
   readonly explainsRefusals?: ((exchange: Exchange) => boolean) | undefined
   /** Sends requests to sign-in providers. For tests. */
@@ -71,7 +71,7 @@ export interface StartOptions {
 
 export interface OwnPages {
   owns(path: string): boolean
-  /** Checks the client by itself: no credential is read, and no budget is drawn from. */
+  /** Must check the client itself: no credential is read, and no budget is used. */
   answer(exchange: Exchange): Awaitable<Reply>
 }
 

@@ -15,7 +15,7 @@ export interface State {
   closing: boolean
 }
 
-export interface Running {
+export interface RunningParts {
   readonly http: HttpServer
   readonly endStreams: () => void
   readonly oauth: LazyOauth
@@ -26,7 +26,7 @@ export interface Running {
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the remaining slow lists. */
-  readonly slow: { close(): Promise<void> } | undefined
+  readonly slowLists: { close(): Promise<void> } | undefined
   readonly log: Log
   readonly traces: Traces | undefined
   readonly state: State
@@ -34,7 +34,7 @@ export interface Running {
   readonly delaySeconds: number
 }
 
-/** Takes all steps in order, even if one fails. Rejects with the first failure. */
+/** Runs all steps in order, even if one fails. Rejects with the first failure. */
 export async function closeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = []
   for (const step of steps) {
@@ -48,9 +48,9 @@ export async function closeAll(steps: readonly (() => unknown)[]): Promise<void>
 }
 
 /** Waits for all promises, then rejects with the first failure. */
-async function allEnded(ending: readonly Promise<void>[]): Promise<void> {
-  await Promise.allSettled(ending)
-  await Promise.all(ending)
+async function waitForAll(closing: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(closing)
+  await Promise.all(closing)
 }
 
 /** Returns the function that closes the service. Further calls return the same promise. */
@@ -63,12 +63,12 @@ export function shutdown({
   lastUses,
   store,
   cluster,
-  slow,
+  slowLists,
   log,
   traces,
   state,
   delaySeconds,
-}: Running): () => Promise<void> {
+}: RunningParts): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
@@ -78,9 +78,9 @@ export function shutdown({
     }
     endStreams()
     await closeAll([
-      () => allEnded([http.close(), webhooks.close(), reactions.close()]),
+      () => waitForAll([http.close(), webhooks.close(), reactions.close()]),
       () => oauth.idle(),
-      () => slow?.close(),
+      () => slowLists?.close(),
       () => lastUses.settled(),
       () => cluster.close(),
       () => store.close(),

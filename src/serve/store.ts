@@ -16,13 +16,13 @@ import type {
   Act,
   ActStep,
   GuardedProgram,
+  IndependentWrites,
   PlanAs,
   Program,
   ProgramPlan,
   ProgramStep,
   RecordChange,
   StepAnswer,
-  Together,
 } from '../plan/transaction.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -39,21 +39,21 @@ interface Serving {
   readonly now?: (() => number) | undefined
 }
 
-/** Opens the model's database, and creates or migrates it. Without `serving`, for commands, no replica and no reader process is used. */
+/** Opens the model's database, and creates or migrates it. Commands pass no `serving`, and use no replica and no reader process. */
 export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
-  const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
+  const { database, databaseConnections: connections, databaseTimeout: timeoutMs } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusLog(serving.log)
   const onCascade = serving && cascadeLog(serving.log)
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
-  const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
+  const retention = { maxAgeMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
   const clock = serving?.now && { now: serving.now }
   const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
-    return openPostgres(model, { url: database, connections, replicas, timeout, rowSecurity, ...shared })
+    return openPostgres(model, { url: database, connections, replicas, timeoutMs, rowSecurity, ...shared })
   }
   refuseReplicas(settings)
   refuseRowSecurity(settings)
@@ -78,11 +78,11 @@ function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Setti
  */
 function endProcess(cause: unknown, worker: WorkerContext | undefined): void {
   const message =
-    'a sync of the database file has failed after pages of its log were copied: the process ends, and the next start copies them all again'
+    'a sync of the database file has failed after pages of its log were copied: the process ends, and the next start copies all pages again'
   const error = cause instanceof Error ? cause.message : String(cause)
   writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), error, msg: message })}\n`)
   process.kill(process.pid, 'SIGKILL')
-  // Process 1 of a container ignores its own SIGKILL; and only the main thread can abort.
+  // Process 1 of a container ignores its own SIGKILL, and only the main thread can abort.
   worker?.abort()
   process.abort()
 }
@@ -91,7 +91,7 @@ function surplusLog({ logger }: Log) {
   return (steps: readonly string[]) =>
     logger.warn(
       { steps },
-      'the database has more than the model, e.g. of a newer version, or lacks an index: it is left unchanged; `portico migrate` shows the steps',
+      'the database has more than the model, e.g. from a newer version, or lacks an index: it stays unchanged; `portico migrate` shows the steps',
     )
 }
 
@@ -163,7 +163,8 @@ export function createRun(
   store: Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>,
   encrypt: Encrypt = change => change,
 ): Run {
-  const transaction: Run['transaction'] = async program => store.transaction(guarded(guard, encrypt, program))
+  const transaction: Run['transaction'] = async program =>
+    store.transaction(guardProgram(guard, encrypt, program))
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
@@ -172,18 +173,18 @@ export function createRun(
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal, within) => {
       if (within === undefined) return store.write(guard(plan, principal))
-      // In a transaction of its own: while it waits for the same key on another node, no other write does.
+      // In its own transaction: other writes must not wait while it waits for the same key on another node.
       return transaction({ serial: [], principal, steps: () => within(plan) })
     },
     transaction,
   }
 }
 
-/** The program with every plan guarded when it is yielded. */
-function guarded<T>(
+/** The program, which guards each plan when it is yielded. */
+function guardProgram<T>(
   guard: Guard,
   encrypt: Encrypt,
-  { principal, steps, ...kept }: Program<T>,
+  { principal, steps, ...options }: Program<T>,
 ): GuardedProgram<T> {
   const guardPlan = (plan: ProgramPlan | PlanAs) =>
     'shape' in plan ? guard(plan, principal) : guard(plan.plan, plan.as)
@@ -195,10 +196,10 @@ function guarded<T>(
     if ('shape' in step || 'as' in step) return guardPlan(step)
     if ('emit' in step) return step
     if ('act' in step) return guardAct(step, guardStep)
-    return 'together' in step ? { ...step, together: guardAll(step, guardPlan) } : encrypt(step)
+    return 'writes' in step ? { ...step, writes: guardAll(step, guardPlan) } : encrypt(step)
   }
   return {
-    ...kept,
+    ...options,
     *steps() {
       const program = steps()
       let step = program.next()
@@ -218,14 +219,17 @@ function guarded<T>(
   }
 }
 
-function guardAct<P, G>({ start, ...kept }: Act<P>, ready: (step: ActStep<P>) => ActStep<G>): Act<G> {
-  return { ...kept, start: run => start(step => run(ready(step))) }
+function guardAct<P, G>({ start, ...options }: Act<P>, guardStep: (step: ActStep<P>) => ActStep<G>): Act<G> {
+  return { ...options, start: run => start(step => run(guardStep(step))) }
 }
 
-function guardAll<P, G>({ together, onFailure }: Together<P>, ready: (plan: P) => G): readonly G[] {
-  return together.map((plan, index) => {
+function guardAll<P, G>(
+  { writes, onFailure }: IndependentWrites<P>,
+  guardPlan: (plan: P) => G,
+): readonly G[] {
+  return writes.map((plan, index) => {
     try {
-      return ready(plan)
+      return guardPlan(plan)
     } catch (error) {
       onFailure(index)
       throw error

@@ -89,9 +89,9 @@ export interface Transports {
 export function openTransports(parts: TransportParts): Transports {
   const { model, store, cluster, limits, settings, mail, issuer, clock } = parts
   const { logger } = parts.log
-  const faultsOf = (what: string) => (error: unknown) => logFault(logger, error, `${what} failed`)
+  const logFaultsOf = (subject: string) => (error: unknown) => logFault(logger, error, `${subject} failed`)
   const { counters } = cluster
-  const work = createBackground(backgroundFaults(logger))
+  const work = createBackground(logBackgroundFaults(logger))
   const notices = noticesOf(parts, work)
   const { run, hooks } = openOwnCollections(parts, work, notices)
   const timeLimit = loggedTimeLimit(logger)
@@ -100,23 +100,24 @@ export function openTransports(parts: TransportParts): Transports {
   const refresh = () => store.refresh()
   const events = createProcessEvents({
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
-    onFault: faultsOf('the delivery of events'),
+    onFault: logFaultsOf('the delivery of events'),
   })
   const builtIns = openBuiltIns(parts, notices)
   const oauth = createLazyOauth({
     ...{ ...parts, counters, work, logger },
     own: { run, hooks, webhooks: webhookOperations(run, builtIns.actions) },
     attempts: createTokenLimits(settings, limits, counters),
-    onFault: faultsOf('the authorization server'),
+    onFault: logFaultsOf('the authorization server'),
   })
   const explain = openExplainer({
-    ...{ ...parts, idempotency, logic, events, onFault: faultsOf('a request that was explained') },
-    builtInsOn: (on, records) => openBuiltIns({ ...parts, run: on, records }),
+    ...{ ...parts, idempotency, logic, events, onFault: logFaultsOf('a request that was explained') },
+    builtInsOn: (rehearsal, rehearsalRecords) =>
+      openBuiltIns({ ...parts, run: rehearsal, records: rehearsalRecords }),
   })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     ...builtIns,
-    explain: (body, asker, draw) => explain.request(body, asker, draw),
+    explain: (body, principal, draw) => explain.request(body, principal, draw),
     runs: new RunView(parts.records),
     pages: openPortal(parts),
     // Every call is an exchange, which carries the headers of the budget.
@@ -126,14 +127,14 @@ export function openTransports(parts: TransportParts): Transports {
   const graphql = createLazyGraphql({
     ...{ model, run, hooks, logic, idempotency, events, refresh, limits, settings, issuer },
     refusals: parts.refusals,
-    onFault: faultsOf('a GraphQL operation'),
+    onFault: logFaultsOf('a GraphQL operation'),
   })
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
-/** The mails that tell users what an administrator has done to their account. */
+/** The mails that notify users of what an administrator has done to their account. */
 function noticesOf({ records, mail, issuer }: TransportParts, { background }: BackgroundWork): NoticeParts {
   return {
     ...{ mail, background, addresses: createAddresses(records) },
@@ -203,6 +204,6 @@ function addressWriter(parts: AddressChangeParts): Run['write'] {
   }
 }
 
-function backgroundFaults(logger: Logger) {
+function logBackgroundFaults(logger: Logger) {
   return (error: unknown) => logger.error({ err: error }, 'background work failed')
 }

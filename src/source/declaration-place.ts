@@ -6,60 +6,60 @@ import type { SourcePlace } from './frame.ts'
 import { type Token, tokensOf } from './tokens.ts'
 
 interface SourceFile {
-  readonly file: string
-  readonly source: string
+  readonly path: string
+  readonly text: string
   readonly tokens: readonly Token[]
 }
 
-/** Tokens of a file, from `from` up to but without `to`. */
+/** The tokens of a file from the index `from` to the index `to`, which is excluded. */
 interface Range {
-  readonly at: SourceFile
+  readonly source: SourceFile
   readonly from: number
   readonly to: number
 }
 
 /** A key, and the tokens of its value. */
-interface Found {
-  readonly at: SourceFile
+interface Declared {
+  readonly source: SourceFile
   readonly key: number
   readonly value: Range
 }
 
-/** How many definitions and imports of a name are followed. */
+/** The maximum number of definitions and imports that are followed from a name. */
 const maxHops = 8
-/** How many names within a value are followed. */
+/** The maximum number of names within a value that are followed. */
 const maxNames = 50
 
-function open(file: string): SourceFile | undefined {
-  if (!existsSync(file)) return undefined
-  const source = readFileSync(file, 'utf8')
-  return { file, source, tokens: tokensOf(source) }
+function open(path: string): SourceFile | undefined {
+  if (!existsSync(path)) return undefined
+  const text = readFileSync(path, 'utf8')
+  return { path, text, tokens: tokensOf(text) }
 }
 
 /** The end of the value that begins at `from`: a comma, a semicolon, or the closing bracket around it. */
 function valueEnd(tokens: readonly Token[], from: number, depth: number): number {
-  for (let at = from; at < tokens.length; at++) {
-    const token = tokens[at]
-    if (token === undefined || token.depth < depth) return at
-    if (token.depth === depth && token.kind === 'sign' && ',;'.includes(token.text)) return at
+  for (let index = from; index < tokens.length; index++) {
+    const token = tokens[index]
+    if (token === undefined || token.depth < depth) return index
+    if (token.depth === depth && token.kind === 'punctuator' && ',;'.includes(token.text)) return index
   }
   return tokens.length
 }
 
 /** The outermost key of the range. */
-function findKey({ at, from, to }: Range, name: string): Found | undefined {
-  let best: number | undefined
+function findKey({ source, from, to }: Range, name: string): Declared | undefined {
+  let key: number | undefined
   for (let index = from; index < to; index++) {
-    if (!isKey(at.tokens, index, name)) continue
-    const depth = at.tokens[index]?.depth ?? 0
-    if (best === undefined || depth < (at.tokens[best]?.depth ?? 0)) best = index
+    if (!isKey(source.tokens, index, name)) continue
+    const depth = source.tokens[index]?.depth ?? 0
+    if (key === undefined || depth < (source.tokens[key]?.depth ?? 0)) key = index
   }
-  if (best === undefined) return undefined
-  const depth = at.tokens[best]?.depth ?? 0
-  const follows = at.tokens[best + 1]?.text
-  const value = follows === ':' ? best + 2 : best
-  const end = valueEnd(at.tokens, value, depth)
-  return { at, key: best, value: { at, from: value, to: end } }
+  if (key === undefined) return undefined
+  const depth = source.tokens[key]?.depth ?? 0
+  const follows = source.tokens[key + 1]?.text
+  const valueStart = follows === ':' ? key + 2 : key
+  const end = valueEnd(source.tokens, valueStart, depth)
+  return { source, key, value: { source, from: valueStart, to: end } }
 }
 
 /** `name: …`, `name,`, `name }` or `name(…) { … }` after `{` or `,`. */
@@ -73,61 +73,62 @@ function isKey(tokens: readonly Token[], index: number, name: string): boolean {
 }
 
 /** The definition of a name: `const name = …` here, or in the file that it is imported from. */
-function definition(at: SourceFile, name: string, hops: number): Found | undefined {
-  const key = at.tokens.findIndex(
-    ({ text }, index) => text === name && ['const', 'let', 'var'].includes(at.tokens[index - 1]?.text ?? ''),
+function definition(source: SourceFile, name: string, hops: number): Declared | undefined {
+  const key = source.tokens.findIndex(
+    ({ text }, index) =>
+      text === name && ['const', 'let', 'var'].includes(source.tokens[index - 1]?.text ?? ''),
   )
-  if (key !== -1) return definedAt(at, key)
+  if (key !== -1) return definedAt(source, key)
   if (hops >= maxHops) return undefined
-  const imported = importOf(at, name)
-  const file = imported && open(resolve(dirname(at.file), imported.from))
+  const imported = importOf(source, name)
+  const file = imported && open(resolve(dirname(source.path), imported.from))
   return (
     file && (imported.name === 'default' ? defaultOf(file, hops) : definition(file, imported.name, hops + 1))
   )
 }
 
-function definedAt(at: SourceFile, key: number): Found | undefined {
-  const depth = at.tokens[key]?.depth ?? 0
-  const sign = at.tokens.findIndex(
+function definedAt(source: SourceFile, key: number): Declared | undefined {
+  const depth = source.tokens[key]?.depth ?? 0
+  const equals = source.tokens.findIndex(
     (token, index) => index > key && token.text === '=' && token.depth === depth,
   )
-  if (sign === -1) return undefined
-  return { at, key, value: { at, from: sign + 1, to: statementEnd(at, sign + 1, depth) } }
+  if (equals === -1) return undefined
+  return { source, key, value: { source, from: equals + 1, to: statementEnd(source, equals + 1, depth) } }
 }
 
 /** Without semicolons a statement ends where the next one begins. */
 function statementEnd({ tokens }: SourceFile, from: number, depth: number): number {
   const starts = new Set(['export', 'const', 'let', 'var', 'import', 'function', 'type', 'interface', ';'])
-  for (let at = from; at < tokens.length; at++) {
-    const token = tokens[at]
-    if (token === undefined || token.depth < depth) return at
-    if (token.depth === depth && starts.has(token.text)) return at
+  for (let index = from; index < tokens.length; index++) {
+    const token = tokens[index]
+    if (token === undefined || token.depth < depth) return index
+    if (token.depth === depth && starts.has(token.text)) return index
   }
   return tokens.length
 }
 
-function defaultOf(at: SourceFile, hops: number): Found | undefined {
-  const key = at.tokens.findIndex(
-    ({ text }, index) => text === 'default' && at.tokens[index - 1]?.text === 'export',
+function defaultOf(source: SourceFile, hops: number): Declared | undefined {
+  const key = source.tokens.findIndex(
+    ({ text }, index) => text === 'default' && source.tokens[index - 1]?.text === 'export',
   )
-  const named = at.tokens[key + 1]
-  if (key === -1 || named === undefined) return undefined
+  const first = source.tokens[key + 1]
+  if (key === -1 || first === undefined) return undefined
   const from = key + 1
-  const found = { at, key, value: { at, from, to: statementEnd(at, from, named.depth) } }
-  return isAlone(found.value) ? (definition(at, named.text, hops + 1) ?? found) : found
+  const declared = { source, key, value: { source, from, to: statementEnd(source, from, first.depth) } }
+  return isNameOnly(declared.value) ? (definition(source, first.text, hops + 1) ?? declared) : declared
 }
 
 /** Whether the value is a name and nothing else. */
-function isAlone({ at, from, to }: Range): boolean {
-  const [token, next] = [at.tokens[from], at.tokens[from + 1]]
+function isNameOnly({ source, from, to }: Range): boolean {
+  const [token, next] = [source.tokens[from], source.tokens[from + 1]]
   return (
     token?.kind === 'name' && (to - from === 1 || next === undefined || [',', '}', ';'].includes(next.text))
   )
 }
 
-/** `import name from '…'`, `import { name } from '…'` and `import { other as name } from '…'`, of a file nearby. */
-function importOf({ source }: SourceFile, name: string): { name: string; from: string } | undefined {
-  for (const [, clause = '', from = ''] of source.matchAll(
+/** `import name from '…'`, `import { name } from '…'` and `import { other as name } from '…'`, of a relative path. */
+function importOf({ text }: SourceFile, name: string): { name: string; from: string } | undefined {
+  for (const [, clause = '', from = ''] of text.matchAll(
     /\bimport\s+([^'";]+?)\s+from\s*['"](\.[^'"]+)['"]/g,
   )) {
     const braces = /\{([\s\S]*)\}/.exec(clause)?.[1] ?? ''
@@ -147,22 +148,21 @@ function importOf({ source }: SourceFile, name: string): { name: string; from: s
 }
 
 /** The key in the definition of a name within the value: `collection(options)`, `{ ...shared }`. */
-function findThroughNames({ at, from, to }: Range, part: string): Found | undefined {
-  const names = at.tokens.slice(from, to).filter(({ kind }) => kind === 'name')
+function findThroughNames({ source, from, to }: Range, part: string): Declared | undefined {
+  const names = source.tokens.slice(from, to).filter(({ kind }) => kind === 'name')
   for (const { text } of names.slice(0, maxNames)) {
-    const value = definition(at, text, 0)?.value
-    const found = value && findKey(value, part)
-    if (found) return found
+    const value = definition(source, text, 0)?.value
+    const declared = value && findKey(value, part)
+    if (declared) return declared
   }
   return undefined
 }
 
 /** The value, or its definition if the value is only a name. */
-function resolved(found: Found): Range {
-  const { at, value } = found
-  const token = at.tokens[value.from]
-  if (token === undefined || !isAlone(value)) return value
-  return definition(at, token.text, 0)?.value ?? value
+function resolved({ source, value }: Declared): Range {
+  const token = source.tokens[value.from]
+  if (token === undefined || !isNameOnly(value)) return value
+  return definition(source, token.text, 0)?.value ?? value
 }
 
 /**
@@ -171,15 +171,15 @@ function resolved(found: Found): Range {
  */
 export function declarationPlace(file: string, path: string): SourcePlace | undefined {
   const model = open(file)
-  const root = model && (defaultOf(model, 0)?.value ?? { at: model, from: 0, to: model.tokens.length })
+  const root = model && (defaultOf(model, 0)?.value ?? { source: model, from: 0, to: model.tokens.length })
   let range: Range | undefined = root
-  let deepest: Found | undefined
+  let deepest: Declared | undefined
   for (const part of path.split('.')) {
-    const found: Found | undefined = range && (findKey(range, part) ?? findThroughNames(range, part))
-    if (found === undefined) break
-    deepest = found
-    range = resolved(found)
+    const declared: Declared | undefined = range && (findKey(range, part) ?? findThroughNames(range, part))
+    if (declared === undefined) break
+    deepest = declared
+    range = resolved(declared)
   }
-  const token = deepest?.at.tokens[deepest.key]
-  return deepest && token && placeAt(deepest.at.file, deepest.at.source, token.start)
+  const token = deepest?.source.tokens[deepest.key]
+  return deepest && token && placeAt(deepest.source.path, deepest.source.text, token.start)
 }

@@ -11,32 +11,32 @@ import { codeFrame } from './frame.ts'
 /** The maximum number of faults with a code frame. */
 const maxFrames = 10
 
-function indented(text: string, by: string): string {
-  return text.replaceAll(/^/gm, by)
+function indented(text: string, indent: string): string {
+  return text.replaceAll(/^/gm, indent)
 }
 
 /** `npm init` creates projects of CommonJS modules. */
 function moduleHint(error: unknown): string {
-  const isRead =
+  const isReadAsCommonJs =
     error instanceof SyntaxError && /import statement outside a module|token 'export'/.test(error.message)
-  return isRead ? ' Write `"type": "module"` into package.json: `npm pkg set type=module`.' : ''
+  return isReadAsCommonJs ? ' Write `"type": "module"` into package.json: `npm pkg set type=module`.' : ''
 }
 
 /** Node does not add extensions to imports. */
 function extensionHint(error: Error): string {
   if (!('url' in error) || typeof error.url !== 'string' || !error.url.startsWith('file:')) return ''
   const path = fileURLToPath(error.url)
-  const there = ['.ts', '.js', '.mts', '/index.ts'].find(end => existsSync(path + end))
-  if (there !== undefined) return ` Write the whole name of the file: it ends with \`${there}\`.`
-  const typed = path.replace(/\.js$/, '.ts')
-  return typed !== path && existsSync(typed)
-    ? ' Write `.ts` instead of `.js`: Node takes the name as it is.'
+  const extension = ['.ts', '.js', '.mts', '/index.ts'].find(end => existsSync(path + end))
+  if (extension !== undefined) return ` Write the whole name of the file: it ends with \`${extension}\`.`
+  const typescriptPath = path.replace(/\.js$/, '.ts')
+  return typescriptPath !== path && existsSync(typescriptPath)
+    ? ' Write `.ts` instead of `.js`: Node does not replace extensions.'
     : ''
 }
 
 function strippingHint(error: Error): string {
   if (!('code' in error) || error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return ''
-  return ' Node runs TypeScript by leaving out its types, which cannot be done here. Use plain JavaScript, e.g. an object `as const` for an enum.'
+  return ' Node runs TypeScript by removing its types, which is not possible here. Use plain JavaScript, e.g. an object `as const` for an enum.'
 }
 
 /** The message of an error, with its name and a hint. */
@@ -46,14 +46,14 @@ function messageOf(error: Error): string {
   return `${name}${message}${/[.!?]$/.test(message) ? '' : '.'}${extensionHint(error)}${strippingHint(error)}`
 }
 
-/** `inspect`, since JSON has no form for a bigint, a symbol or a circular object. */
+/** Uses `inspect`, because JSON cannot represent a bigint, a symbol or a circular object. */
 function notAnError(thrown: unknown): string {
-  const shown =
+  const value =
     typeof thrown === 'string' ? JSON.stringify(thrown) : inspect(thrown, { breakLength: Infinity })
-  return `It throws ${printable(shown)}, which is no error.`
+  return `It throws ${printable(value)}, which is not an error.`
 }
 
-/** Why a module cannot be loaded. Follows a sentence that names the module. */
+/** The reason for which a module cannot be loaded. It follows a sentence that names the module. */
 export function describeLoadError(error: unknown): string {
   if (!(error instanceof Error)) return `\n  ${notAnError(error)}`
   const place = errorPlace(error)
@@ -61,7 +61,7 @@ export function describeLoadError(error: unknown): string {
   return `${moduleHint(error)}\n\n${indented(messageOf(error), '  ')}\n\n${indented(codeFrame(place), '  ')}`
 }
 
-/** All faults of a model, with their places in the sources as far as they are found. */
+/** All faults of a model, with their places in the sources where these can be found. */
 export function describeModelError(file: string, { faults }: ModelError): string {
   return describeFaults(file, 'The model has', faults)
 }
@@ -72,15 +72,15 @@ export interface DeclarationFault {
   readonly message: string
 }
 
-/** The faults of a file's default export. `who`: e.g. `The model has`. */
-export function describeFaults(file: string, who: string, faults: readonly DeclarationFault[]): string {
+/** The faults of a file's default export. `subject`: e.g. `The model has`. */
+export function describeFaults(file: string, subject: string, faults: readonly DeclarationFault[]): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
-  const shown = faults.map(({ place, message }, at) => {
-    const source = at < maxFrames ? declarationPlace(file, place) : undefined
+  const descriptions = faults.map(({ place, message }, index) => {
+    const source = index < maxFrames ? declarationPlace(file, place) : undefined
     const frame = source === undefined ? '' : `\n${indented(codeFrame(source), '    ')}\n`
     return `\n  ${place}: ${message}${frame}`
   })
-  return `${who} ${count}:${shown.join('')}`
+  return `${subject} ${count}:${descriptions.join('')}`
 }
 
 /** An unexpected error: its stack, and the code around the innermost place in the project. */

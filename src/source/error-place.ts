@@ -20,7 +20,7 @@ function pathOf(location: string): string | undefined {
   return path !== undefined && modulePath.test(path) ? path : undefined
 }
 
-/** Undefined for a URL of another host, or of no path. */
+/** Undefined for a URL with a host, or without a valid path. */
 function filePath(url: string): string | undefined {
   try {
     return fileURLToPath(url)
@@ -31,7 +31,7 @@ function filePath(url: string): string | undefined {
 
 /**
  * Node puts the place of a syntax error in front of the stack: `file:line`, the source, and a mark below the column.
- * A syntax error of TypeScript comes with several lines, the faulty one last.
+ * For a syntax error of TypeScript it shows several lines, the faulty one last.
  */
 function markedPlace(stack: string): SourcePlace | undefined {
   const [head = '', ...lines] = stack.split('\n')
@@ -46,10 +46,10 @@ function markedPlace(stack: string): SourcePlace | undefined {
 }
 
 /** The line with the marked text, at or next to the line that Node names. */
-function lineOf(file: string, marked: string | undefined, named: number): number {
+function lineOf(file: string, marked: string | undefined, statedLine: number): number {
   const lines = readText(file)?.split(/\r?\n/) ?? []
-  const near = [named, named - 1, named + 1].find(line => lines[line - 1] === marked)
-  return near ?? named
+  const markedLine = [statedLine, statedLine - 1, statedLine + 1].find(line => lines[line - 1] === marked)
+  return markedLine ?? statedLine
 }
 
 function readText(file: string): string | undefined {
@@ -70,19 +70,19 @@ function placesOf(stack: string): readonly SourcePlace[] {
   })
 }
 
-/** Where the importing file names the missing module. */
+/** The place at which the importing file names the missing module. */
 function importPlace({ message }: Error): SourcePlace | undefined {
-  const [, wanted = '', from = ''] =
+  const [, specifier = '', from = ''] =
     /^Cannot find (?:module|package) '(.+?)' imported from (.+)$/m.exec(message) ??
     /^Directory import '(.+?)' is not supported resolving ES modules imported from (.+)$/m.exec(message) ??
     []
   const file = pathOf(from)
   const source = file === undefined ? undefined : readText(file)
   if (file === undefined || source === undefined) return undefined
-  const named = [...source.matchAll(/(['"])((?:(?!\1).)+)\1/g)].find(
-    ([, , text = '']) => text === wanted || resolve(dirname(file), text) === wanted,
+  const match = [...source.matchAll(/(['"])((?:(?!\1).)+)\1/g)].find(
+    ([, , text = '']) => text === specifier || resolve(dirname(file), text) === specifier,
   )
-  return named === undefined ? undefined : placeAt(file, source, named.index)
+  return match === undefined ? undefined : placeAt(file, source, match.index)
 }
 
 function jsonPlace({ message }: Error): SourcePlace | undefined {

@@ -14,15 +14,15 @@ export interface SourcePlace {
 const linesAround = 2
 const maxLineCharacters = 160
 
-/** Colours where standard error is a terminal that takes them, and NO_COLOR is not set. */
+/** Colours only if standard error is a terminal that supports them, and NO_COLOR is not set. */
 export function styled(format: Parameters<typeof styleText>[0], text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
 
-/** The path relative to the working folder, if it is in there. */
+/** The path relative to the working folder, if the file is in it. */
 export function shownPath(path: string): string {
-  const near = relative(process.cwd(), path)
-  return near === '' || near.startsWith('..') ? path : near
+  const relativePath = relative(process.cwd(), path)
+  return relativePath === '' || relativePath.startsWith('..') ? path : relativePath
 }
 
 function readLines(file: string): readonly string[] | undefined {
@@ -33,10 +33,10 @@ function readLines(file: string): readonly string[] | undefined {
   }
 }
 
-/** `skipped`: how many characters at the start are left out. */
+/** `skipped`: the number of characters at the start that are omitted. */
 function shownLine(text: string, skipped: number): string {
-  const cut = skipped === 0 || text === '' ? text : `…${text.slice(skipped)}`
-  return printable(cut.replaceAll('\t', ' ')).slice(0, maxLineCharacters)
+  const visibleText = skipped === 0 || text === '' ? text : `…${text.slice(skipped)}`
+  return printable(visibleText.replaceAll('\t', ' ')).slice(0, maxLineCharacters)
 }
 
 /** The place and the lines around it; only the place if the file cannot be read. */
@@ -48,20 +48,20 @@ export function codeFrame({ file, line, column }: SourcePlace): string {
   const end = lines.at(-1) === '' ? Math.max(line, lines.length - 1) : lines.length
   const last = Math.min(end, line + linesAround)
   const width = String(last).length
-  // In a long line, what is shown begins shortly before the place.
+  // Of a long line, the shown part begins shortly before the place.
   const skipped = column > maxLineCharacters ? column - maxLineCharacters / 2 : 0
-  const shown = [place]
-  for (let at = first; at <= last; at++) {
-    const isFault = at === line
-    const number = `${isFault ? '>' : ' '} ${String(at).padStart(width)} | `
-    const text = `${number}${shownLine(lines[at - 1] ?? '', skipped)}`.trimEnd()
-    shown.push(isFault ? styled('bold', text) : styled('dim', text))
+  const frame = [place]
+  for (let number = first; number <= last; number++) {
+    const isFault = number === line
+    const margin = `${isFault ? '>' : ' '} ${String(number).padStart(width)} | `
+    const text = `${margin}${shownLine(lines[number - 1] ?? '', skipped)}`.trimEnd()
+    frame.push(isFault ? styled('bold', text) : styled('dim', text))
     if (isFault)
-      shown.push(
-        `${' '.repeat(width + 2)} | ${' '.repeat(markColumn(lines[at - 1], column, skipped))}${styled('red', '^')}`,
+      frame.push(
+        `${' '.repeat(width + 2)} | ${' '.repeat(markColumn(lines[number - 1], column, skipped))}${styled('red', '^')}`,
       )
   }
-  return shown.join('\n')
+  return frame.join('\n')
 }
 
 function markColumn(text = '', column: number, skipped: number): number {

@@ -3,17 +3,17 @@
  * again: an interrupted copy resumes, and a copy of a database that was written to meanwhile is brought up to date.
  */
 import type { Model } from '../model/model.ts'
-import { type Copied, CopyError, type DoneMark, type Source, type Target } from './copy/sides.ts'
-import { type CopyRow, type CopyTable, copyTables, Sum, type Total } from './copy/tables.ts'
+import { type CopiedTable, CopyError, type FinishedMark, type Source, type Target } from './copy/sides.ts'
+import { type CopyRow, type CopyTable, type CopyTotal, copyTables, RowChecksum } from './copy/tables.ts'
 import { isConnectionLost } from './schema/refusal.ts'
 import { schemaOf, schemaText } from './schema/tables.ts'
 
-export type { Copied } from './copy/sides.ts'
+export type { CopiedTable as Copied } from './copy/sides.ts'
 
 /** A database as an operator names it. */
 export interface Place {
   /** The file, or the URL. */
-  readonly at: string
+  readonly location: string
   readonly kind: 'sqlite' | 'postgres'
   /** Without credentials, for messages. */
   readonly name: string
@@ -35,20 +35,20 @@ export interface Progress {
   readonly of: number
 }
 
-async function openSource({ at, kind }: Place, model: Model): Promise<Source> {
-  if (kind === 'sqlite') return (await import('./copy/sqlite.ts')).SqliteSource.open(at, model)
-  return (await import('./copy/postgres.ts')).PostgresSource.open(at, model)
+async function openSource({ location, kind }: Place, model: Model): Promise<Source> {
+  if (kind === 'sqlite') return (await import('./copy/sqlite.ts')).SqliteSource.open(location, model)
+  return (await import('./copy/postgres.ts')).PostgresSource.open(location, model)
 }
 
-async function openTarget({ at, kind }: Place): Promise<Target> {
-  if (kind === 'sqlite') return new (await import('./copy/sqlite.ts')).SqliteTarget(at)
-  return (await import('./copy/postgres.ts')).PostgresTarget.open(at)
+async function openTarget({ location, kind }: Place): Promise<Target> {
+  if (kind === 'sqlite') return new (await import('./copy/sqlite.ts')).SqliteTarget(location)
+  return (await import('./copy/postgres.ts')).PostgresTarget.open(location)
 }
 
-/** Returns what was copied, by table. Rejects with a `CopyError` or a `MigrationError` for what an operator can fix. */
-export async function copyDatabase(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
+/** Returns the copied rows of each table. Rejects with a `CopyError` or a `MigrationError` for faults that an operator can fix. */
+export async function copyDatabase(model: Model, options: CopyOptions): Promise<readonly CopiedTable[]> {
   const { from, to } = options
-  if (from.at === to.at) throw new CopyError('The source and the target are the same.')
+  if (from.location === to.location) throw new CopyError('The source and the target are the same.')
   const source = await openSource(from, model)
   try {
     const target = await openTarget(to)
@@ -86,14 +86,14 @@ class Copy {
     this.#options = options
   }
 
-  async run(): Promise<readonly Copied[]> {
+  async run(): Promise<readonly CopiedTable[]> {
     const schema = schemaOf(this.#model)
     const tables = copyTables(schema)
     const mark = { from: this.#options.from.name, schema: schemaText(schema) }
     const claim = await this.#target.claim(mark, this.#model)
     if (typeof claim === 'object') return this.#requireDone(claim, tables)
     for (const table of tables) await this.#copy(table, claim === 'new')
-    const copied: Copied[] = []
+    const copied: CopiedTable[] = []
     const lastNumbers = new Map<string, number>()
     for (const table of tables) {
       copied.push({ table: table.name, ...(await this.#compare(table)) })
@@ -101,43 +101,46 @@ class Copy {
     }
     const logState = await this.#source.logState()
     const hasChanged = await this.#source.hasChanged()
-    if (hasChanged && !this.#options.live) throw sourceHasChanged()
+    if (hasChanged && !this.#options.live) throw changedSourceError()
     await this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
     await this.#target.finish(this.#model, { lastNumbers, logState }, { ...mark, copied })
     return copied
   }
 
   /** Throws unless both sides are as they were when the copy finished. With `live`, the source may have changed. */
-  async #requireDone({ copied }: DoneMark, tables: readonly CopyTable[]): Promise<readonly Copied[]> {
+  async #requireDone(
+    { copied }: FinishedMark,
+    tables: readonly CopyTable[],
+  ): Promise<readonly CopiedTable[]> {
     const sides = this.#options.live ? [this.#target] : [this.#target, this.#source]
     for (const table of tables) {
-      const before = copied.find(done => done.table === table.name)
+      const finished = copied.find(entry => entry.table === table.name)
       for (const side of sides) {
         const total = await this.#total(side, table)
-        if (total.count !== before?.count || total.checksum !== before.checksum)
-          throw copyIsFinished(table.name)
+        if (total.count !== finished?.count || total.checksum !== finished.checksum)
+          throw finishedCopyError(table.name)
       }
     }
     return copied
   }
 
   async #copy(table: CopyTable, isNew: boolean): Promise<void> {
-    const of = await this.#source.count(table)
-    let done = 0
+    const total = await this.#source.count(table)
+    let copiedRows = 0
     let after: CopyRow | undefined
     for await (const rows of this.#source.batches(table)) {
       const last = rows.at(-1)
       const existing = isNew ? [] : await this.#target.between(table, after, last)
-      if (!equal(rows, existing)) await this.#target.replace(table, after, last, rows)
+      if (!areEqual(rows, existing)) await this.#target.replace(table, after, last, rows)
       after = last
-      done += rows.length
-      await this.#options.onProgress({ doing: 'copy', table: table.name, done, of })
+      copiedRows += rows.length
+      await this.#options.onProgress({ doing: 'copy', table: table.name, done: copiedRows, of: total })
     }
     if (!isNew) await this.#target.replace(table, after, undefined, [])
   }
 
   /** Reads both sides again from their databases, each independently. */
-  async #compare(table: CopyTable): Promise<Total> {
+  async #compare(table: CopyTable): Promise<CopyTotal> {
     const [source, target] = [await this.#total(this.#source, table), await this.#total(this.#target, table)]
     if (source.count === target.count && source.checksum === target.checksum) return target
     const numbers = `${source.count} rows, ${source.checksum}, and ${target.count} rows, ${target.checksum}`
@@ -146,8 +149,8 @@ class Copy {
     )
   }
 
-  async #total(side: Source | Target, table: CopyTable): Promise<Total> {
-    const sum = new Sum()
+  async #total(side: Source | Target, table: CopyTable): Promise<CopyTotal> {
+    const sum = new RowChecksum()
     for await (const rows of side.batches(table)) {
       sum.add(rows)
       await this.#options.onProgress({ doing: 'compare', table: table.name, done: sum.count, of: 0 })
@@ -156,17 +159,17 @@ class Copy {
   }
 }
 
-function equal(left: readonly CopyRow[], right: readonly CopyRow[]): boolean {
+function areEqual(left: readonly CopyRow[], right: readonly CopyRow[]): boolean {
   return left.length === right.length && JSON.stringify(left) === JSON.stringify(right)
 }
 
-function copyIsFinished(table: string): CopyError {
+function finishedCopyError(table: string): CopyError {
   return new CopyError(
     `The target is a finished copy of this source, and ${table} has changed in one of the two since. Nothing was changed: to copy again, name an empty database.`,
   )
 }
 
-function sourceHasChanged(): CopyError {
+function changedSourceError(): CopyError {
   return new CopyError(
     'The source was written to while it was copied. Stop its service and run the same command again, which copies only what differs; or add `--live` to leave out later changes.',
   )

@@ -1,4 +1,4 @@
-/** The store on PostgreSQL 15 and later: as many nodes on one database as are wanted. */
+/** The store on PostgreSQL 15 and later: any number of nodes on one database. */
 import { ApiError, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
@@ -7,21 +7,21 @@ import type { GuardedProgram } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import { insightOf } from './advice/insight.ts'
 import { storageTrouble } from './postgres/connections/failure.ts'
-import { type PostgresOptions, settled } from './postgres/connections/settings.ts'
+import { type PostgresOptions, withDefaults } from './postgres/connections/settings.ts'
 import type { ChangeLog } from './postgres/log/change-log.ts'
 import { openLog, raiseLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
-import { unfit } from './refusals.ts'
+import { schemaMismatchError } from './refusals.ts'
 import { preparePostgres } from './schema/postgres/migrate.ts'
 import { withConnection } from './schema/postgres/session.ts'
 import type { Store, StoreCounts } from './store.ts'
 
 /**
- * Opens the database. Rejects with a `MigrationError` when its tables do not fit the model and may not be changed
- * by a start, and with an `ApiError` when it cannot be reached.
+ * Opens the database. Rejects with a `MigrationError` if its tables do not fit the model and a start may not change them,
+ * and with an `ApiError` if the database cannot be reached.
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
-  const settings = settled(options)
+  const settings = withDefaults(options)
   const { url, autoMigrate, rowSecurity: isLocked } = settings
   await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
   await withConnection(url, client => openLog(client, settings.now))
@@ -37,7 +37,10 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   return store
 }
 
-/** What a start does on a restored database, for one that cannot be told from the one that it replaces. */
+/**
+ * Raises the event numbers of a restored database, as a start does. For a restored database that a start cannot tell from
+ * the one that it replaces.
+ */
 export function raisePostgresLog(url: string): Promise<void> {
   return withConnection(url, client => raiseLog(client, Date.now))
 }
@@ -104,7 +107,7 @@ class OpenStore implements Store {
   async check(): Promise<void> {
     await this.ping()
     const { fit, health, writer } = this.#parts
-    if (!(await fit.isFit())) throw unfit()
+    if (!(await fit.isFit())) throw schemaMismatchError()
     if (health.isProven) return
     await writer.confirm().catch(cause => {
       throw new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })

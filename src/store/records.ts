@@ -2,9 +2,9 @@
 import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
-import { type Inputs, type ResultRow, type SqlValue, slotted } from './values.ts'
-import type { Ask, Steps } from './write/steps.ts'
-import type { WorkDone, WorkSteps } from './write/work.ts'
+import { type Inputs, type ResultRow, type SqlValue, slotInputs } from './values.ts'
+import type { StepQuery, Steps } from './write/steps.ts'
+import type { WorkResult, WorkSteps } from './write/work.ts'
 
 /** The result of a change of records. */
 interface RecordChange<T> {
@@ -13,7 +13,7 @@ interface RecordChange<T> {
   readonly kinds: readonly string[]
 }
 
-/** What changes of records need from a database. */
+/** The part of changes of records that differs between databases. */
 export interface RecordWriter<S> {
   prepare(fragment: Sql): S
   /** The time, in milliseconds since 1970. */
@@ -24,7 +24,7 @@ export interface RecordWriter<S> {
   work<T>(steps: WorkSteps<S, T>, key: string | undefined): Promise<T>
 }
 
-const none: readonly string[] = []
+const noKinds: readonly string[] = []
 
 /** The changes of records, on every database. */
 export class RecordChanges<S> {
@@ -36,7 +36,7 @@ export class RecordChanges<S> {
   }
 
   /** A change as a step of a transaction: whether it was made, and the versions that grow. */
-  *steps(change: RecordStep): Steps<S, WorkDone<boolean>> {
+  *steps(change: RecordStep): Steps<S, WorkResult<boolean>> {
     const { value, kinds } = yield* this.#stepsOf(change)
     return { value, changed: new Set(kinds.map(versionName)) }
   }
@@ -55,7 +55,7 @@ export class RecordChanges<S> {
 
   consume(kind: string, id: string): Promise<boolean> {
     const key = { kind, id }
-    return this.#change(key, () => this.#one(recordSql.consume, key, [this.#writer.now(), kind, id]))
+    return this.#change(key, () => this.#changeOne(recordSql.consume, key, [this.#writer.now(), kind, id]))
   }
 
   delete(kind: string, id: string): Promise<boolean> {
@@ -64,10 +64,10 @@ export class RecordChanges<S> {
   }
 
   deleteGrant(grant: string): Promise<number> {
-    const ask = this.#ask(recordSql.removeGrant, [grant])
+    const query = this.#query(recordSql.removeGrant, [grant])
     return this.#change(undefined, function* (): Steps<S, RecordChange<number>> {
-      const [gone = []] = yield [ask]
-      return { value: gone.length, kinds: gone.map(([kind]) => String(kind)) }
+      const [deleted = []] = yield [query]
+      return { value: deleted.length, kinds: deleted.map(([kind]) => String(kind)) }
     })
   }
 
@@ -91,32 +91,32 @@ export class RecordChanges<S> {
   }
 
   *#put(record: NewRecord): Steps<S, RecordChange<boolean>> {
-    const isReplaced = yield* this.#writer.put(slotted(valuesOf(record)))
-    return { value: true, kinds: isReplaced ? [record.kind] : none }
+    const isReplaced = yield* this.#writer.put(slotInputs(valuesOf(record)))
+    return { value: true, kinds: isReplaced ? [record.kind] : noKinds }
   }
 
   *#add(record: NewRecord): Steps<S, RecordChange<boolean>> {
     const { kind, id } = record
     const [, added = []] = yield [
-      this.#ask(recordSql.removeExpired, [this.#writer.now(), kind, id]),
-      this.#ask(recordSql.addIfNew, valuesOf(record)),
+      this.#query(recordSql.removeExpired, [this.#writer.now(), kind, id]),
+      this.#query(recordSql.addIfNew, valuesOf(record)),
     ]
-    return { value: added.length > 0, kinds: none }
+    return { value: added.length > 0, kinds: noKinds }
   }
 
   #swap(key: RecordKey, before: string, after: string): Steps<S, RecordChange<boolean>> {
-    return this.#one(recordSql.swap, key, [key.kind, key.id, before, after])
+    return this.#changeOne(recordSql.swap, key, [key.kind, key.id, before, after])
   }
 
   #delete(key: RecordKey): Steps<S, RecordChange<boolean>> {
-    return this.#one(recordSql.remove, key, [key.kind, key.id])
+    return this.#changeOne(recordSql.remove, key, [key.kind, key.id])
   }
 
   *#deleteOwned(owner: string, kinds: readonly string[]): Steps<S, RecordChange<number>> {
-    const gone = (yield kinds.map(kind => this.#ask(recordSql.removeOwned, [kind, owner]))).flatMap(
-      (rows, at) => rows.map(() => kinds[at] ?? ''),
+    const deletedKinds = (yield kinds.map(kind => this.#query(recordSql.removeOwned, [kind, owner]))).flatMap(
+      (rows, index) => rows.map(() => kinds[index] ?? ''),
     )
-    return { value: gone.length, kinds: gone }
+    return { value: deletedKinds.length, kinds: deletedKinds }
   }
 
   *#deleteAnyOwned(owner: string, kinds: readonly string[]): Steps<S, RecordChange<boolean>> {
@@ -125,11 +125,11 @@ export class RecordChanges<S> {
   }
 
   /** A statement that returns a row where it has changed the record. */
-  *#one(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Steps<S, RecordChange<boolean>> {
+  *#changeOne(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Steps<S, RecordChange<boolean>> {
     // PostgreSQL refuses texts with U+0000, so no record has such an id.
-    if (key.id.includes('\0')) return { value: false, kinds: none }
-    const [rows = []] = yield [this.#ask(fragment, slots)]
-    return { value: rows.length > 0, kinds: rows.length > 0 ? [key.kind] : none }
+    if (key.id.includes('\0')) return { value: false, kinds: noKinds }
+    const [rows = []] = yield [this.#query(fragment, slots)]
+    return { value: rows.length > 0, kinds: rows.length > 0 ? [key.kind] : noKinds }
   }
 
   /** `key`: of the record. Changes are ordered by it, so that all nodes lock the rows in the same order. */
@@ -143,13 +143,13 @@ export class RecordChanges<S> {
     )
   }
 
-  #ask(fragment: Sql, slots: readonly SqlValue[]): Ask<S> {
+  #query(fragment: Sql, slots: readonly SqlValue[]): StepQuery<S> {
     let statement = this.#statements.get(fragment)
     if (statement === undefined) {
       statement = this.#writer.prepare(fragment)
       this.#statements.set(fragment, statement)
     }
-    return { statement, inputs: slotted(slots) }
+    return { statement, inputs: slotInputs(slots) }
   }
 }
 
@@ -205,16 +205,16 @@ export const recordSql = {
   removeOwner: sql`DELETE FROM "_records" WHERE "owner" = ${slot(0)} AND "kind" IN (${kinds}) RETURNING "kind"`,
 } as const
 
-const owned = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner") > (${slot(0)}, ${slot(1)}) ORDER BY "kind", "owner"`
+const ownedRecords = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner") > (${slot(0)}, ${slot(1)}) ORDER BY "kind", "owner"`
 
 /**
- * Records of deleted users: those that were stored during the deletion, or whose users an older version deleted. One
+ * Records of deleted users that were stored during the deletion, or whose users an older version deleted. One
  * step of a round over all records that have an owner.
  */
-export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
+export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${ownedRecords} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
 
 /** The kind and owner at which the step ends; no row where the round ends. */
-export const lastOwned = sql`SELECT "kind", "owner" ${owned} LIMIT 1 OFFSET ${slot(2)} - 1`
+export const lastOwned = sql`SELECT "kind", "owner" ${ownedRecords} LIMIT 1 OFFSET ${slot(2)} - 1`
 
 /** The position of a round: the last kind and owner that it has checked. */
 export class Round {
@@ -231,7 +231,7 @@ export class Round {
   }
 
   /** A step that removed records is repeated: more of the same owner may be left. */
-  stepped(gone: number, last: ResultRow | undefined): void {
-    if (gone === 0) this.#after = last ?? ['', '']
+  advance(removedCount: number, last: ResultRow | undefined): void {
+    if (removedCount === 0) this.#after = last ?? ['', '']
   }
 }

@@ -5,11 +5,11 @@ const unconfirmedMessage =
   'This change may have been stored: the database failed before it could confirm it. Read what is there before you send it again.'
 
 /** The tables have changed under a running service. */
-export function unfit(): ApiError {
+export function schemaMismatchError(): ApiError {
   return new ApiError('UNAVAILABLE', 'The tables of the database do not fit the model any more.')
 }
 
 /** The error of a write that may or may not be stored. The reply has no `Retry-After`. */
-export function unconfirmed(cause: unknown): ApiError {
+export function unconfirmedWriteError(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })
 }

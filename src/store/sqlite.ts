@@ -6,7 +6,7 @@ import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../pla
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'
 import { insightOf } from './advice/insight.ts'
-import { unfit } from './refusals.ts'
+import { schemaMismatchError } from './refusals.ts'
 import { createFolders, prepareDatabase, storedValue } from './schema/sqlite/migrate.ts'
 import { type Connection, openDatabase } from './sqlite/connection.ts'
 import { failureOf } from './sqlite/failure.ts'
@@ -15,8 +15,8 @@ import type { ChangeLog } from './sqlite/log/change-log.ts'
 import { openLog, raiseLog } from './sqlite/log/opening.ts'
 import { partsOf, type StoreParts } from './sqlite/parts.ts'
 import type { SqliteRecords } from './sqlite/records.ts'
-import { type SqliteOptions, settled } from './sqlite/settings.ts'
-import { moved, type Writer } from './sqlite/write/writer.ts'
+import { type SqliteOptions, withDefaults } from './sqlite/settings.ts'
+import { movedFileError, type Writer } from './sqlite/write/writer.ts'
 import type { SlowReadCounts, Store, StoreCounts } from './store.ts'
 import type { Versions } from './versions.ts'
 
@@ -33,10 +33,10 @@ export interface SqliteStore extends Store {
  * change them.
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
-  const settings = settled(options)
-  const { file, busyTimeout, autoMigrate, onSurplus } = settings
+  const settings = withDefaults(options)
+  const { file, busyTimeoutMs, autoMigrate, onSurplus } = settings
   createFolders(file)
-  const database = openWritable({ file, busyTimeout })
+  const database = openWritable({ file, busyTimeoutMs })
   try {
     prepareDatabase(database, model, { autoMigrate, onSurplus })
     openLog(database, settings.now)
@@ -53,7 +53,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
  */
 export function raiseSqliteLog(file: string): boolean {
   if (!existsSync(file)) return false
-  const database = openDatabase({ file, busyTimeout: 5000 })
+  const database = openDatabase({ file, busyTimeoutMs: 5000 })
   try {
     const isOurs = storedValue(database, 'schema') !== undefined
     if (isOurs) raiseLog(database, Date.now)
@@ -142,14 +142,14 @@ class OpenStore implements SqliteStore {
 
   ping(): void {
     this.#requireOpen()
-    this.#connection.look()
+    this.#connection.renewSnapshot()
   }
 
   async check(): Promise<void> {
     const { health, identity, fit } = this.#parts
-    if (!identity.isSame()) throw moved()
+    if (!identity.isSame()) throw movedFileError()
     this.ping()
-    if (!fit.isFit()) throw unfit()
+    if (!fit.isFit()) throw schemaMismatchError()
     if (!health.isProven) await this.#writer.confirm()
   }
 
@@ -161,15 +161,15 @@ class OpenStore implements SqliteStore {
     if (this.#closed) return
     this.#closed = true
     this.#parts.statistics?.close()
-    const idle = this.#parts.idlePruning.close()
+    const pruningEnd = this.#parts.idlePruning.close()
     this.#writer.close()
-    await idle
+    await pruningEnd
     // The last connection that closes the file checkpoints the log into it.
     await this.#parts.pool?.close()
     this.#connection.close()
   }
 
-  /** Reads run on the connection that writes, so within an action they would see what is not committed. */
+  /** Reads run on the connection that writes, so within an action they would see uncommitted changes. */
   #requireCommitted(): void {
     if (!this.#writer.isActing) return
     const cause = new Error('An action reads by something other than its own `data`.')

@@ -1,4 +1,4 @@
-/** What a database does for Portico. Every store passes the same contract suite. */
+/** The interface of every database. Every store passes the same contract suite. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -17,7 +17,7 @@ export interface StoreCounts {
   readonly cascaded: number
 }
 
-/** The state of the read replicas, and what they have done. */
+/** The state of the read replicas, and the reads that they answered. */
 export interface ReplicaCounts {
   readonly known: number
   /** How many answer and follow the primary. */
@@ -30,7 +30,7 @@ export interface ReplicaCounts {
   readonly unfit: number
 }
 
-/** The event log as this process found it when it last checked for events to prune. */
+/** The state of the event log when this process last checked for events to prune. */
 export interface LogCounts {
   /** The numbers of the oldest and the newest event; 0 where the log is empty. */
   readonly oldest: number
@@ -41,15 +41,15 @@ export interface LogCounts {
   readonly pruned: number
 }
 
-/** What reads cost, by the database's query plans. */
+/** The cost of reads, by the database's query plans. */
 export interface QueryInsight {
   /** The slow lists that ran since the last call. */
   takeSlow(): readonly SlowRuns[]
-  /** What the slowest list of a read scans, and which index it lacks; undefined where the read has no list. */
+  /** The rows that the slowest list of a read scans, and the index that it lacks; undefined if the read has no list. */
   describe(plan: GuardedRead | GuardedCompositeRead): Awaitable<string | undefined>
 }
 
-/** What the reader processes are doing, and have done since the store was opened. */
+/** The state of the reader processes, and their work since the store was opened. */
 export interface SlowReadCounts {
   readonly processes: number
   /** Reads that run in a process, and reads that wait for a process. */
@@ -81,8 +81,8 @@ export interface Store {
    */
   transaction<T>(program: GuardedProgram<T>): Promise<T>
   /**
-   * Notices the commits of other processes: afterwards `version`, of items and of records, counts every commit that
-   * was acknowledged before the call, and reads see them.
+   * Checks for commits of other processes. Afterwards `version`, of items and of records, counts every commit that was
+   * acknowledged before the call, and reads see these commits.
    */
   refresh(): Awaitable<void>
   /**
@@ -90,9 +90,9 @@ export interface Store {
    * computed from the collection is valid as long as the version is the same.
    */
   version(collection: string): number
-  /** What this process has done with the store since it opened it. */
+  /** The work of this process since it opened the store. */
   counts(): StoreCounts
-  /** Undefined where there are none. */
+  /** Undefined without replicas. */
   readonly replicas?: (() => ReplicaCounts) | undefined
   /** Undefined unless it was requested when the store was opened. */
   readonly queries?: QueryInsight | undefined
@@ -103,8 +103,8 @@ export interface Store {
   /** Records that are stored beside the model's items, such as sessions and tokens. */
   readonly records: Records
   /**
-   * Rewrites the file, so that nothing is left in it of deleted or replaced values. Rejects where other processes
-   * have it locked, or the disk is full. Does nothing on PostgreSQL, whose autovacuum reclaims space.
+   * Rewrites the file, so that it contains no deleted or replaced values. Rejects if other processes have locked the
+   * file, or the disk is full. Does nothing on PostgreSQL, whose autovacuum reclaims space.
    */
   rewrite(): Promise<void>
   /** Throws when the database cannot answer. */
@@ -125,7 +125,7 @@ export interface Store {
 export interface LogBounds {
   /** The highest number of an event that was pruned, or that a restored backup has replaced; 0 where there is none. */
   readonly pruned: number
-  /** No change with this number or a lower one can still appear. No reader was ever given a higher number. */
+  /** No change with this number or a lower one can still appear. No reader has received a higher number. */
   readonly drawn: number
 }
 
@@ -163,7 +163,7 @@ export interface Changes {
   last(): Awaitable<number>
   /**
    * To be called after `after`: a reader that resumed below `pruned` or above `drawn` may have missed changes. One that
-   * resumed at `pruned` or between the two was given all changes.
+   * resumed at `pruned` or between the two has received all changes.
    */
   bounds(): Awaitable<LogBounds>
   /**
@@ -173,12 +173,12 @@ export interface Changes {
   hold(name: string, event: number | null): Promise<void>
   counts(): LogCounts
   /**
-   * The changes after an event, in the order of commits: at most `limit`, and with `maxBytes` none after those that reach
+   * The changes after an event, in the order of commits: at most `limit`, and with `maxBytes` none after the changes that reach
    * that size. So fewer than `limit` may be returned although more exist.
    */
   after(event: number, limit: number, maxBytes?: number): Awaitable<readonly Change[]>
   /** Calls `listener` after each commit of this store, and once `look` or a read notices the commits of others. */
   onCommit(listener: CommitListener): () => void
-  /** Notices the commits of other processes. */
+  /** Checks for commits of other processes. */
   look(): Awaitable<void>
 }

@@ -29,47 +29,47 @@ export interface Inputs {
 export type Actor = readonly string[]
 
 /** For Portico's own statements. */
-export const service: Actor = ['on', '', '', '', '', '', '', '', '']
+export const serviceActor: Actor = ['on', '', '', '', '', '', '', '', '']
 
 export const noSlots: readonly SqlValue[] = []
 /** For Portico's own statements without parameters. */
-export const noInputs: Inputs = { args: [], userId: null, slots: noSlots, actor: service }
+export const noInputs: Inputs = { args: [], userId: null, slots: noSlots, actor: serviceActor }
 
 /** For Portico's own statements whose only parameters are slots. */
-export function slotted(slots: readonly SqlValue[]): Inputs {
-  return { args: [], userId: null, slots, actor: service }
+export function slotInputs(slots: readonly SqlValue[]): Inputs {
+  return { args: [], userId: null, slots, actor: serviceActor }
 }
 
-export function encoded(value: JsonValue | undefined, as: Conversion): SqlValue {
-  return value === null || value === undefined ? null : as.encode(value)
+export function encode(value: JsonValue | undefined, conversion: Conversion): SqlValue {
+  return value === null || value === undefined ? null : conversion.encode(value)
 }
 
 /** The value of a statement's parameter. */
-export function bound(bind: Bind, inputs: Inputs): SqlValue {
+export function parameterValue(bind: Bind, inputs: Inputs): SqlValue {
   const { args, userId, slots } = inputs
   switch (bind.from) {
     case 'arg':
-      return encoded(args[bind.param], bind.as)
+      return encode(args[bind.param], bind.as)
     case 'slot':
       return slots[bind.slot] ?? null
     case 'userId':
       return userId
     case 'constant':
-      return encoded(bind.value, bind.as)
+      return encode(bind.value, bind.as)
     case 'now':
-      return inputs.now === undefined ? null : momentOf(inputs.now + bind.shiftMs, bind.as)
+      return inputs.now === undefined ? null : encodedTime(inputs.now + bind.shiftMs, bind.as)
     case 'claim':
       return claimOf(inputs.claims?.values.get(bind.claim), bind.as)
   }
 }
 
 /** A time in the form in which the encoding stores it. */
-function momentOf(ms: number, as: Encoding): SqlValue {
-  return encoded(as.now?.(new Date(ms).toISOString()), as)
+function encodedTime(ms: number, encoding: Encoding): SqlValue {
+  return encode(encoding.now?.(new Date(ms).toISOString()), encoding)
 }
 
 /** A claim whose value does not fit the field counts as missing. */
-function claimOf(claim: string | number | boolean | undefined, as: Encoding): SqlValue {
-  if (claim === undefined || typeof claim !== claimTypeOf(as)) return null
-  return typeof claim === 'boolean' || as.isSortKey(claim) ? as.encode(claim) : null
+function claimOf(claim: string | number | boolean | undefined, encoding: Encoding): SqlValue {
+  if (claim === undefined || typeof claim !== claimTypeOf(encoding)) return null
+  return typeof claim === 'boolean' || encoding.isSortKey(claim) ? encoding.encode(claim) : null
 }

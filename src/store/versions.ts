@@ -8,11 +8,11 @@ export class Versions {
   readonly #cells = new Map<string, Version>()
 
   cell(collection: string): Version {
-    const known = this.#cells.get(collection)
-    if (known) return known
-    const made = { value: 1 }
-    this.#cells.set(collection, made)
-    return made
+    const existing = this.#cells.get(collection)
+    if (existing) return existing
+    const cell = { value: 1 }
+    this.#cells.set(collection, cell)
+    return cell
   }
 
   bump(collections: Iterable<string>): void {

@@ -1,4 +1,4 @@
-/** Whether changes can be stored, as far as recent commits show: for readiness checks. */
+/** For readiness checks: whether recent commits show that changes can be stored. */
 
 /** How long a commit counts as proof that changes can be stored, in milliseconds. */
 const proofMs = 10_000
@@ -7,10 +7,10 @@ const proofMs = 10_000
 export interface SharedHealth {
   commits(): number
   failures(): number
-  failed(): void
+  addFailure(): void
 }
 
-const alone: SharedHealth = { commits: () => 0, failures: () => 0, failed() {} }
+const unshared: SharedHealth = { commits: () => 0, failures: () => 0, addFailure() {} }
 
 export class WriteHealth {
   readonly #shared: SharedHealth
@@ -18,10 +18,10 @@ export class WriteHealth {
   #commits: number
   #failures: number
   #storedAt = Number.NEGATIVE_INFINITY
-  #isSuspect = false
+  #hasFailed = false
 
   /** `clock`: a monotonic clock, in milliseconds. */
-  constructor(shared = alone, clock: () => number = () => performance.now()) {
+  constructor(shared = unshared, clock: () => number = () => performance.now()) {
     this.#shared = shared
     this.#clock = clock
     this.#commits = shared.commits()
@@ -29,16 +29,16 @@ export class WriteHealth {
   }
 
   /** A commit that changed something is durable. */
-  stored(): void {
+  recordCommit(): void {
     this.#storedAt = this.#clock()
     this.#failures = this.#shared.failures()
-    this.#isSuspect = false
+    this.#hasFailed = false
   }
 
   /** A write failed for a reason that would fail other writes, too. */
-  suspect(): void {
-    this.#isSuspect = true
-    this.#shared.failed()
+  recordFailure(): void {
+    this.#hasFailed = true
+    this.#shared.addFailure()
   }
 
   /** Whether a recent commit was durable, and no write has failed since. */
@@ -46,7 +46,7 @@ export class WriteHealth {
     const commits = this.#shared.commits()
     if (commits !== this.#commits) this.#storedAt = this.#clock()
     this.#commits = commits
-    if (this.#isSuspect || this.#shared.failures() !== this.#failures) return false
+    if (this.#hasFailed || this.#shared.failures() !== this.#failures) return false
     return this.#clock() - this.#storedAt < proofMs
   }
 }

@@ -7,7 +7,7 @@ interface Timer {
   readonly run: () => void
 }
 
-/** Stands still until it is set. Then its due timers run. */
+/** Stands still until it is set; then the timers that are due run. */
 export class SteppedClock implements Clock {
   #ms: number
   #timers: readonly Timer[] = []
@@ -24,7 +24,7 @@ export class SteppedClock implements Clock {
     // Asynchronously, as a real timer would.
     if (delayMs <= 0) setImmediate(() => this.#runDue())
     return () => {
-      this.#timers = this.#timers.filter(one => one !== timer)
+      this.#timers = this.#timers.filter(pending => pending !== timer)
     }
   }
 
@@ -34,20 +34,20 @@ export class SteppedClock implements Clock {
     this.#runDue()
   }
 
-  advance(by: Duration): void {
-    const shift = millisecondsOf(by)
-    if (!Number.isSafeInteger(shift)) {
+  advance(duration: Duration): void {
+    const shiftMs = millisecondsOf(duration)
+    if (!Number.isSafeInteger(shiftMs)) {
       throw new RangeError('`advance` takes a duration, e.g. `{ minutes: 15 }` or `{ days: 2, hours: 1 }`.')
     }
-    this.set(new Date(this.#ms + shift))
+    this.set(new Date(this.#ms + shiftMs))
   }
 
   #runDue(): void {
     const due = this.#timers.filter(({ at }) => at <= this.#ms).sort((a, b) => a.at - b.at)
     for (const timer of due) {
-      // An earlier timer may have cancelled it.
+      // An earlier timer may have cancelled this one.
       if (!this.#timers.includes(timer)) continue
-      this.#timers = this.#timers.filter(one => one !== timer)
+      this.#timers = this.#timers.filter(pending => pending !== timer)
       timer.run()
     }
   }

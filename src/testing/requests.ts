@@ -1,6 +1,6 @@
 /** HTTP requests to a service in this process, over connections in memory. */
 import { type IncomingMessage, request, type Server } from 'node:http'
-import { duplexPair, Readable } from 'node:stream'
+import { type Duplex, duplexPair, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
 export interface TestResponse {
@@ -9,7 +9,7 @@ export interface TestResponse {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly text: string
   /** The parsed body; undefined if it is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: what an answer contains is for the test to say.
+  // biome-ignore lint/suspicious/noExplicitAny: only the test knows the type of the body.
   readonly body: any
 }
 
@@ -21,14 +21,28 @@ export interface SentRequest {
   readonly body: unknown
 }
 
-/** Sends a request on a connection of its own. Rejects if the service closes it without an answer. */
-export async function sendInMemory(server: Server, sent: SentRequest): Promise<TestResponse> {
-  const answer = await exchange(server, sent)
-  const received = await text(answer)
-  return { status: answer.statusCode ?? 0, headers: answer.headers, text: received, body: parsed(received) }
+/** The server's ends of the connections of `fetchInMemory`. */
+const clientSockets = new WeakSet<object>()
+
+/** Whether a request came by `fetchInMemory`. */
+export function isOfClient({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
+  return clientSockets.has(socket)
 }
 
-/** `fetch` as far as `portico/client` uses it: bodies are strings, headers an object. */
+/** Sends a request on a new connection. Rejects if the service closes it without a response. */
+export async function sendInMemory(server: Server, sent: SentRequest): Promise<TestResponse> {
+  const [client, peer] = duplexPair()
+  const response = await exchange(server, { client, peer }, sent)
+  const responseText = await text(response)
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text: responseText,
+    body: parseJson(responseText),
+  }
+}
+
+/** A `fetch` with the features that `portico/client` uses: bodies are strings, headers an object. */
 export function fetchInMemory(server: Server): typeof fetch {
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     const { pathname, search } = new URL(String(url))
@@ -38,20 +52,34 @@ export function fetchInMemory(server: Server): typeof fetch {
       headers: headers as SentRequest['headers'],
       body: body ?? undefined,
     }
-    const answer = await exchange(server, sent, signal ?? undefined)
-    const { statusCode: status = 0 } = answer
+    const [client, peer] = duplexPair()
+    clientSockets.add(peer)
+    const response = await exchange(server, { client, peer }, sent, signal ?? undefined)
+    const { statusCode: status = 0 } = response
     const isEmpty = status === 204
-    if (isEmpty) answer.resume()
-    const given = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const)
-    return new Response(isEmpty ? null : (Readable.toWeb(answer) as ReadableStream), {
+    if (isEmpty) response.resume()
+    const responseHeaders = Object.entries(response.headers).map(
+      ([name, value]) => [name, String(value)] as const,
+    )
+    return new Response(isEmpty ? null : (Readable.toWeb(response) as ReadableStream), {
       status,
-      headers: Object.fromEntries(given),
+      headers: Object.fromEntries(responseHeaders),
     })
   }
 }
 
-async function exchange(server: Server, sent: SentRequest, signal?: AbortSignal): Promise<IncomingMessage> {
-  const [client, peer] = duplexPair()
+/** The two ends of a connection. */
+interface Connection {
+  readonly client: Duplex
+  readonly peer: Duplex
+}
+
+async function exchange(
+  server: Server,
+  { client, peer }: Connection,
+  sent: SentRequest,
+  signal?: AbortSignal,
+): Promise<IncomingMessage> {
   server.emit('connection', peer)
   const { method, path, body } = sent
   const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
@@ -69,14 +97,14 @@ async function exchange(server: Server, sent: SentRequest, signal?: AbortSignal)
       headers,
       ...(signal && { signal }),
     })
-    outgoing.once('response', answer => resolve(answer.once('close', () => client.destroy())))
+    outgoing.once('response', response => resolve(response.once('close', () => client.destroy())))
     outgoing.once('error', reject).end(payload)
   })
 }
 
-function parsed(received: string): unknown {
+function parseJson(responseText: string): unknown {
   try {
-    return JSON.parse(received)
+    return JSON.parse(responseText)
   } catch {
     return undefined
   }

@@ -1,38 +1,48 @@
-/** Users for tests, without passwords, whose hash is slow on purpose. */
+/** Users for tests. They have no passwords, because hashing one is slow on purpose. */
 
 import { type Addresses, createAddresses } from '../auth/accounts/addresses.ts'
-import { createBySystem, createKey } from '../auth/bootstrap.ts'
+import { createKey } from '../auth/bootstrap.ts'
+import type { CollectionData } from '../logic/data.ts'
+import type { LogicItem } from '../model/logic.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import type { ServiceData } from '../serve/data.ts'
 
 export class TestUsers {
   readonly #run: Run
+  readonly #data: ServiceData
   readonly #addresses: Addresses
   readonly #keys = new Map<number, Promise<string>>()
   #count = 0
 
-  constructor(run: Run, records: Records) {
+  constructor(run: Run, records: Records, data: ServiceData) {
     this.#run = run
+    this.#data = data
     this.#addresses = createAddresses(records)
   }
 
-  /** Returns the id. Name and address have defaults. */
-  async create(values: object, isConfirmed: boolean): Promise<number> {
+  /** Name and address have defaults. Rejects with VALIDATION_FAILED if the values do not fit the model. */
+  async create(values: object, isConfirmed: boolean): Promise<LogicItem> {
     this.#count++
-    const made = { name: `User ${this.#count}`, email: `user${this.#count}@example.com`, ...values }
-    const id = await createBySystem(this.#run, 'users', made, {})
-    if (isConfirmed) await this.#addresses.confirm(id, made.email)
-    return id
+    const defaults = { name: `User ${this.#count}`, email: `user${this.#count}@example.com` }
+    const user = await usersIn(this.#data).create({ ...defaults, ...values })
+    if (isConfirmed) await this.#addresses.confirm(Number(user.id), String(user.email))
+    return user
   }
 
-  /** An API key of the user for requests: the same at every call. */
+  /** An API key of the user: every call returns the same one. */
   keyOf(userId: number): Promise<string> {
-    const known = this.#keys.get(userId)
-    if (known !== undefined) return known
-    const made = createKey(this.#run, userId, { name: 'For tests', scopes: ['*'] })
-    this.#keys.set(userId, made)
-    // The user may be created later.
-    made.catch(() => this.#keys.delete(userId))
-    return made
+    const existing = this.#keys.get(userId)
+    if (existing !== undefined) return existing
+    const created = createKey(this.#run, userId, { name: 'For tests', scopes: ['*'] })
+    this.#keys.set(userId, created)
+    // After a failure, a later call tries again: the user may be created later.
+    created.catch(() => this.#keys.delete(userId))
+    return created
   }
+}
+
+function usersIn({ users }: ServiceData): CollectionData {
+  if (users === undefined) throw new TypeError('every model has users')
+  return users
 }

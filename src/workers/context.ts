@@ -20,19 +20,19 @@ export interface WorkerContext {
   allMetrics(): Promise<string>
   /** Ends the process at once, without closing a file. Does not return. */
   abort(): never
-  /** Registers `own`, which returns this worker's metrics. */
-  reportMetricsBy(own: () => Promise<string>): void
+  /** Registers the function that returns this worker's own metrics. */
+  setMetricsSource(getMetrics: () => Promise<string>): void
 }
 
 /** Connects a worker to the main thread through `main`. `stop` is called when the worker should end. */
-export function openContext(start: WorkerStart, main: MessagePort, stop: () => void): OwnContext {
-  return new OwnContext(start, main, stop)
+export function openContext(start: WorkerStart, main: MessagePort, stop: () => void): ThreadContext {
+  return new ThreadContext(start, main, stop)
 }
 
 type Handlers = { [Kind in ToWorker['kind']]: (message: Extract<ToWorker, { kind: Kind }>) => void }
 
 /** The context, with the methods that only `thread.ts` uses. */
-class OwnContext implements WorkerContext {
+class ThreadContext implements WorkerContext {
   readonly index: number
   readonly cluster: WorkerContext['cluster']
   readonly otherThreads: OtherThreads
@@ -42,7 +42,7 @@ class OwnContext implements WorkerContext {
   readonly #commitListeners = new Set<() => void>()
   readonly #metricsRequests = new Map<number, (text: string) => void>()
   readonly #lock: WriteLock
-  #ownMetrics: () => Promise<string> = async () => ''
+  #getMetrics: () => Promise<string> = async () => ''
   #requestCount = 0
   #isWakeScheduled = false
 
@@ -52,12 +52,12 @@ class OwnContext implements WorkerContext {
     this.index = worker
     this.#main = main
     this.log = new LogBuffer(text => this.#send({ kind: 'log', text }))
-    this.#lock = new WriteLock(words, worker, { notify: to => this.#notify(to, 'lock') })
+    this.#lock = new WriteLock(words, worker, { notify: peer => this.#notify(peer, 'lock') })
     this.otherThreads = {
       commits: () => Atomics.load(words, commitsIndex),
       committed: () => void Atomics.add(words, commitsIndex, 1),
       failures: () => Atomics.load(words, failuresIndex),
-      failed: () => void Atomics.add(words, failuresIndex, 1),
+      addFailure: () => void Atomics.add(words, failuresIndex, 1),
       lock: this.#lock,
     }
     this.cluster = {
@@ -89,8 +89,8 @@ class OwnContext implements WorkerContext {
       this.#send({ kind: 'collect-metrics', id })
     })
 
-  reportMetricsBy(own: () => Promise<string>): void {
-    this.#ownMetrics = own
+  setMetricsSource(getMetrics: () => Promise<string>): void {
+    this.#getMetrics = getMetrics
   }
 
   abort(): never {
@@ -108,15 +108,15 @@ class OwnContext implements WorkerContext {
     this.#main.postMessage(message)
   }
 
-  #notify(to: number, notification: Notification): void {
-    this.#peers.get(to)?.postMessage(notification)
+  #notify(peer: number, notification: Notification): void {
+    this.#peers.get(peer)?.postMessage(notification)
   }
 
-  #connect(to: number, port: MessagePort): void {
-    this.#peers.get(to)?.close()
-    this.#peers.set(to, port)
+  #connect(peer: number, port: MessagePort): void {
+    this.#peers.get(peer)?.close()
+    this.#peers.set(peer, port)
     port.on('message', (notification: Notification) => {
-      if (notification === 'lock') this.#lock.notified()
+      if (notification === 'lock') this.#lock.onNotified()
       else for (const listener of this.#commitListeners) listener()
     })
   }
@@ -127,12 +127,12 @@ class OwnContext implements WorkerContext {
     this.#isWakeScheduled = true
     setImmediate(() => {
       this.#isWakeScheduled = false
-      for (const to of this.#peers.keys()) this.#notify(to, 'commit')
+      for (const peer of this.#peers.keys()) this.#notify(peer, 'commit')
     })
   }
 
   async #reportMetrics(id: number): Promise<void> {
-    this.#send({ kind: 'metrics', id, text: await this.#ownMetrics() })
+    this.#send({ kind: 'metrics', id, text: await this.#getMetrics() })
   }
 }
 

@@ -1,6 +1,6 @@
 /** The worker pool: starts the worker threads, restarts those that crash, and stops them. */
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { countersIn, merged } from './merge-metrics.ts'
+import { extractCounters, mergeMetrics } from './merge-metrics.ts'
 import {
   type FromWorker,
   type SerializedError,
@@ -79,7 +79,7 @@ class ThreadPool implements Pool {
   readonly #members = new Map<number, RunningWorker>()
   readonly #crashes = new Map<number, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
-  /** The counters of workers that have ended: Prometheus would take a decrease of the sum for a restart of the service. */
+  /** The counters of workers that have ended: Prometheus would mistake a decrease of the sum for a restart of the service. */
   #endedMetrics = ''
   #restarts = 0
   #requestCount = 0
@@ -113,16 +113,16 @@ class ThreadPool implements Pool {
       else if (message.kind === 'ready') {
         member.isServing = true
         resolve(message.url)
-      } else this.#received(member, message)
+      } else this.#onMessage(member, message)
     })
     thread.on('error', thrown => {
       error = serializeError(thrown)
     })
     thread.on('exit', () => {
       const wasServing = member.isServing
-      this.#ended(worker, member)
+      this.#onEnded(worker, member)
       exit.resolve()
-      if (!wasServing) reject(new WorkerError(error ?? unexplained))
+      if (!wasServing) reject(new WorkerError(error ?? unexplainedError))
       else this.#restart(worker, member, error)
     })
     this.#connectToOthers(worker, thread)
@@ -133,7 +133,7 @@ class ThreadPool implements Pool {
     await Promise.all([...this.#members.values()].map(member => this.#requestMetrics(member)))
     // A worker that has ended meanwhile is no longer a member, so it is counted once.
     const texts = [...this.#members.values()].map(({ lastMetrics }) => lastMetrics)
-    return merged([...texts, this.#endedMetrics, this.#ownMetrics()])
+    return mergeMetrics([...texts, this.#endedMetrics, this.#ownMetrics()])
   }
 
   send(worker: number, message: ToWorker): void {
@@ -166,8 +166,8 @@ class ThreadPool implements Pool {
 
   /** Connects the new worker and every other one by a message channel. */
   #connectToOthers(worker: number, thread: Worker): void {
-    const send = (to: Worker, about: number, port: MessageChannel['port1']) =>
-      to.postMessage({ kind: 'peer', worker: about, port } satisfies ToWorker, [port])
+    const send = (to: Worker, peer: number, port: MessageChannel['port1']) =>
+      to.postMessage({ kind: 'peer', worker: peer, port } satisfies ToWorker, [port])
     for (const [other, member] of this.#members) {
       if (other === worker) continue
       const { port1, port2 } = new MessageChannel()
@@ -176,7 +176,7 @@ class ThreadPool implements Pool {
     }
   }
 
-  #received(member: RunningWorker, message: Exclude<FromWorker, { kind: 'ready' | 'failed' }>): void {
+  #onMessage(member: RunningWorker, message: Exclude<FromWorker, { kind: 'ready' | 'failed' }>): void {
     if (message.kind === 'log') this.#options.log(message.text)
     else if (message.kind === 'abort') process.abort()
     else if (message.kind === 'metrics') {
@@ -202,10 +202,10 @@ class ThreadPool implements Pool {
     })
   }
 
-  #ended(worker: number, member: RunningWorker): void {
+  #onEnded(worker: number, member: RunningWorker): void {
     member.isServing = false
     if (this.#members.get(worker) === member) this.#members.delete(worker)
-    this.#endedMetrics = merged([this.#endedMetrics, countersIn(member.lastMetrics)])
+    this.#endedMetrics = mergeMetrics([this.#endedMetrics, extractCounters(member.lastMetrics)])
     member.lastMetrics = ''
     markDead(new Int32Array(this.#options.memory.file), worker)
   }
@@ -216,20 +216,21 @@ class ThreadPool implements Pool {
     error: SerializedError | undefined,
   ): void {
     if (this.#isStopping) return
-    const before = performance.now() - startedAt > stableAfterMs ? 0 : (this.#crashes.get(worker) ?? 0)
-    this.#crashes.set(worker, before + 1)
-    const restartInMs = (this.#options.restartDelayMs ?? 100) * 2 ** Math.min(before, 6)
+    const previousCrashes =
+      performance.now() - startedAt > stableAfterMs ? 0 : (this.#crashes.get(worker) ?? 0)
+    this.#crashes.set(worker, previousCrashes + 1)
+    const restartInMs = (this.#options.restartDelayMs ?? 100) * 2 ** Math.min(previousCrashes, 6)
     this.#options.onCrash({ worker, error, restartInMs })
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
       this.#restarts++
       const startedAt = performance.now()
-      this.start(worker).catch((failed: WorkerError) =>
-        this.#restart(worker, { startedAt }, serializeError(failed)),
+      this.start(worker).catch((startError: WorkerError) =>
+        this.#restart(worker, { startedAt }, serializeError(startError)),
       )
     }, restartInMs)
     this.#timers.add(timer)
   }
 }
 
-const unexplained: SerializedError = serializeError(new Error('A worker ended at its start.'))
+const unexplainedError: SerializedError = serializeError(new Error('A worker ended at its start.'))

@@ -16,7 +16,7 @@ function nextWaiting(words: Int32Array, worker: number): number | undefined {
 }
 
 /** Passes the lock of `worker` to a worker that waits, or frees it. Returns the new holder. */
-function handOn(words: Int32Array, worker: number): number | undefined {
+function passOn(words: Int32Array, worker: number): number | undefined {
   for (;;) {
     const next = nextWaiting(words, worker)
     if (next === undefined) {
@@ -44,7 +44,7 @@ export function markAlive(words: Int32Array, worker: number): void {
 export function markDead(words: Int32Array, worker: number): void {
   Atomics.store(words, aliveIndex(worker), 0)
   Atomics.store(words, waitingIndex(worker), 0)
-  if (Atomics.load(words, writerIndex) === worker + 1) handOn(words, worker)
+  if (Atomics.load(words, writerIndex) === worker + 1) passOn(words, worker)
 }
 
 interface WriteLockOptions {
@@ -62,8 +62,8 @@ export class WriteLock {
   readonly #words: Int32Array
   readonly #worker: number
   readonly #options: WriteLockOptions
-  #again: (() => void) | undefined
-  #since = 0
+  #retry: (() => void) | undefined
+  #waitingSince = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(words: Int32Array, worker: number, options: WriteLockOptions) {
@@ -72,53 +72,53 @@ export class WriteLock {
     this.#options = options
   }
 
-  /** Returns whether this worker may write now. If not, `again` is called when it should try again. */
-  take(again: () => void): boolean {
-    if (this.#isOurs() || this.#isTaken()) {
+  /** Returns whether this worker may write now. If not, `retry` is called when it should try again. */
+  take(retry: () => void): boolean {
+    if (this.#isHeld() || this.#tryAcquire()) {
       this.#stopWaiting()
       return true
     }
     Atomics.store(this.#words, waitingIndex(this.#worker), 1)
-    if (this.#isTaken()) {
+    if (this.#tryAcquire()) {
       this.#stopWaiting()
       return true
     }
-    if (this.#again === undefined) this.#since = performance.now()
+    if (this.#retry === undefined) this.#waitingSince = performance.now()
     // The holder is stuck: SQLite's own lock decides.
-    else if (performance.now() - this.#since > (this.#options.timeoutMs ?? defaultTimeoutMs)) {
+    else if (performance.now() - this.#waitingSince > (this.#options.timeoutMs ?? defaultTimeoutMs)) {
       this.#stopWaiting()
       return true
     }
-    this.#again = again
+    this.#retry = retry
     this.#timer ??= setInterval(() => this.#poll(), pollIntervalMs)
     return false
   }
 
   /** Passes the lock to the next worker that waits. */
   release(): void {
-    if (!this.#isOurs()) return
-    const next = handOn(this.#words, this.#worker)
-    if (next === this.#worker) this.#again?.()
+    if (!this.#isHeld()) return
+    const next = passOn(this.#words, this.#worker)
+    if (next === this.#worker) this.#retry?.()
     else if (next !== undefined) this.#options.notify(next)
   }
 
   /** Another worker has passed the lock to this one. */
-  notified(): void {
-    if (!this.#isOurs()) return
-    if (this.#again) this.#again()
+  onNotified(): void {
+    if (!this.#isHeld()) return
+    if (this.#retry) this.#retry()
     else this.release()
   }
 
   #poll(): void {
-    const isLate = performance.now() - this.#since > (this.#options.timeoutMs ?? defaultTimeoutMs)
-    if (isLate || this.#isOurs() || Atomics.load(this.#words, writerIndex) === 0) this.#again?.()
+    const isLate = performance.now() - this.#waitingSince > (this.#options.timeoutMs ?? defaultTimeoutMs)
+    if (isLate || this.#isHeld() || Atomics.load(this.#words, writerIndex) === 0) this.#retry?.()
   }
 
-  #isOurs(): boolean {
+  #isHeld(): boolean {
     return Atomics.load(this.#words, writerIndex) === this.#worker + 1
   }
 
-  #isTaken(): boolean {
+  #tryAcquire(): boolean {
     return Atomics.compareExchange(this.#words, writerIndex, 0, this.#worker + 1) === 0
   }
 
@@ -126,6 +126,6 @@ export class WriteLock {
     Atomics.store(this.#words, waitingIndex(this.#worker), 0)
     clearInterval(this.#timer)
     this.#timer = undefined
-    this.#again = undefined
+    this.#retry = undefined
   }
 }

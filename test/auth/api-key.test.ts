@@ -221,5 +221,5 @@ test('a new key has the scopes of the credential that creates it, never more', a
     })
   }
   await assert.rejects(async () => hook({}, anonymous('192.0.2.1')), { code: 'UNAUTHORIZED' })
-  assert.deepEqual([free.most?.field, free.most?.count], ['user_id', 3])
+  assert.deepEqual([free.limit?.field, free.limit?.count], ['user_id', 3])
 })

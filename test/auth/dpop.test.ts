@@ -110,7 +110,7 @@ const wrong: readonly (readonly [what: string, changes: Changes, message: RegExp
   ['no token', { claims: { ath: undefined } }, /ath of the proof/],
   ['no id', { claims: { jti: undefined } }, /no jti/],
   ['no time', { claims: { iat: undefined } }, /iat of the proof/],
-  ['another type', { header: { typ: 'JWT' } }, /type dpop\+jwt/],
+  ['another type', { header: { typ: 'JWT' } }, /type of the proof is not dpop\+jwt/],
   ['a private key', { header: { jwk: { ...key.jwk, d: 'AA' } } }, /private key/],
   ['no key', { header: { jwk: undefined } }, /no public key/],
   ['another key', { by: await newKey() }, /bound to another key/],
@@ -137,7 +137,7 @@ test('a request needs exactly one proof, of at most the permitted length', async
   const { check } = open()
   await assert.rejects(check(undefined), /is missing/)
   const proof = await proofWith()
-  await assert.rejects(check(`${proof}, ${proof}`), /must be one proof/)
+  await assert.rejects(check(`${proof}, ${proof}`), /must be exactly one proof/)
   await assert.rejects(check('x'.repeat(8193)), /too long/)
   await assert.rejects(check('x'), /not a JWT/)
 })

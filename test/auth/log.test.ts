@@ -44,7 +44,7 @@ async function withTraceLog(use: (running: Running) => Promise<void>): Promise<v
       },
     })
     try {
-      await use({ url: service.url, key, logged: service.said })
+      await use({ url: service.url, key, logged: service.output })
     } finally {
       await service.end()
     }

@@ -197,10 +197,10 @@ test('connections opened with a cookie end with its session', async () => {
     const opened = async (headers: Readonly<Record<string, string>>) => {
       const socket = await wire(socketUrl, undefined, headers)
       socket.say({ type: 'connection_init' })
-      await until(() => socket.heard.length === 1)
+      await until(() => socket.messages.length === 1)
       socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
-      await until(() => socket.heard.length >= 2)
-      return { ...socket, isAnn: socket.heard.join().includes(ann.email) }
+      await until(() => socket.messages.length >= 2)
+      return { ...socket, isAnn: socket.messages.join().includes(ann.email) }
     }
     const mine = await opened({ Cookie: own.Cookie, Origin: url })
     const foreign = await opened({ Cookie: own.Cookie, Origin: 'https://evil.example' })
@@ -211,7 +211,7 @@ test('connections opened with a cookie end with its session', async () => {
     assert.match(stream.headers.get('vary') ?? '', /Cookie/)
     await call('/account/sign-out', { method: 'POST', body: {}, headers: own })
     assert.equal((await mine.closed).code, 4403)
-    await stream.ended
+    await stream.end
     assert.equal(keptOpen.socket.readyState, keptOpen.socket.OPEN)
     const body = { disabled: true }
     await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: admin.key, body })
@@ -229,7 +229,7 @@ test('a credential in connection_init takes precedence over the cookie', async (
       socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
       const code = await Promise.race([
         socket.closed.then(closed => closed.code),
-        until(() => socket.heard.length >= 2).then(() => socket.heard.join()),
+        until(() => socket.messages.length >= 2).then(() => socket.messages.join()),
       ])
       socket.socket.close()
       return code
@@ -245,7 +245,7 @@ test('the sign-in form signs in to the API as well', async () => {
     const browser = fixture.browser()
     const { ann, url } = fixture
     const page = await browser.open('/account/sign-in')
-    const form = 'left' in page ? undefined : formWith(page, 'password')
+    const form = 'location' in page ? undefined : formWith(page, 'password')
     assert.ok(form)
     await browser.submit(form, { email: ann.email, password: ann.password })
     const me = await browser.send(new URL('/api/v1/me', url), {

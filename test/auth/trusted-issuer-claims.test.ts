@@ -43,7 +43,7 @@ test('a rule reads the claims of a token that a trusted issuer has signed', asyn
     simulation: { clock: new SteppedClock(new Date()), mail: { delivers: false, send: async () => {} } },
   })
   try {
-    await new TestUsers(run, records).create({ email: 'ann@example.com' }, true)
+    await new TestUsers(run, records, service.data).create({ email: 'ann@example.com' }, true)
     for (const org of ['acme', 'other']) await service.data.orders?.create({ org, what: `of ${org}` })
     const keys = [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'one' }]
     const [reader] = await trustedIssuerReaders({

@@ -9,7 +9,7 @@ import { type VariedWorkload, variedWorkloads } from '../../bench/varied-request
 
 const figure: Figure = {
   workload: 'W1',
-  what: 'item',
+  description: 'item',
   server: 'cold',
   setup: 'SQLite',
   rows: 100_000,
@@ -86,8 +86,8 @@ describe('random numbers', () => {
 
 const rows = 100_000
 const requestsOf = ({ requests }: VariedWorkload) => requests({ rows }, String)
-const named = (name: string) => {
-  const workload = variedWorkloads.find(each => each.name === name)
+const workloadNamed = (name: string) => {
+  const workload = variedWorkloads.find(workload => workload.name === name)
   assert.ok(workload)
   return requestsOf(workload)
 }
@@ -106,7 +106,7 @@ const turn = (perSecond: number, cpuMicros: number | undefined) => ({
 
 const variedFigure: VariedFigure = {
   workload: 'W10',
-  what: 'newest first',
+  description: 'newest first',
   setup: 'SQLite',
   rows,
   floor: { ofLimit: 0.7, postgres: 0.06 },
@@ -130,11 +130,11 @@ describe('requests of W10 to W19', () => {
   }
 
   it('delete each post once', () => {
-    assert.equal(named('W16').length, rows)
+    assert.equal(workloadNamed('W16').length, rows)
   })
 
   it('consist of nine reads for each create', () => {
-    const requests = named('W19@memory')
+    const requests = workloadNamed('W19@memory')
     const creates = requests.filter(({ method }) => method === 'POST').length
     assert.ok(Math.abs(creates / requests.length - 0.1) < 0.01, `${creates} of ${requests.length}`)
   })
@@ -156,8 +156,8 @@ describe('posts of the data sets', () => {
     const published = statuses.filter(status => status === commonStatus).length
     assert.ok(Math.abs(published - 4_000) < 200, `${published} of 10,000`)
     const words = Array.from({ length: rows }, (_, n) => searchedBody(n + 1, rows, random).split(' '))
-    assert.equal(words.filter(of => of.includes('rare77')).length, 10)
-    const common = words.filter(of => of.includes('topic7')).length
+    assert.equal(words.filter(terms => terms.includes('rare77')).length, 10)
+    const common = words.filter(terms => terms.includes('topic7')).length
     assert.ok(Math.abs(common - 30_000) < 1_000, `${common} posts`)
   })
 })

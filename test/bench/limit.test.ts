@@ -30,8 +30,8 @@ async function startPair(model: ModelName, folder: string, closing: (() => unkno
   const database = join(folder, `${model}.db`)
   const key = generateKey()
   const settings = { database, adminEmail: 'admin@example.com', adminApiKey: key, rateLimit: 'off' } as const
-  const made = await serveHere(declarations[model], settings)
-  await made.close()
+  const service = await serveHere(declarations[model], settings)
+  await service.close()
   fill(database, rowCount, model)
   const copied = `${database}.limit`
   copyFileSync(database, copied)
@@ -101,9 +101,9 @@ describe('the hand-written server', () => {
     }
     const total = async () => JSON.parse((await ask('GET', '?per_page=1')).text).meta.total
     const before = await total()
-    const made = await ask('POST', '', { title: 'new', body: 'text' })
-    const { id, ...rest } = JSON.parse(made.text)
-    assert.deepEqual([made.status, rest.title, rest.body, await total()], [201, 'new', 'text', before + 1])
+    const created = await ask('POST', '', { title: 'new', body: 'text' })
+    const { id, ...rest } = JSON.parse(created.text)
+    assert.deepEqual([created.status, rest.title, rest.body, await total()], [201, 'new', 'text', before + 1])
     const changed = await ask('PATCH', `/${id}`, { title: 'changed' })
     assert.deepEqual([changed.status, JSON.parse(changed.text).title], [200, 'changed'])
     assert.match((await ask('GET', `/${id}`)).text, /"title":"changed"/)

@@ -4,38 +4,38 @@ import { directionOf, growthOf, rises, type Sample, verdict } from '../../bench/
 import { requireLanes } from '../../bench/soak-load.ts'
 
 const MIB = 1024 * 1024
-const series = (make: (at: number) => number) => Array.from({ length: 60 }, (_, at) => make(at))
+const series = (make: (index: number) => number) => Array.from({ length: 60 }, (_, index) => make(index))
 /** Deterministic noise without a trend. */
-const noise = (at: number) => ((at * 7919) % 13) - 6
+const noise = (index: number) => ((index * 7919) % 13) - 6
 
-const samples = (heap: (at: number) => number, descriptors: (at: number) => number): Sample[] =>
-  series(at => at).map(at => ({
-    heap: heap(at),
+const samples = (heap: (index: number) => number, descriptors: (index: number) => number): Sample[] =>
+  series(index => index).map(index => ({
+    heap: heap(index),
     external: 5 * MIB,
     resident: 200 * MIB,
-    descriptors: descriptors(at),
+    descriptors: descriptors(index),
   }))
 
 describe('the verdict of a soak', () => {
   it('accepts noise, sawtooth curves, a filling cache and a decline', () => {
     const flat = () => 100
     const heaps = [
-      (at: number) => 50 * MIB + noise(at) * MIB,
-      (at: number) => 50 * MIB + (at % 10) * MIB,
-      (at: number) => 50 * MIB + Math.min(at, 15) * MIB,
-      (at: number) => 80 * MIB - (at * MIB) / 4,
-      (at: number) => 50 * MIB + (at === 59 ? 200 * MIB : 0),
+      (index: number) => 50 * MIB + noise(index) * MIB,
+      (index: number) => 50 * MIB + (index % 10) * MIB,
+      (index: number) => 50 * MIB + Math.min(index, 15) * MIB,
+      (index: number) => 80 * MIB - (index * MIB) / 4,
+      (index: number) => 50 * MIB + (index === 59 ? 200 * MIB : 0),
     ]
     for (const heap of heaps) assert.deepEqual(verdict(samples(heap, flat)), [])
   })
 
   it('detects slow growth of memory in much noise', () => {
-    const heap = (at: number) => 50 * MIB + noise(at) * 0.4 * MIB + (at * MIB) / 8
+    const heap = (index: number) => 50 * MIB + noise(index) * 0.4 * MIB + (index * MIB) / 8
     assert.deepEqual(verdict(samples(heap, () => 100)), ['memory after collection grows'])
   })
 
   it('detects a leak of descriptors', () => {
-    const descriptors = (at: number) => 100 + noise(at) + Math.floor(at / 2)
+    const descriptors = (index: number) => 100 + noise(index) + Math.floor(index / 2)
     assert.deepEqual(verdict(samples(() => 50 * MIB, descriptors)), ['open descriptors grow'])
   })
 

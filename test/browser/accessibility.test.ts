@@ -36,7 +36,7 @@ async function firstPages(
     ['sent', '/account/security?done=sent'],
   ] as const) {
     await page.goto(url + path)
-    await page.getByRole('heading', { name: /Confirm your e-mail address|Look into your mail/ }).waitFor()
+    await page.getByRole('heading', { name: /Confirm your e-mail address|Check your mail/ }).waitFor()
     await look(shot)
     if (!isWideToo || !narrow) continue
     await page.setViewportSize({ width: 1280, height: 800 })
@@ -106,7 +106,7 @@ async function signUp(page: Page, look: (shot: string) => Promise<void>, url: st
   await page.evaluate('for (const form of document.forms) form.noValidate = true')
   await page.getByLabel('Your age').fill('seven')
   await page.getByRole('button', { name: 'Create account' }).click()
-  await page.getByRole('link', { name: /^Your handle: an answer is needed/ }).waitFor()
+  await page.getByRole('link', { name: /^Your handle is required/ }).waitFor()
   await look('sign-up-faults')
   // The fault is read out with its field, and the summary links to it.
   assert.equal(await page.getByLabel('Your age').getAttribute('aria-invalid'), 'true')
@@ -164,7 +164,7 @@ async function reset(page: Page, look: (shot: string) => Promise<void>, service:
   await page.goto(`${url}/account/reset`)
   await page.getByLabel('E-mail address').fill('nobody@example.com')
   await page.locator('main button').click()
-  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
   await look('reset-sent')
   await page.goto(`${url}/account/reset?token=${'x'.repeat(43)}`)
   await look('reset-over')

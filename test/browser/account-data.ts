@@ -88,7 +88,7 @@ export async function addAccountData(file: string, userId: number): Promise<stri
     await createKey(createRun(createGuard(model), store), userId, { name: 'a key', scopes: ['*'] })
     await link(store.records, userId)
     const fresh = 'ada.new@example.com'
-    await createAddresses(store.records).wait(userId, fresh)
+    await createAddresses(store.records).setPending(userId, fresh)
     const claimed = { userId, email: fresh, isNew: true }
     return await createTokens(store.records).issue('AddressVerification', claimed, { owner: String(userId) })
   } finally {

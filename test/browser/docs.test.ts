@@ -171,15 +171,15 @@ test('the reference sends an operation with a key that was typed in', async () =
 
 test('the reference sends an operation even if the page was opened under another name than BASE_URL', async () => {
   const port = await freePort()
-  const named = `http://localhost:${port}`
-  const options: ServeOptions = { rateLimit: 'off', host: 'localhost', port, baseUrl: named }
-  await withService(options, async other => {
+  const localhostUrl = `http://localhost:${port}`
+  const options: ServeOptions = { rateLimit: 'off', host: 'localhost', port, baseUrl: localhostUrl }
+  await withService(options, async otherService => {
     const { context, page, faults, origins } = await visitor(browser, screens['wide and light'])
     try {
       await page.goto(`http://docs.localhost:${port}/docs/rest#tag/posts/createPost`)
-      await tryOut(page, other)
+      await tryOut(page, otherService)
       assert.deepEqual(faults, [])
-      assert.ok(origins.has(named))
+      assert.ok(origins.has(localhostUrl))
     } finally {
       await context.close()
     }
@@ -206,9 +206,9 @@ test('the search finds operations, guides and errors by keyboard', async () => {
     assert.deepEqual(await search(page, 'nothing of the kind'), [])
     await page.keyboard.press('Escape')
     const titles = await search(page, 'list posts')
-    const wanted = titles.indexOf('List posts')
-    assert.ok(wanted >= 0, String(titles))
-    for (let at = 0; at < wanted; at++) await page.keyboard.press('ArrowDown')
+    const expected = titles.indexOf('List posts')
+    assert.ok(expected >= 0, String(titles))
+    for (let index = 0; index < expected; index++) await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/docs/rest#tag/posts/listPosts')
     await operation(page, 'listPosts')
@@ -270,19 +270,19 @@ async function signIn(page: Page): Promise<void> {
 }
 
 test('a signed-in administrator sees the guides for operators too', async () => {
-  const given: ServeOptions = { rateLimit: 'off', adminPassword: 'correct horse battery' }
-  await withService(given, async other => {
+  const settings: ServeOptions = { rateLimit: 'off', adminPassword: 'correct horse battery' }
+  await withService(settings, async otherService => {
     await onPage(
       '/docs/guides',
       async ({ page }) => {
         const cards = page.getByRole('main').getByRole('link')
         const before = await cards.allTextContents()
         assert.ok(!before.some(card => card.startsWith('PostgreSQL')))
-        const hidden = await page.request.get(`${other.url}/docs/guides/postgresql`)
+        const hidden = await page.request.get(`${otherService.url}/docs/guides/postgresql`)
         assert.equal(hidden.status(), 404)
         await page.getByRole('link', { name: 'Sign in' }).click()
         await signIn(page)
-        await page.goto(`${other.url}/docs/guides`)
+        await page.goto(`${otherService.url}/docs/guides`)
         assert.ok((await cards.allTextContents()).some(card => card.startsWith('PostgreSQL')))
         await page
           .getByRole('main')
@@ -290,11 +290,11 @@ test('a signed-in administrator sees the guides for operators too', async () => 
           .click()
         assert.equal((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', 'PostgreSQL')
         await page.getByRole('link', { name: 'Account', exact: true }).waitFor()
-        await page.goto(`${other.url}/docs`)
+        await page.goto(`${otherService.url}/docs`)
         await page.getByText('You are signed in').waitFor()
       },
       {},
-      other,
+      otherService,
     )
   })
 })
@@ -314,7 +314,7 @@ const hostile = model({
 test('markup in a model and in the name of the service is escaped', async () => {
   await withService(
     { rateLimit: 'off', 'theme.name': markup },
-    async other => {
+    async otherService => {
       for (const path of ['/', '/docs', '/docs/rest#tag/things/createThing', '/graphql']) {
         await onPage(
           path,
@@ -326,7 +326,7 @@ test('markup in a model and in the name of the service is escaped', async () => 
             assert.equal(await page.locator('a[href^="javascript:"]').count(), 0)
           },
           screens['wide and light'],
-          other,
+          otherService,
         )
       }
     },
@@ -337,7 +337,7 @@ test('markup in a model and in the name of the service is escaped', async () => 
 test('the reference renders a large model', async () => {
   await withService(
     { rateLimit: 'off' },
-    async other => {
+    async otherService => {
       const started = performance.now()
       await onPage(
         '/docs/rest#tag/tasks/listTasks',
@@ -347,7 +347,7 @@ test('the reference renders a large model', async () => {
           await shoot(page, 'tracker')
         },
         screens['wide and light'],
-        other,
+        otherService,
       )
     },
     tracker,

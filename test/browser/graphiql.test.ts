@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { admin, type Blog, openBlog } from '../transports/blog.ts'
 import { openBrowser } from './chromium.ts'
-import { assertAccessible, type Watched, watch } from './visitor.ts'
+import { assertAccessible, type PageFaults, watch } from './visitor.ts'
 
 let browser: Browser
 let blog: Blog
@@ -17,7 +17,7 @@ after(async () => {
   await blog.close()
 })
 
-async function open(query: string): Promise<Watched> {
+async function open(query: string): Promise<PageFaults> {
   const watched = await watch(await browser.newPage({ viewport: { width: 1280, height: 900 } }))
   const { page } = watched
   await page.addInitScript(`localStorage.setItem('graphiql:query', ${JSON.stringify(query)})`)

@@ -76,7 +76,7 @@ test('the mail of a sign-up is listed, shown and followed in the browser, and no
       environment: { PORTICO_SIGN_UP: 'confirmed' },
     },
     async dev => {
-      await dev.says(/Try it/)
+      await dev.waitFor(/Try it/)
       const { context, page, faults, origins } = await visitor(browser, {
         locale: 'de-AT',
         viewport: { width: 1024, height: 900 },
@@ -86,12 +86,12 @@ test('the mail of a sign-up is listed, shown and followed in the browser, and no
       await page.getByLabel('E-mail address').fill('ada@example.com')
       await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
       await page.getByRole('button', { name: 'Create account' }).click()
-      const [, shown = ''] = await dev.says(/mail +to ada@example\.com: Schließen Sie .* (http:\S+)/)
+      const [, link = ''] = await dev.waitFor(/mail +to ada@example\.com: Schließen Sie .* (http:\S+)/)
       await page.goto(`${dev.url}/dev/mail`)
       await assertSound(page)
       await shoot(page, 'dev-mail-list')
       await page.getByRole('link', { name: /Schließen Sie Ihre Registrierung/ }).click()
-      assert.equal(page.url(), shown)
+      assert.equal(page.url(), link)
       await assertSound(page)
       await shoot(page, 'dev-mail-sent')
       const frame = page.frameLocator('iframe')
@@ -113,11 +113,11 @@ test('the mail of a sign-up is listed, shown and followed in the browser, and no
       await stranger.page.getByLabel('E-mail address').fill('ada@example.com')
       await stranger.page.getByRole('button', { name: 'Send the link' }).click()
       // The language of Ada’s sign-in, whoever requests the mail.
-      await dev.says(/mail +to ada@example\.com: Neues Passwort bei Portico festlegen http/)
+      await dev.waitFor(/mail +to ada@example\.com: Neues Passwort bei Portico festlegen http/)
       await stranger.context.close()
 
       await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'Hostile' } })
-      const [, hostile = ''] = await dev.says(/mail +to ada@example\.com: Hostile (http:\S+)/)
+      const [, hostile = ''] = await dev.waitFor(/mail +to ada@example\.com: Hostile (http:\S+)/)
       await page.goto(hostile)
       await page.frameLocator('iframe').getByText('Read on').waitFor()
       assert.match(await page.title(), /^Hostile/)

@@ -272,7 +272,7 @@ test('a password change in one browser ends the session in another, and the appâ
 test('a device is connected by its code, after the user has seen what it is', async () => {
   await scene({}, async here => {
     const { page, service } = here
-    const made = await service.call('/api/v1/oauth_apps', {
+    const created = await service.call('/api/v1/oauth_apps', {
       method: 'POST',
       key: service.key,
       body: {
@@ -282,8 +282,8 @@ test('a device is connected by its code, after the user has seen what it is', as
         scopes: ['read:post'],
       },
     })
-    assert.equal(made.status, 201, made.text)
-    const clientId = String(made.json.client_id)
+    assert.equal(created.status, 201, created.text)
+    const clientId = String(created.json.client_id)
     const post = async (path: string, body: Record<string, string>) => {
       const response = await fetch(`${service.url}${path}`, {
         method: 'POST',

@@ -173,8 +173,8 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 
 for (const [name, options] of Object.entries(screens)) {
   test(`a user creates keys, apps and webhooks and deletes the account, on accessible pages: ${name}`, async () => {
-    const given = { rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true } as const
-    await withService(given, async ({ url }) => {
+    const settings = { rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true } as const
+    await withService(settings, async ({ url }) => {
       const permissions = ['clipboard-read', 'clipboard-write']
       const { context, page, faults } = await visitor(browser, { ...options, permissions })
       const look: Look = async shot => {

@@ -83,7 +83,7 @@ test('an authenticator gets one passkey per account, because a second one would 
     await addPasskey(here)
     await page.getByText('The passkey is added.').waitFor()
     await addPasskey(here)
-    await page.getByText('This device has a passkey for this account already.').waitFor()
+    await page.getByText('This device already has a passkey for this account.').waitFor()
     await page.reload()
     assert.equal(await page.getByRole('heading', { name: 'My laptop' }).count(), 1)
     await signOut(here)

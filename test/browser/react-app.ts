@@ -28,7 +28,7 @@ export async function buildApp(
     `import.meta.env.${name}`,
     JSON.stringify(value),
   ])
-  const made = (await build({
+  const result = (await build({
     root,
     base,
     logLevel: 'error',
@@ -38,7 +38,7 @@ export async function buildApp(
     // Puts the client into a separate file, so that its size can be measured.
     build: { write: false, rolldownOptions: { output: { codeSplitting: { groups: [clientChunk] } } } },
   })) as Rolldown.RolldownOutput
-  return made.output.map(file => ({
+  return result.output.map(file => ({
     name: file.fileName,
     content: file.type === 'chunk' ? file.code : String(file.source),
   }))
@@ -55,11 +55,11 @@ export async function serveApp(): Promise<AppServer> {
   const app: { files: readonly AppFile[] } = { files: [] }
   const server = createServer(({ url = '/' }, response) => {
     const { pathname } = new URL(url, 'http://app')
-    const wanted = pathname === '/' ? 'index.html' : pathname.slice(1)
-    const file = app.files.find(({ name }) => name === wanted)
+    const expected = pathname === '/' ? 'index.html' : pathname.slice(1)
+    const file = app.files.find(({ name }) => name === expected)
     if (file === undefined) return response.writeHead(404).end()
     return response
-      .writeHead(200, { 'content-type': types[extname(wanted)] ?? 'text/plain' })
+      .writeHead(200, { 'content-type': types[extname(expected)] ?? 'text/plain' })
       .end(file.content)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

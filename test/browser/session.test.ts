@@ -34,18 +34,18 @@ async function withSite(use: (site: Site) => Promise<void>): Promise<void> {
   const url = `http://localhost:${port}`
   const site: Pick<Site, 'files'> = { files: [] }
   try {
-    await withService({ listen: false, baseUrl: url, rateLimit: 'off' }, async made => {
-      const { handler, upgrade } = made.service
+    await withService({ listen: false, baseUrl: url, rateLimit: 'off' }, async service => {
+      const { handler, upgrade } = service.service
       server.on('upgrade', upgrade)
       server.on('request', (request, response) => {
         const [path = ''] = (request.url ?? '').split('?')
         if (!path.startsWith('/app/')) return handler(request, response)
         const name = path.slice('/app/'.length) || 'index.html'
-        const file = site.files.find(one => one.name === name)
+        const file = site.files.find(file => file.name === name)
         const type = name.endsWith('.js') ? 'text/javascript' : 'text/html'
         return response.writeHead(file ? 200 : 404, { 'Content-Type': type }).end(file?.content)
       })
-      await use(Object.assign(site, { url, service: made }))
+      await use(Object.assign(site, { url, service }))
     })
   } finally {
     server.closeAllConnections()
@@ -150,8 +150,8 @@ test('an app of the same origin signs in by JSON and by OAuth, and its cookie wo
     await build(site)
     const { url, service } = site
     const { call } = service
-    const made = await call('/account/sign-up', { method: 'POST', body: person, headers: { Origin: url } })
-    assert.equal(made.status, 202, made.text)
+    const created = await call('/account/sign-up', { method: 'POST', body: person, headers: { Origin: url } })
+    assert.equal(created.status, 202, created.text)
     const { context, page, faults, origins } = await visitor(browser)
     try {
       // By JSON, with the cookie.
@@ -194,8 +194,8 @@ test('an app of the same origin signs in by JSON and by OAuth, and its cookie wo
         }
       })`)) as string
       assert.ok(socket.includes(person.email), socket)
-      const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'
-      assert.doesNotMatch(String(await tool.evaluate(kept)), /portico_session|Bearer \w/)
+      const storages = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'
+      assert.doesNotMatch(String(await tool.evaluate(storages)), /portico_session|Bearer \w/)
       await tool.close()
 
       await page.getByRole('button', { name: 'Sign out' }).click()

@@ -39,7 +39,7 @@ interface App {
 
 async function register(scene: Scene, redirectUri: string): Promise<App> {
   const key = await scene.key(await scene.user(scene.email()))
-  const made = await call(`${scene.url}/api/v1/oauth_apps`, {
+  const created = await call(`${scene.url}/api/v1/oauth_apps`, {
     method: 'POST',
     key,
     body: {
@@ -49,17 +49,17 @@ async function register(scene: Scene, redirectUri: string): Promise<App> {
       scopes: ['openid', 'profile', 'email'],
     },
   })
-  assert.equal(made.status, 201, made.text)
-  return made.json as unknown as App
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as App
 }
 
 async function visit(use: (visitor: Visitor) => Promise<void>): Promise<void> {
-  const made = await visitor(browser)
+  const opened = await visitor(browser)
   try {
-    await use(made)
-    assert.deepEqual(made.faults, [])
+    await use(opened)
+    assert.deepEqual(opened.faults, [])
   } finally {
-    await made.context.close()
+    await opened.context.close()
   }
 }
 
@@ -141,7 +141,7 @@ test('while an app’s request waits, the owner links the existing account, and 
     await page.goto(`${origin}/oauth/authorize?${request}`)
     await page.getByRole('button', { name: 'Continue with Corp' }).click()
     await signInAtIssuer(page, email)
-    await page.getByText('There is an account with the address that you have at Corp.').waitFor()
+    await page.getByText('An account with your address at Corp exists already.').waitFor()
     await assertSound(page)
     await page.getByLabel('E-mail address').fill(email)
     await page.getByLabel('Password').fill(password)

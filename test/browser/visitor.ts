@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
 /** What a page does that it should not. */
-export interface Watched {
+export interface PageFaults {
   readonly page: Page
   /** Errors on the console, uncaught errors, and violations of the page’s policy. */
   readonly faults: string[]
@@ -13,7 +13,7 @@ export interface Watched {
   readonly origins: Set<string>
 }
 
-export interface Visitor extends Watched {
+export interface Visitor extends PageFaults {
   readonly context: BrowserContext
 }
 
@@ -24,7 +24,7 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', v
 const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|405|429)/
 
 /** Records what the page does from now on. `isKnown` tells which messages are no faults. */
-export async function watch(page: Page, isKnown = (_text: string) => false): Promise<Watched> {
+export async function watch(page: Page, isKnown = (_text: string) => false): Promise<PageFaults> {
   const faults: string[] = []
   const origins = new Set<string>()
   page.on('console', message => {
@@ -115,14 +115,14 @@ const ids = `(() => { const all = [...document.querySelectorAll('[id]')].map(({ 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /** The violations of axe-core’s rules, with their elements. */
-const broken = (without: readonly string[]) => `axe.run(document, { resultTypes: ['violations'], rules: {
+const axeCall = (without: readonly string[]) => `axe.run(document, { resultTypes: ['violations'], rules: {
   ${without.map(rule => `'${rule}': { enabled: false }`)} } }).then(({ violations }) => violations.flatMap(
   ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
 
 /** Checks WCAG and best practices with axe-core, except for the rules `without`. The debugger injects it, past the policy. */
 export async function assertAccessible(page: Page, without: readonly string[] = []): Promise<void> {
   await page.evaluate(`${axe}; undefined`)
-  assert.deepEqual(await page.evaluate(broken(without)), [], page.url())
+  assert.deepEqual(await page.evaluate(axeCall(without)), [], page.url())
 }
 
 /** What every page must have, whatever its content. Needs JavaScript in the browser. */

@@ -8,9 +8,9 @@ test('portico apps creates, lists and ends an app’s secrets, with immediate ef
   await withFixture({}, async ({ place: { database }, url }) => {
     const portico = (...words: string[]) => command(words, { environment: { DATABASE_URL: database } })
     const own = ['--user', 'ann@example.com', '--name', 'By command', '--redirect-uri', redirectUri]
-    const made = await portico('apps', 'create', ...own)
-    const [, id = '', first = ''] = /client_id +(\S+)\nclient_secret +(\S+)/.exec(made.out) ?? []
-    assert.match(first, /^ps_/, made.err)
+    const created = await portico('apps', 'create', ...own)
+    const [, id = '', first = ''] = /client_id +(\S+)\nclient_secret +(\S+)/.exec(created.out) ?? []
+    assert.match(first, /^ps_/, created.err)
     const works = async (secret: string) => {
       const form = { grant_type: 'client_credentials', scope: 'read:post', client_id: id }
       return (await post(`${url}/oauth/token`, { ...form, client_secret: secret })).status === 200
@@ -22,11 +22,11 @@ test('portico apps creates, lists and ends an app’s secrets, with immediate ef
     assert.ok((await works(first)) && (await works(second)))
     const { out } = await portico('apps', 'secrets', id)
     const rows = out.trim().split('\n').slice(1)
-    const ended = rows.find(line => line.includes(first.slice(0, 10)))
-    assert.match(String(ended), / 20\d\d-\S+Z +20\d\d-\S+Z$/)
+    const endedRow = rows.find(line => line.includes(first.slice(0, 10)))
+    assert.match(String(endedRow), / 20\d\d-\S+Z +20\d\d-\S+Z$/)
     assert.match(String(rows.find(line => line.includes(second.slice(0, 10)))), / –$/)
     assert.ok(!out.includes(first) && !out.includes(second))
-    const [row = ''] = ended?.split(' ') ?? []
+    const [row = ''] = endedRow?.split(' ') ?? []
     assert.equal((await portico('apps', 'end-secret', id, row)).out, `Ended secret ${row} of By command.\n`)
     assert.deepEqual([await works(first), await works(second)], [false, true])
     const again = await portico('apps', 'end-secret', id, row)

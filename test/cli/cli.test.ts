@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expiry } from '../../src/cli/commands/keys.ts'
 import { table } from '../../src/cli/table.ts'
 import { configurationPage } from '../../src/config/pages.ts'
-import { bin, portico as command, type Ended, type Environment } from '../processes/command.ts'
+import { bin, type CommandResult, portico as command, type Environment } from '../processes/command.ts'
 import { startProcess } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
 
@@ -18,22 +18,22 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-function portico(words: readonly string[], environment: Environment = {}): Promise<Ended> {
+function portico(words: readonly string[], environment: Environment = {}): Promise<CommandResult> {
   return command(words, { folder, environment: { HOST: '127.0.0.1', PORT: '0', ...environment } })
 }
 
 /** Starts a service and stops it by a signal after `use`. Returns its output. */
 async function whileServing(
   environment: Environment,
-  use: (url: string, said: () => string) => Promise<void>,
+  use: (url: string, output: () => string) => Promise<void>,
 ) {
   const service = await startProcess({ folder, environment })
   try {
-    await use(service.url, service.said)
+    await use(service.url, service.output)
   } finally {
     await service.end()
   }
-  return { code: await service.end(), out: service.said() }
+  return { code: await service.end(), out: service.output() }
 }
 
 test('help lists every command, and each command explains itself', async () => {
@@ -79,11 +79,11 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['start'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d' }, 1, /^The database cannot be reached/],
 ]
 
-for (const [words, environment, status, says] of mistakes) {
+for (const [words, environment, status, message] of mistakes) {
   test(`\`portico ${words.join(' ')}\` reports the fault without a stack`, async () => {
     const { code, err, out } = await portico(words, environment)
     assert.equal(code, status, err)
-    assert.match(err, says)
+    assert.match(err, message)
     assert.doesNotMatch(err + out, /\n +at |hunter2/)
   })
 }
@@ -142,8 +142,8 @@ test('.env is read: the environment overrides it, and it overrides the config fi
 })
 
 test('user names cannot send control sequences to an operator’s terminal', () => {
-  const shown = table(['name'], [{ name: 'a\u001b[31m\r\nb\u009b2J\u202ec' }])
-  assert.equal(shown, 'name\na\\u001b[31m\\u000d\\u000ab\\u009b2J\\u202ec')
+  const output = table(['name'], [{ name: 'a\u001b[31m\r\nb\u009b2J\u202ec' }])
+  assert.equal(output, 'name\na\\u001b[31m\\u000d\\u000ab\\u009b2J\\u202ec')
 })
 
 test('a table has a row for each item', () => {
@@ -173,15 +173,15 @@ test('portico print writes the OpenAPI document, the settings, the SQL and the e
 test('the first start prints a password and a working curl command once, and leaks nothing into the log', async () => {
   const environment = { DATABASE_URL: join(folder, 'first.db'), LOG_LEVEL: 'trace' }
   let key = ''
-  const first = await whileServing(environment, async (url, said) => {
-    key = /API key +(pk_\w+)/.exec(said())?.[1] ?? ''
-    const curl = /curl -H "(.*?): (.*?)" (\S+)/.exec(said())
+  const first = await whileServing(environment, async (url, output) => {
+    key = /API key +(pk_\w+)/.exec(output())?.[1] ?? ''
+    const curl = /curl -H "(.*?): (.*?)" (\S+)/.exec(output())
     const answer = await call(curl?.[3] ?? '', { headers: { [curl?.[1] ?? '']: curl?.[2] ?? '' } })
     assert.equal(answer.status, 200)
     await call(`${url}/api/v1/posts?api_key=${key}`)
     await call(`${url}/api/v1/${key}`, { headers: { 'X-Request-Id': key } })
-    const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key, body: { name: 'x' } })
-    assert.equal(made.status, 201)
+    const created = await call(`${url}/api/v1/api_keys`, { method: 'POST', key, body: { name: 'x' } })
+    assert.equal(created.status, 201)
     for (const end of ['', '-wal', '-shm'])
       assert.equal(statSync(environment.DATABASE_URL + end).mode & 0o777, 0o600)
   })
@@ -226,8 +226,8 @@ test('changes of keys and roles by another process apply immediately to a runnin
   const environment = { DATABASE_URL: join(folder, 'beside.db') }
   const user = ['--user', 'ann@example.com']
   await whileServing(environment, async url => {
-    const made = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
-    assert.match(made.out, /^Created user 2, ann@example\.com, with the password \S{20}/)
+    const created = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
+    assert.match(created.out, /^Created user 2, ann@example\.com, with the password \S{20}/)
     const key = (await portico(['keys', 'create', ...user, '--expires', '1d'], environment)).out.trim()
     assert.equal((await call(`${url}/api/v1/me`, { key })).json.role, 'user')
     await portico(['users', 'set-role', 'ann@example.com', 'admin'], environment)

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Reporter } from '../../src/cli/progress.ts'
 import { withPostgres } from '../databases/postgres.ts'
-import { portico as command, type Ended } from '../processes/command.ts'
+import { type CommandResult, portico as command } from '../processes/command.ts'
 
 const source = resolve(import.meta.dirname, '../../src')
 let folder = ''
@@ -19,7 +19,7 @@ export default model({ notes: collection({ fields: { title: string() }, access: 
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-function portico(...words: string[]): Promise<Ended> {
+function portico(...words: string[]): Promise<CommandResult> {
   const environment = { PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
   return command(words, { folder, environment })
 }
@@ -29,8 +29,8 @@ test('a copy reports its progress, and at the end what it contains', () =>
     assert.match((await portico('--help')).out, /^ {2}copy +Copy a database/m)
     assert.match((await portico('copy', '--help')).out, /--from <database>.*--to <database>.*--live/s)
     assert.equal((await portico('migrate', '--apply', '--database', 'one.db')).code, 0)
-    const made = await portico('users', 'create', '--email', 'a@b.example', '--database', 'one.db')
-    assert.equal(made.code, 0, made.err)
+    const created = await portico('users', 'create', '--email', 'a@b.example', '--database', 'one.db')
+    assert.equal(created.code, 0, created.err)
     const { code, out, err } = await portico('copy', '--from', 'one.db', '--to', url)
     assert.equal(code, 0, err)
     assert.match(err, /^Copying users 1 of 1, 100 % …$/m)
@@ -44,10 +44,10 @@ test('a copy reports its progress, and at the end what it contains', () =>
     assert.deepEqual([again.code, again.out], [0, out])
     const added = await portico('users', 'create', '--email', 'c@b.example', '--database', url)
     assert.equal(added.code, 0, added.err)
-    const taken = await portico('copy', '--from', 'one.db', '--to', url)
-    assert.equal(taken.code, 1)
+    const refused = await portico('copy', '--from', 'one.db', '--to', url)
+    assert.equal(refused.code, 1)
     assert.match(
-      taken.err,
+      refused.err,
       /^The target is a finished copy of this source, and users has changed in one[^\n]*\n$/m,
     )
   }))
@@ -70,10 +70,10 @@ test('invalid arguments are reported in one sentence, without a password', async
     ],
   ]
   for (const [words, code, message] of faults) {
-    const ended = await portico(...words)
-    assert.equal(ended.code, code, `${words}: ${ended.err}`)
-    assert.match(ended.err, message)
-    assert.doesNotMatch(ended.err, /secret|\n {4}at /)
+    const result = await portico(...words)
+    assert.equal(result.code, code, `${words}: ${result.err}`)
+    assert.match(result.err, message)
+    assert.doesNotMatch(result.err, /secret|\n {4}at /)
   }
 })
 

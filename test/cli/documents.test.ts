@@ -43,12 +43,12 @@ describe('portico documents', () => {
       version: 1,
       operations: [{ id: documentHash(three), name: 'Add', type: 'mutation', body: three }],
     }
-    const said = await register(
+    const output = await register(
       file('one.graphql', `\n${query}\n`),
       file('two.json', { [`sha256:${documentHash(two)}`]: two }),
       file('apollo.json', apollo),
     )
-    assert.match(said, /^3 documents added/)
+    assert.match(output, /^3 documents added/)
     assert.match(await register(file('again.graphql', query)), /^0 documents added/)
     const list = await listDocuments(settings)
     const lines = [
@@ -96,8 +96,8 @@ describe('portico documents', () => {
     })
     const ask = async (body: unknown) => {
       const headers = { 'Content-Type': 'application/json', ...admin }
-      const answered = await fetch(service.graphql, { method: 'POST', headers, body: JSON.stringify(body) })
-      return answered.text()
+      const response = await fetch(service.graphql, { method: 'POST', headers, body: JSON.stringify(body) })
+      return response.text()
     }
     assert.match(await ask({ documentId: `sha256:${documentHash(query)}` }), /^\{"data":\{"posts":\[\]/)
     assert.match(await ask({ query }), /^\{"data":/)

@@ -33,7 +33,7 @@ test('the arguments describe a request', () => {
   assert.deepEqual(requestFrom('--api-key', '12', 'GET /tasks'), {
     ...{ method: 'GET', path: '/tasks', as: null, api_key: 12 },
   })
-  for (const [words, says] of [
+  for (const [words, message] of [
     [['/tasks'], /one argument, e\.g\./],
     [['GET', '/tasks'], /one argument, e\.g\./],
     [['POST /tasks', '{'], /The body is not JSON: \{/],
@@ -41,15 +41,15 @@ test('the arguments describe a request', () => {
   ] as const) {
     assert.throws(
       () => requestFrom(...words),
-      (error: unknown) => error instanceof Failure && error.exitCode === 2 && says.test(error.message),
+      (error: unknown) => error instanceof Failure && error.exitCode === 2 && message.test(error.message),
     )
   }
 })
 
 for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   test(`explains why a request is refused, while the service runs on ${kind}`, async () => {
-    const made = kind === 'SQLite' ? undefined : await newDatabase()
-    const database = made && { DATABASE_URL: made.url, PORTICO_SECRET_KEY: 'k'.repeat(40) }
+    const newPostgres = kind === 'SQLite' ? undefined : await newDatabase()
+    const database = newPostgres && { DATABASE_URL: newPostgres.url, PORTICO_SECRET_KEY: 'k'.repeat(40) }
     const environment = { HOST: '127.0.0.1', PORT: '0', ...database }
     const service = await startProcess({ folder, environment })
     const explain = (...words: string[]) => start(['explain', ...words], { folder, environment })
@@ -70,7 +70,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.equal(((await list.json()) as { meta: { total: number } }).meta.total, 0)
     } finally {
       await service.end()
-      await made?.drop()
+      await newPostgres?.drop()
     }
   })
 }

@@ -26,7 +26,7 @@ const generate = async (...words: string[]) => command.run(parseArguments(comman
 const document = JSON.stringify(openapi(checkModel(blogModel), undefined))
 
 /** Runs `use` with the URL of a server. */
-async function served(listener: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
+async function withServer(listener: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
   const server = createServer(listener)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   try {
@@ -60,7 +60,7 @@ describe('portico generate client', () => {
       else if (request.url === '/behind/api/v1/openapi.json') response.end(document)
       else response.writeHead(308, { location: '/behind/api/v1/openapi.json' }).end()
     }
-    await served(listener, async url => {
+    await withServer(listener, async url => {
       const header = ['--header', 'Authorization: Bearer sesame']
       for (const from of [
         url,
@@ -99,7 +99,7 @@ describe('portico generate client', () => {
       [/cannot be reached/, request => request.socket.destroy()],
     ]
     for (const [message, listener] of answers)
-      await served(listener, url => assert.rejects(generate('--from', url), { message }))
+      await withServer(listener, url => assert.rejects(generate('--from', url), { message }))
   })
 
   it('does not follow a redirect to another host, which would receive the headers', async () => {
@@ -108,8 +108,8 @@ describe('portico generate client', () => {
       count += 1
       response.end(document)
     }
-    await served(elsewhere, other =>
-      served(
+    await withServer(elsewhere, other =>
+      withServer(
         (_, response) => response.writeHead(302, { location: `${other}/api/v1/openapi.json` }).end(),
         async url => {
           const message = new RegExp(
@@ -124,7 +124,7 @@ describe('portico generate client', () => {
 
   it('reports invalid arguments in a sentence', async () => {
     const closed = await new Promise<string>(resolve =>
-      served(
+      withServer(
         (_, response) => response.end(),
         async url => resolve(url),
       ),

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, test } from 'node:test'
 import { query as onPostgres, withPostgres } from '../databases/postgres.ts'
-import { portico as command, type Ended } from '../processes/command.ts'
+import { type CommandResult, portico as command } from '../processes/command.ts'
 import { startProcess } from '../processes/portico.ts'
 
 const source = resolve(import.meta.dirname, '../../src')
@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const environment = { DATABASE_URL: './notes.db', PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
 
-function portico(...words: string[]): Promise<Ended> {
+function portico(...words: string[]): Promise<CommandResult> {
   return command(words, { folder, environment })
 }
 
@@ -57,10 +57,10 @@ beforeEach(async () => {
 
 test('an additive change is shown first, and then applied without a flag', async () => {
   declare('notes', "indexes: [index('mood')],", `${fields}, mood: string({ default: 'calm' })`)
-  const shown = await portico('migrate')
-  assert.equal(shown.code, 0)
-  assert.match(shown.out, /^ {2}- .*notes\.mood/m)
-  assert.match(shown.out, /Nothing was changed: run `portico migrate --apply`/)
+  const plan = await portico('migrate')
+  assert.equal(plan.code, 0)
+  assert.match(plan.out, /^ {2}- .*notes\.mood/m)
+  assert.match(plan.out, /Nothing was changed: run `portico migrate --apply`/)
   assert.throws(() => query('SELECT mood FROM notes'), /no such column/)
   assert.match((await portico('migrate', '--apply')).out, /Done\.\n$/)
   assert.deepEqual(query('SELECT title, mood FROM notes'), [{ title: 'One', mood: 'calm' }])
@@ -115,12 +115,12 @@ test('a change that the data does not allow is reported in the plan, and no flag
   declare('notes', '', 'title: string(), words: text({ optional: true }), stars: integer({ max: 4 })')
   const fault =
     /^ {2}x notes\.stars: 1 item with a value that the model does not allow, e\.g\. item 1, which must .*4.*\. Change or delete them/m
-  const shown = await portico('migrate')
-  assert.equal(shown.code, 0)
-  assert.match(shown.out, /^ {2}- Make notes\.stars required\.$/m)
-  assert.match(shown.out, fault)
+  const plan = await portico('migrate')
+  assert.equal(plan.code, 0)
+  assert.match(plan.out, /^ {2}- Make notes\.stars required\.$/m)
+  assert.match(plan.out, fault)
   assert.match(
-    shown.out,
+    plan.out,
     /marked x: the data does not fit\. Correct the data first\. Nothing was changed\.\n$/,
   )
   const refused = await portico('migrate', '--apply', '--allow-destructive')
@@ -139,7 +139,7 @@ test('an older version starts in production on a newer database with additions, 
   try {
     assert.equal((await service.call('/api/v1/notes/1')).status, 200)
     assert.match(
-      service.said(),
+      service.output(),
       /Drop the field notes\.mood with its values\..*the database has more than the model/,
     )
   } finally {
@@ -180,8 +180,8 @@ test('a PostgreSQL database is shown and migrated as a file is', () =>
       "INSERT INTO notes (title, words, stars, created_at) VALUES ('One', 'w', 5, '2026-01-01T00:00:00.000Z')",
     )
     declare('notes', "indexes: [index('stars')],", `${fields}, mood: string({ default: 'calm' })`)
-    const shown = await portico('migrate', '--sql', ...on)
-    assert.match(shown.out, /^ {8}CREATE INDEX CONCURRENTLY ".*" ON "notes" \("stars" NULLS FIRST, "id"\);$/m)
+    const plan = await portico('migrate', '--sql', ...on)
+    assert.match(plan.out, /^ {8}CREATE INDEX CONCURRENTLY ".*" ON "notes" \("stars" NULLS FIRST, "id"\);$/m)
     const refused = await portico('start', '--port', '0', ...on)
     assert.match(refused.err, /does not fit the model.*notes\.mood.*portico migrate/s)
     assert.match((await portico('migrate', '--apply', ...on)).out, /Done\.\n$/)

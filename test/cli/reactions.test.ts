@@ -82,7 +82,7 @@ describe('portico reactions', () => {
     writeFileSync(join(folder, 'model.ts'), source.replaceAll('told:', 'renamed:'))
     const service = await startProcess({ folder, environment })
     try {
-      await until(async () => service.said().includes('the model does not have a reaction'))
+      await until(async () => service.output().includes('a reaction is no longer in the model'))
       assert.match(await run('list'), /^told +not in the model/m)
       assert.match(await run('skip', 'told'), /Removed everything stored for told/)
       await until(async () => !/^told/m.test(await run('list')))

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
 import { withFixture } from '../conformance/oauth/server.ts'
-import { portico as command, type Ended, type Environment } from '../processes/command.ts'
+import { type CommandResult, portico as command, type Environment } from '../processes/command.ts'
 
-function portico(words: readonly string[], environment: Environment): Promise<Ended> {
+function portico(words: readonly string[], environment: Environment): Promise<CommandResult> {
   return command(words, { environment })
 }
 
@@ -33,32 +33,35 @@ test('rotating the key beside a running service keeps sign-ins and API keys vali
     assert.equal((await kids()).length, 4)
     await restart()
     assert.equal((await kids()).length, 4)
-    const ended = await portico(['keys', 'rotate', '--end-old'], environment)
-    assert.match(ended.out, /older keys were removed/)
-    const left = await kids()
-    assert.equal(left.length, 2)
-    assert.ok(before.every(kid => !left.includes(kid)))
+    const result = await portico(['keys', 'rotate', '--end-old'], environment)
+    assert.match(result.out, /older keys were removed/)
+    const keyIds = await kids()
+    assert.equal(keyIds.length, 2)
+    assert.ok(before.every(kid => !keyIds.includes(kid)))
   })
 })
 
 test('a key from the setting creates no file; a wrong one stops a command with a sentence', async () => {
-  const { out: one } = await portico(['secrets', 'generate'], {})
+  const { out: firstOutput } = await portico(['secrets', 'generate'], {})
   const { out: other } = await portico(['secrets', 'generate'], {})
-  assert.match(one, /^[A-Za-z0-9_-]{43}\n$/)
-  assert.notEqual(one, other)
-  await withFixture({ secretKeys: [one.trim()] }, async ({ place: { database: file } }) => {
+  assert.match(firstOutput, /^[A-Za-z0-9_-]{43}\n$/)
+  assert.notEqual(firstOutput, other)
+  await withFixture({ secretKeys: [firstOutput.trim()] }, async ({ place: { database: file } }) => {
     assert.ok(!existsSync(file.replace(/\.db$/, '.key')))
-    const given = { DATABASE_URL: file, PORTICO_SECRET_KEY: one.trim() }
-    assert.equal((await portico(['keys', 'rotate'], given)).code, 0)
-    const wrong = await portico(['keys', 'rotate'], { ...given, PORTICO_SECRET_KEY: other.trim() })
+    const settings = { DATABASE_URL: file, PORTICO_SECRET_KEY: firstOutput.trim() }
+    assert.equal((await portico(['keys', 'rotate'], settings)).code, 0)
+    const wrong = await portico(['keys', 'rotate'], { ...settings, PORTICO_SECRET_KEY: other.trim() })
     assert.equal(wrong.code, 1)
-    assert.match(wrong.err, /^The database is encrypted with another key[^\n]+\n$/)
+    assert.match(wrong.err, /^The database is encrypted with a key that is not among the given ones[^\n]+\n$/)
     assert.ok(!wrong.err.includes(other.trim()))
     const none = await portico(['keys', 'rotate'], { DATABASE_URL: file })
     assert.match(none.err, /^The key file .+ is missing[^\n]+\n$/)
-    const both = { ...given, PORTICO_SECRET_KEY: `${other.trim()},${one.trim()}` }
+    const both = { ...settings, PORTICO_SECRET_KEY: `${other.trim()},${firstOutput.trim()}` }
     assert.match((await portico(['secrets', 'rotate'], both)).out, /leave only the first one/)
-    assert.equal((await portico(['keys', 'rotate'], { ...given, PORTICO_SECRET_KEY: other.trim() })).code, 0)
+    assert.equal(
+      (await portico(['keys', 'rotate'], { ...settings, PORTICO_SECRET_KEY: other.trim() })).code,
+      0,
+    )
   })
 })
 

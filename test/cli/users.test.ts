@@ -30,10 +30,10 @@ test('an operator disables and enables accounts, and lists what they own', async
     [['sessions', 'ann@b.example', '--end', 'x'], 1, /has no session x/],
     [['grants', 'ann@b.example', '--revoke', 'x'], 1, /has granted x no access/],
   ]
-  for (const [words, code, said] of rows) {
-    const ended = await portico('users', ...words)
-    assert.match(ended.out + ended.err, said, words.join(' '))
-    assert.equal(ended.code, code, ended.err)
+  for (const [words, code, pattern] of rows) {
+    const result = await portico('users', ...words)
+    assert.match(result.out + result.err, pattern, words.join(' '))
+    assert.equal(result.code, code, result.err)
   }
 })
 

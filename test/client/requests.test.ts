@@ -145,8 +145,8 @@ test('a response that is not from the service is an error', async () => {
     ),
   )
   const fault = { name: 'ApiError', code: 'CONFLICT', message: 'Taken.', status: 409 }
-  const taken = { ...fault, explain: 'Why.', requestId: 'r1' }
-  await assert.rejects(api.tasks.trash(1), taken)
+  const faultWithReserved = { ...fault, explain: 'Why.', requestId: 'r1' }
+  await assert.rejects(api.tasks.trash(1), faultWithReserved)
 })
 
 test('the client imports only types of the model', () => {
@@ -207,7 +207,8 @@ test('a stream is parsed wherever its chunks end', () => {
   for (let size = 1; size <= text.length; size++) {
     const parser = new StreamParser()
     const blocks = []
-    for (let at = 0; at < text.length; at += size) blocks.push(...parser.push(text.slice(at, at + size)))
+    for (let index = 0; index < text.length; index += size)
+      blocks.push(...parser.push(text.slice(index, index + size)))
     assert.deepEqual(blocks, expected, `pieces of ${size}`)
   }
 })
@@ -215,10 +216,10 @@ test('a stream is parsed wherever its chunks end', () => {
 test('an endless block is refused, in time linear in its length', () => {
   for (const piece of ['x'.repeat(4_096), `data: ${'x'.repeat(4_090)}\n`]) {
     const parser = new StreamParser()
-    const pushed = () => {
+    const pushBlock = () => {
       for (let count = 0; count <= 2 ** 14; count++) parser.push(piece)
     }
-    assert.throws(pushed, RangeError)
+    assert.throws(pushBlock, RangeError)
   }
   const parser = new StreamParser()
   for (let count = 0; count <= 2 ** 14; count++) parser.push(`data: ${'x'.repeat(4_090)}\n\n`)

@@ -18,7 +18,7 @@ const tracker = join(import.meta.dirname, '..', '..', 'examples', 'tracker', 'mo
 const docs = join(import.meta.dirname, '..', '..', 'docs', 'client.md')
 
 /** The expected output of each runtime. */
-const seen = {
+const expectedResults = {
   items: {
     stale: 'PRECONDITION_FAILED',
     points: 5,
@@ -92,26 +92,26 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const given = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: apiKey, name })
+const optionsFor = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: apiKey, name })
 
-async function seenBy(program: string, words: readonly string[], name: string): Promise<unknown> {
-  const run = promisify(execFile)(program, [...words, 'main.mjs', JSON.stringify(given(name))], {
+async function resultsOf(program: string, words: readonly string[], name: string): Promise<unknown> {
+  const run = promisify(execFile)(program, [...words, 'main.mjs', JSON.stringify(optionsFor(name))], {
     cwd: folder,
   })
   return JSON.parse((await run).stdout)
 }
 
 test('the client works on Node', async () => {
-  assert.deepEqual(await seenBy(process.execPath, [], 'Node'), seen)
+  assert.deepEqual(await resultsOf(process.execPath, [], 'Node'), expectedResults)
 })
 
 test('the client works on Deno', async () => {
   const words = ['run', '--quiet', '--no-config', `--allow-net=127.0.0.1`]
-  assert.deepEqual(await seenBy(await runtime('deno'), words, 'Deno'), seen)
+  assert.deepEqual(await resultsOf(await runtime('deno'), words, 'Deno'), expectedResults)
 })
 
 test('the client works on Bun', async () => {
-  assert.deepEqual(await seenBy(await runtime('bun'), ['run'], 'Bun'), seen)
+  assert.deepEqual(await resultsOf(await runtime('bun'), ['run'], 'Bun'), expectedResults)
 })
 
 test('the client works in Chromium, in a page and a worker of another origin', async () => {
@@ -121,22 +121,22 @@ test('the client works in Chromium, in a page and a worker of another origin', a
     await tab.goto(`http://localhost:${proxy.port}/page`)
     const inPage = `(async () => {
       const [client, { scenario }] = [await import('/client.js'), await import('/scenario.mjs')]
-      return scenario(client, ${JSON.stringify(given('page'))})
+      return scenario(client, ${JSON.stringify(optionsFor('page'))})
     })()`
-    assert.deepEqual(asJson(await tab.evaluate(inPage)), seen)
+    assert.deepEqual(asJson(await tab.evaluate(inPage)), expectedResults)
     const inWorker = `new Promise(resolve => {
       const worker = new Worker('/worker.mjs', { type: 'module' })
       worker.onmessage = ({ data }) => resolve(data)
-      worker.postMessage(${JSON.stringify(given('worker'))})
+      worker.postMessage(${JSON.stringify(optionsFor('worker'))})
     })`
-    assert.deepEqual(asJson(await tab.evaluate(inWorker)), seen)
+    assert.deepEqual(asJson(await tab.evaluate(inWorker)), expectedResults)
   } finally {
     await browser.close()
   }
 })
 
 test('a subscription continues with a new credential when the old one expires', async () => {
-  const { baseUrl, token: key } = given('')
+  const { baseUrl, token: key } = optionsFor('')
   const keys = createClient<typeof model>({ baseUrl, token: key })
   const expires_at = new Date(Date.now() + 1_500).toISOString()
   const short = await keys.api_keys.create({ name: 'Short', scopes: ['*'], expires_at })

@@ -1,9 +1,9 @@
-/** What a client does on every runtime, and what it has seen. `client`: the module `portico/client`. */
+/** The steps of a client on every runtime; returns their results. `client`: the module `portico/client`. */
 
 /** @param {typeof import('../../src/client.ts')} client */
 export async function scenario(client, { baseUrl, token, name }) {
   const api = client.createClient({ baseUrl, token, retries: 10 })
-  const fault = async what => (await fetch(`${baseUrl}/faults/${what}`, { method: 'POST' })).text()
+  const fault = async name => (await fetch(`${baseUrl}/faults/${name}`, { method: 'POST' })).text()
   const organization = await api.organizations.found({ name })
   const project = await api.projects.create({ organization_id: organization.id, name: 'Garden' })
   return {
@@ -96,59 +96,59 @@ async function faults({ createClient }, { api, fault, baseUrl, token, project })
   }
 }
 
-/** Listens while the connection is cut and the server is killed: each event has to come, once. */
+/** Listens while the connection is cut and the server is killed: each event must arrive exactly once. */
 async function events({ ApiError }, { api, fault, project }) {
   const controller = new AbortController()
   const connections = []
-  const heard = listener()
+  const received = listener()
   const following = api.tasks.subscribe({
     where: { project_id: project.id },
     types: ['task.created'],
     signal: controller.signal,
     onConnection: isConnected => {
       connections.push(isConnected)
-      heard.notice()
+      received.notice()
     },
   })
-  const ended = heard.listen(following)
-  await heard.until(() => connections.length === 1)
+  const end = received.listen(following)
+  await received.until(() => connections.length === 1)
   const create = title => api.tasks.create({ project_id: project.id, title })
   await create('a')
   await create('b')
-  await heard.until(() => heard.titles.length === 2)
+  await received.until(() => received.titles.length === 2)
   await fault('cut')
   await create('c')
-  await heard.until(() => heard.titles.length === 3)
+  await received.until(() => received.titles.length === 3)
   await fault('kill')
   await create('d')
   await create('e')
-  await heard.until(() => heard.titles.length === 5)
+  await received.until(() => received.titles.length === 5)
   controller.abort()
-  await ended
-  const again = []
-  for await (const { data } of api.events.subscribe({ collections: ['tasks'], after: heard.ids[0] })) {
-    again.push(data.title)
-    if (again.length === 2) break
+  await end
+  const repeated = []
+  for await (const { data } of api.events.subscribe({ collections: ['tasks'], after: received.ids[0] })) {
+    repeated.push(data.title)
+    if (repeated.length === 2) break
   }
-  const lost = await api.tasks
+  const lostPosition = await api.tasks
     .subscribe({ after: '999999999' })
     .next()
     .catch(error => error)
   let open = await fault('streams')
   while (open !== '0') open = await fault('streams')
   return {
-    titles: heard.titles,
-    again,
-    unique: new Set(heard.ids).size,
+    titles: received.titles,
+    again: repeated,
+    unique: new Set(received.ids).size,
     connections,
-    lost: [lost instanceof ApiError, lost.code, lost.status],
+    lost: [lostPosition instanceof ApiError, lostPosition.code, lostPosition.status],
     next: typeof (await api.events.list()).meta.next_after,
   }
 }
 
 function listener() {
   let check = () => {}
-  const heard = {
+  const recorder = {
     ids: [],
     titles: [],
     notice: () => check(),
@@ -159,11 +159,11 @@ function listener() {
       }),
     async listen(events) {
       for await (const { id, data } of events) {
-        heard.ids.push(id)
-        heard.titles.push(data.title)
+        recorder.ids.push(id)
+        recorder.titles.push(data.title)
         check()
       }
     },
   }
-  return heard
+  return recorder
 }

@@ -56,9 +56,9 @@ async function withApp(use: (service: TestService, url: string) => Promise<void>
         redirect_uris: [url],
         scopes: ['openid', 'offline_access', 'read:user', 'write:post'],
       }
-      const made = await service.call('/api/v1/oauth_apps', { method: 'POST', key: service.key, body })
-      assert.equal(made.status, 201, made.text)
-      html = app(service.url, String(made.json.client_id))
+      const created = await service.call('/api/v1/oauth_apps', { method: 'POST', key: service.key, body })
+      assert.equal(created.status, 201, created.text)
+      html = app(service.url, String(created.json.client_id))
       await use(service, url)
     })
   } finally {
@@ -168,7 +168,7 @@ async function codeWith({
   endpoints,
   answer,
 }: Answers): Promise<string> {
-  let opened = new URLSearchParams()
+  let authorization = new URLSearchParams()
   const session = createSignIn({
     baseUrl: issuer,
     clientId: 'app',
@@ -176,11 +176,11 @@ async function codeWith({
     redirectUri,
     storage: 'memory',
     navigate: url => {
-      opened = new URL(url).searchParams
+      authorization = new URL(url).searchParams
     },
     fetch: async (url, init) => {
       const isMetadata = String(url).includes('/.well-known/')
-      const payload = { iss: issuer, aud: 'app', nonce: opened.get('nonce'), ...claims }
+      const payload = { iss: issuer, aud: 'app', nonce: authorization.get('nonce'), ...claims }
       const id_token = `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.x`
       const metadata = {
         issuer: sentIssuer,
@@ -193,12 +193,14 @@ async function codeWith({
       return Response.json(isMetadata ? metadata : { access_token: 'a', id_token })
     },
   })
-  const ended = session
+  const outcome = session
     .signIn()
     .then(() =>
-      session.handleRedirect(`${redirectUri}?code=c&state=${opened.get('state')}${iss && `&iss=${iss}`}`),
+      session.handleRedirect(
+        `${redirectUri}?code=c&state=${authorization.get('state')}${iss && `&iss=${iss}`}`,
+      ),
     )
-  const code = await ended.then(
+  const code = await outcome.then(
     () => 'signed in',
     error => error.code,
   )
@@ -213,6 +215,13 @@ test('another issuer and the ID token of another sign-in are refused', async () 
   assert.equal(await codeWith({ iss: '' }), 'WRONG_ISSUER')
   assert.equal(await codeWith({ claims: { nonce: 'other' } }), 'WRONG_ID_TOKEN')
   assert.equal(await codeWith({ claims: { aud: 'other' } }), 'WRONG_ID_TOKEN')
+})
+
+test('an ID token that cannot be parsed is refused', async () => {
+  for (const id_token of ['', 'e30', 'e30.%.x', 'e30.e3.x', 'e30.bnVsbA.x', 'e30.MQ.x']) {
+    const answer = () => Response.json({ access_token: 'a', id_token })
+    assert.equal(await codeWith({ answer }), 'WRONG_ID_TOKEN', id_token)
+  }
 })
 
 test('no other server gets codes or tokens, and requests time out', async t => {

@@ -7,7 +7,7 @@ const issuer = 'https://id.example.com'
 const redirectUri = 'https://app.example.com/back'
 
 /** A session that has just signed in, against a server whose response to a refresh the test controls. */
-async function signedIn(refreshed: () => Promise<Response>) {
+async function signIn(refreshed: () => Promise<Response>) {
   let state = ''
   const revoked: (string | null)[] = []
   const changes: boolean[] = []
@@ -51,7 +51,7 @@ async function signedIn(refreshed: () => Promise<Response>) {
 
 test('tokens of a refresh that completes after the sign-out are revoked and not kept', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
-  const { session, revoked, changes } = await signedIn(() => promise)
+  const { session, revoked, changes } = await signIn(() => promise)
   const refreshing = session.token('a1')
   await new Promise(setImmediate)
   await session.signOut()
@@ -64,7 +64,7 @@ test('tokens of a refresh that completes after the sign-out are revoked and not 
 
 test('a refresh that is refused after the sign-out has no effect', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
-  const { session, changes } = await signedIn(() => promise)
+  const { session, changes } = await signIn(() => promise)
   const refreshing = session.token('a1')
   await new Promise(setImmediate)
   await session.signOut()

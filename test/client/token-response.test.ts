@@ -13,7 +13,7 @@ const metadata = {
 }
 
 /** A response whose connection breaks within the body. */
-function broken(): Response {
+function brokenResponse(): Response {
   const body = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"access_token":'))
@@ -24,8 +24,8 @@ function broken(): Response {
 }
 
 /** Someone who has signed in at a server that answers refreshes so. */
-async function signedIn(refreshes: (() => Response)[]) {
-  let opened = new URLSearchParams()
+async function signIn(refreshes: (() => Response)[]) {
+  let authorization = new URLSearchParams()
   const sent: string[] = []
   const session = createSignIn({
     baseUrl: issuer,
@@ -34,7 +34,7 @@ async function signedIn(refreshes: (() => Response)[]) {
     redirectUri,
     storage: 'memory',
     navigate: url => {
-      opened = new URL(url).searchParams
+      authorization = new URL(url).searchParams
     },
     fetch: async (url, init) => {
       if (String(url).includes('/.well-known/')) return Response.json(metadata)
@@ -46,21 +46,21 @@ async function signedIn(refreshes: (() => Response)[]) {
     },
   })
   await session.signIn()
-  await session.handleRedirect(`${redirectUri}?code=c&state=${opened.get('state')}`)
+  await session.handleRedirect(`${redirectUri}?code=c&state=${authorization.get('state')}`)
   return { session, sent }
 }
 
-test('a refresh is retried when its response breaks off: the token was used, and the new one is lost', async () => {
+test('a refresh is retried when its response breaks off, because the old token is used up and the new one lost', async () => {
   const answer = () => Response.json({ access_token: 'second', refresh_token: 'r2', expires_in: 3600 })
-  const { session, sent } = await signedIn([broken, answer])
+  const { session, sent } = await signIn([brokenResponse, answer])
   assert.equal(await session.token('first'), 'second')
   assert.deepEqual(sent, ['r1', 'r1'])
 })
 
-test('a refresh that something else answers is an error, and ends no sign-in', async () => {
+test('a response to a refresh that is not from the service is an error, and does not end the sign-in', async () => {
   const page = () => new Response('<h1>Welcome</h1>', { headers: { 'content-type': 'text/html' } })
   for (const answer of [page, () => Response.json({}), () => Response.json(null), () => new Response()]) {
-    const { session, sent } = await signedIn([answer])
+    const { session, sent } = await signIn([answer])
     await assert.rejects(session.token('first'), { name: 'ApiError', code: 'UNEXPECTED_ANSWER', status: 200 })
     assert.deepEqual([session.isSignedIn, sent], [true, ['r1']])
   }

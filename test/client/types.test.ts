@@ -127,8 +127,8 @@ test('conditions name fields, computed fields and relations', () => {
 test('bodies have the writable fields', () => {
   compiled<typeof tracker>(async api => {
     is<Same<Task>>()(await api.tasks.create({ project_id: 1, title: 'Dig', due_on: null }))
-    const made = await api.tasks.create({ project_id: 1, title: 'Dig' }, { include: ['project'] })
-    is<string | undefined>()(made.project?.name)
+    const created = await api.tasks.create({ project_id: 1, title: 'Dig' }, { include: ['project'] })
+    is<string | undefined>()(created.project?.name)
     await api.tasks.update(1, { status: 'done' }, { ifMatch: '"x"', idempotencyKey: 'k' })
     await api.tasks.replace(1, { project_id: 1, title: 'Dig' })
     is<readonly Same<Task>[]>()(await api.tasks.createMany([{ project_id: 1, title: 'Dig' }]))
@@ -220,13 +220,13 @@ test('events are distinguished by their type', () => {
 
 test('a batch returns the result of each of its calls', () => {
   compiled<typeof tracker>(async api => {
-    const [task, found, report] = await api.batch(tx => [
+    const [task, organization, report] = await api.batch(tx => [
       tx.tasks.create({ project_id: 1, title: 'Dig' }),
       tx.projects.get(1),
       tx.queries.report(1),
     ])
     is<Same<Task>>()(task)
-    is<string | undefined>()(found?.name)
+    is<string | undefined>()(organization?.name)
     is<number>()(report.open)
     // @ts-expect-error Events cannot be read in a batch.
     await api.batch(tx => [tx.tasks.subscribe()])

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..')
 
-interface Ended {
+interface ProgramResult {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -15,11 +15,15 @@ interface Ended {
 export interface Client {
   readonly folder: string
   /** Runs a program of an installed package. */
-  tool(name: string, args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ended>
+  tool(
+    name: string,
+    args: readonly string[],
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<ProgramResult>
   /** Runs a program of the machine. */
-  program(path: string, args: readonly string[], environment?: object): Promise<Ended>
+  program(path: string, args: readonly string[], environment?: object): Promise<ProgramResult>
   /** Runs the compiled program. */
-  run(environment: Readonly<Record<string, string>>): Promise<Ended>
+  run(environment: Readonly<Record<string, string>>): Promise<ProgramResult>
   close(): void
 }
 
@@ -29,11 +33,11 @@ export function openClient(name: string, packages = join(root, 'node_modules')):
   cpSync(join(import.meta.dirname, name), folder, { recursive: true })
   symlinkSync(packages, join(folder, 'node_modules'))
   const start = (program: string, args: readonly string[], environment = {}) =>
-    new Promise<Ended>(ended => {
+    new Promise<ProgramResult>(resolve => {
       const env = { PATH: process.env.PATH, HOME: folder, ...environment }
       const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
       execFile(program, args, { cwd: folder, env, ...limits }, (error, out, err) =>
-        ended({ code: error ? 1 : 0, out, err }),
+        resolve({ code: error ? 1 : 0, out, err }),
       )
     })
   return {

@@ -44,9 +44,9 @@ describe('graphql-codegen', () => {
   it('reads the whole schema, by introspection and as SDL', () => {
     const read = (name: string) => readFileSync(join(client.folder, name), 'utf8')
     // It does not query where scalars are specified.
-    const wanted = sorted(buildSchema(reference.replaceAll(/ @specifiedBy\(.*\)/g, '')))
-    assert.equal(sorted(buildSchema(read('schema.graphql'))), wanted)
-    assert.equal(sorted(buildClientSchema(JSON.parse(read('schema.json')))), wanted)
+    const expected = sorted(buildSchema(reference.replaceAll(/ @specifiedBy\(.*\)/g, '')))
+    assert.equal(sorted(buildSchema(read('schema.graphql'))), expected)
+    assert.equal(sorted(buildClientSchema(JSON.parse(read('schema.json')))), expected)
   })
   it('generates types with which a program compiles, writes and reads', async () => {
     const types = await client.tool('tsc', ['-p', '.'])
@@ -63,7 +63,10 @@ describe('graphql-codegen', () => {
       'client.request(Posts, { filter: { title: { gt: 1 } } })',
       'client.request(Posts, {}).then(({ postsConnection }) => postsConnection.nothing)',
     ]
-    appendFileSync(join(client.folder, 'src', 'main.ts'), wrong.map(each => `void ${each}\n`).join(''))
+    appendFileSync(
+      join(client.folder, 'src', 'main.ts'),
+      wrong.map(statement => `void ${statement}\n`).join(''),
+    )
     const { code, out } = await client.tool('tsc', ['-p', '.'])
     assert.equal(code, 1)
     assert.equal(out.match(/error TS/g)?.length, wrong.length, out)

@@ -26,21 +26,21 @@ function nameOf({ files, from }: Tools): string {
 }
 
 /** The folder with the tools. Throws with the requirements when they cannot be installed. */
-async function installed(tools: Tools): Promise<string> {
+async function install(tools: Tools): Promise<string> {
   const folder = join(cache, nameOf(tools))
   if (existsSync(folder)) return folder
   mkdirSync(cache, { recursive: true })
   // Test files run concurrently: each installs its own copy, and the first one stays.
-  const made = mkdtempSync(join(cache, 'new-'))
+  const temporary = mkdtempSync(join(cache, 'new-'))
   try {
-    for (const file of tools.files) cpSync(join(tools.from, file), join(made, file))
-    await tools.install(made)
-    if (!existsSync(folder)) renameSync(made, folder)
+    for (const file of tools.files) cpSync(join(tools.from, file), join(temporary, file))
+    await tools.install(temporary)
+    if (!existsSync(folder)) renameSync(temporary, folder)
     return folder
   } catch (error) {
     throw new Error(`${tools.needs}\n${(error as { stderr?: string }).stderr ?? error}`)
   } finally {
-    rmSync(made, { recursive: true, force: true })
+    rmSync(temporary, { recursive: true, force: true })
   }
 }
 
@@ -49,7 +49,7 @@ const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
 /** The node_modules of a folder beside this file that contains package.json and its lock file. */
 export async function npmPackages(name: string): Promise<string> {
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  const folder = await installed({
+  const folder = await install({
     from: join(import.meta.dirname, 'packages', name),
     files: ['package.json', 'package-lock.json'],
     needs: `The test needs the npm packages of test/clients/packages/${name}, from a registry or npm's cache.`,
@@ -69,7 +69,7 @@ export async function pythonWith(from: string): Promise<string> {
     accepts: path => spawnSync(path, ['-c', 'import venv, ensurepip']).status === 0,
   })
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
-  const folder = await installed({
+  const folder = await install({
     from,
     files: ['requirements.txt'],
     needs: `The test needs Python 3.10 or later with venv, and the packages of ${from}/requirements.txt from PyPI.`,
@@ -94,6 +94,6 @@ function isNewEnoughGo(path: string): boolean {
  */
 export async function goFor(from: string): Promise<string> {
   const folders = ['/usr/local/go/bin']
-  const own = onMachine({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
-  return own ?? join(dirname(await pythonWith(from)), 'go')
+  const machineGo = onMachine({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
+  return machineGo ?? join(dirname(await pythonWith(from)), 'go')
 }

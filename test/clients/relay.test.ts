@@ -9,7 +9,7 @@ import { type Client, openClient } from './client.ts'
 
 let client: Client
 let blog: Blog
-let seen: Readonly<Record<string, unknown>>
+let results: Readonly<Record<string, unknown>>
 
 const titles = ['relay 5', 'relay 4', 'relay 3', 'relay 2', 'relay 1']
 
@@ -40,7 +40,7 @@ before(async () => {
   const { code, out, err } = await client.run({ GRAPHQL_URL: blog.graphql, TOKEN: adminKey })
   assert.equal(code, 0, err)
   assert.equal(err, '')
-  seen = JSON.parse(out)
+  results = JSON.parse(out)
 })
 after(async () => {
   await blog?.close()
@@ -50,7 +50,7 @@ after(async () => {
 describe('Relay', () => {
   it('reads a connection page by page into one list', () => {
     const total = titles.length
-    assert.deepEqual(seen.pages, {
+    assert.deepEqual(results.pages, {
       first: titles.slice(0, 2),
       all: titles,
       loads: 2,
@@ -59,24 +59,24 @@ describe('Relay', () => {
     })
   })
   it('pages backward through the list of an item by `node`', () => {
-    assert.deepEqual(seen.pagesFromTheEnd, {
+    assert.deepEqual(results.pagesFromTheEnd, {
       last: ['relay 4', 'relay 5'],
       more: ['relay 2', 'relay 3', 'relay 4', 'relay 5'],
     })
   })
   it('refetches a fragment by `node`, and every component that shows the item is updated', () => {
     const title = 'relay refetched'
-    assert.deepEqual(seen.refetches, { was: null, title, body: 'later', inFeed: title })
+    assert.deepEqual(results.refetches, { was: null, title, body: 'later', inFeed: title })
   })
   it('distinguishes items of different types with the same id', () => {
-    assert.deepEqual(seen.finds, [
+    assert.deepEqual(results.finds, [
       { node: { __typename: 'User', nodeId: 'User:1', name: 'Administrator' } },
       { node: { __typename: 'Post', nodeId: 'Post:1', title: 'other' } },
       { node: null },
     ])
   })
   it('adds the result of a mutation to the list, updates it, rolls a refused one back, and removes it', () => {
-    const { errors, ...others } = seen.changes as { readonly errors: readonly string[] }
+    const { errors, ...others } = results.changes as { readonly errors: readonly string[] }
     assert.deepEqual(others, {
       afterCreate: 'relay made',
       afterDelete: 'relay refetched',
@@ -84,5 +84,5 @@ describe('Relay', () => {
     assert.equal(errors.length, 1)
     assert.match(errors[0] ?? '', /title/)
   })
-  it('receives new items by a subscription', () => assert.equal(seen.hears, 'relay heard'))
+  it('receives new items by a subscription', () => assert.equal(results.hears, 'relay heard'))
 })

@@ -14,8 +14,8 @@ function clock(at = start) {
   return time
 }
 
-function headersOf(added: string): Record<string, string> {
-  const lines = added.split('\r\n')
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split('\r\n')
   assert.equal(lines.pop(), '', 'every line is terminated')
   return Object.fromEntries(lines.map(line => line.split(': ')))
 }
@@ -100,9 +100,9 @@ test('each key has its own budget, and at most maxKeys are kept', () => {
 test('every response has headers with the limit, the remaining budget and the reset time', () => {
   const time = clock(start + 15_400)
   const limits = createRateLimits({ user: 1000, address: 120 }, memoryCounters(time), time.now)
-  const answer = { added: '' }
+  const answer = { headerLines: '' }
   limits.draw(user(7, 'user', 'all'), answer)
-  assert.deepEqual(headersOf(answer.added), {
+  assert.deepEqual(headersOf(answer.headerLines), {
     'X-RateLimit-Limit': '1000',
     'X-RateLimit-Remaining': '999',
     'X-RateLimit-Reset': String((start + minute) / 1000),
@@ -110,13 +110,13 @@ test('every response has headers with the limit, the remaining budget and the re
     'RateLimit-Policy': '"user";q=1000;w=60',
   })
   limits.draw(anonymous('192.0.2.1'), answer)
-  assert.equal(headersOf(answer.added)['RateLimit-Policy'], '"address";q=120;w=60')
+  assert.equal(headersOf(answer.headerLines)['RateLimit-Policy'], '"address";q=120;w=60')
 })
 
 test('a request beyond the limit is RATE_LIMITED with Retry-After and the headers, and is counted', () => {
   const time = clock(start + 59_999)
   const limits = createRateLimits({ user: 1, address: 1 }, memoryCounters(time), time.now)
-  const answer = { added: '' }
+  const answer = { headerLines: '' }
   const somebody = anonymous('192.0.2.1')
   limits.draw(somebody, answer)
   assert.throws(
@@ -124,7 +124,7 @@ test('a request beyond the limit is RATE_LIMITED with Retry-After and the header
     (error: unknown) =>
       error instanceof ApiError && error.code === 'RATE_LIMITED' && error.headers?.['Retry-After'] === '1',
   )
-  assert.equal(headersOf(answer.added)['X-RateLimit-Remaining'], '0')
+  assert.equal(headersOf(answer.headerLines)['X-RateLimit-Remaining'], '0')
   assert.equal(limits.counts.refused, 1)
   limits.draw(anonymous('192.0.2.2'), answer)
   limits.draw(user(1, 'user', 'all'), answer)
@@ -132,7 +132,7 @@ test('a request beyond the limit is RATE_LIMITED with Retry-After and the header
 
 test('an app without a user has its own budget of the size of a user’s', () => {
   const limits = createRateLimits({ user: 1000, address: 1 }, memoryCounters(clock()))
-  const answer: RateLimited = { added: '' }
+  const answer: RateLimited = { headerLines: '' }
   const [one, other] = [app('app_one', new Set()), app('app_other', new Set())]
   for (const left of [999, 998]) {
     limits.draw(one, answer)
@@ -147,9 +147,9 @@ test('an app without a user has its own budget of the size of a user’s', () =>
 
 test('a limit that is off counts nothing and adds no headers', () => {
   const limits = createRateLimits({ user: 'off', address: 1 }, memoryCounters(clock()))
-  const answer = { added: '' }
+  const answer = { headerLines: '' }
   for (let at = 0; at < 5; at++) limits.draw(user(7, 'user', 'all'), answer)
-  assert.equal(answer.added, '')
+  assert.equal(answer.headerLines, '')
 })
 
 test('asynchronous counters are awaited', async () => {
@@ -159,9 +159,9 @@ test('asynchronous counters are awaited', async () => {
     { take: async () => budget, give() {} },
     () => start,
   )
-  const answer = { added: '' }
+  const answer = { headerLines: '' }
   await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), { code: 'RATE_LIMITED' })
-  assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
+  assert.equal(headersOf(answer.headerLines)['X-RateLimit-Limit'], '1')
 })
 
 test('Retry-After is at least one second, whatever the clock of the counters', async () => {
@@ -171,11 +171,11 @@ test('Retry-After is at least one second, whatever the clock of the counters', a
     { take: async () => budget, give() {} },
     () => start,
   )
-  const answer = { added: '' }
+  const answer = { headerLines: '' }
   await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), {
     headers: { 'Retry-After': '1' },
   })
-  assert.match(headersOf(answer.added).RateLimit ?? '', /;t=1$/)
+  assert.match(headersOf(answer.headerLines).RateLimit ?? '', /;t=1$/)
 })
 
 const addresses = [
@@ -196,7 +196,7 @@ for (const [address, budget] of addresses) {
 
 test('a draw with a larger cost takes all of it or nothing', () => {
   const limits = createRateLimits({ user: 10, address: 10 }, memoryCounters(clock()))
-  const answer: RateLimited = { added: '' }
+  const answer: RateLimited = { headerLines: '' }
   const somebody = anonymous('192.0.2.1')
   limits.draw(somebody, answer)
   limits.draw(somebody, answer, 6)
@@ -204,5 +204,5 @@ test('a draw with a larger cost takes all of it or nothing', () => {
   assert.throws(() => limits.draw(somebody, answer, 4), /used up/)
   assert.equal(answer.budget?.remaining, 3)
   limits.draw(somebody, answer, 3)
-  assert.equal(headersOf(answer.added)['X-RateLimit-Remaining'], '0')
+  assert.equal(headersOf(answer.headerLines)['X-RateLimit-Remaining'], '0')
 })

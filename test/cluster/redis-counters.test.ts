@@ -22,14 +22,18 @@ function open() {
     if (state.fails) throw new Error('away')
     const [keys, args] = [all.slice(0, count).map(String), all.slice(count).map(Number)]
     scripts.push({ keys, args })
-    return keys.flatMap((_, at) => [state.used + at < Number(args[3 * at]) ? 1 : 0, state.used + at, end])
+    return keys.flatMap((_, index) => [
+      state.used + index < Number(args[3 * index]) ? 1 : 0,
+      state.used + index,
+      end,
+    ])
   }
   const memory = memoryCounters({ now: () => now })
   const connection = {
     get isUp() {
       return state.isUp
     },
-    ask: <T>(send: (client: Redis) => Promise<T>) => send({ drawAll } as unknown as Redis),
+    send: <T>(send: (client: Redis) => Promise<T>) => send({ drawAll } as unknown as Redis),
   }
   return { state, scripts, memory, counters: new RedisCounters(() => connection, 'p:', memory) }
 }

@@ -22,7 +22,7 @@ interface Node {
   readonly reports: string[]
 }
 
-async function openNode(url: string, given: Partial<RedisClusterOptions> = {}): Promise<Node> {
+async function openNode(url: string, overrides: Partial<RedisClusterOptions> = {}): Promise<Node> {
   const reports: string[] = []
   const cluster = await redisCluster({
     url,
@@ -30,7 +30,7 @@ async function openNode(url: string, given: Partial<RedisClusterOptions> = {}): 
     timeoutMs: longTimeoutMs,
     onLost: reason => reports.push(`lost: ${reason}`),
     onBack: () => reports.push('back'),
-    ...given,
+    ...overrides,
   })
   return { cluster, reports }
 }
@@ -44,14 +44,14 @@ interface Fixture {
 /** Runs `use` with three nodes on one Redis server. */
 async function withNodes(
   use: (fixture: Fixture) => Promise<void>,
-  given: Partial<RedisClusterOptions> = {},
+  overrides: Partial<RedisClusterOptions> = {},
 ): Promise<void> {
   const server = await RedisServer.start()
   const nodes: Node[] = []
   const admin = new Redis(server.url, { lazyConnect: true })
   admin.on('error', () => {})
   try {
-    for (let at = 0; at < 3; at++) nodes.push(await openNode(server.url, given))
+    for (let index = 0; index < 3; index++) nodes.push(await openNode(server.url, overrides))
     await use({ server, nodes, admin })
   } finally {
     admin.disconnect()
@@ -60,16 +60,16 @@ async function withNodes(
   }
 }
 
-async function until(what: string, condition: () => boolean): Promise<void> {
+async function until(description: string, condition: () => boolean): Promise<void> {
   const end = performance.now() + 20_000
   while (!condition()) {
-    assert.ok(performance.now() < end, `not within 20 s: ${what}`)
+    assert.ok(performance.now() < end, `not within 20 s: ${description}`)
     await wait(5)
   }
 }
 
-function nodeAt(nodes: readonly Node[], at: number): Node {
-  const node = nodes[at % nodes.length]
+function nodeAt(nodes: readonly Node[], index: number): Node {
+  const node = nodes[index % nodes.length]
   assert.ok(node)
   return node
 }
@@ -86,7 +86,7 @@ test('three nodes together grant exactly the limit, in batches', async () => {
   await withNodes(async ({ nodes }) => {
     const before = nodeAt(nodes, 0).cluster.counts?.().roundTrips ?? 0
     const budgets = await Promise.all(
-      Array.from({ length: 3000 }, (_, at) => take(nodeAt(nodes, at), 'user:1', 1000)),
+      Array.from({ length: 3000 }, (_, index) => take(nodeAt(nodes, index), 'user:1', 1000)),
     )
     assert.equal(grantedOf(budgets), 1000)
     assert.deepEqual(new Set(budgets.map(({ resetAt }) => resetAt)), new Set([2 * longWindow]))
@@ -100,21 +100,21 @@ test('three nodes together grant exactly the limit, in batches', async () => {
 test('sequential draws on several nodes get the same results as in the memory of one node', async () => {
   await withNodes(async ({ nodes }) => {
     const memory = memoryCounters()
-    const draws = Array.from({ length: 300 }, (_, at) => ({
-      key: `key ${at % 3}`,
-      limit: 40 + (at % 2) * 20,
-      cost: (at * 7) % 5,
-      give: at % 11 === 0 ? (at % 6) + 1 : 0,
+    const draws = Array.from({ length: 300 }, (_, index) => ({
+      key: `key ${index % 3}`,
+      limit: 40 + (index % 2) * 20,
+      cost: (index * 7) % 5,
+      give: index % 11 === 0 ? (index % 6) + 1 : 0,
     }))
-    for (const [at, { key, limit, cost, give }] of draws.entries()) {
+    for (const [index, { key, limit, cost, give }] of draws.entries()) {
       const expected = { ...memory.take(key, limit, cost, longWindow) }
       const { used: _own, ...budget } = expected as Budget & { used: number }
-      assert.deepEqual(await take(nodeAt(nodes, at), key, limit, cost), budget)
+      assert.deepEqual(await take(nodeAt(nodes, index), key, limit, cost), budget)
       if (give === 0) continue
       memory.give(key, give, longWindow)
-      nodeAt(nodes, at).cluster.counters.give(key, give, longWindow)
+      nodeAt(nodes, index).cluster.counters.give(key, give, longWindow)
       // The next draw of the same node follows the refund.
-      await take(nodeAt(nodes, at), 'another', 10, 0)
+      await take(nodeAt(nodes, index), 'another', 10, 0)
     }
   })
 })
@@ -130,8 +130,8 @@ test('windows start at multiples of their length, and end', async () => {
     assert.deepEqual([longer.resetAt % 900, longer.remaining], [0, 4], 'each length has its own budget')
     // A later draw does not extend the expiry.
     await take(node, 'a', 5, 1, 900)
-    const kept = await admin.pttl('test:rate:900:a')
-    assert.ok(kept <= longer.resetAt * 1000 - Date.now() + 2000, `${kept} ms`)
+    const remainingMs = await admin.pttl('test:rate:900:a')
+    assert.ok(remainingMs <= longer.resetAt * 1000 - Date.now() + 2000, `${remainingMs} ms`)
     let refused: Budget
     do {
       refused = await take(node, 'b', 1, 1, 1)
@@ -155,9 +155,9 @@ test('a clock of the server that was set back extends a refusal by at most one w
 test('a commit wakes the other nodes only, and the commits of one turn send one message', async () => {
   await withNodes(async ({ nodes }) => {
     const wakes = [0, 0, 0]
-    for (const [at, { cluster }] of nodes.entries()) {
+    for (const [index, { cluster }] of nodes.entries()) {
       cluster.onWake(() => {
-        wakes[at] = (wakes[at] ?? 0) + 1
+        wakes[index] = (wakes[index] ?? 0) + 1
       })
     }
     // Wakes from the start have arrived by now.
@@ -176,12 +176,12 @@ test('a commit wakes the other nodes only, and the commits of one turn send one 
 
 test('requests are answered while Redis is down, and the loss and the recovery are each reported once', async () => {
   await withNodes(async ({ server, nodes }) => {
-    let answered = 0
+    let answerCount = 0
     let running = true
     const load = nodes.map(async node => {
-      for (let at = 0; running; at++) {
-        await Promise.all([take(node, `user:${at % 5}`, 1_000_000), take(node, 'x', 1_000_000)])
-        answered++
+      for (let index = 0; running; index++) {
+        await Promise.all([take(node, `user:${index % 5}`, 1_000_000), take(node, 'x', 1_000_000)])
+        answerCount++
         await wait(1)
       }
     })
@@ -190,8 +190,8 @@ test('requests are answered while Redis is down, and the loss and the recovery a
     await until('all have detected the loss', () =>
       nodes.every(({ cluster }) => cluster.trouble() !== undefined),
     )
-    const before = answered
-    await until('requests continue', () => answered > before + 100)
+    const before = answerCount
+    await until('requests continue', () => answerCount > before + 100)
     await server.start()
     await until('all are connected again', () =>
       nodes.every(({ cluster }) => cluster.trouble() === undefined),
@@ -205,7 +205,7 @@ test('requests are answered while Redis is down, and the loss and the recovery a
       assert.ok((cluster.counts?.().localChecks ?? 0) > 0)
     }
     const budgets = await Promise.all(
-      Array.from({ length: 90 }, (_, at) => take(nodeAt(nodes, at), 'after', 30)),
+      Array.from({ length: 90 }, (_, index) => take(nodeAt(nodes, index), 'after', 30)),
     )
     assert.equal(grantedOf(budgets), 30)
     let woken = false
@@ -223,7 +223,7 @@ test('without Redis each node continues from its last known count, with the full
   await withNodes(async ({ server, nodes }) => {
     const [first, second] = nodes
     assert.ok(first && second)
-    for (let at = 0; at < 4; at++) await take(first, 'user:1', 6)
+    for (let index = 0; index < 4; index++) await take(first, 'user:1', 6)
     assert.equal((await take(second, 'user:1', 6)).remaining, 1)
     await server.kill()
     await until('both have detected the loss', () =>
@@ -240,12 +240,12 @@ test('after Redis is emptied budgets are full again, and nothing is reported', a
   await withNodes(async ({ nodes, admin }) => {
     const [first, second] = nodes
     assert.ok(first && second)
-    for (let at = 0; at < 3; at++) await take(first, 'user:1', 3)
+    for (let index = 0; index < 3; index++) await take(first, 'user:1', 3)
     assert.equal((await take(second, 'user:1', 3)).granted, false)
     await admin.flushall()
     await admin.script('FLUSH')
     assert.deepEqual(
-      (await Promise.all([1, 2, 3, 4].map(at => take(nodeAt(nodes, at), 'user:1', 3)))).filter(
+      (await Promise.all([1, 2, 3, 4].map(index => take(nodeAt(nodes, index), 'user:1', 3)))).filter(
         ({ granted }) => granted,
       ).length,
       3,
@@ -271,8 +271,8 @@ test('while Redis hangs, waiting draws are answered within the timeout and later
         waited.map(({ remaining }) => remaining),
         [8, 7, 6],
       )
-      const at = node.cluster.counters.take('user:1', 10, 1, longWindow)
-      assert.ok(!(at instanceof Promise), 'draws do not wait once the hang is detected')
+      const duringPause = node.cluster.counters.take('user:1', 10, 1, longWindow)
+      assert.ok(!(duringPause instanceof Promise), 'draws do not wait once the hang is detected')
       // Longer than a silent connection is kept.
       await wait(3000)
       server.resume()
@@ -422,7 +422,7 @@ test('a node starts without Redis, and connects once it is available', async () 
   await server.kill()
   const node = await openNode(server.url)
   try {
-    assert.match(node.cluster.trouble() ?? '', /away/)
+    assert.match(node.cluster.trouble() ?? '', /unavailable/)
     assert.equal((await take(node, 'a', 3)).remaining, 2)
     await server.start()
     await until('the node is connected', () => node.cluster.trouble() === undefined)
@@ -562,9 +562,9 @@ const addresses = [
 for (const [url, expected] of addresses) {
   test(`the address ${url} is parsed`, () => {
     const { host, port, path, username, password, db, tls } = redisOptions(url)
-    const found = { host, port, path, username, password, db, tls }
+    const actual = { host, port, path, username, password, db, tls }
     assert.deepEqual(
-      Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)),
+      Object.fromEntries(Object.entries(actual).filter(([, value]) => value !== undefined)),
       expected,
     )
   })

@@ -11,8 +11,13 @@ import { counterMemory, sharedCounters } from '../../src/cluster/shared-counters
 const start = 1_800_000_000_000
 
 function take(counters: RateCounters, key: string, limit: number, cost: number, window?: number): Budget {
-  const { granted, remaining, resetAt, limit: shown } = counters.take(key, limit, cost, window) as Budget
-  return { granted, remaining, resetAt, limit: shown }
+  const {
+    granted,
+    remaining,
+    resetAt,
+    limit: statedLimit,
+  } = counters.take(key, limit, cost, window) as Budget
+  return { granted, remaining, resetAt, limit: statedLimit }
 }
 
 test('shared counters behave like the counters of a single node, whichever thread uses them', () => {
@@ -30,19 +35,19 @@ test('shared counters behave like the counters of a single node, whichever threa
   )
   fc.assert(
     fc.property(takes, list => {
-      let at = start
-      const now = () => at
+      let nowMs = start
+      const now = () => nowMs
       const memory = counterMemory(1024)
       const threads = [sharedCounters(memory, { now }), sharedCounters(memory, { now })]
       const reference = memoryCounters({ now })
       for (const { by, kind, key, limit, cost, window, seconds } of list) {
-        at += seconds * 1000
+        nowMs += seconds * 1000
         const thread = threads[by]
         assert.ok(thread)
         const { resetAt } = take(reference, key, limit, 0, window)
         for (const counters of [thread, reference]) {
           if (kind === 'give') counters.give(key, cost, window)
-          if (kind === 'note') counters.note(key, cost, resetAt - (cost === 5 ? window : 0), window)
+          if (kind === 'note') counters.setUsed(key, cost, resetAt - (cost === 5 ? window : 0), window)
         }
         assert.deepEqual(take(thread, key, limit, cost, window), take(reference, key, limit, cost, window))
       }
@@ -52,13 +57,13 @@ test('shared counters behave like the counters of a single node, whichever threa
 })
 
 test('windows of different lengths have separate budgets and start at multiples of their length', () => {
-  let at = start + 100_000
-  const counters = sharedCounters(counterMemory(64), { now: () => at })
+  let nowMs = start + 100_000
+  const counters = sharedCounters(counterMemory(64), { now: () => nowMs })
   assert.equal(take(counters, 'a', 1, 1, 900).resetAt, start / 1000 + 900)
   assert.equal(take(counters, 'a', 1, 1).granted, true)
-  at = start + 899_000
+  nowMs = start + 899_000
   assert.equal(take(counters, 'a', 1, 1, 900).granted, false)
-  at = start + 900_000
+  nowMs = start + 900_000
   assert.equal(take(counters, 'a', 1, 1, 900).granted, true)
 })
 
@@ -78,10 +83,10 @@ test('a thread whose clock is slightly behind counts in the window that another 
 })
 
 test('a clock that is set back by hours starts a new window', () => {
-  let at = start + 7_200_000
-  const counters = sharedCounters(counterMemory(64), { now: () => at })
+  let nowMs = start + 7_200_000
+  const counters = sharedCounters(counterMemory(64), { now: () => nowMs })
   assert.equal(take(counters, 'a', 1, 1).granted, true)
-  at = start
+  nowMs = start
   assert.deepEqual(take(counters, 'a', 1, 1), {
     granted: true,
     remaining: 0,
@@ -101,10 +106,10 @@ test('in a full table, a new key replaces the one with the lowest use', () => {
 })
 
 test('a slot of an expired window is replaced first, and its new key starts with a full budget', () => {
-  let at = start
-  const counters = sharedCounters(counterMemory(8), { now: () => at })
+  let nowMs = start
+  const counters = sharedCounters(counterMemory(8), { now: () => nowMs })
   take(counters, 'old', 100, 99)
-  at += 60_000
+  nowMs += 60_000
   for (let key = 0; key < 7; key++) take(counters, `key ${key}`, 100, 1)
   assert.equal(take(counters, 'new', 100, 1).remaining, 99)
   assert.equal(take(counters, 'old', 100, 1).remaining, 99)
@@ -112,35 +117,35 @@ test('a slot of an expired window is replaced first, and its new key starts with
 
 test('an update by another thread between read and compare-and-exchange is not lost', t => {
   const memory = counterMemory(64)
-  const [one, other] = [
+  const [firstCounters, secondCounters] = [
     sharedCounters(memory, { now: () => start }),
     sharedCounters(memory, { now: () => start }),
   ]
-  take(one, 'a', 10, 1)
-  take(other, 'a', 10, 1)
+  take(firstCounters, 'a', 10, 1)
+  take(secondCounters, 'a', 10, 1)
   const { compareExchange } = Atomics
   let isOver = false
   t.mock.method(Atomics, 'compareExchange', (...args: Parameters<typeof compareExchange>) => {
     if (!isOver) {
       isOver = true
-      assert.equal(take(other, 'a', 10, 3).remaining, 5)
+      assert.equal(take(secondCounters, 'a', 10, 3).remaining, 5)
     }
     return compareExchange(...args)
   })
-  assert.equal(take(one, 'a', 10, 1).remaining, 4)
+  assert.equal(take(firstCounters, 'a', 10, 1).remaining, 4)
   assert.ok(isOver)
-  assert.equal(take(other, 'a', 10, 0).remaining, 4)
+  assert.equal(take(secondCounters, 'a', 10, 0).remaining, 4)
 })
 
 test('a key whose slot another thread has reused gets a new slot', () => {
   const memory = counterMemory(1)
-  const [one, other] = [
+  const [firstCounters, secondCounters] = [
     sharedCounters(memory, { now: () => start }),
     sharedCounters(memory, { now: () => start }),
   ]
-  assert.equal(take(one, 'a', 10, 1).remaining, 9)
-  assert.equal(take(other, 'b', 10, 5).remaining, 5)
-  assert.equal(take(one, 'a', 10, 1).remaining, 9, 'unaffected by the other key')
+  assert.equal(take(firstCounters, 'a', 10, 1).remaining, 9)
+  assert.equal(take(secondCounters, 'b', 10, 5).remaining, 5)
+  assert.equal(take(firstCounters, 'a', 10, 1).remaining, 9, 'unaffected by the other key')
 })
 
 test('of two slots, the one whose window ends first is replaced, however much of it is used', () => {
@@ -159,7 +164,7 @@ test('concurrent threads together get exactly the limit of each key', async () =
     { length: threads },
     () =>
       new Worker(new URL('taker.ts', import.meta.url), {
-        workerData: { memory, keys, limit, times, at: start },
+        workerData: { memory, keys, limit, times, startsAt: start },
       }),
   )
   await Promise.all(workers.map(worker => once(worker, 'message')))

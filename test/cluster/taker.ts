@@ -8,11 +8,11 @@ interface Task {
   readonly limit: number
   readonly times: number
   /** The fixed time of all draws. */
-  readonly at: number
+  readonly startsAt: number
 }
 
-const { memory, keys, limit, times, at }: Task = workerData
-const counters = sharedCounters(memory, { now: () => at })
+const { memory, keys, limit, times, startsAt }: Task = workerData
+const counters = sharedCounters(memory, { now: () => startsAt })
 const granted = Object.fromEntries(keys.map(key => [key, 0]))
 
 parentPort?.once('message', () => {

@@ -3,6 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 /** Waits for the next minute if the current one is nearly over. */
 export async function earlyInMinute(seconds = 10): Promise<void> {
-  const left = 60_000 - (Date.now() % 60_000)
-  if (left < seconds * 1000) await wait(left + 50)
+  const remainingMs = 60_000 - (Date.now() % 60_000)
+  if (remainingMs < seconds * 1000) await wait(remainingMs + 50)
 }

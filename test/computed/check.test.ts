@@ -123,7 +123,7 @@ const faults: readonly (readonly [expression: unknown, message: RegExp])[] = [
   [count('owner'), /`projects` has no relation to many items `owner`/],
   [count('tasks', field('titel').eq('x')), /`tasks` has no field `titel`\. Did you mean `title`\?/],
   [count('tasks', 'open' as never), /This is not a rule\. Write e\.g\./],
-  [sum('tasks', 'title'), /`title` is a string field: `sum` takes numbers/],
+  [sum('tasks', 'title'), /`title` is a string field, but `sum` takes numbers/],
   [sum('tasks', 'id'), /`sum` takes numbers/],
   [avg('tasks', 'pints'), /`tasks` has no field `pints`\. Did you mean `points`\?/],
   [min('tasks', 'code'), /`tasks\.code` is never returned by the API/],

@@ -46,11 +46,11 @@ async function attempt(run: () => ReadAnswer | PromiseLike<ReadAnswer>) {
 /** Checks the answer to a plan and, for a list by cursor, the following pages. */
 async function check(model: Model, data: Data, store: Store, who: Principal, plan: Plan<ReadShape>) {
   const guard = createGuard(model)
-  let at = plan
+  let pagePlan = plan
   for (let page = 0; page < 4; page++) {
-    const evaluation = new ComputedEvaluation(model, data, who, at.args)
-    const expected = readReference(model, data, who, at, evaluation)
-    const outcome = await attempt(() => store.read(guard(at as Plan<ListShape>, who)))
+    const evaluation = new ComputedEvaluation(model, data, who, pagePlan.args)
+    const expected = readReference(model, data, who, pagePlan, evaluation)
+    const outcome = await attempt(() => store.read(guard(pagePlan as Plan<ListShape>, who)))
     if ('errors' in expected) {
       assert.ok('refused' in outcome, `answered instead of ${[...expected.errors]}`)
       assert.ok(expected.errors.has(outcome.refused.code), outcome.refused.message)
@@ -61,7 +61,7 @@ async function check(model: Model, data: Data, store: Store, who: Principal, pla
     if (!('list' in expected) || !Array.isArray(expected.next) || plan.shape.kind !== 'list') return true
     const after = expected.next.map((_, index) => plan.args.length + index)
     const shape = { ...plan.shape, window: { ...plan.shape.window, after } } as ListShape
-    at = { shape, args: [...plan.args, ...expected.next] }
+    pagePlan = { shape, args: [...plan.args, ...expected.next] }
   }
   return true
 }

@@ -24,8 +24,8 @@ async function seed(bench: Bench): Promise<void> {
       role: name === 'Root' ? 'admin' : 'user',
     })
   }
-  const one = { name: 'One', budget: 10, seats: 3, note: 'x', starts: '2026-11-23', owner_id: 2 }
-  await bench.seed('projects', one)
+  const firstProject = { name: 'One', budget: 10, seats: 3, note: 'x', starts: '2026-11-23', owner_id: 2 }
+  await bench.seed('projects', firstProject)
   await bench.seed('projects', { name: 'Two', budget: 1e300, seats: 2 ** 53 - 1, owner_id: 3, parent_id: 1 })
   await bench.seed('projects', { name: 'Three', seats: 0, starts: '0000-01-01', owner_id: 3, parent_id: 2 })
   const task = { project_id: 1, status: 'open' }
@@ -47,11 +47,11 @@ function bodyOf({ body }: Reply) {
 }
 
 function headerOf({ headers }: Reply, name: string): string | undefined {
-  return headers[headers.findIndex(each => each.toLowerCase() === name.toLowerCase()) + 1]
+  return headers[headers.findIndex(header => header.toLowerCase() === name.toLowerCase()) + 1]
 }
 
 async function withBench(kind: (typeof kinds)[number], use: (bench: Bench) => Promise<void>) {
-  const bench = await openBench(model, each => openStore(kind, each))
+  const bench = await openBench(model, model => openStore(kind, model))
   try {
     await seed(bench)
     await use(bench)
@@ -136,8 +136,8 @@ const ofAnn = [
   { per_seat: null, weekday: 6, month: 1, parent_tasks: 'Two/One', points: 0, hours: 0, mean_points: null },
 ]
 
-function assertHas(actual: Record<string, unknown>, wanted: Record<string, unknown>) {
-  for (const [key, value] of Object.entries(wanted)) assert.deepEqual(actual[key], value, key)
+function assertHas(actual: Record<string, unknown>, expected: Record<string, unknown>) {
+  for (const [key, value] of Object.entries(expected)) assert.deepEqual(actual[key], value, key)
 }
 
 for (const kind of [...kinds, lockedPostgres]) {
@@ -146,7 +146,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       await withBench(kind, async bench => {
         const { data } = await read(bench, ann, everything)
         assert.deepEqual(Object.keys(data[0]), names)
-        for (const [at, wanted] of ofAnn.entries()) assertHas(data[at], wanted)
+        for (const [index, expected] of ofAnn.entries()) assertHas(data[index], expected)
         assert.equal(data[0].created_day, new Date().toISOString().slice(0, 10))
       })
     })
@@ -154,7 +154,7 @@ for (const kind of [...kinds, lockedPostgres]) {
     test('ignore rows and values that the caller may not read', async () => {
       await withBench(kind, async bench => {
         const own = 'fields=all_tasks,points,least_due,greatest_title,last_status,hours'
-        const seen = async (who: Principal) => (await read(bench, who, own, `${projects}/1`)) as object
+        const readOwn = async (who: Principal) => (await read(bench, who, own, `${projects}/1`)) as object
         const ofBen = {
           all_tasks: 3,
           points: 12,
@@ -163,8 +163,8 @@ for (const kind of [...kinds, lockedPostgres]) {
           last_status: 'done',
           hours: 0.7,
         }
-        assert.deepEqual(await seen(ben), ofBen)
-        assert.deepEqual(await seen(root), { ...ofBen, points: 15 })
+        assert.deepEqual(await readOwn(ben), ofBen)
+        assert.deepEqual(await readOwn(root), { ...ofBen, points: 15 })
         const ofVisitor = {
           all_tasks: 2,
           points: 0,
@@ -173,7 +173,7 @@ for (const kind of [...kinds, lockedPostgres]) {
           last_status: 'open',
           hours: 0.3,
         }
-        assert.deepEqual(await seen(visitor), ofVisitor)
+        assert.deepEqual(await readOwn(visitor), ofVisitor)
       })
     })
 
@@ -232,14 +232,14 @@ for (const kind of [...kinds, lockedPostgres]) {
         const after = await bench.send({ url, headers: tagged }, ann)
         assert.equal(after.status, 200)
         assert.equal(bodyOf(after).open_tasks, 3)
-        const same = await bench.send(
+        const notModified = await bench.send(
           { url, headers: { 'if-none-match': headerOf(after, 'ETag') ?? '' } },
           ann,
         )
-        assert.equal(same.status, 304)
-        const again = await bench.send({ url: `${projects}?fields=id,open_tasks` }, ann)
-        assert.notEqual(headerOf(again, 'ETag'), headerOf(list, 'ETag'))
-        assert.equal(bodyOf(again).data[0].open_tasks, 3)
+        assert.equal(notModified.status, 304)
+        const second = await bench.send({ url: `${projects}?fields=id,open_tasks` }, ann)
+        assert.notEqual(headerOf(second, 'ETag'), headerOf(list, 'ETag'))
+        assert.equal(bodyOf(second).data[0].open_tasks, 3)
         assert.equal(bodyOf(sorted).meta.total, 1)
         assert.equal((await read(bench, ann, 'fields=id&open_tasks=2')).meta.total, 0)
         // The item itself has not changed.
@@ -253,23 +253,23 @@ for (const kind of [...kinds, lockedPostgres]) {
     test('are returned by a create that selects them', async () => {
       await withBench(kind, async bench => {
         const body = { name: 'Four', seats: 6 }
-        const made = await bench.send(
+        const created = await bench.send(
           { method: 'POST', url: `${projects}?fields=id,open_tasks,size`, body },
           ann,
         )
-        assert.equal(made.status, 201, String(made.body))
-        assert.deepEqual(bodyOf(made), { id: 4, open_tasks: 0, size: 'large' })
+        assert.equal(created.status, 201, String(created.body))
+        assert.deepEqual(bodyOf(created), { id: 4, open_tasks: 0, size: 'large' })
       })
     })
 
     test('cannot be set by a body, and are not selected by default', async () => {
       await withBench(kind, async bench => {
-        const made = await bench.send(
+        const created = await bench.send(
           { method: 'POST', url: projects, body: { name: 'X', open_tasks: 1 } },
           ann,
         )
-        assert.equal(made.status, 400)
-        assert.equal(bodyOf(made).error.details[0].code, 'read_only')
+        assert.equal(created.status, 400)
+        assert.equal(bodyOf(created).error.details[0].code, 'read_only')
         const { data } = await read(bench, ann, 'sort=id')
         assert.ok(names.every(name => !Object.hasOwn(data[0], name)))
       })

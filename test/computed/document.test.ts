@@ -88,7 +88,7 @@ test('an answer with a computed field depends on the collections, the user and t
 })
 
 test('events cannot be filtered by a computed field', async () => {
-  const bench = await openBench(checkModel(workshop), each => openStore(sqlite, each))
+  const bench = await openBench(checkModel(workshop), model => openStore(sqlite, model))
   try {
     await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })
     const url = '/api/v1/events?collections=projects&open_tasks[eq]=1'

@@ -62,12 +62,12 @@ const data = {
 
 async function ask(source: string, who: Principal, onStore = seededStores[0]) {
   assert.ok(onStore)
-  let found: Awaited<ReturnType<typeof reply>> | undefined
+  let result: Awaited<ReturnType<typeof reply>> | undefined
   await withEngine(onStore, { model, data }, async ({ engine }) => {
-    found = await reply(engine, { source, variables: {} } as never, who)
+    result = await reply(engine, { source, variables: {} } as never, who)
   })
-  assert.ok(found)
-  return found
+  assert.ok(result)
+  return result
 }
 
 test('a computed field is part of the type, its filter and its orderBy, but of no input', () => {
@@ -103,9 +103,9 @@ for (const store of seededStores) {
       task(id: 1) { project { openTasks ownTasks } }
       mine: tasks(filter: {project: {allTasks: {eq: 2}}}) { id }
     }`
-    const { errors, data: found } = await ask(source, ann, store)
+    const { errors, data } = await ask(source, ann, store)
     assert.deepEqual(errors, [])
-    const { projectsConnection: connection, ...others } = found as Record<string, unknown>
+    const { projectsConnection: connection, ...others } = data as Record<string, unknown>
     assert.deepEqual(others, {
       projects: [{ id: '1', openTasks: 2, lastStatus: 'OPEN' }],
       sorted: [

@@ -41,10 +41,10 @@ const stored: Readonly<Record<Name, Readonly<Record<Kind, readonly string[]>>>> 
   post_tags: { whole: ['id', 'post_id'], text: [], truth: [], real: [], day: [] },
 }
 
-type Made = fc.Arbitrary<CheckedExpression>
+type ArbitraryExpression = fc.Arbitrary<CheckedExpression>
 
-const made = (part: fc.Arbitrary<CheckedPart>, kind: Kind, optional = true): Made =>
-  part.map(one => ({ ...one, type: typeOf[kind], optional }))
+const typed = (part: fc.Arbitrary<CheckedPart>, kind: Kind, optional = true): ArbitraryExpression =>
+  part.map(part => ({ ...part, type: typeOf[kind], optional }))
 
 const literals: Readonly<Record<Kind, fc.Arbitrary<string | number | boolean>>> = {
   whole: fc.constantFrom(0, 1, 2, -1, Number.MAX_SAFE_INTEGER),
@@ -54,46 +54,46 @@ const literals: Readonly<Record<Kind, fc.Arbitrary<string | number | boolean>>> 
   day: fc.constantFrom('2026-01-01', '2024-02-29', '0000-03-01'),
 }
 
-const literal = (kind: Kind): Made =>
-  made(
+const literal = (kind: Kind): ArbitraryExpression =>
+  typed(
     literals[kind].map(value => ({ kind: 'literal', value })),
     kind,
     false,
   )
 
 /** Fields of the row or of related rows, up to `depth` relations away. */
-function fieldsOf(of: Name, kind: Kind, depth = 2): { path: string[]; field: string }[] {
-  const own = stored[of][kind].map(name => ({ path: [], field: name }))
-  if (depth === 0) return own
-  const beyond = relations[of]
+function fieldsOf(collection: Name, kind: Kind, depth = 2): { path: string[]; field: string }[] {
+  const ownFields = stored[collection][kind].map(name => ({ path: [], field: name }))
+  if (depth === 0) return ownFields
+  const beyond = relations[collection]
     .filter(([, , many]) => many === 'one')
     .flatMap(([relation, target]) =>
-      fieldsOf(target, kind, depth - 1).map(one => ({ ...one, path: [relation, ...one.path] })),
+      fieldsOf(target, kind, depth - 1).map(field => ({ ...field, path: [relation, ...field.path] })),
     )
-  return [...own, ...beyond]
+  return [...ownFields, ...beyond]
 }
 
-const where = (of: Name): fc.Arbitrary<Rule> =>
-  fc.oneof({ weight: 1, arbitrary: fc.constant(anyone) }, { weight: 2, arbitrary: rule(of, 1) })
+const where = (name: Name): fc.Arbitrary<Rule> =>
+  fc.oneof({ weight: 1, arbitrary: fc.constant(anyone) }, { weight: 2, arbitrary: rule(name, 1) })
 
-function overMany(of: Name, kind: Kind): Made[] {
-  return relations[of]
+function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
+  return relations[collection]
     .filter(([, , many]) => many === 'many')
     .flatMap(([relation, target]) => {
       const fields = stored[target][kind]
       const wholes = stored[target].whole
-      const named = (functions: readonly ('sum' | 'min' | 'max' | 'avg')[], from: readonly string[]) =>
+      const aggregates = (functions: readonly ('sum' | 'min' | 'max' | 'avg')[], from: readonly string[]) =>
         from.length === 0
           ? []
           : [
-              made(
+              typed(
                 fc
                   .tuple(fc.constantFrom(...functions), fc.constantFrom(...from), where(target))
-                  .map(([name, one, rows]) => ({
+                  .map(([name, source, rows]) => ({
                     kind: 'aggregate',
                     function: name,
                     relation,
-                    field: one,
+                    field: source,
                     where: rows,
                   })),
                 kind,
@@ -103,15 +103,15 @@ function overMany(of: Name, kind: Kind): Made[] {
         fc.record({ field: fc.constantFrom(...wholes, ...stored[target].text), descending: fc.boolean() }),
         { maxLength: 2 },
       )
-      const first = fields.map(one =>
-        made(
+      const first = fields.map(field =>
+        typed(
           fc
             .tuple(sorts, where(target))
-            .map(([sort, rows]) => ({ kind: 'first', relation, field: one, sort, where: rows })),
+            .map(([sort, rows]) => ({ kind: 'first', relation, field, sort, where: rows })),
           kind,
         ),
       )
-      const count = made(
+      const count = typed(
         where(target).map(rows => ({
           kind: 'aggregate',
           function: 'count',
@@ -122,23 +122,23 @@ function overMany(of: Name, kind: Kind): Made[] {
         kind,
         false,
       )
-      if (kind === 'whole') return [count, count, ...named(['sum', 'min', 'max'], fields), ...first]
-      if (kind === 'real') return named(['avg'], wholes)
-      return kind === 'text' ? [...named(['min', 'max'], fields), ...first] : first
+      if (kind === 'whole') return [count, count, ...aggregates(['sum', 'min', 'max'], fields), ...first]
+      if (kind === 'real') return aggregates(['avg'], wholes)
+      return kind === 'text' ? [...aggregates(['min', 'max'], fields), ...first] : first
     })
 }
 
-function combined(of: Name, kind: Kind, depth: number): Made[] {
-  const inner = (which: Kind) => expression(of, which, depth - 1)
-  const same = fc.array(inner(kind), { minLength: 1, maxLength: 3 })
+function combined(collection: Name, kind: Kind, depth: number): ArbitraryExpression[] {
+  const inner = (which: Kind) => expression(collection, which, depth - 1)
+  const sameKind = fc.array(inner(kind), { minLength: 1, maxLength: 3 })
   const general = [
-    made(
-      same.map(parts => ({ kind: 'coalesce', parts })),
+    typed(
+      sameKind.map(parts => ({ kind: 'coalesce', parts })),
       kind,
     ),
-    made(
+    typed(
       fc
-        .tuple(rule(of, 1), inner(kind), inner(kind))
+        .tuple(rule(collection, 1), inner(kind), inner(kind))
         .map(([condition, value, otherwise]) => ({ kind: 'when', rule: condition, value, otherwise })),
       kind,
     ),
@@ -155,12 +155,12 @@ function combined(of: Name, kind: Kind, depth: number): Made[] {
     const numbers = fc.tuple(fc.constantFrom('+', '-', '*'), inner('whole'), inner('whole'))
     const part = fc.constantFrom('year', 'month', 'day', 'weekday')
     general.push(
-      made(
+      typed(
         numbers.map(([operator, left, right]) => ({ kind: 'arithmetic', operator, left, right })),
         kind,
       ),
-      made(
-        fc.tuple(part, dates).map(([name, one]) => ({ kind: 'datePart', part: name, of: one })),
+      typed(
+        fc.tuple(part, dates).map(([name, operand]) => ({ kind: 'datePart', part: name, of: operand })),
         kind,
       ),
     )
@@ -168,13 +168,13 @@ function combined(of: Name, kind: Kind, depth: number): Made[] {
   if (kind === 'real') {
     const any = fc.oneof(inner('whole'), inner('real'))
     general.push(
-      made(
+      typed(
         fc
           .tuple(fc.constantFrom('+', '-', '*', '/'), inner('real'), any)
           .map(([operator, left, right]) => ({ kind: 'arithmetic', operator, left, right })),
         kind,
       ),
-      made(
+      typed(
         fc
           .tuple(inner('whole'), inner('whole'))
           .map(([left, right]) => ({ kind: 'arithmetic', operator: '/', left, right })),
@@ -188,7 +188,7 @@ function combined(of: Name, kind: Kind, depth: number): Made[] {
       maxLength: 3,
     })
     general.push(
-      made(
+      typed(
         any.map(parts => ({ kind: 'concat', parts })),
         kind,
         false,
@@ -197,8 +197,8 @@ function combined(of: Name, kind: Kind, depth: number): Made[] {
   }
   if (kind === 'day') {
     general.push(
-      made(
-        dates.map(one => ({ kind: 'datePart', part: 'date', of: one })),
+      typed(
+        dates.map(expression => ({ kind: 'datePart', part: 'date', of: expression })),
         kind,
       ),
     )
@@ -206,43 +206,43 @@ function combined(of: Name, kind: Kind, depth: number): Made[] {
   return general
 }
 
-function expression(of: Name, kind: Kind, depth = 2): Made {
-  const fields = fieldsOf(of, kind)
-  const leaves = [literal(kind), ...overMany(of, kind)]
+function expression(collection: Name, kind: Kind, depth = 2): ArbitraryExpression {
+  const fields = fieldsOf(collection, kind)
+  const leaves = [literal(kind), ...overMany(collection, kind)]
   if (fields.length > 0) {
     leaves.push(
-      made(
-        fc.constantFrom(...fields).map(one => ({ kind: 'field', ...one })),
+      typed(
+        fc.constantFrom(...fields).map(field => ({ kind: 'field', ...field })),
         kind,
       ),
     )
   }
-  return fc.oneof(...leaves, ...(depth === 0 ? [] : combined(of, kind, depth)))
+  return fc.oneof(...leaves, ...(depth === 0 ? [] : combined(collection, kind, depth)))
 }
 
-const access = (of: Name): fc.Arbitrary<Rule> =>
-  fc.oneof({ weight: 3, arbitrary: fc.constant(anyone) }, { weight: 1, arbitrary: rule(of, 1) })
+const access = (name: Name): fc.Arbitrary<Rule> =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(anyone) }, { weight: 1, arbitrary: rule(name, 1) })
 
-function computedField(of: Name, kind: Kind): fc.Arbitrary<ComputedField> {
-  return fc.tuple(expression(of, kind), access(of)).map(([one, read]) => ({
-    ...field(`c_${kind}`, typeOf[kind], { optional: one.optional, readOnly: true }),
+function computedField(collection: Name, kind: Kind): fc.Arbitrary<ComputedField> {
+  return fc.tuple(expression(collection, kind), access(collection)).map(([expression, read]) => ({
+    ...field(`c_${kind}`, typeOf[kind], { optional: expression.optional, readOnly: true }),
     access: { read, write: nobody },
-    expression: one,
+    expression,
   }))
 }
 
 function withComputed(model: Model, computed: readonly (readonly ComputedField[])[]): Model {
-  const collections = [...model.collections.values()].map((collection, at) => ({
+  const collections = [...model.collections.values()].map((collection, index) => ({
     ...collection,
-    computed: new Map((computed[at] ?? []).map(one => [one.name, one])),
+    computed: new Map((computed[index] ?? []).map(field => [field.name, field])),
   }))
-  return { ...model, collections: new Map(collections.map(one => [one.name, one])) }
+  return { ...model, collections: new Map(collections.map(collection => [collection.name, collection])) }
 }
 
 export const computedModels: fc.Arbitrary<Model> = fc
   .tuple(
     choices.map(smallModel),
-    fc.tuple(...names.map(of => fc.tuple(...kinds.map(kind => computedField(of, kind))))),
+    fc.tuple(...names.map(name => fc.tuple(...kinds.map(kind => computedField(name, kind))))),
   )
   .map(([model, computed]) => withComputed(model, computed))
 
@@ -264,9 +264,9 @@ interface Comparison {
 
 const comparisons: fc.Arbitrary<Comparison> = fc.constantFrom(...kinds).chain(kind =>
   fc.constantFrom(...operators[kind]).chain(operator => {
-    const one: fc.Arbitrary<JsonValue> = kind === 'whole' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
+    const single: fc.Arbitrary<JsonValue> = kind === 'whole' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
     const value =
-      operator === 'null' ? fc.boolean() : operator === 'in' ? fc.array(one, { maxLength: 3 }) : one
+      operator === 'null' ? fc.boolean() : operator === 'in' ? fc.array(single, { maxLength: 3 }) : single
     return value.map(argument => ({ field: `c_${kind}`, operator, value: argument }))
   }),
 )
@@ -292,7 +292,7 @@ const parts = fc.record({
 })
 
 /** Lists that select, filter by and sort by computed fields, of related items too. */
-export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(drawn => {
+export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(draw => {
   const args: JsonValue[] = []
   const param = (value: JsonValue) => args.push(value) - 1
   const compare = ({ field: name, operator, value }: Comparison): Filter => ({
@@ -301,15 +301,15 @@ export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(drawn => {
     operator,
     param: param(value),
   })
-  const own = relations[drawn.of]
-  const filters: Filter[] = drawn.compared.map(compare)
-  const [at, beyond] = drawn.through ?? []
-  const through = at === undefined ? undefined : own[at % own.length]
+  const ownRelations = relations[draw.of]
+  const filters: Filter[] = draw.compared.map(compare)
+  const [relationIndex, beyond] = draw.through ?? []
+  const through = relationIndex === undefined ? undefined : ownRelations[relationIndex % ownRelations.length]
   if (through && beyond) filters.push({ kind: 'related', relation: through[0], filter: compare(beyond) })
   const all: Filter = { kind: 'and', filters }
-  const select: Selected[] = drawn.selected.map(name => ({ kind: 'field', key: name, field: name }))
-  const [place, inner, order, kind] = drawn.nested ?? []
-  const nested = place === undefined ? undefined : own[place % own.length]
+  const select: Selected[] = draw.selected.map(name => ({ kind: 'field', key: name, field: name }))
+  const [place, inner, order, kind] = draw.nested ?? []
+  const nested = place === undefined ? undefined : ownRelations[place % ownRelations.length]
   if (nested && inner && order) {
     const [relation, , many] = nested
     const list = { filter: compare(inner), sort: order, limit: param(2) }
@@ -322,21 +322,21 @@ export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(drawn => {
       list: many === 'one' ? undefined : list,
     })
   }
-  if (drawn.isItem) {
-    return { shape: { kind: 'item', collection: drawn.of, id: param(drawn.id), select }, args }
+  if (draw.isItem) {
+    return { shape: { kind: 'item', collection: draw.of, id: param(draw.id), select }, args }
   }
-  const limit = param(drawn.limit)
+  const limit = param(draw.limit)
   return {
     shape: {
       kind: 'list',
-      collection: drawn.of,
+      collection: draw.of,
       within: undefined,
-      filter: filters.length === 0 ? undefined : drawn.negated ? { kind: 'not', filter: all } : all,
+      filter: filters.length === 0 ? undefined : draw.negated ? { kind: 'not', filter: all } : all,
       search: undefined,
-      sort: drawn.sort,
-      window: drawn.isCursor
+      sort: draw.sort,
+      window: draw.isCursor
         ? { kind: 'cursor', after: undefined, limit }
-        : { kind: 'page', offset: param(drawn.offset), limit, total: 'exact' },
+        : { kind: 'page', offset: param(draw.offset), limit, total: 'exact' },
       select,
     },
     args,

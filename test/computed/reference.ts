@@ -10,10 +10,10 @@ import { type Data, Evaluation, type Row } from '../plan/reference.ts'
 const computedOf = (field: Field | undefined): CheckedExpression | undefined =>
   (field as ComputedField | undefined)?.expression
 
-function relationOf(of: Collection, name: string): Relation {
-  const found = of.relations.get(name)
-  if (!found) throw new Error(`no ${name}`)
-  return found
+function relationOf(collection: Collection, name: string): Relation {
+  const relation = collection.relations.get(name)
+  if (!relation) throw new Error(`no ${name}`)
+  return relation
 }
 
 /** Evaluates rules on what the caller can read: without hidden rows, and with hidden fields as null. */
@@ -30,36 +30,39 @@ class SeenRules extends Evaluation {
     return this.#caller.collection(name)
   }
 
-  override holds(rule: Rule, of: Collection, row: Row): boolean {
+  override holds(rule: Rule, collection: Collection, row: Row): boolean {
     // Portico itself has no user id, but is not anonymous.
     const isSystem = this.#caller.who.access.system
     if (isSystem && (rule.kind === 'signedIn' || rule.kind === 'scope')) return true
-    if (rule.kind !== 'related') return super.holds(rule, of, row)
-    const relation = relationOf(of, rule.relation)
+    if (rule.kind !== 'related') return super.holds(rule, collection, row)
+    const relation = relationOf(collection, rule.relation)
     const target = this.collection(relation.target)
-    return this.#caller.reached(of, relation, row).some(one => this.holds(rule.rule, target, one))
+    return this.#caller
+      .readableRows(collection, relation, row)
+      .some(related => this.holds(rule.rule, target, related))
   }
 
-  override valueAt(path: string, of: Collection, row: Row | undefined): readonly [JsonValue, Field] {
+  override valueAt(path: string, collection: Collection, row: Row | undefined): readonly [JsonValue, Field] {
     const [name = '', ...rest] = path.split('.')
     if (rest.length > 0) {
-      const relation = relationOf(of, name)
-      const [only] = row === undefined ? [] : this.#caller.reached(of, relation, row)
+      const relation = relationOf(collection, name)
+      const [only] = row === undefined ? [] : this.#caller.readableRows(collection, relation, row)
       return this.valueAt(rest.join('.'), this.collection(relation.target), only)
     }
-    const field = of.fields.get(name)
+    const field = collection.fields.get(name)
     if (!field) throw new Error(`no ${name}`)
-    const isSeen = row !== undefined && this.#caller.exists(of, name)
-    return [isSeen ? this.#caller.shown(of, row, name) : null, field]
+    const isSeen = row !== undefined && this.#caller.exists(collection, name)
+    return [isSeen ? this.#caller.valueOf(collection, row, name) : null, field]
   }
 
-  override operand(operand: RuleOperand, field: Field, of: Collection, row: Row): JsonValue {
+  override operand(operand: RuleOperand, field: Field, collection: Collection, row: Row): JsonValue {
     // The caller's own fields are not hidden from the caller.
-    if (operand.kind !== 'caller' || operand.field === 'id') return super.operand(operand, field, of, row)
+    if (operand.kind !== 'caller' || operand.field === 'id')
+      return super.operand(operand, field, collection, row)
     const users = this.collection('users')
-    const own = this.#caller.visible(users).find(one => one.id === this.who.userId)
-    const isSeen = own !== undefined && this.#caller.shown(users, own, operand.field) !== null
-    return isSeen ? super.operand(operand, field, of, row) : null
+    const caller = this.#caller.visible(users).find(user => user.id === this.who.userId)
+    const isSeen = caller !== undefined && this.#caller.valueOf(users, caller, operand.field) !== null
+    return isSeen ? super.operand(operand, field, collection, row) : null
   }
 }
 
@@ -68,7 +71,7 @@ function moderate(value: number): number | null {
   return Math.abs(value) < 1e-150 ? 0 : value
 }
 
-function whole(value: number | null): number | null {
+function safeNumber(value: number | null): number | null {
   return value === null || Math.abs(value) > Number.MAX_SAFE_INTEGER ? null : value + 0
 }
 
@@ -104,36 +107,37 @@ export class ComputedEvaluation extends Evaluation {
 
   /** Also handles computed fields. */
   override collection(name: string): Collection {
-    const found = super.collection(name)
-    return { ...found, fields: new Map<string, Field>([...found.fields, ...found.computed]) }
+    const collection = super.collection(name)
+    return { ...collection, fields: new Map<string, Field>([...collection.fields, ...collection.computed]) }
   }
 
-  override mustKnow(of: Collection, name: string): void {
-    super.mustKnow(of, name)
-    const expression = computedOf(of.fields.get(name))
-    if (expression && this.exists(of, name)) this.#mustReadAll(expression, of)
+  override mustKnow(collection: Collection, name: string): void {
+    super.mustKnow(collection, name)
+    const expression = computedOf(collection.fields.get(name))
+    if (expression && this.exists(collection, name)) this.#mustReadAll(expression, collection)
   }
 
-  override shown(of: Collection, row: Row, name: string): JsonValue {
-    const field = of.fields.get(name)
+  override valueOf(collection: Collection, row: Row, name: string): JsonValue {
+    const field = collection.fields.get(name)
     const expression = computedOf(field)
-    if (!field || !expression) return this.exists(of, name) ? super.shown(of, row, name) : null
-    return this.holds(field.access.read, of, row) ? this.compute(expression, of, row) : null
+    if (!field || !expression)
+      return this.exists(collection, name) ? super.valueOf(collection, row, name) : null
+    return this.holds(field.access.read, collection, row) ? this.compute(expression, collection, row) : null
   }
 
-  compute(expression: CheckedExpression, of: Collection, row: Row): JsonValue {
-    const inner = (part: CheckedExpression) => this.compute(part, of, row)
+  compute(expression: CheckedExpression, collection: Collection, row: Row): JsonValue {
+    const inner = (part: CheckedExpression) => this.compute(part, collection, row)
     switch (expression.kind) {
       case 'literal':
         return expression.value
       case 'field':
-        return this.#along([...expression.path], expression.field, of, row)
+        return this.#along([...expression.path], expression.field, collection, row)
       case 'aggregate':
-        return this.#aggregate(expression, of, row)
+        return this.#aggregate(expression, collection, row)
       case 'first': {
-        const target = this.collection(relationOf(of, expression.relation).target)
-        const [only] = this.ordered(this.#counted(expression, of, row), expression.sort, target)
-        return only ? this.shown(target, only, expression.field) : null
+        const target = this.collection(relationOf(collection, expression.relation).target)
+        const [only] = this.sortRows(this.#counted(expression, collection, row), expression.sort, target)
+        return only ? this.valueOf(target, only, expression.field) : null
       }
       case 'arithmetic': {
         const [a, b] = [inner(expression.left), inner(expression.right)]
@@ -141,7 +145,7 @@ export class ComputedEvaluation extends Evaluation {
         const [x, y] = [moderate(Number(a)), moderate(Number(b))]
         const result = x === null || y === null ? null : (operations[expression.operator]?.(x, y) ?? null)
         return expression.type.encoding.sqlite.type === 'INTEGER'
-          ? whole(result)
+          ? safeNumber(result)
           : result === null
             ? null
             : result + 0
@@ -154,7 +158,9 @@ export class ComputedEvaluation extends Evaluation {
       case 'coalesce':
         return expression.parts.map(inner).find(part => part !== null) ?? null
       case 'when':
-        return inner(this.#rules.holds(expression.rule, of, row) ? expression.value : expression.otherwise)
+        return inner(
+          this.#rules.holds(expression.rule, collection, row) ? expression.value : expression.otherwise,
+        )
       case 'datePart': {
         const text = inner(expression.of)
         return text === null ? null : (parts[expression.part]?.(new Date(String(text)), String(text)) ?? null)
@@ -162,26 +168,32 @@ export class ComputedEvaluation extends Evaluation {
     }
   }
 
-  #along(path: string[], field: string, of: Collection, row: Row): JsonValue {
+  #along(path: string[], field: string, collection: Collection, row: Row): JsonValue {
     const [name, ...rest] = path
-    if (name === undefined) return this.shown(of, row, field)
-    const relation = relationOf(of, name)
-    const [only] = this.reached(of, relation, row)
+    if (name === undefined) return this.valueOf(collection, row, field)
+    const relation = relationOf(collection, name)
+    const [only] = this.readableRows(collection, relation, row)
     return only ? this.#along(rest, field, this.collection(relation.target), only) : null
   }
 
-  #counted({ relation, where }: { relation: string; where: Rule }, of: Collection, row: Row): Row[] {
-    const found = relationOf(of, relation)
-    const target = this.collection(found.target)
-    return this.reached(of, found, row).filter(one => this.#rules.holds(where, target, one))
+  #counted({ relation, where }: { relation: string; where: Rule }, collection: Collection, row: Row): Row[] {
+    const counted = relationOf(collection, relation)
+    const target = this.collection(counted.target)
+    return this.readableRows(collection, counted, row).filter(related =>
+      this.#rules.holds(where, target, related),
+    )
   }
 
-  #aggregate(expression: CheckedExpression & { kind: 'aggregate' }, of: Collection, row: Row): JsonValue {
-    const rows = this.#counted(expression, of, row)
+  #aggregate(
+    expression: CheckedExpression & { kind: 'aggregate' },
+    collection: Collection,
+    row: Row,
+  ): JsonValue {
+    const rows = this.#counted(expression, collection, row)
     const { function: name, field } = expression
     if (name === 'count') return rows.length
-    const target = this.collection(relationOf(of, expression.relation).target)
-    const values = rows.map(one => this.shown(target, one, String(field))).filter(value => value !== null)
+    const target = this.collection(relationOf(collection, expression.relation).target)
+    const values = rows.map(row => this.valueOf(target, row, String(field))).filter(value => value !== null)
     if (name === 'min' || name === 'max') return least(values, name === 'min' ? 1 : -1)
     const sum = values.reduce<number>((total, value) => total + Number(value), 0)
     if (name === 'sum') return sum
@@ -190,34 +202,37 @@ export class ComputedEvaluation extends Evaluation {
 
   // --- the required scopes: those of every collection used
 
-  #mustReadAll(expression: CheckedExpression, of: Collection): void {
-    const relation = 'relation' in expression ? this.#mustFollow(of, expression.relation) : of
+  #mustReadAll(expression: CheckedExpression, collection: Collection): void {
+    const relation = 'relation' in expression ? this.#mustFollow(collection, expression.relation) : collection
     if ('where' in expression) this.#mustReadRule(expression.where, relation)
-    if ('rule' in expression) this.#mustReadRule(expression.rule, of)
-    if (expression.kind === 'field') this.#mustReadPath(expression.path, of)
+    if ('rule' in expression) this.#mustReadRule(expression.rule, collection)
+    if (expression.kind === 'field') this.#mustReadPath(expression.path, collection)
     for (const part of Object.values(expression)) {
       const all = Array.isArray(part) ? part : [part]
-      for (const one of all) {
-        if (typeof one === 'object' && one !== null && 'optional' in one) this.#mustReadAll(one, of)
+      for (const part of all) {
+        if (typeof part === 'object' && part !== null && 'optional' in part)
+          this.#mustReadAll(part, collection)
       }
     }
   }
 
-  #mustReadRule(rule: Rule, of: Collection): void {
-    if (rule.kind === 'and' || rule.kind === 'or') for (const one of rule.rules) this.#mustReadRule(one, of)
-    if (rule.kind === 'not') this.#mustReadRule(rule.rule, of)
-    if (rule.kind === 'related') this.#mustReadRule(rule.rule, this.#mustFollow(of, rule.relation))
+  #mustReadRule(rule: Rule, collection: Collection): void {
+    if (rule.kind === 'and' || rule.kind === 'or')
+      for (const part of rule.rules) this.#mustReadRule(part, collection)
+    if (rule.kind === 'not') this.#mustReadRule(rule.rule, collection)
+    if (rule.kind === 'related') this.#mustReadRule(rule.rule, this.#mustFollow(collection, rule.relation))
     if (rule.kind !== 'compare') return
-    this.#mustReadPath(rule.field.split('.').slice(0, -1), of)
-    if (rule.operand.kind === 'field') this.#mustReadPath(rule.operand.field.split('.').slice(0, -1), of)
+    this.#mustReadPath(rule.field.split('.').slice(0, -1), collection)
+    if (rule.operand.kind === 'field')
+      this.#mustReadPath(rule.operand.field.split('.').slice(0, -1), collection)
   }
 
-  #mustReadPath(path: readonly string[], of: Collection): void {
-    path.reduce((at, name) => this.#mustFollow(at, name), of)
+  #mustReadPath(path: readonly string[], collection: Collection): void {
+    path.reduce((collection, name) => this.#mustFollow(collection, name), collection)
   }
 
-  #mustFollow(of: Collection, name: string): Collection {
-    const relation = relationOf(of, name)
+  #mustFollow(collection: Collection, name: string): Collection {
+    const relation = relationOf(collection, name)
     const target = this.collection(relation.target)
     this.mustHaveScope('read', target)
     if (relation.kind === 'manyToMany') this.mustHaveScope('read', this.collection(relation.through))

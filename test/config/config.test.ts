@@ -403,8 +403,8 @@ for (const name of Object.keys(examples) as Name[]) {
   })
 
   test(`${name} is read from a config file and from an argument`, () => {
-    const found = new Set(examples[name].text.map(([, value]) => value))
-    for (const value of found) {
+    const values = new Set(examples[name].text.map(([, value]) => value))
+    for (const value of values) {
       assert.deepEqual(readSettings({ file: { path: 'f', values: { [name]: value } } })[name], value)
       assert.deepEqual(readSettings({ given: { [name]: value } })[name], value)
     }
@@ -414,7 +414,7 @@ for (const name of Object.keys(examples) as Name[]) {
       const [given] = faultsOf(() => readSettings({ given: { [name]: value } }))
       assert.equal(given?.place, `\`${name}\` (settings)`, JSON.stringify(value))
       const saysItself = name === 'database' || name === 'accounts.providers'
-      assert.ok(given.message.includes(kind.says) || given.message.includes('`x`') || saysItself)
+      assert.ok(given.message.includes(kind.expected) || given.message.includes('`x`') || saysItself)
     }
   })
 }
@@ -533,10 +533,10 @@ test('the type of given settings has every group', () => {
 
 test('an undefined member of a provider gets its default', () => {
   const secret = { clientId: 'a', clientSecret: 'b' }
-  const given = {
+  const providers = {
     'accounts.providers': [{ kind: 'microsoft', tenant: undefined, name: undefined, ...secret }],
   }
-  assert.deepEqual(readTable(settingsTable, { given })['accounts.providers'], [
+  assert.deepEqual(readTable(settingsTable, { given: providers })['accounts.providers'], [
     { kind: 'microsoft', id: 'microsoft', name: 'Microsoft', tenant: 'common', ...secret },
   ])
 })
@@ -547,9 +547,9 @@ test('an undefined group has no effect', () => {
 })
 
 test('an unknown member of a group, and a group that is not an object, are faults', () => {
-  const places = (given: Readonly<Record<string, unknown>>) => {
+  const places = (settings: Readonly<Record<string, unknown>>) => {
     try {
-      readSettings({ given })
+      readSettings({ given: settings })
       return []
     } catch (error) {
       assert.ok(error instanceof SettingsError)

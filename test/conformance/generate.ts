@@ -31,7 +31,7 @@ export function resolve(document: Document, schema: Document): Document {
   return schema.$ref
     .slice(2)
     .split('/')
-    .reduce((at: Document, key: string) => at[key], document)
+    .reduce((node: Document, key: string) => node[key], document)
 }
 
 /** The operations of REST; `test/auth/accounts/json.test.ts` tests those of `/account`. */
@@ -75,9 +75,9 @@ export function filtersOf(
   document: Document,
   parameters: readonly Document[],
 ): ReadonlyMap<string, Document> {
-  const named = parameters.map(one => resolve(document, one)).filter(isFilters)
+  const filters = parameters.map(parameter => resolve(document, parameter)).filter(isFilters)
   return new Map(
-    named.flatMap(({ schema }) => Object.entries<Document>(resolve(document, schema).properties ?? {})),
+    filters.flatMap(({ schema }) => Object.entries<Document>(resolve(document, schema).properties ?? {})),
   )
 }
 
@@ -169,8 +169,8 @@ export class Generator {
   #object(schema: JsonSchema): JsonValue {
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)
     const required = (schema.required ?? []) as readonly string[]
-    const kept = properties.filter(([name]) => this.chance(required.includes(name) ? 0.97 : 0.4))
-    return Object.fromEntries(kept.map(([name, property]) => [name, this.value(property)]))
+    const chosen = properties.filter(([name]) => this.chance(required.includes(name) ? 0.97 : 0.4))
+    return Object.fromEntries(chosen.map(([name, property]) => [name, this.value(property)]))
   }
 
   #array(schema: JsonSchema): JsonValue {
@@ -185,8 +185,8 @@ export class Generator {
   }
 
   /** A value that usually fits the schema. */
-  value(given: JsonSchema): JsonValue {
-    const schema: JsonSchema = resolve(this.#document, given)
+  value(reference: JsonSchema): JsonValue {
+    const schema: JsonSchema = resolve(this.#document, reference)
     if (this.chance(0.015)) return this.pick(wildValues)
     const choices = schema.anyOf ?? schema.oneOf ?? schema.enum
     if (Array.isArray(choices)) {
@@ -212,8 +212,8 @@ export class Generator {
       .filter(([, property]) => isRelation(property) === relations)
       .map(([name]) => name)
     const count = 1 + Math.floor(this.#random() * (relations ? 1.3 : 3))
-    const listed = Array.from({ length: count }, () => this.pick(names))
-    return listed.map(name => (parameter === 'sort' && this.chance(0.4) ? `-${name}` : name)).join(',')
+    const chosen = Array.from({ length: count }, () => this.pick(names))
+    return chosen.map(name => (parameter === 'sort' && this.chance(0.4) ? `-${name}` : name)).join(',')
   }
 
   #schemaOf({ operation }: Operation): Document {
@@ -222,10 +222,10 @@ export class Generator {
     return resolve(this.#document, schema?.properties?.data?.items ?? schema)
   }
 
-  #parameter(parameter: Document, of: Operation): string {
+  #parameter(parameter: Document, operation: Operation): string {
     if (this.chance(0.03)) return this.pick(wildTexts)
     if (['fields', 'sort', 'include'].includes(parameter.name))
-      return this.#names(parameter.name, this.#schemaOf(of))
+      return this.#names(parameter.name, this.#schemaOf(operation))
     // Other values would wait for up to half a minute.
     if (parameter.name === 'wait') return this.pick(['0', '1', '31', '-1'])
     return this.#written(parameter.schema)
@@ -245,8 +245,8 @@ export class Generator {
     const { properties } = resolve(this.#document, schema)
     const [name, value] = this.pick(Object.entries<Document>(properties ?? openFilters))
     const count = name.endsWith('[in]') ? 1 + Math.floor(this.#random() * 3) : 1
-    const one = properties?.[name.replace('[in]', '')] ?? value
-    return [name, Array.from({ length: count }, () => this.#written(count > 1 ? one : value)).join(',')]
+    const element = properties?.[name.replace('[in]', '')] ?? value
+    return [name, Array.from({ length: count }, () => this.#written(count > 1 ? element : value)).join(',')]
   }
 
   #query(operation: Operation): string {
@@ -276,10 +276,10 @@ export class Generator {
     return this.chance(0.02) ? filled + this.pick(['/', '//', '/x', '%2f', ';a']) : filled
   }
 
-  #body(of: Operation): Pick<Request, 'body' | 'headers'> {
-    const content = of.operation.requestBody?.content
+  #body(operation: Operation): Pick<Request, 'body' | 'headers'> {
+    const content = operation.operation.requestBody?.content
     if (!content) return this.chance(0.05) ? { body: 'ignored' } : {}
-    const types = of.method === 'PATCH' ? [json, 'application/merge-patch+json'] : [json]
+    const types = operation.method === 'PATCH' ? [json, 'application/merge-patch+json'] : [json]
     const type = this.chance(0.03)
       ? this.pick(['text/plain', 'application/json;charset=utf-16'])
       : this.pick(types)

@@ -35,9 +35,9 @@ function lint(program: string, ...args: readonly string[]): Promise<string> {
     REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
   }
   const options = { cwd: folder, env: environment, maxBuffer: 2 ** 26, timeout: 300_000 }
-  return new Promise((ended, failed) =>
+  return new Promise((resolve, reject) =>
     execFile(process.execPath, [join(packages, '.bin', program), ...args], options, (_, out, err) =>
-      out.trim() === '' ? failed(new Error(err)) : ended(out),
+      out.trim() === '' ? reject(new Error(err)) : resolve(out),
     ),
   )
 }
@@ -63,9 +63,11 @@ describe('OpenAPI linters', () => {
         '--format',
         'json',
       )
-      const found: readonly { readonly code: string }[] = JSON.parse(out.slice(0, out.lastIndexOf(']') + 1))
+      const findings: readonly { readonly code: string }[] = JSON.parse(
+        out.slice(0, out.lastIndexOf(']') + 1),
+      )
       assert.deepEqual(
-        found.filter(({ code }) => !operators.includes(code)),
+        findings.filter(({ code }) => !operators.includes(code)),
         [],
       )
     })

@@ -30,8 +30,8 @@ for (const [name, declaration] of Object.entries({ blog, rich })) {
   test(`every reference in the document of ${name} resolves`, () => {
     const document = documentOf(declaration)
     for (const [, reference = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-      const found = reference.split('/').reduce((at, key) => at?.[key], document)
-      assert.ok(found, reference)
+      const target = reference.split('/').reduce((node, key) => node?.[key], document)
+      assert.ok(target, reference)
     }
   })
 
@@ -136,8 +136,10 @@ test('the security schemes are exactly those that operations name', () => {
   const operations = Object.values<object>(paths).flatMap(path =>
     Object.values<{ security?: object[] }>({ ...path }),
   )
-  const named = operations.flatMap(({ security = [] }) => security.flatMap(one => Object.keys(one)))
-  assert.deepEqual([...new Set(named)].sort(), Object.keys(components.securitySchemes).sort())
+  const namedSchemes = operations.flatMap(({ security = [] }) =>
+    security.flatMap(requirement => Object.keys(requirement)),
+  )
+  assert.deepEqual([...new Set(namedSchemes)].sort(), Object.keys(components.securitySchemes).sort())
   // https://www.iana.org/assignments/http-authschemes: REST accepts either scheme in the same header.
   const schemes = Object.values<{ scheme?: string }>(components.securitySchemes).map(({ scheme }) => scheme)
   assert.deepEqual(schemes, ['bearer'])
@@ -164,7 +166,7 @@ test('every filter operator is a parameter', () => {
 test('q is a parameter if the collection has a search', () => {
   const document = documentOf(rich)
   const has = (path: string) =>
-    document.paths[path].get.parameters.some((one: object) => resolve(document, one).name === 'q')
+    document.paths[path].get.parameters.some((parameter: object) => resolve(document, parameter).name === 'q')
   assert.ok(has('/api/v1/tasks'))
   assert.ok(!has('/api/v1/users'))
 })
@@ -224,7 +226,9 @@ test('a document grows linearly with the fields of a collection', () => {
   const bytes = (declaration: Parameters<typeof checkModel>[0]) =>
     JSON.stringify(openapi(checkModel(declaration), undefined)).length
   const notes = (count: number) => {
-    const fields = Object.fromEntries(Array.from({ length: count }, (_, at) => [`field_${at}`, string()]))
+    const fields = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`field_${index}`, string()]),
+    )
     return model({ notes: collection({ fields }) })
   }
   const field = (bytes(notes(40)) - bytes(notes(20))) / 20
@@ -242,8 +246,11 @@ test('the sizes of the example documents are about those that docs/rest.md state
     return [text.length, gzipSync(text).length].map(bytes => Math.round(bytes / 1_000))
   })
   assert.equal(stated.length, 4)
-  for (const [at, kilobytes] of measured.entries())
-    assert.ok(Math.abs(Number(stated[at]) / kilobytes - 1) < 0.05, `docs/rest.md: ${measured.join(', ')} kB`)
+  for (const [index, kilobytes] of measured.entries())
+    assert.ok(
+      Math.abs(Number(stated[index]) / kilobytes - 1) < 0.05,
+      `docs/rest.md: ${measured.join(', ')} kB`,
+    )
 })
 
 test('request schemas omit a field that nobody may write, and item schemas have it', () => {

@@ -26,7 +26,7 @@ interface Transport {
 const transports: readonly Transport[] = [
   ...kinds.map(kind => ({
     where: `REST without HTTP on ${kind.name}`,
-    open: (model: Model) => openBench(model, each => openStore(kind, each)),
+    open: (model: Model) => openBench(model, model => openStore(kind, model)),
     requests: kind === sqlite ? 3000 : 2000,
     hasSecrets: false,
   })),
@@ -76,11 +76,11 @@ function withoutSecrets(document: Document): Document {
 /** Compiles the schema that a reference names. */
 function createChecker(document: Document) {
   const ajv = createAjv(document)
-  const known = new Map<string, ValidateFunction>()
+  const validators = new Map<string, ValidateFunction>()
   return (reference: string): ValidateFunction => {
-    const found = known.get(reference) ?? ajv.compile({ $ref: `document:${reference}` })
-    known.set(reference, found)
-    return found
+    const validator = validators.get(reference) ?? ajv.compile({ $ref: `document:${reference}` })
+    validators.set(reference, validator)
+    return validator
   }
 }
 
@@ -162,7 +162,7 @@ function assertAnswerDocumented(run: Run, operation: Operation, reply: Reply, de
   const { headers = {} } = documented
   const common = Object.keys(run.document['x-common-headers'])
   const names = new Set([...common, ...Object.keys(headers), 'Content-Type'])
-  for (const name of reply.headers.filter((_, at) => at % 2 === 0)) {
+  for (const name of reply.headers.filter((_, index) => index % 2 === 0)) {
     assert.ok(names.has(name), `${name} is not documented: ${details}`)
   }
 }
@@ -219,8 +219,8 @@ async function sendRandomRequests(
   { open, requests, hasSecrets }: Transport,
 ) {
   const model = checkModel(declaration)
-  const whole = JSON.parse(JSON.stringify(openapi(model, undefined)))
-  const document = hasSecrets ? whole : withoutSecrets(whole)
+  const wholeDocument = JSON.parse(JSON.stringify(openapi(model, undefined)))
+  const document = hasSecrets ? wholeDocument : withoutSecrets(wholeDocument)
   const bench = await open(model)
   const statuses = new Map<number, number>()
   try {

@@ -17,9 +17,9 @@ const aheadMs = 1500
 type Item = { readonly id: number } & Readonly<Record<string, unknown>>
 
 async function create(fixture: Fixture, collection: string, { key }: Person, body: object): Promise<Item> {
-  const made = await fixture.call(`/api/v1/${collection}`, { method: 'POST', key, body })
-  assert.equal(made.status, 201, made.text)
-  return made.json as Item
+  const created = await fixture.call(`/api/v1/${collection}`, { method: 'POST', key, body })
+  assert.equal(created.status, 201, created.text)
+  return created.json as Item
 }
 
 async function graphql(url: string, { key }: Person, query: string): Promise<Answer['json']> {
@@ -66,8 +66,8 @@ async function repeatUntil<T>(
   }
 }
 
-function assertAll(found: Readonly<Record<string, boolean>>, expected: boolean): void {
-  for (const [way, seen] of Object.entries(found)) assert.equal(seen, expected, `${way}: ${seen}`)
+function assertAll(visibility: Readonly<Record<string, boolean>>, expected: boolean): void {
+  for (const [way, isSeen] of Object.entries(visibility)) assert.equal(isSeen, expected, `${way}: ${isSeen}`)
 }
 
 async function eventsOf(url: string, { key }: Person, after: string): Promise<readonly { type: string }[]> {
@@ -92,23 +92,23 @@ for (const setup of setups) {
       }).catch(() => undefined)
       // A caller who cannot read the created item gets only its id.
       assert.ok(note)
-      const known = { id: note.id, author_id: ann.id }
+      const ids = { id: note.id, author_id: ann.id }
       const tags = await Promise.all(urls.map(url => call(`${url}/api/v1/notes`, { key: ben.key })))
       const early = await eventsOf(first, ben, after)
       // A slow machine may take longer than `aheadMs` to get here.
       if (Date.now() < moment) assert.deepEqual(early, [])
-      const seen = await repeatUntil(
+      const rounds = await repeatUntil(
         moment,
-        () => Promise.all(urls.map(url => visibility(url, known, ben))),
-        found => {
-          for (const one of found) assertAll(one, false)
+        () => Promise.all(urls.map(url => visibility(url, ids, ben))),
+        results => {
+          for (const result of results) assertAll(result, false)
         },
       )
-      for (const one of seen) assertAll(one, true)
-      for (const [at, url] of urls.entries()) {
-        const tag = tags[at]?.headers.get('etag') ?? ''
-        const again = await call(`${url}/api/v1/notes`, { key: ben.key, headers: { 'If-None-Match': tag } })
-        assert.equal(again.status, 200)
+      for (const result of rounds) assertAll(result, true)
+      for (const [index, url] of urls.entries()) {
+        const tag = tags[index]?.headers.get('etag') ?? ''
+        const second = await call(`${url}/api/v1/notes`, { key: ben.key, headers: { 'If-None-Match': tag } })
+        assert.equal(second.status, 200)
       }
       // The passing of time is not an event; earlier events are shown by the current permissions.
       assert.deepEqual(
@@ -141,7 +141,7 @@ for (const setup of setups) {
       const { admin, ann, ben, urls, place } = fixture
       const { id } = await create(fixture, 'invitations', admin, { email: ann.email, team: 'red' })
       const sees = async (who: Person) => {
-        const found = await Promise.all(
+        const results = await Promise.all(
           urls.map(async url => {
             const item = await call(`${url}/api/v1/invitations/${id}`, { key: who.key })
             const list = await call(`${url}/api/v1/invitations`, { key: who.key })
@@ -152,8 +152,8 @@ for (const setup of setups) {
             return item.status === 200
           }),
         )
-        assert.equal(new Set(found).size, 1)
-        return found[0]
+        assert.equal(new Set(results).size, 1)
+        return results[0]
       }
       const store = await place.openStore(checkModel(embargo))
       try {
@@ -186,12 +186,12 @@ for (const setup of setups) {
       const published_at = '2026-01-01T00:00:00Z'
       const note = await create(fixture, 'notes', ann, { title: 'a', published_at })
       const own = await create(fixture, 'labels', admin, { name: 'own', author_id: ann.id })
-      const other = await create(fixture, 'labels', admin, { name: 'other', author_id: ben.id })
+      const otherItem = await create(fixture, 'labels', admin, { name: 'other', author_id: ben.id })
       const label = (label_id: number, key: string): CallOptions => {
         return { method: 'POST', key, body: { note_id: note.id, label_id } }
       }
       assert.equal((await fixture.call('/api/v1/labellings', label(own.id, ben.key))).status, 201)
-      assert.equal((await fixture.call('/api/v1/labellings', label(other.id, ben.key))).status, 403)
+      assert.equal((await fixture.call('/api/v1/labellings', label(otherItem.id, ben.key))).status, 403)
     }))
 
   test(`a field that only its owner can read is hidden from others everywhere (${setup.name})`, () =>
@@ -222,15 +222,15 @@ for (const setup of setups) {
           assert.deepEqual(answer.json.data, [], `${path}: ${answer.text}`)
         }
       }
-      const found = await graphql(
+      const result = await graphql(
         urls[0] ?? '',
         ann,
         `{ users { name email } one: users(filter: { email: { eq: "${ben.email}" } }) { id } notes(filter: { author: { email: { eq: "${ben.email}" } } }) { id } }`,
       )
-      const { users, one, notes } = found.data as Record<'users' | 'one' | 'notes', readonly Item[]>
+      const { users, one, notes } = result.data as Record<'users' | 'one' | 'notes', readonly Item[]>
       assert.deepEqual([one, notes], [[], []])
-      const shown = users?.filter(({ email }) => email !== null).map(({ name }) => name)
-      assert.deepEqual(shown, ['Ann'])
+      const visibleNames = users?.filter(({ email }) => email !== null).map(({ name }) => name)
+      assert.deepEqual(visibleNames, ['Ann'])
       const own = await fixture.call('/api/v1/me', { key: ben.key })
       assert.equal(own.json.email, ben.email)
       const byAdmin = await fixture.call(`/api/v1/users?email=${address}`, { key: admin.key })

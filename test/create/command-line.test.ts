@@ -110,8 +110,8 @@ describe('the questions', () => {
     const questions = questionsOn({ input, output })
     input.end(lines)
     const faultOf = (answer: string) => targetFault(answer, work)
-    const given = (async () => [await questions.folder('my-app', faultOf), await questions.template()])()
-    const answers = await given.catch((error: Error) => error.message)
+    const asked = (async () => [await questions.folder('my-app', faultOf), await questions.template()])()
+    const answers = await asked.catch((error: Error) => error.message)
     questions.close()
     return { answers, said }
   }

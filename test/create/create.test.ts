@@ -6,13 +6,13 @@ import { delimiter, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { templateNames } from '../../create/src/templates.ts'
 import { settingsTable } from '../../src/config.ts'
-import { buildImage, commandOf, healthCheckOf, runIn, said } from '../deploy/dockerfile.ts'
-import { refused, requestsOf, serving, shell } from './project.ts'
+import { buildImage, commandOf, healthCheckOf, instruction, runIn } from '../deploy/dockerfile.ts'
+import { requestsOf, runRefused, serving, shell } from './project.ts'
 import { openRegistry, type Registry, root } from './registry.ts'
 
 let registry: Registry
-const at = (...path: string[]) => join(registry.folder, ...path)
-const text = (...path: string[]) => readFileSync(at(...path), 'utf8')
+const pathOf = (...path: string[]) => join(registry.folder, ...path)
+const text = (...path: string[]) => readFileSync(pathOf(...path), 'utf8')
 
 /** Created once, with its packages; the others link to them. */
 const first = 'my-app'
@@ -68,18 +68,18 @@ describe('npm create portico', () => {
       /^Created my-app from the template blog, with Portico \S+, in a new git repository\.$/m,
     )
     assert.match(created, /\nNext:\n\n {2}cd my-app\n {2}npm run dev\n\n$/)
-    assert.ok(existsSync(at(first, 'node_modules', 'portico', 'dist', 'bin.js')))
+    assert.ok(existsSync(pathOf(first, 'node_modules', 'portico', 'dist', 'bin.js')))
     const { dependencies } = JSON.parse(text(first, 'package.json'))
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     assert.deepEqual(dependencies, { portico: `^${version}` })
   })
 
   it('creates a repository that ignores private and generated files', () => {
-    writeFileSync(at(first, '.env'), 'PORT=1\n')
-    const said = execFileSync('git', ['status', '--short'], { cwd: at(first), encoding: 'utf8' })
-    const seen = said.split('\n').map(line => line.slice(3))
-    assert.deepEqual(seen.filter(Boolean).sort(), [...files, 'package-lock.json'].sort())
-    rmSync(at(first, '.env'))
+    writeFileSync(pathOf(first, '.env'), 'PORT=1\n')
+    const output = execFileSync('git', ['status', '--short'], { cwd: pathOf(first), encoding: 'utf8' })
+    const untracked = output.split('\n').map(line => line.slice(3))
+    assert.deepEqual(untracked.filter(Boolean).sort(), [...files, 'package-lock.json'].sort())
+    rmSync(pathOf(first, '.env'))
   })
 
   for (const template of templateNames) {
@@ -88,17 +88,17 @@ describe('npm create portico', () => {
 
       it('equals the example, with the files that a project needs', async () => {
         if (name !== first) {
-          const said = await create(`${name} -- --template ${template} --no-install`)
-          assert.match(said, /npm install && npm run dev/)
-          symlinkSync(at(first, 'node_modules'), at(name, 'node_modules'))
+          const output = await create(`${name} -- --template ${template} --no-install`)
+          assert.match(output, /npm install && npm run dev/)
+          symlinkSync(pathOf(first, 'node_modules'), pathOf(name, 'node_modules'))
         }
         const example = (file: string) => readFileSync(join(root, 'examples', template, file), 'utf8')
         assert.equal(text(name, 'model.ts'), example('model.ts'))
         assert.equal(text(name, 'model.test.ts'), example(`${template}.test.ts`))
-        const made = readdirSync(at(name)).filter(
+        const createdFiles = readdirSync(pathOf(name)).filter(
           file => !['node_modules', 'package-lock.json'].includes(file),
         )
-        assert.deepEqual(made.sort(), ['.git', ...files].sort())
+        assert.deepEqual(createdFiles.sort(), ['.git', ...files].sort())
         assert.equal(JSON.parse(text(name, 'package.json')).name, name)
         for (const file of ['README.md', 'Dockerfile']) {
           assert.doesNotMatch(text(name, file), /\{\{|undefined/)
@@ -107,15 +107,15 @@ describe('npm create portico', () => {
       })
 
       it('passes its type check and its tests', async () => {
-        const options = { cwd: at(name), env: registry.env }
+        const options = { cwd: pathOf(name), env: registry.env }
         await shell('npm run check', options)
         assert.match(await shell('npm test', options), /pass [1-9]/)
       })
 
       it('serves the requests of its README', async () => {
-        const service = await serving('npm start', { cwd: at(name), env: registry.env })
+        const service = await serving('npm start', { cwd: pathOf(name), env: registry.env })
         try {
-          answers[template]?.(await requestsOf(text(name, 'README.md'), service, at(name)))
+          answers[template]?.(await requestsOf(text(name, 'README.md'), service, pathOf(name)))
         } finally {
           await service.stop()
         }
@@ -125,12 +125,12 @@ describe('npm create portico', () => {
 
   it('has only existing settings in .env.example', () => {
     const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
-    const named = [...text(first, '.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(
+    const documented = [...text(first, '.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(
       ([, variable = '']) => variable,
     )
-    assert.ok(named.length >= 5)
+    assert.ok(documented.length >= 5)
     assert.deepEqual(
-      named.filter(variable => !variables.has(variable)),
+      documented.filter(variable => !variables.has(variable)),
       [],
     )
   })
@@ -138,7 +138,7 @@ describe('npm create portico', () => {
   it('has a Dockerfile whose image serves the model, with only the necessary packages', async () => {
     const ignored = text(first, '.dockerignore').split('\n')
     const isIgnored = (file: string) => ignored.includes(file)
-    const stage = await buildImage({ root: at(first), isIgnored, env: registry.env }, at('image'))
+    const stage = await buildImage({ root: pathOf(first), isIgnored, env: registry.env }, pathOf('image'))
     assert.equal(stage.user, 'node')
     const inImage = join(stage.root, stage.workdir)
     assert.ok(!existsSync(join(inImage, 'node_modules', 'typescript')))
@@ -146,8 +146,8 @@ describe('npm create portico', () => {
       ignored.filter(Boolean).filter(file => file !== 'node_modules' && existsSync(join(inImage, file))),
       [],
     )
-    const { program, args, options } = commandOf(stage, said(stage, 'CMD'))
-    const env = { ...options.env, DATABASE_URL: at('image.db') }
+    const { program, args, options } = commandOf(stage, instruction(stage, 'CMD'))
+    const env = { ...options.env, DATABASE_URL: pathOf('image.db') }
     const service = await serving([program, ...args].join(' '), { cwd: options.cwd, env })
     try {
       stage.env['PORT'] = new URL(service.url).port
@@ -159,34 +159,34 @@ describe('npm create portico', () => {
   })
 
   it('does not change a folder that is not empty', async () => {
-    const said = await refused(`npm create portico@latest ${first} -- --yes`, {
+    const output = await runRefused(`npm create portico@latest ${first} -- --yes`, {
       cwd: registry.folder,
       env: registry.env,
     })
-    assert.equal(said, `The folder ${first} is not empty: name one that is empty or does not exist.\n`)
+    assert.equal(output, `The folder ${first} is not empty: name one that is empty or does not exist.\n`)
   })
 
   it('creates no repository inside another one', async () => {
-    mkdirSync(at('outer'))
-    execFileSync('git', ['init', '--quiet'], { cwd: at('outer') })
-    const said = await create('outer/inner -- --yes --no-install')
-    assert.match(said, /^Created inner from the template blog, with Portico \S+\.$/m)
-    assert.ok(!existsSync(at('outer', 'inner', '.git')))
+    mkdirSync(pathOf('outer'))
+    execFileSync('git', ['init', '--quiet'], { cwd: pathOf('outer') })
+    const output = await create('outer/inner -- --yes --no-install')
+    assert.match(output, /^Created inner from the template blog, with Portico \S+\.$/m)
+    assert.ok(!existsSync(pathOf('outer', 'inner', '.git')))
   })
 
   it('installs a newer Node if the machine’s is too old', async () => {
-    mkdirSync(at('old'))
+    mkdirSync(pathOf('old'))
     const line = `[ "$1" = --version ] && echo v22.18.0 || exec "${process.execPath}" "$@"`
-    writeFileSync(at('old', 'node'), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
-    const env = { ...registry.env, PATH: [at('old'), registry.env.PATH].join(delimiter) }
-    const said = await shell('npm create portico@latest brings -- --yes --no-install', {
+    writeFileSync(pathOf('old', 'node'), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
+    const env = { ...registry.env, PATH: [pathOf('old'), registry.env.PATH].join(delimiter) }
+    const output = await shell('npm create portico@latest brings -- --yes --no-install', {
       cwd: registry.folder,
       env,
     })
     const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'runtime', 'package.json'), 'utf8'))
     assert.deepEqual(JSON.parse(text('brings', 'package.json')).optionalDependencies, optionalDependencies)
     assert.match(
-      said,
+      output,
       /^Portico needs Node \S+ or later, and this is Node 22\.18\.0: the project includes Node \S+\.$/m,
     )
   })
@@ -194,9 +194,9 @@ describe('npm create portico', () => {
   it('copies a packed Portico into the project', async () => {
     await create(`offline -- --yes --no-install --portico ${registry.portico}`)
     const { dependencies } = JSON.parse(text('offline', 'package.json'))
-    const [file = ''] = readdirSync(at('offline')).filter(name => name.endsWith('.tgz'))
+    const [file = ''] = readdirSync(pathOf('offline')).filter(name => name.endsWith('.tgz'))
     assert.deepEqual(dependencies, { portico: `file:${file}` })
-    assert.deepEqual(readFileSync(at('offline', file)), readFileSync(registry.portico))
+    assert.deepEqual(readFileSync(pathOf('offline', file)), readFileSync(registry.portico))
     assert.match(
       text('offline', 'Dockerfile'),
       new RegExp(`^COPY package.json package-lock.json ${file} ./$`, 'm'),

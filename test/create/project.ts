@@ -22,41 +22,41 @@ export async function shell(line: string, options: Shell): Promise<string> {
 }
 
 /** Runs a command that must fail. Returns its output, without what npm adds. */
-export async function refused(line: string, options: Shell): Promise<string> {
+export async function runRefused(line: string, options: Shell): Promise<string> {
   const failed = await run('bash', ['-e', '-c', line], options).catch((error: { stderr: string }) => error)
   if ('stdout' in failed && !('code' in failed)) assert.fail(`${line} did not fail`)
   return failed.stderr.replace(/^npm (warn|error) .*\n/gm, '')
 }
 
-export interface Running {
+export interface RunningService {
   /** The user of the key KEY. */
   readonly env: Record<string, string>
   readonly url: string
-  readonly said: () => string
+  readonly output: () => string
   stop(): Promise<void>
 }
 
 /** Runs a command that serves until it is stopped. */
-export async function serving(line: string, { cwd, env }: Shell): Promise<Running> {
+export async function serving(line: string, { cwd, env }: Shell): Promise<RunningService> {
   const KEY = generateKey()
   const all = { ...env, KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' }
   // In a process group of its own: npm is between the test and the service.
   const child = spawn('bash', ['-c', `exec ${line}`], { cwd, env: all, detached: true })
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
     const take = (chunk: Buffer) => {
-      said += chunk
-      const [, port] = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/.exec(said) ?? []
+      output += chunk
+      const [, port] = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/.exec(output) ?? []
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
     }
     child.stdout.on('data', take)
     child.stderr.on('data', take)
-    child.once('close', code => reject(new Error(`${line} exited with ${code}:\n${said}`)))
+    child.once('close', code => reject(new Error(`${line} exited with ${code}:\n${output}`)))
   })
   return {
     env: all,
     url,
-    said: () => said,
+    output: () => output,
     async stop() {
       if (child.pid === undefined || child.exitCode !== null) return
       const closed = once(child, 'close')
@@ -67,7 +67,11 @@ export async function serving(line: string, { cwd, env }: Shell): Promise<Runnin
 }
 
 /** Sends the requests of a page to a service. Returns the responses. */
-export async function requestsOf(page: string, { url, env }: Running, cwd: string): Promise<unknown[]> {
+export async function requestsOf(
+  page: string,
+  { url, env }: RunningService,
+  cwd: string,
+): Promise<unknown[]> {
   const answers: unknown[] = []
   for (const { language, text } of blocksOf(page)) {
     if (language !== 'sh' || !text.startsWith('curl ')) continue

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 export const root = join(import.meta.dirname, '..', '..')
 
-export interface Packed {
+export interface PackedPackage {
   readonly name: string
   readonly version: string
   readonly integrity: string
@@ -30,14 +30,14 @@ export function cleanEnvironment(): Record<string, string> {
 }
 
 /** Packs both packages as for publishing. */
-export async function packBoth(folder: string): Promise<readonly Packed[]> {
+export async function packBoth(folder: string): Promise<readonly PackedPackage[]> {
   const script = join(root, 'scripts', 'pack.mjs')
   const { stdout } = await run(process.execPath, [script, folder], { env: cleanEnvironment() })
   return JSON.parse(stdout)
 }
 
 /** What npm asks of a registry about a package. */
-function packument({ name, version, integrity, filename }: Packed, url: string): string {
+function packument({ name, version, integrity, filename }: PackedPackage, url: string): string {
   const folder = name === 'portico' ? root : join(root, 'create')
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const dist = { tarball: `${url}-/${filename}`, integrity }
@@ -75,13 +75,13 @@ export async function openRegistry(): Promise<Registry> {
   const { stdout: upstream } = await run('npm', ['config', 'get', 'registry'], { cwd: tmpdir() })
   const server = createServer((request, response) => {
     const path = request.url?.slice(1) ?? ''
-    const named = packed.find(({ name }) => name === path)
+    const manifest = packed.find(({ name }) => name === path)
     const file = packed.find(({ filename }) => `-/${filename}` === path)
-    if (named) response.end(packument(named, url))
+    if (manifest) response.end(packument(manifest, url))
     else if (file) response.end(readFileSync(join(folder, file.filename)))
     else response.writeHead(302, { location: new URL(path, upstream.trim()).href }).end()
   })
-  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   // Disables the check whether the package may be fetched.
   const npm = { npm_config_registry: url, npm_config_cache: await makeCache(folder), npm_config_yes: 'true' }

@@ -20,23 +20,23 @@ interface Target {
 export interface Migratable {
   readonly name: 'SQLite' | 'PostgreSQL'
   /** Runs `use` with the file or URL of a missing or empty database. */
-  withEmpty(use: (at: string) => Promise<void>): Promise<void>
+  withEmpty(use: (location: string) => Promise<void>): Promise<void>
   /** Opens a store, as a start does. */
-  open(at: string, model: Model, autoMigrate?: boolean, onSurplus?: Surplus): Promise<Store>
-  plan(at: string, model: Model): Promise<readonly Step[]>
-  apply(at: string, model: Model, target: Target): Promise<readonly Step[]>
-  run(at: string, text: string): Promise<void>
-  rows(at: string, text: string): Promise<unknown[][]>
+  open(location: string, model: Model, autoMigrate?: boolean, onSurplus?: Surplus): Promise<Store>
+  plan(location: string, model: Model): Promise<readonly Step[]>
+  apply(location: string, model: Model, target: Target): Promise<readonly Step[]>
+  run(location: string, text: string): Promise<void>
+  rows(location: string, text: string): Promise<unknown[][]>
   /** Throws if the database's own checks find an error. */
-  requireSound(at: string): Promise<void>
+  requireSound(location: string): Promise<void>
   /** The tables that these tables reference. */
-  targets(at: string, tables: readonly string[]): Promise<readonly string[]>
+  targets(location: string, tables: readonly string[]): Promise<readonly string[]>
   /** The definitions of all tables, without those that a migration has only prepared. */
-  shape(at: string): Promise<string>
+  shape(location: string): Promise<string>
   /** When to kill a migration of 30,000 rows, in milliseconds after its start. */
   readonly killAfter: readonly number[]
   /** The schema and all rows, as text. */
-  dump(at: string): Promise<string>
+  dump(location: string): Promise<string>
   /** The statements that create the database. */
   print(model: Model): string
 }

@@ -32,10 +32,10 @@ export async function dropUser({ name }: User): Promise<void> {
 
 /** The URL of a database for another role. */
 export function urlFor(url: string, { name, password }: User): string {
-  const made = new URL(url)
-  made.username = name
-  made.password = password
-  return made.href
+  const userUrl = new URL(url)
+  userUrl.username = name
+  userUrl.password = password
+  return userUrl.href
 }
 
 /** Creates an empty database. All databases of a process have the same owner. */

@@ -151,10 +151,10 @@ export class PostgresServer {
     this.#child = undefined
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     child.ref()
-    const ended = once(child, 'exit')
+    const exit = once(child, 'exit')
     child.kill(name)
     for (const pid of processes) signal(pid, 'SIGCONT')
-    await ended
+    await exit
   }
 
   #processes(): readonly number[] {

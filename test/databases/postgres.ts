@@ -21,8 +21,8 @@ export function serverUrl(): Promise<string> {
 }
 
 async function findServer(): Promise<string> {
-  const { PORTICO_TEST_POSTGRES: given, PORTICO_TEST_SERVERS: shared } = process.env
-  if (given) return given
+  const { PORTICO_TEST_POSTGRES: configured, PORTICO_TEST_SERVERS: shared } = process.env
+  if (configured) return configured
   return shared ? printedUrl(connect(shared)) : ownServer()
 }
 

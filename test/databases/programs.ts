@@ -32,7 +32,7 @@ export function ordinaryUser(): Owner | undefined {
   const rows = readFileSync('/etc/passwd', 'utf8').split('\n')
   const fields = ['postgres', 'nobody']
     .map(name => rows.find(row => row.startsWith(`${name}:`))?.split(':'))
-    .find(found => found !== undefined)
+    .find(match => match !== undefined)
   return { uid: Number(fields?.[2] ?? 65534), gid: Number(fields?.[3] ?? 65534) }
 }
 

@@ -64,9 +64,9 @@ export class RedisServer {
     this.#child = undefined
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     child.ref()
-    const ended = once(child, 'exit')
+    const exit = once(child, 'exit')
     child.kill('SIGKILL')
-    await ended
+    await exit
   }
 
   /** Until `resume`, the server keeps its connections but does not respond. */
@@ -105,8 +105,8 @@ export class RedisServer {
 
 /** Runs `use` with the URL of a server that other tests may share. */
 export async function withRedis<T>(use: (url: string) => T | Promise<T>): Promise<T> {
-  const given = process.env.PORTICO_TEST_REDIS
-  if (given) return use(given)
+  const settings = process.env.PORTICO_TEST_REDIS
+  if (settings) return use(settings)
   const server = await RedisServer.start()
   try {
     return await use(server.url)

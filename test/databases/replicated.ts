@@ -6,15 +6,15 @@ import { fast, PostgresServer, type PostgresSettings } from './postgres-server.t
 const PATIENCE = 60_000
 
 /** Waits up to a minute until the condition holds. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(description: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + PATIENCE
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`not within a minute: ${what}`)
+    if (Date.now() > end) throw new Error(`not within a minute: ${description}`)
     await wait(5)
   }
 }
 
-export interface Replicated {
+export interface ReplicatedServers {
   readonly primary: PostgresServer
   readonly standbys: readonly PostgresServer[]
   /** A new, empty database on every server. */
@@ -29,7 +29,10 @@ export interface Everywhere {
 }
 
 /** Starts servers for one test. */
-export async function startStandbys(count: number, settings: PostgresSettings = fast): Promise<Replicated> {
+export async function startStandbys(
+  count: number,
+  settings: PostgresSettings = fast,
+): Promise<ReplicatedServers> {
   const servers: PostgresServer[] = []
   const close = async () => {
     for (const server of servers.toReversed()) await server.remove()
@@ -38,15 +41,18 @@ export async function startStandbys(count: number, settings: PostgresSettings = 
     const primary = new PostgresServer(settings)
     servers.push(primary)
     await primary.start()
-    for (let made = 0; made < count; made++) servers.push(new PostgresServer(settings, primary))
+    for (let n = 0; n < count; n++) servers.push(new PostgresServer(settings, primary))
     const standbys = servers.slice(1)
     await Promise.all(standbys.map(standby => standby.start()))
     let databases = 0
     const newDatabase = async () => {
       const name = `database_${++databases}`
       await query(primary.url, `CREATE DATABASE ${name} TEMPLATE template0`)
-      await Promise.all(standbys.map(standby => caughtUp(primary.url, standby.url)))
-      return { url: at(primary, name), standbys: standbys.map(standby => at(standby, name)) }
+      await Promise.all(standbys.map(standby => untilCaughtUp(primary.url, standby.url)))
+      return {
+        url: databaseUrl(primary, name),
+        standbys: standbys.map(standby => databaseUrl(standby, name)),
+      }
     }
     return { primary, standbys, newDatabase, close }
   } catch (error) {
@@ -55,12 +61,12 @@ export async function startStandbys(count: number, settings: PostgresSettings = 
   }
 }
 
-function at({ url }: PostgresServer, name: string): string {
+function databaseUrl({ url }: PostgresServer, name: string): string {
   return url.replace(/postgres$/, name)
 }
 
 /** Waits until the standby has replayed what the primary has written so far. */
-export async function caughtUp(primary: string, standby: string): Promise<void> {
+export async function untilCaughtUp(primary: string, standby: string): Promise<void> {
   const [written] = await query(primary, 'SELECT pg_current_wal_flush_lsn()::text AS place')
   const replayed = 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done'
   await until('the standby has replayed', async () => {

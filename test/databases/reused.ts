@@ -2,12 +2,12 @@
 import type { Model } from '../../src/model/model.ts'
 import { query, type TestDatabase } from './postgres.ts'
 
-interface Prepared extends TestDatabase {
+interface PreparedDatabase extends TestDatabase {
   /** The URL of the superuser. */
   readonly admin: string
 }
 
-interface Kinds<D extends Prepared> {
+interface Kinds<D extends PreparedDatabase> {
   /** A new database with the tables of the model. */
   prepare(model: Model): Promise<D>
   /** Models with the same key have the same tables. */
@@ -26,7 +26,7 @@ const emptying = `DO $$ DECLARE one record; BEGIN
   LOOP PERFORM setval(quote_ident(one.name), 1, false); END LOOP;
 END $$`
 
-export class ReusedDatabases<D extends Prepared> {
+export class ReusedDatabases<D extends PreparedDatabase> {
   readonly #kinds: Kinds<D>
   readonly #free: { readonly key: string; readonly database: D }[] = []
 
@@ -37,9 +37,9 @@ export class ReusedDatabases<D extends Prepared> {
   /** A database with the empty tables of the model, for exclusive use until `drop`. */
   async take(model: Model): Promise<D> {
     const key = this.#kinds.keyOf(model)
-    const at = this.#free.findIndex(free => free.key === key)
-    const [kept] = at < 0 ? [] : this.#free.splice(at, 1)
-    const database = kept?.database ?? (await this.#kinds.prepare(model))
+    const index = this.#free.findIndex(free => free.key === key)
+    const [reused] = index < 0 ? [] : this.#free.splice(index, 1)
+    const database = reused?.database ?? (await this.#kinds.prepare(model))
     return { ...database, drop: () => this.#giveBack(key, database) }
   }
 

@@ -39,7 +39,7 @@ export interface SeededStore {
   within(
     model: Model,
     data: Data,
-    use: (opened: OpenSeededStore) => Promise<void>,
+    use: (seeded: OpenSeededStore) => Promise<void>,
     now?: () => number,
   ): Promise<void>
 }
@@ -50,7 +50,7 @@ function columnsOf(row: Row): string {
     .join()
 }
 
-function revived({ fields }: Collection, row: Record<string, unknown>): Row {
+function parseRow({ fields }: Collection, row: Record<string, unknown>): Row {
   return Object.fromEntries([...fields.values()].map(field => [field.name, revive(field, row[field.name])]))
 }
 
@@ -70,7 +70,7 @@ function textOf(field: Field | undefined, value: JsonValue): JsonValue {
 async function withinSqlite(
   model: Model,
   data: Data,
-  use: (opened: OpenSeededStore) => Promise<void>,
+  use: (seeded: OpenSeededStore) => Promise<void>,
   now = Date.now,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-seeded-'))
@@ -89,7 +89,7 @@ async function withinSqlite(
         Object.fromEntries(
           [...model.collections].map(([name, collection]) => {
             const rows = database.prepare(`SELECT * FROM "${name}" ORDER BY id`).all()
-            return [name, rows.map(row => revived(collection, row))]
+            return [name, rows.map(row => parseRow(collection, row))]
           }),
         ),
       events: async () => database.prepare('SELECT * FROM _events ORDER BY id').all(),
@@ -136,20 +136,20 @@ const withinLocked: SeededStore['within'] = async (model, data, use, now = Date.
   await withinDatabase({ model, data, ...database, use, now, rowSecurity: true, nodes: 1 })
 }
 
-interface Filled {
+interface FilledDatabase {
   readonly model: Model
   readonly data: Data
   readonly url: string
   /** The URL of the superuser. */
   readonly admin: string
   readonly drop: () => Promise<void>
-  readonly use: (opened: OpenSeededStore) => Promise<void>
+  readonly use: (seeded: OpenSeededStore) => Promise<void>
   readonly now: () => number
   readonly rowSecurity: boolean
   readonly nodes: number
 }
 
-async function withinDatabase(filled: Filled): Promise<void> {
+async function withinDatabase(filled: FilledDatabase): Promise<void> {
   const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = filled
   const client = new pg.Client({ connectionString: admin })
   // Keeps JSON as text; the driver would parse it.
@@ -166,12 +166,12 @@ async function withinDatabase(filled: Filled): Promise<void> {
       store,
       admin,
       dump: async () => {
-        const found: Record<string, Row[]> = {}
+        const data: Record<string, Row[]> = {}
         for (const [name, collection] of model.collections) {
           const stored = await rows(`SELECT * FROM "${name}" ORDER BY id`)
-          found[name] = stored.map(row => revived(collection, row))
+          data[name] = stored.map(row => parseRow(collection, row))
         }
-        return found
+        return data
       },
       events: () => rows('SELECT * FROM _events ORDER BY id'),
       lastId: async name => {
@@ -202,7 +202,7 @@ async function fillPostgres(
   data: Data,
 ): Promise<void> {
   const all = data[name] ?? []
-  const marks = (count: number) => Array.from({ length: count }, (_, at) => `$${at + 1}`).join()
+  const marks = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join()
   for (const row of all) {
     const values = Object.entries(row).map(([column, value]) => textOf(fields.get(column), value))
     await client.query(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${marks(values.length)})`, values)

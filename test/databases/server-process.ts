@@ -1,14 +1,14 @@
 /** Starts a PostgreSQL server, prints its URL or its error, and stops it when standard input ends. */
 import { fast, PostgresServer } from './postgres-server.ts'
 
-function ended(): Promise<void> {
+function untilEnded(): Promise<void> {
   return new Promise(resolve => {
     process.stdin.on('end', resolve).on('error', resolve).resume()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve())
   })
 }
 
-const stopped = ended()
+const stopped = untilEnded()
 try {
   const server = new PostgresServer(fast)
   await server.start()

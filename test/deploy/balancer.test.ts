@@ -9,16 +9,16 @@ import { catalogue } from '../../src/errors.ts'
 import { earlyInMinute } from '../cluster/window.ts'
 import type { Process } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
-import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
+import { type BalancedNodes, getFrom, key, withBalancer } from './haproxy.ts'
 
 const query = 'subscription { newPost { title } }'
 
 /** Creates posts until it is stopped; stopping waits for the last one. */
-function posting({ url }: Balanced): () => Promise<void> {
+function posting({ url }: BalancedNodes): () => Promise<void> {
   let stopped = false
   const post = async () => {
-    for (let at = 0; !stopped; at++) {
-      const body = { title: `post ${at}` }
+    for (let index = 0; !stopped; index++) {
+      const body = { title: `post ${index}` }
       await call(`${url}/api/v1/posts`, { method: 'POST', key, body })
       await wait(100)
     }
@@ -95,22 +95,22 @@ describe('behind the load balancer', () => {
     }))
 })
 
-interface Sent {
-  readonly what: string
-  readonly by: string
+interface Attempt {
+  readonly outcome: string
+  readonly node: string
 }
 
 /** Sends a request; `what` is its status, or its error. */
-function send(agent: Agent, url: string, title: string | undefined): Promise<Sent> {
+function send(agent: Agent, url: string, title: string | undefined): Promise<Attempt> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
   const method = title === undefined ? 'GET' : 'POST'
-  return new Promise(done => {
+  return new Promise(resolve => {
     const sent = request(`${url}/api/v1/posts`, { agent, method, headers }, answer => {
       answer.resume()
-      answer.on('end', () => done({ what: String(answer.statusCode), by: method }))
-      answer.on('error', error => done({ what: error.message, by: method }))
+      answer.on('end', () => resolve({ outcome: String(answer.statusCode), node: method }))
+      answer.on('error', error => resolve({ outcome: error.message, node: method }))
     })
-    sent.on('error', error => done({ what: error.message, by: method }))
+    sent.on('error', error => resolve({ outcome: error.message, node: method }))
     sent.end(title === undefined ? undefined : JSON.stringify({ title }))
   })
 }
@@ -120,16 +120,20 @@ const clientCount = 12
 /** Reads and writes continuously until `stopped`; counts each outcome. */
 async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<string, number>> {
   const outcomes = new Map<string, number>()
-  const lane = async (at: number) => {
+  const lane = async (index: number) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     for (let count = 0; !stopped(); count++) {
-      const { what, by } = await send(agent, url, count % 2 === 0 ? `lane ${at}, ${count}` : undefined)
-      outcomes.set(`${by} ${what}`, (outcomes.get(`${by} ${what}`) ?? 0) + 1)
+      const { outcome, node } = await send(
+        agent,
+        url,
+        count % 2 === 0 ? `lane ${index}, ${count}` : undefined,
+      )
+      outcomes.set(`${node} ${outcome}`, (outcomes.get(`${node} ${outcome}`) ?? 0) + 1)
       await wait(5)
     }
     agent.destroy()
   }
-  await Promise.all(Array.from({ length: clientCount }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: clientCount }, (_, index) => lane(index)))
   return outcomes
 }
 
@@ -153,9 +157,9 @@ describe('an upgrade without downtime', () => {
         const codes: unknown[] = []
         try {
           await wait(500)
-          for (const at of [0, 1] as const) {
-            codes.push(await restart(at))
-            await serving(nodes[at])
+          for (const index of [0, 1] as const) {
+            codes.push(await restart(index))
+            await serving(nodes[index])
           }
         } finally {
           stopped = true
@@ -166,24 +170,24 @@ describe('an upgrade without downtime', () => {
         const stored = await nodes[0].call('/api/v1/posts?per_page=1')
         const { total } = stored.json.meta as { total: number }
         assert.equal(total, outcomes.get('POST 201'))
-        context.diagnostic(`${[...outcomes].map(([what, count]) => `${what}: ${count}`).join(', ')}`)
+        context.diagnostic(`${[...outcomes].map(([outcome, count]) => `${outcome}: ${count}`).join(', ')}`)
       },
     ))
 
   it('closes WebSockets with 1001, and their clients reconnect to the other node', () =>
     withBalancer({ PORTICO_SHUTDOWN_DELAY: '3' }, async ({ url, nodes }) => {
       const open = () =>
-        new Promise<WebSocket>((found, failed) => {
+        new Promise<WebSocket>((resolve, reject) => {
           const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
-          socket.on('error', failed)
+          socket.on('error', reject)
           socket.on('open', () => socket.send('{"type":"connection_init"}'))
-          socket.on('message', () => found(socket))
+          socket.on('message', () => resolve(socket))
         })
       const sockets = await Promise.all([open(), open(), open(), open()])
-      const closed = sockets.map(socket => new Promise<number>(found => socket.on('close', found)))
+      const closed = sockets.map(socket => new Promise<number>(resolve => socket.on('close', resolve)))
       await nodes[0].end('SIGTERM')
-      const left = await Promise.race(closed)
-      assert.equal(left, 1001)
+      const code = await Promise.race(closed)
+      assert.equal(code, 1001)
       const again = await open()
       again.terminate()
       for (const socket of sockets) socket.terminate()

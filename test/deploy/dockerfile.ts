@@ -29,7 +29,7 @@ export interface Stage {
   readonly env: Record<string, string>
   user: string
   /** The steps that configure how the image runs. */
-  readonly said: Step[]
+  readonly steps: Step[]
 }
 
 /** Drops comments and joins continued lines. */
@@ -111,7 +111,7 @@ export async function buildImage(context: Context, folder: string): Promise<Stag
   for (const { word, rest } of stepsOf(join(context.root, 'Dockerfile'))) {
     if (word === 'FROM') {
       const [, name = 'last'] = / AS (\w+)$/.exec(rest) ?? []
-      stage = { root: join(folder, name), context, workdir: '.', env: {}, user: 'root', said: [] }
+      stage = { root: join(folder, name), context, workdir: '.', env: {}, user: 'root', steps: [] }
       stages.set(name, stage)
       continue
     }
@@ -124,19 +124,19 @@ export async function buildImage(context: Context, folder: string): Promise<Stag
     else if (word === 'USER') stage.user = rest
     else if (word === 'ENV') {
       for (const [, name = '', value = ''] of rest.matchAll(/(\w+)=(\S+)/g)) stage.env[name] = value
-    } else stage.said.push({ word, rest })
+    } else stage.steps.push({ word, rest })
   }
   assert.ok(stage)
   return stage
 }
 
 /** The last step of a kind that configures how the image runs. */
-export function said(stage: Stage, word: string): string {
-  return stage.said.findLast(step => step.word === word)?.rest ?? ''
+export function instruction(stage: Stage, word: string): string {
+  return stage.steps.findLast(step => step.word === word)?.rest ?? ''
 }
 
 /** The command of its health check. */
 export function healthCheckOf(stage: Stage): string {
-  const [, command = ''] = /CMD (\[.*\])$/.exec(said(stage, 'HEALTHCHECK')) ?? []
+  const [, command = ''] = /CMD (\[.*\])$/.exec(instruction(stage, 'HEALTHCHECK')) ?? []
   return command
 }

@@ -90,8 +90,8 @@ describe('compose.yaml', () => {
   it('declares the volumes that it uses, and requires the password', () => {
     assert.deepEqual(Object.keys(volumes), ['postgres'])
     const variableNames = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
-    const given = [...text('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
-    assert.deepEqual([...new Set(variableNames)].sort(), given.sort())
+    const variables = [...text('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
+    assert.deepEqual([...new Set(variableNames)].sort(), variables.sort())
   })
 })
 
@@ -105,9 +105,9 @@ type Probe = { readonly httpGet: { readonly path: string; readonly port: string 
 describe('kubernetes.yaml', () => {
   const documents = parseAllDocuments(text('deploy/kubernetes.yaml'), { merge: true })
   const manifest = (kind: string) => {
-    const found = documents.map(document => document.toJS()).find(each => each.kind === kind)
-    assert.ok(found, `there is no ${kind}`)
-    return found
+    const manifest = documents.map(document => document.toJS()).find(manifest => manifest.kind === kind)
+    assert.ok(manifest, `there is no ${kind}`)
+    return manifest
   }
   const { spec, metadata } = manifest('Deployment').spec.template
   const [container] = spec.containers as (Container & Readonly<Record<string, Probe>>)[]
@@ -174,8 +174,8 @@ describe('portico.service', () => {
       const file = join(folder, 'portico.service')
       // The programs that it names are not installed on this machine.
       writeFileSync(file, unit.replace('/usr/bin/node ', `${process.execPath} `))
-      const said = execFileSync(program, ['verify', file], { encoding: 'utf8', stdio: 'pipe' })
-      assert.equal(said, '')
+      const output = execFileSync(program, ['verify', file], { encoding: 'utf8', stdio: 'pipe' })
+      assert.equal(output, '')
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

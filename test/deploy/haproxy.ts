@@ -11,11 +11,11 @@ import { withFile } from '../store/blog.ts'
 const file = resolve(import.meta.dirname, '../../deploy/haproxy.cfg')
 export const key = 'k'.repeat(32)
 
-export interface Balanced {
+export interface BalancedNodes {
   readonly url: string
   readonly nodes: [Process, Process]
   /** Stops a node as an operator does, and restarts it at its address. Returns the exit code. */
-  restart(at: 0 | 1): Promise<number | null>
+  restart(index: 0 | 1): Promise<number | null>
 }
 
 async function until(condition: () => Promise<boolean>, hopeless: () => boolean): Promise<void> {
@@ -29,7 +29,7 @@ async function until(condition: () => Promise<boolean>, hopeless: () => boolean)
 /** Runs `use` with two services behind the balancer; stops and removes everything afterwards. */
 export async function withBalancer(
   environment: Readonly<Record<string, string>>,
-  use: (balanced: Balanced) => Promise<void>,
+  use: (balanced: BalancedNodes) => Promise<void>,
 ): Promise<void> {
   const program = findProgram({ names: ['haproxy'], variable: 'HAPROXY', package: 'haproxy' })
   await withFile(async database => {
@@ -44,19 +44,19 @@ export async function withBalancer(
         },
       })
     const ports = [await freePort(), await freePort(), await freePort()] as const
-    const [listen, one, two] = ports
-    const nodes: [Process, Process] = [await start(one), await start(two)]
+    const [listen, first, second] = ports
+    const nodes: [Process, Process] = [await start(first), await start(second)]
     const balancer = spawn(program, ['-f', file, '-db'], {
       env: {
         ...process.env,
         LISTEN: `127.0.0.1:${listen}`,
-        NODE_1: `127.0.0.1:${one}`,
-        NODE_2: `127.0.0.1:${two}`,
+        NODE_1: `127.0.0.1:${first}`,
+        NODE_2: `127.0.0.1:${second}`,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let said = ''
-    for (const stream of [balancer.stdout, balancer.stderr]) stream.on('data', chunk => (said += chunk))
+    let output = ''
+    for (const stream of [balancer.stdout, balancer.stderr]) stream.on('data', chunk => (output += chunk))
     const url = `http://127.0.0.1:${listen}`
     const isUp = () =>
       fetch(`${url}/readyz`).then(
@@ -65,14 +65,14 @@ export async function withBalancer(
       )
     try {
       await until(isUp, () => balancer.exitCode !== null).catch(error => {
-        throw new Error(`${error.message} HAProxy says:\n${said}`)
+        throw new Error(`${error.message} HAProxy says:\n${output}`)
       })
       await use({
         url,
         nodes,
-        async restart(at) {
-          const code = await nodes[at].end('SIGTERM')
-          nodes[at] = await start(at === 0 ? one : two)
+        async restart(index) {
+          const code = await nodes[index].end('SIGTERM')
+          nodes[index] = await start(index === 0 ? first : second)
           return code
         },
       })
@@ -94,11 +94,11 @@ export function getFrom(
   localAddress: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<From> {
-  return new Promise((found, failed) => {
+  return new Promise((resolve, reject) => {
     const sent = request(url, { localAddress, headers, agent: false }, answer => {
       answer.resume()
-      answer.on('end', () => found({ status: answer.statusCode ?? 0, headers: answer.headers }))
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }))
     })
-    sent.on('error', failed).end()
+    sent.on('error', reject).end()
   })
 }

@@ -9,7 +9,7 @@ import { after, describe, it } from 'node:test'
 import { settingsTable } from '../../src/config.ts'
 import { newFolder, ordinaryUser } from '../databases/programs.ts'
 import { listening } from '../processes/listening.ts'
-import { buildImage, commandOf, healthCheckOf, runIn, said } from './dockerfile.ts'
+import { buildImage, commandOf, healthCheckOf, instruction, runIn } from './dockerfile.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -39,15 +39,15 @@ describe('the image', async () => {
     assert.ok(!existsSync(join(modules, 'typescript')), 'development dependencies are in the image')
     stage.env.DATABASE_URL = join(folder, 'data.db')
     stage.env.PORT = '0'
-    const { program, args, options } = commandOf(stage, said(stage, 'CMD'))
+    const { program, args, options } = commandOf(stage, instruction(stage, 'CMD'))
     const child = spawn(program, args, options)
     try {
       stage.env.PORT = new URL((await listening(child)).url).port
       const healthCheck = healthCheckOf(stage)
       await runIn(stage, healthCheck)
-      const ended = once(child, 'exit')
+      const exit = once(child, 'exit')
       child.kill('SIGTERM')
-      assert.deepEqual(await ended, [0, null])
+      assert.deepEqual(await exit, [0, null])
       await assert.rejects(runIn(stage, healthCheck), /Command failed/)
     } finally {
       child.kill('SIGKILL')
@@ -64,7 +64,7 @@ describe('the image', async () => {
     try {
       stage.env.DATABASE_URL = join(data, 'portico.db')
       stage.env.PORT = '0'
-      const { args, options } = commandOf(stage, said(stage, 'CMD'))
+      const { args, options } = commandOf(stage, instruction(stage, 'CMD'))
       const nowhere = join(stage.root, 'tmp')
       const env = { PATH: process.env.PATH, ...stage.env, HOME: nowhere, TMPDIR: nowhere }
       const child = spawn(node, args, { ...options, ...owner, env })
@@ -74,9 +74,9 @@ describe('the image', async () => {
         assert.equal(answer.status, 200)
         const page = await fetch(`http://127.0.0.1:${port}/account/sign-in`)
         assert.equal(page.status, 200)
-        const ended = once(child, 'exit')
+        const exit = once(child, 'exit')
         child.kill('SIGTERM')
-        assert.deepEqual(await ended, [0, null])
+        assert.deepEqual(await exit, [0, null])
       } finally {
         child.kill('SIGKILL')
       }

@@ -27,9 +27,9 @@ function manifests(yaml: string): readonly Manifest[] {
 
 /** An object literal may have no fields that its type lacks. */
 function program(all: readonly Manifest[]): string {
-  const lines = all.map(({ kind, ...rest }, at) => {
+  const lines = all.map(({ kind, ...rest }, index) => {
     const type = `import('kubernetes-types/${modules[kind]}').${kind}`
-    return `export const manifest${at}: ${type} = ${JSON.stringify({ kind, ...rest })}`
+    return `export const manifest${index}: ${type} = ${JSON.stringify({ kind, ...rest })}`
   })
   return `${lines.join('\n')}\n`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RecentEvents, shownLine } from '../../src/dev/log-lines.ts'
+import { formatLine, RecentEvents } from '../../src/dev/log-lines.ts'
 
 const time = new Date(2026, 0, 2, 3, 4, 5).getTime()
 const hostile = 'a\u001b[2J\r\nGET /forged 200\u202e\u009b'
@@ -42,16 +42,16 @@ const lines: readonly (readonly [fields: object, shown: RegExp])[] = [
 
 test('log entries are shown as readable lines, and external texts cannot leave their line', () => {
   for (const [fields, shown] of lines) {
-    const line = shownLine(JSON.stringify({ level: 30, time, ...fields }))
+    const line = formatLine(JSON.stringify({ level: 30, time, ...fields }))
     assert.match(line, shown)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
     assert.doesNotMatch(line.replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
   }
-  for (const own of ['printed by the model', '{"a":1}', '{ broken', '']) assert.equal(shownLine(own), own)
+  for (const own of ['printed by the model', '{"a":1}', '{ broken', '']) assert.equal(formatLine(own), own)
 })
 
 test('the style alone determines colours', () => {
-  const marked = shownLine(
+  const marked = formatLine(
     JSON.stringify({ time, msg: 'request', method: 'GET', path: '/', status: 500, ms: 1 }),
     (format, text) => `<${format}>${text}</>`,
   )

@@ -11,7 +11,7 @@ const shared = { ...alone, isShared: true }
 type Headers = LocalRequest['headers']
 
 const host = 'localhost:3000'
-const shown: readonly (readonly [what: string, headers: Headers, peer?: string, local?: string])[] = [
+const allowed: readonly (readonly [name: string, headers: Headers, peer?: string, local?: string])[] = [
   ['a program', { host }],
   ['IPv6', { host: '[::1]:3000' }, '::1', '::1'],
   ['mapped IPv4', { host: '127.0.0.1:3000' }, '::ffff:127.0.0.1', '::ffff:127.0.0.1'],
@@ -28,7 +28,7 @@ const shown: readonly (readonly [what: string, headers: Headers, peer?: string, 
   ['a link elsewhere', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }],
   ['its own origin', { host, origin: 'http://localhost:3000' }],
 ]
-const refused: typeof shown = [
+const refused: typeof allowed = [
   ['another machine', { host: '192.168.1.5:3000' }, '192.168.1.9', '192.168.1.5'],
   ['another machine that sends localhost', { host }, '192.168.1.9', '192.168.1.5'],
   ['a closed connection', { host }, '', ''],
@@ -51,10 +51,10 @@ const refused: typeof shown = [
 ]
 
 describe('the mails of portico dev', () => {
-  for (const [what, headers, peer = '127.0.0.1', local = '127.0.0.1'] of shown)
-    it(`are shown to ${what}`, () => assert.equal(refusalOf({ headers, peer, local }, alone), undefined))
-  for (const [what, headers, peer = '127.0.0.1', local = '127.0.0.1'] of refused)
-    it(`are not shown to ${what}`, () =>
+  for (const [name, headers, peer = '127.0.0.1', local = '127.0.0.1'] of allowed)
+    it(`are shown to ${name}`, () => assert.equal(refusalOf({ headers, peer, local }, alone), undefined))
+  for (const [name, headers, peer = '127.0.0.1', local = '127.0.0.1'] of refused)
+    it(`are not shown to ${name}`, () =>
       assert.match(refusalOf({ headers, peer, local }, alone) ?? '', /^Mails are (not )?shown/))
 })
 
@@ -78,7 +78,7 @@ it('the newest 200 mails are kept, each once, and fewer if they are long', () =>
   const box = new Mailbox()
   for (let count = 1; count <= 250; count++) box.add(mail(`no. ${count}`))
   const copy = new Mailbox()
-  for (const each of [...box.list().slice(0, 3), ...box.list()]) copy.put(each)
+  for (const mail of [...box.list().slice(0, 3), ...box.list()]) copy.put(mail)
   for (const { length, 0: newest, [199]: oldest } of [box.list(), copy.list()])
     assert.deepEqual([length, newest?.subject, newest?.id, oldest?.id], [200, 'no. 250', 250, 51])
   assert.equal(copy.add(mail('next')).id, 251)

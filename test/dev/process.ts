@@ -32,14 +32,14 @@ export interface Development {
   readonly url: string
   readonly process: ChildProcess
   /** All its output. */
-  said(): string
+  output(): string
   /** Resolves with the next match in the output after the previous one. */
-  says(pattern: RegExp): Promise<RegExpExecArray>
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>
   /** The content of the file in the folder. */
   read(name: string): string
   write(name: string, text: string): void
   /** Replaces a part of the model file, which must exist. */
-  edit(part: string, by: string): void
+  edit(part: string, replacement: string): void
   call(path: string, options?: CallOptions): Promise<Answer>
   /** Stops it by a signal. Returns the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>
@@ -53,10 +53,10 @@ export interface DevelopmentOptions {
   readonly run?: (command: string, words: readonly string[], options: object) => ChildProcess
 }
 
-/** Collects the output of a process; `says` waits for parts of it in order. */
-function listen(child: ChildProcess): Pick<Development, 'said' | 'says'> {
+/** Collects the output of a process; `waitFor` waits for matches of it in order. */
+function listen(child: ChildProcess): Pick<Development, 'output' | 'waitFor'> {
   let text = ''
-  let seen = 0
+  let position = 0
   let look: (() => void) | undefined
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', chunk => {
@@ -64,20 +64,20 @@ function listen(child: ChildProcess): Pick<Development, 'said' | 'says'> {
       look?.()
     })
   }
-  const says = (pattern: RegExp) =>
-    new Promise<RegExpExecArray>((found, failed) => {
-      const timer = setTimeout(() => failed(new Error(`${pattern} was not said:\n${text}`)), mostMs)
+  const waitFor = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${pattern} is not in the output:\n${text}`)), mostMs)
       look = () => {
-        const match = pattern.exec(text.slice(seen))
+        const match = pattern.exec(text.slice(position))
         if (match === null) return
-        seen += match.index + match[0].length
+        position += match.index + match[0].length
         look = undefined
         clearTimeout(timer)
-        found(match)
+        resolve(match)
       }
       look()
     })
-  return { said: () => text, says }
+  return { output: () => text, waitFor }
 }
 
 export function startIn(folder: string, options: DevelopmentOptions = {}): Development {
@@ -90,8 +90,8 @@ export function startIn(folder: string, options: DevelopmentOptions = {}): Devel
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const { said, says } = listen(child)
-  const url = () => /REST +(http:\S+?)\/api\/v1/.exec(said())?.[1] ?? ''
+  const { output, waitFor } = listen(child)
+  const url = () => /REST +(http:\S+?)\/api\/v1/.exec(output())?.[1] ?? ''
   const read = (name: string) => readFileSync(join(folder, name), 'utf8')
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   return {
@@ -100,21 +100,21 @@ export function startIn(folder: string, options: DevelopmentOptions = {}): Devel
       return url()
     },
     process: child,
-    said,
-    says,
+    output,
+    waitFor,
     read,
     write,
-    edit(part, by) {
+    edit(part, replacement) {
       const before = read('model.ts')
       if (!before.includes(part)) throw new Error(`${part} is not in\n${before}`)
-      write('model.ts', before.replace(part, by))
+      write('model.ts', before.replace(part, replacement))
     },
     call: (path, options) => call(url() + path, options),
     async end(signal = 'SIGINT') {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      const ended = once(child, 'close')
+      const exit = once(child, 'close')
       child.kill(signal)
-      const [code] = await ended
+      const [code] = await exit
       return code
     },
   }

@@ -13,7 +13,8 @@ import { portico } from '../processes/command.ts'
 import { until } from '../transports/service.ts'
 import { type Development, developing } from './process.ts'
 
-const added = (name: string) => `title: string({ max: longest }),\n        ${name}: text({ optional: true }),`
+const withField = (name: string) =>
+  `title: string({ max: longest }),\n        ${name}: text({ optional: true }),`
 
 async function fieldsOf(dev: Development): Promise<readonly string[]> {
   await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
@@ -36,55 +37,55 @@ function childrenOf(pid: number): readonly string[] {
 
 test('edits are served however they are saved, and faults are shown while the last valid model serves', () =>
   developing({}, async dev => {
-    await dev.says(/serves model\.ts/)
-    const [, header = '', value = '', url = ''] = await dev.says(/curl -H "(.*?): (.*?)" (\S+)/)
+    await dev.waitFor(/serves model\.ts/)
+    const [, header = '', value = '', url = ''] = await dev.waitFor(/curl -H "(.*?): (.*?)" (\S+)/)
     assert.equal((await fetch(url, { headers: { [header]: value } })).status, 200)
-    for (const path of ['/graphql', '/docs', '/account']) assert.ok(dev.said().includes(dev.url + path))
+    for (const path of ['/graphql', '/docs', '/account']) assert.ok(dev.output().includes(dev.url + path))
 
-    dev.edit('title: string({ max: longest }),', added('body'))
-    await dev.says(/Migrated: Add the field notes\.body\.\n.*Reloaded in \d+ ms: model\.ts/)
+    dev.edit('title: string({ max: longest }),', withField('body'))
+    await dev.waitFor(/Migrated: Add the field notes\.body\.\n.*Reloaded in \d+ ms: model\.ts/)
     assert.ok((await fieldsOf(dev)).includes('body'))
 
     dev.edit('body: text({ optional: true })', 'body: text({ optional: true )')
-    await dev.says(
+    await dev.waitFor(
       /model\.ts: the model file cannot be loaded[\s\S]*> +8 \| +body: text\(\{ optional: true \),[\s\S]*\^/,
     )
-    await dev.says(/The last good model keeps serving/)
+    await dev.waitFor(/The last good model keeps serving/)
     assert.ok((await fieldsOf(dev)).includes('body'))
 
     dev.edit('{ optional: true )', '{ optional: true, maxx: 3 } as never)')
-    await dev.says(/notes\.fields\.body\.maxx: .*`max`[\s\S]*model\.ts:8:\d+[\s\S]*> +8 \|/)
+    await dev.waitFor(/notes\.fields\.body\.maxx: .*`max`[\s\S]*model\.ts:8:\d+[\s\S]*> +8 \|/)
     dev.edit(', maxx: 3 } as never', ' }')
     dev.write('limits.ts', 'export const longest = 2\nthrow new RangeError("no limits today")\n')
-    await dev.says(/RangeError: no limits today[\s\S]*limits\.ts:2:7/)
+    await dev.waitFor(/RangeError: no limits today[\s\S]*limits\.ts:2:7/)
     dev.write('limits.ts', 'export const longest = 2\n')
-    await dev.says(/Reloaded in \d+ ms: .*limits\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: .*limits\.ts/)
     const long = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'xyz' } })
     assert.equal(long.status, 400)
 
     // Like editors that write a new file and rename it.
     writeFileSync(join(dev.folder, '.limits.ts.swp'), 'export const longest = 3\n')
     renameSync(join(dev.folder, '.limits.ts.swp'), join(dev.folder, 'limits.ts'))
-    await dev.says(/Reloaded in \d+ ms: limits\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: limits\.ts/)
     assert.equal((await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'xyz' } })).status, 201)
 
     dev.edit("'./limits.ts'", "'./parts/limits.ts'")
-    await dev.says(/Cannot find module '.*parts\/limits\.ts'[\s\S]*model\.ts:2:/)
+    await dev.waitFor(/Cannot find module '.*parts\/limits\.ts'[\s\S]*model\.ts:2:/)
     mkdirSync(join(dev.folder, 'parts'))
     dev.write('parts/limits.ts', 'export const longest = 4\n')
-    await dev.says(/Reloaded in \d+ ms: parts\/limits\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: parts\/limits\.ts/)
 
     for (let round = 0; round < 20; round++)
       dev.write('parts/limits.ts', `export const longest = ${5 + round}\n`)
-    await dev.says(/Reloaded/)
+    await dev.waitFor(/Reloaded/)
     const { json } = await dev.call('/api/v1/openapi.json')
     assert.match(JSON.stringify(json), /"maxLength":24/)
 
-    const reloads = () => dev.said().match(/Reloaded/g)?.length
+    const reloads = () => dev.output().match(/Reloaded/g)?.length
     const before = reloads()
     dev.write('parts/limits.ts', dev.read('parts/limits.ts'))
     dev.write('.env', 'PORTICO_BODY_LIMIT=30\n')
-    await dev.says(/Reloaded in \d+ ms: \.env/)
+    await dev.waitFor(/Reloaded in \d+ ms: \.env/)
     assert.equal(reloads(), (before ?? 0) + 1, 'saving without a change causes no reload')
     const body = { title: 'a body of more than thirty bytes' }
     assert.equal((await dev.call('/api/v1/notes', { method: 'POST', body })).status, 413)
@@ -97,19 +98,19 @@ test('edits are served however they are saved, and faults are shown while the la
 
 test('requests, events and mails are readable lines, and clients cannot forge lines', () =>
   developing({ environment: { PORTICO_SIGN_UP: 'confirmed' } }, async dev => {
-    await dev.says(/Try it/)
+    await dev.waitFor(/Try it/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
-    await dev.says(/POST +\/api\/v1\/notes 201 [\d.]+ ms nobody/)
-    assert.match(dev.said(), /event +note\.created 1 no\. \d+/)
+    await dev.waitFor(/POST +\/api\/v1\/notes 201 [\d.]+ ms nobody/)
+    assert.match(dev.output(), /event +note\.created 1 no\. \d+/)
     const path = `/api/v1/${encodeURIComponent('a\u001b[2J\r\nGET /forged 200')}`
     await dev.call(path)
-    await dev.says(/GET +\/api\/v1\/a%1B\S+ 404/)
+    await dev.waitFor(/GET +\/api\/v1\/a%1B\S+ 404/)
     const { port, hostname } = new URL(dev.url)
     const raw = connect(Number(port), hostname)
     raw.end('GET /x\u009b2J\u202e HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     await once(raw.resume(), 'close')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
-    assert.doesNotMatch(dev.said().replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
+    assert.doesNotMatch(dev.output().replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
     const form = new URLSearchParams({
       name: 'Ada',
       email: 'ada@example.com',
@@ -118,7 +119,7 @@ test('requests, events and mails are readable lines, and clients cannot forge li
     const page = await fetch(`${dev.url}/account/sign-up`, { headers: { Accept: 'text/html' } })
     const cookie = page.headers
       .getSetCookie()
-      .map(each => each.split(';')[0])
+      .map(cookie => cookie.split(';')[0])
       .join('; ')
     for (const [, name = '', value = ''] of (await page.text()).matchAll(/name="(\w+)" value="([^"]*)"/g)) {
       if (!form.has(name)) form.set(name, value)
@@ -128,11 +129,11 @@ test('requests, events and mails are readable lines, and clients cannot forge li
       headers: { Cookie: cookie, Origin: dev.url },
       body: form,
     })
-    const [, shown = ''] = await dev.says(
+    const [, link = ''] = await dev.waitFor(
       /mail +to ada@example\.com: Finish signing up at Portico (http:\S+)/,
     )
-    assert.equal(shown, `${dev.url}/dev/mail/1`)
-    assert.doesNotMatch(dev.said(), /verify\?account=/, 'links are not in the log')
+    assert.equal(link, `${dev.url}/dev/mail/1`)
+    assert.doesNotMatch(dev.output(), /verify\?account=/, 'links are not in the log')
     const mail = await dev.call('/dev/mail/1')
     assert.equal(mail.status, 200)
     assert.match(
@@ -141,7 +142,7 @@ test('requests, events and mails are readable lines, and clients cannot forge li
     )
 
     dev.edit('anyone, create', 'anyone,   create')
-    await dev.says(/Reloaded/)
+    await dev.waitFor(/Reloaded/)
     const later = await dev.call('/dev/mail')
     assert.match(later.text, /href="\/dev\/mail\/1">.*Finish signing up/, 'the next version shows it, too')
     const statusOf = async (headers: Readonly<Record<string, string>>) =>
@@ -169,7 +170,7 @@ function load(url: string, clients: number): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const failures: string[] = []
   const state = { sent: 0, isOver: false }
-  const one = async () => {
+  const sendOne = async () => {
     const sent = request(`${url}/api/v1/notes`, {
       agent,
       method: 'POST',
@@ -183,7 +184,7 @@ function load(url: string, clients: number): Load {
     state.sent++
   }
   const client = async () => {
-    while (!state.isOver) await one().catch(error => void failures.push(String(error)))
+    while (!state.isOver) await sendOne().catch(error => void failures.push(String(error)))
   }
   const all = Array.from({ length: clients }, client)
   return {
@@ -243,7 +244,7 @@ function follow(listen: Listen): Follower {
 type Ask = (last: string | undefined) => readonly [path: string, init: RequestInit]
 
 /** Over server-sent events. `item`: finds the item's id in the text of an event. */
-function streamed(url: string, ask: Ask, item: RegExp): Listen {
+function listenToStream(url: string, ask: Ask, item: RegExp): Listen {
   return async (last, onEvent, signal) => {
     const [path, init] = ask(last)
     const headers = { ...init.headers, Accept: 'text/event-stream' }
@@ -254,8 +255,8 @@ function streamed(url: string, ask: Ask, item: RegExp): Listen {
       text = blocks.pop() ?? ''
       for (const block of blocks) {
         const [, event] = /^id: (\d+)$/m.exec(block) ?? []
-        const [, found] = item.exec(block) ?? []
-        if (event !== undefined && found !== undefined) onEvent(event, Number(found))
+        const [, id] = item.exec(block) ?? []
+        if (event !== undefined && id !== undefined) onEvent(event, Number(id))
       }
     }
   }
@@ -305,11 +306,11 @@ async function newestNote(dev: Development): Promise<number> {
 
 /** Reloads three times under load. */
 async function reloadUnderLoad(dev: Development): Promise<void> {
-  await dev.says(/Try it/)
+  await dev.waitFor(/Try it/)
   const codes: number[] = []
   const followers = [
-    follow(streamed(dev.url, eventStream, /"item_id":(\d+)/)),
-    follow(streamed(dev.url, graphqlStream, /"newNote":\{"id":"(\d+)"/)),
+    follow(listenToStream(dev.url, eventStream, /"item_id":(\d+)/)),
+    follow(listenToStream(dev.url, graphqlStream, /"newNote":\{"id":"(\d+)"/)),
     follow(overWebSocket(dev.url, codes)),
   ]
   // Each has begun before the first event that counts.
@@ -323,29 +324,29 @@ async function reloadUnderLoad(dev: Development): Promise<void> {
       const before = clients.sent
       while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
       dev.write('limits.ts', `export const longest = ${50 + round}\n`)
-      await dev.says(/Reloaded/)
+      await dev.waitFor(/Reloaded/)
       // Each reload ends its streams.
-      await until(() => followers.every(one => one.connections() > round), 10_000)
+      await until(() => followers.every(follower => follower.connections() > round), 10_000)
     }
     // The serving process, and the one that waits for the next version.
     await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
     await clients.stop()
-    assert.deepEqual(clients.failures, [], dev.said())
+    assert.deepEqual(clients.failures, [], dev.output())
     const newest = await newestNote(dev)
-    const written = Array.from({ length: newest - begun }, (_, at) => begun + 1 + at)
+    const written = Array.from({ length: newest - begun }, (_, index) => begun + 1 + index)
     for (const { items } of followers) {
-      const seen = () => items.filter(item => item > begun)
-      await until(() => seen().length >= written.length, 10_000)
+      const seenItems = () => items.filter(item => item > begun)
+      await until(() => seenItems().length >= written.length, 10_000)
       // Commits of several connections to PostgreSQL need not be in the order of ids.
       assert.deepEqual(
-        seen().sort((a, b) => a - b),
+        seenItems().sort((a, b) => a - b),
         written,
         'each event once',
       )
     }
     assert.deepEqual([...new Set(codes)], [1001])
   } finally {
-    await Promise.all([clients, ...followers].map(one => one.stop()))
+    await Promise.all([clients, ...followers].map(client => client.stop()))
   }
 }
 
@@ -370,25 +371,27 @@ test('no request is lost during reloads on PostgreSQL', () =>
 
 test('a migration that loses data requires a confirmation or the command', () =>
   developing({}, async dev => {
-    await dev.says(/Try it/)
+    await dev.waitFor(/Try it/)
     dev.edit('title: string({ max: longest }),', "name: string({ max: longest, renamedFrom: 'title' }),")
-    await dev.says(
+    await dev.waitFor(
       /changes the database:\n.*Rename the field notes\.title to name[\s\S]*`portico migrate --apply`, or/,
     )
     dev.edit("name: string({ max: longest, renamedFrom: 'title' }),", 'title: string({ max: longest }),')
-    dev.edit('title: string({ max: longest }),', added('body'))
-    await dev.says(/Reloaded/)
+    dev.edit('title: string({ max: longest }),', withField('body'))
+    await dev.waitFor(/Reloaded/)
     dev.edit('body: text({ optional: true }),', '')
-    await dev.says(/! Drop the field notes\.body[\s\S]*portico migrate --apply --allow-destructive/)
+    await dev.waitFor(/! Drop the field notes\.body[\s\S]*portico migrate --apply --allow-destructive/)
     assert.ok((await fieldsOf(dev)).includes('body'))
-    dev.edit('title: string({ max: longest }),', added('content'))
-    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom[\s\S]*The last good model keeps serving/)
+    dev.edit('title: string({ max: longest }),', withField('content'))
+    await dev.waitFor(
+      /! Drop the field notes\.body[\s\S]*renamedFrom[\s\S]*The last good model keeps serving/,
+    )
     dev.edit('notes: collection', 'papers: collection')
-    await dev.says(/! Drop the collection notes[\s\S]*renamedFrom/)
+    await dev.waitFor(/! Drop the collection notes[\s\S]*renamedFrom/)
     dev.edit('papers: collection', 'notes: collection')
     const words = ['migrate', '--apply', '--allow-destructive', '--model', 'model.ts']
     assert.equal((await portico(words, { folder: dev.folder })).code, 0)
-    await dev.says(/Reloaded/)
+    await dev.waitFor(/Reloaded/)
     const fields = await fieldsOf(dev)
     assert.ok(fields.includes('content') && !fields.includes('body'))
   }))
@@ -417,35 +420,35 @@ export default model({
 
 test('a crashed process is restarted, with the last valid model if the files have a fault, and a port in use is reported with its owner', () =>
   developing({ words: ['--yes'] }, async dev => {
-    await dev.says(/Try it/)
+    await dev.waitFor(/Try it/)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
-    await dev.says(/Reloaded/)
+    await dev.waitFor(/Reloaded/)
     const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
     assert.equal(fault.status, 500)
-    await dev.says(/notes\.prepare has failed\.: by the model[\s\S]*> +9 \|/)
+    await dev.waitFor(/notes\.prepare has failed\.: by the model[\s\S]*> +9 \|/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'reaction' } })
-    await dev.says(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +17 \|/)
+    await dev.waitFor(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +17 \|/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
-    await dev.says(/has exited \(SIGKILL\)/)
+    await dev.waitFor(/has exited \(SIGKILL\)/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'detach' } }).catch(() => {})
     const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
     for (const { status } of await Promise.all(others)) assert.equal(status, 200)
-    await dev.says(/has exited \(exit code 0\)/)
+    await dev.waitFor(/has exited \(exit code 0\)/)
     dev.write('parts.ts', 'export const word: string = "detach"\n')
     dev.write(
       'model.ts',
       `import { word } from './parts.ts'\n${dev.read('model.ts').replace("'detach'", 'word')}`,
     )
-    await dev.says(/Reloaded/)
+    await dev.waitFor(/Reloaded/)
     rmSync(join(dev.folder, 'parts.ts'))
     dev.write('model.ts', 'export default model({')
-    await dev.says(/The last good model keeps serving/)
+    await dev.waitFor(/The last good model keeps serving/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
-    await dev.says(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
+    await dev.waitFor(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
-    await dev.says(/Reloaded in \d+ ms: model\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: model\.ts/)
     const { port } = new URL(dev.url)
     const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
     for (const command of ['dev', 'start']) {

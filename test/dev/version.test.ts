@@ -15,7 +15,7 @@ const nothing = () => undefined
 test('a process that cannot be started has ended', async () => {
   const { execPath } = process
   process.execPath = join(tmpdir(), 'no-such-node')
-  const started = () =>
+  const startVersion = () =>
     new ServingProcess({
       onLine: nothing,
       onFiles: nothing,
@@ -25,7 +25,7 @@ test('a process that cannot be started has ended', async () => {
     })
   let serving: ServingProcess
   try {
-    serving = started()
+    serving = startVersion()
   } finally {
     process.execPath = execPath
   }
@@ -63,17 +63,17 @@ test('connections that wait to be sent to a process come back when it ends', asy
 test('a process may end between the confirmation of a migration and its start', async () => {
   const replies: (() => Promise<Reply>)[] = [
     async () => ({ kind: 'loaded', files: [], host: 'localhost', port: 0, model: 'model.ts' }),
-    async () => ({ kind: 'migration', text: '', losesData: false, isFitting: true, mayRename: false }),
+    async () => ({ kind: 'migration', text: '', losesData: false, dataFits: true, mayRename: false }),
     () => Promise.reject(new ProcessEnded('SIGKILL')),
   ]
   const serving = { send: nothing, reply: () => replies.shift()?.() } as unknown as ServingProcess
   const outcome = await startVersion({
     process: serving,
-    version: { given: {}, client: undefined, areMailsShared: false },
+    version: { commandLine: {}, client: undefined, areMailsShared: false },
     sources: undefined,
     signal: new AbortController().signal,
     terminal: { text: nothing } as unknown as Terminal,
-    isYes: true,
+    assumesYes: true,
     isServing: true,
     onFiles: nothing,
     listen: async () => 1,
@@ -83,6 +83,6 @@ test('a process may end between the confirmation of a migration and its start', 
   assert.deepEqual(outcome, {
     kind: 'failed',
     text: 'The process ended while it opened the database (SIGKILL).',
-    isPassing: true,
+    isTransient: true,
   })
 })

@@ -25,19 +25,19 @@ export function anchorsOf(page: string): ReadonlySet<string> {
 /** Each command with the JSON response that the page shows, if any. */
 export function examplesOf(page: string): readonly { command: string; answer: string | undefined }[] {
   const blocks = blocksOf(page)
-  return blocks.flatMap((block, at) => {
+  return blocks.flatMap((block, index) => {
     if (block.language !== 'sh') return []
-    const next = blocks[at + 1]
+    const next = blocks[index + 1]
     return [{ command: block.text.trim(), answer: next?.language === 'json' ? next.text : undefined }]
   })
 }
 
 /** The documented response, with every `…` replaced by the actual text in its place. */
-export function filledIn(stated: unknown, real: unknown): unknown {
+export function fillIn(stated: unknown, real: unknown): unknown {
   if (stated === '…') return typeof real === 'string' ? real : stated
   if (Array.isArray(stated))
-    return stated.map((value, at) => filledIn(value, Array.isArray(real) ? real[at] : undefined))
+    return stated.map((value, index) => fillIn(value, Array.isArray(real) ? real[index] : undefined))
   if (typeof stated !== 'object' || stated === null) return stated
   const other = typeof real === 'object' && real !== null ? (real as Record<string, unknown>) : {}
-  return Object.fromEntries(Object.entries(stated).map(([key, value]) => [key, filledIn(value, other[key])]))
+  return Object.fromEntries(Object.entries(stated).map(([key, value]) => [key, fillIn(value, other[key])]))
 }

@@ -12,32 +12,35 @@ const indentOf = (line: string) => /^ */.exec(line)?.[0] ?? ''
 function placeOf(lines: readonly string[], path: string): Place {
   let place: Place = { start: -1, end: lines.length, indent: '' }
   for (const name of path.split('.')) {
-    const inner = (line: string, at: number) => at > place.start && at < place.end && line.endsWith('{')
-    const start = lines.findIndex((line, at) => inner(line, at) && line.trimStart().startsWith(`${name}: `))
+    const inner = (line: string, index: number) =>
+      index > place.start && index < place.end && line.endsWith('{')
+    const start = lines.findIndex(
+      (line, index) => inner(line, index) && line.trimStart().startsWith(`${name}: `),
+    )
     if (start < 0) throw new Error(`The file has no ${path} to change.`)
     const indent = indentOf(lines[start] ?? '')
-    const end = lines.findIndex((line, at) => at > start && line.startsWith(`${indent}}`))
+    const end = lines.findIndex((line, index) => index > start && line.startsWith(`${indent}}`))
     place = { start, end, indent }
   }
   return place
 }
 
-function lineOf(lines: readonly string[], isIt: (line: string) => boolean, what: string): number {
-  const at = lines.findIndex(isIt)
-  if (at < 0) throw new Error(`The file has no ${what}.`)
-  return at
+function lineOf(lines: readonly string[], isIt: (line: string) => boolean, name: string): number {
+  const index = lines.findIndex(isIt)
+  if (index < 0) throw new Error(`The file has no ${name}.`)
+  return index
 }
 
 /** The file with a snippet inserted `at the top`, `above the model`, `in tasks.fields`, `after actions` … */
-export function edited(file: string, where: string, piece: string): string {
+export function applySnippet(file: string, where: string, piece: string): string {
   const lines = file.split('\n')
-  const added = (indent: string) =>
+  const addLines = (indent: string) =>
     piece
       .trimEnd()
       .split('\n')
       .map(line => (line === '' ? '' : indent + line))
-  const put = (at: number, removed: number, indent: string) => {
-    lines.splice(at, removed, ...added(indent))
+  const put = (index: number, removed: number, indent: string) => {
+    lines.splice(index, removed, ...addLines(indent))
     return lines.join('\n')
   }
   if (where === 'at the top') return put(0, 0, '')

@@ -11,7 +11,7 @@ import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
 import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
-import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
+import { anchorsOf, blocksOf, examplesOf, fillIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
@@ -40,11 +40,11 @@ async function listens(command: string): Promise<void> {
     DATABASE_URL: `${project}/start.db`,
   }
   const child = spawn('bash', ['-c', `exec env ${command}`], { cwd: project, env })
-  let said = ''
+  let output = ''
   const listeningUrl = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
-      said += chunk
-      const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
+      output += chunk
+      const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(output)?.[1]
       if (url !== undefined) resolve(url)
     }
     child.stdout.on('data', take)
@@ -53,13 +53,13 @@ async function listens(command: string): Promise<void> {
   })
   try {
     const url = await listeningUrl
-    assert.notEqual(url, '', said)
+    assert.notEqual(url, '', output)
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
   } finally {
     child.kill('SIGTERM')
     if (child.exitCode === null) await once(child, 'close')
   }
-  assert.equal(child.exitCode, 0, said)
+  assert.equal(child.exitCode, 0, output)
 }
 
 /** Placeholders in the pages for the reader's databases. */
@@ -98,7 +98,7 @@ async function answers(page: string, postgres: string): Promise<void> {
       const real: unknown = JSON.parse(stdout)
       keep(real, env)
       if (answer === undefined) assert.ok(!stdout.includes('"error"'), `${command}\n${stdout}`)
-      else assert.deepEqual(real, filledIn(JSON.parse(answer), real), command)
+      else assert.deepEqual(real, fillIn(JSON.parse(answer), real), command)
     }
   } finally {
     await service.close()
@@ -107,12 +107,12 @@ async function answers(page: string, postgres: string): Promise<void> {
 
 describe('the code blocks of the pages', () => {
   it('have a language, so that each is run, compiled or compared', () => {
-    const known = ['sh', 'json', 'ts', 'tsx', 'text', 'graphql', 'yaml']
+    const languages = ['sh', 'json', 'ts', 'tsx', 'text', 'graphql', 'yaml']
     for (const page of pages) {
       const fences = read(page).match(/^```.*$/gm) ?? []
       assert.equal(fences.length % 2, 0, page)
-      for (const fence of fences.filter((_, at) => at % 2 === 0))
-        assert.ok(known.includes(fence.slice(3)), `${page}: ${fence}`)
+      for (const fence of fences.filter((_, index) => index % 2 === 0))
+        assert.ok(languages.includes(fence.slice(3)), `${page}: ${fence}`)
     }
   })
 
@@ -206,11 +206,11 @@ test('every URL of pages and documents in the documentation is served', async ()
   })
   try {
     // Only `portico dev` serves /dev. A URL with a parameter stands for many.
-    const named = pages.flatMap(page =>
+    const documentedPaths = pages.flatMap(page =>
       [...read(page).matchAll(/`(\/(?!dev\/|metrics)[a-z._][\w./-]*)`/g)].map(([, path = '']) => path),
     )
     const roots = /^\/(docs|account|api\/v1(?=\/)|healthz|readyz|graphql|\.well-known)(\/|$)/
-    const paths = [...new Set(named)].filter(path => roots.test(path))
+    const paths = [...new Set(documentedPaths)].filter(path => roots.test(path))
     assert.ok(paths.length > 15, String(paths))
     const missing: string[] = []
     for (const path of paths) {
@@ -224,12 +224,12 @@ test('every URL of pages and documents in the documentation is served', async ()
 })
 
 test('the index of the documentation links to every page', () => {
-  const named = new Set(
+  const linked = new Set(
     [...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
   )
   const inDocs = pages.filter(page => page.startsWith('docs/') && page !== 'docs/README.md')
   assert.deepEqual(
-    inDocs.filter(page => !named.has(page)),
+    inDocs.filter(page => !linked.has(page)),
     [],
   )
 })
@@ -241,8 +241,8 @@ test('headings and ids are the anchors of a page', () => {
 
 describe('a documented response with gaps', () => {
   it('is completed only where a text was received', () => {
-    assert.deepEqual(filledIn({ a: '…', b: 1 }, { a: 'x', b: 2 }), { a: 'x', b: 1 })
-    assert.deepEqual(filledIn({ a: '…' }, { a: 1 }), { a: '…' })
-    assert.deepEqual(filledIn(['…'], []), ['…'])
+    assert.deepEqual(fillIn({ a: '…', b: 1 }, { a: 'x', b: 2 }), { a: 'x', b: 1 })
+    assert.deepEqual(fillIn({ a: '…' }, { a: 1 }), { a: '…' })
+    assert.deepEqual(fillIn(['…'], []), ['…'])
   })
 })

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Running, serving, shell } from '../create/project.ts'
+import { type RunningService, serving, shell } from '../create/project.ts'
 import { cleanEnvironment, root } from '../create/registry.ts'
-import { examplesOf, filledIn } from './blocks.ts'
+import { examplesOf, fillIn } from './blocks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-first-page-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -15,23 +15,23 @@ test('the commands of the README work in order', async () => {
   const env = { ...cleanEnvironment(), npm_config_prefer_offline: 'true' }
   // Next to the clone is a folder that the test does not use.
   const project = join(folder, 'my-app')
-  let service: Running | undefined
+  let service: RunningService | undefined
   let answers = 0
   try {
     for (const { command, answer } of examplesOf(readFileSync(join(root, 'README.md'), 'utf8'))) {
       if (command.startsWith('npm run create ')) {
-        const said = await shell(command.replace('../my-app', project), { cwd: root, env })
-        assert.match(said, /^Next:$/m)
+        const output = await shell(command.replace('../my-app', project), { cwd: root, env })
+        assert.match(output, /^Next:$/m)
         continue
       }
       if (command.startsWith('cd ../my-app\n')) {
         service = await serving(command.replace(/^cd .*\n/, ''), { cwd: project, env })
         continue
       }
-      const running: Running = service ?? assert.fail(command)
+      const running: RunningService = service ?? assert.fail(command)
       const line = command.replaceAll('http://localhost:3000', running.url).replace(/^curl /, 'curl -s ')
       const real: unknown = JSON.parse(await shell(line, { cwd: project, env: running.env }))
-      assert.deepEqual(real, filledIn(JSON.parse(answer ?? assert.fail(command)), real), command)
+      assert.deepEqual(real, fillIn(JSON.parse(answer ?? assert.fail(command)), real), command)
       answers++
     }
     const { url } = service ?? assert.fail('no command serves the project')

@@ -4,12 +4,12 @@ import { authorize, type Person } from '../conformance/oauth/server.ts'
 
 type Environment = Record<string, string>
 
-const kept = ['client_id', 'client_secret', 'access_token', 'refresh_token']
+const keptNames = ['client_id', 'client_secret', 'access_token', 'refresh_token']
 
 /** Keeps the values of a response under the names that the pages use. */
 export function keep(answer: unknown, into: Environment): void {
   if (typeof answer !== 'object' || answer === null) return
-  for (const name of kept) {
+  for (const name of keptNames) {
     const value = (answer as Readonly<Record<string, unknown>>)[name]
     if (typeof value === 'string') into[name.toUpperCase()] = value
   }
@@ -28,8 +28,8 @@ export function addressIn(page: string, url: string, values: Environment): strin
 export async function newCode(address: string, person: Pick<Person, 'email' | 'password'>): Promise<string> {
   const browser = new Browser(address)
   try {
-    const left = await authorize(browser, address, person)
-    return left.searchParams.get('code') ?? ''
+    const callbackUrl = await authorize(browser, address, person)
+    return callbackUrl.searchParams.get('code') ?? ''
   } finally {
     browser.close()
   }

@@ -34,18 +34,18 @@ const ofReplicas = replicaMetrics({ replicas: () => ({}) } as unknown as Store).
 )
 
 test('the documentation names exactly the metrics that exist', async () => {
-  const known = new Set([...(await metricsOfService()), ...ofReplicas])
-  const own = [...known].filter(name => name.startsWith('portico_'))
+  const existing = new Set([...(await metricsOfService()), ...ofReplicas])
+  const own = [...existing].filter(name => name.startsWith('portico_'))
   assert.ok(own.length > 30 && ofReplicas.length === 5)
-  const named = new Set(
+  const documented = new Set(
     [...prose.matchAll(/\b(?:portico|process|nodejs)_[a-z][a-z0-9_]+[a-z0-9]\b(?!\()/g)].map(
       ([name]) => name,
     ),
   )
-  const unknown = [...named].filter(name => !known.has(name.replace(/_(bucket|count|sum)$/, '')))
+  const unknown = [...documented].filter(name => !existing.has(name.replace(/_(bucket|count|sum)$/, '')))
   assert.deepEqual(unknown, [])
   assert.deepEqual(
-    own.filter(name => !named.has(name)),
+    own.filter(name => !documented.has(name)),
     [],
   )
 })

@@ -21,9 +21,9 @@ function writePocketBase(folder: string): void {
 
 export function writeRecipe(project: string, page: string): void {
   const folder = recipeFolder(project, page)
-  const given = join(import.meta.dirname, 'exports', nameOf(page))
+  const file = join(import.meta.dirname, 'exports', nameOf(page))
   mkdirSync(folder)
-  if (existsSync(given)) cpSync(given, folder, { recursive: true })
+  if (existsSync(file)) cpSync(file, folder, { recursive: true })
   if (read(page).includes('pb_data/data.db')) writePocketBase(folder)
   for (const { language, text } of blocksOf(read(page))) {
     const name = /^\/\/ (\S+\.ts)\n/.exec(text)?.[1]

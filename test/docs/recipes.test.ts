@@ -13,7 +13,7 @@ import { type Declaration, serve } from 'portico'
 import { generateKey } from '../../src/auth/key.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { debianFolders } from '../databases/programs.ts'
-import { blocksOf, filledIn } from './blocks.ts'
+import { blocksOf, fillIn } from './blocks.ts'
 import { read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
 import { recipeFolder, recipes, writeRecipe } from './recipe-files.ts'
@@ -78,17 +78,17 @@ async function answers(page: string, other: Record<string, string>): Promise<voi
   })
   const blocks = blocksOf(read(page))
   try {
-    for (const [at, { language, text }] of blocks.entries()) {
+    for (const [index, { language, text }] of blocks.entries()) {
       if (language !== 'sh') continue
       const command = text.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
       const surroundings = { cwd, env: { ...env, ...other, DATABASE_URL: database } }
       const { stdout } = await run('bash', ['-e', '-c', command], surroundings).catch(failed =>
         assert.fail(`${text}\n${failed.stdout}\n${failed.stderr}`),
       )
-      const next = blocks[at + 1]
+      const next = blocks[index + 1]
       if (next?.language !== 'json') continue
       const real: unknown = JSON.parse(stdout)
-      assert.deepEqual(real, filledIn(JSON.parse(next.text), real), text)
+      assert.deepEqual(real, fillIn(JSON.parse(next.text), real), text)
     }
   } finally {
     await service.close()

@@ -8,21 +8,21 @@ import { read, root } from './pages.ts'
 /** The length of the `${…}` at the beginning of a text. */
 function interpolationEnd(text: string): number {
   let depth = 0
-  for (let at = 1; at < text.length; at++) {
-    if (text[at] === '{') depth++
-    if (text[at] === '}' && --depth === 0) return at + 1
+  for (let index = 1; index < text.length; index++) {
+    if (text[index] === '{') depth++
+    if (text[index] === '}' && --depth === 0) return index + 1
   }
   return text.length
 }
 
 /** The texts that a source prints: multi-line ones joined, with `…` in place of every `${…}`. */
-function printed(source: string): string {
+function printedTexts(source: string): string {
   let text = source
     .replace(/['`] \+\s*['`]/g, '')
     .replaceAll('\\n', '\n')
     .replaceAll('\\`', '`')
-  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', at))
-    text = `${text.slice(0, at)}…${text.slice(at + interpolationEnd(text.slice(at)))}`
+  for (let index = text.indexOf('${'); index >= 0; index = text.indexOf('${', index))
+    text = `${text.slice(0, index)}…${text.slice(index + interpolationEnd(text.slice(index)))}`
   return text.replace(/…+/g, '…')
 }
 
@@ -31,7 +31,7 @@ const sources = ['src', 'create/src', 'scripts'].flatMap(folder =>
   readdirSync(join(root, folder), { recursive: true })
     .map(String)
     .filter(name => /\.(ts|mjs)$/.test(name))
-    .map(name => printed(readFileSync(join(root, folder, name), 'utf8'))),
+    .map(name => printedTexts(readFileSync(join(root, folder, name), 'utf8'))),
 )
 
 /** The headings that quote messages; others are questions. */
@@ -43,7 +43,7 @@ const isPrinted = (message: string) => sources.some(source => source.includes(me
 
 test('the messages are extracted from sources', () => {
   const source = ["fail('a ' +", '  `b $', '{name({ c: 1 })} d`)'].join('')
-  assert.equal(printed(source), "fail('a b … d`)")
+  assert.equal(printedTexts(source), "fail('a b … d`)")
 })
 
 test('the quoted messages are printed by the code', () => {

@@ -12,8 +12,8 @@ import { promisify } from 'node:util'
 import { generateKey } from '../../src/auth/key.ts'
 import { openRegistry } from '../create/registry.ts'
 import { withPostgres } from '../databases/postgres.ts'
-import { type Block, blocksOf, filledIn } from './blocks.ts'
-import { edited } from './edits.ts'
+import { type Block, blocksOf, fillIn } from './blocks.ts'
+import { applySnippet } from './edits.ts'
 import { pages, read, root } from './pages.ts'
 
 const run = promisify(execFile)
@@ -28,9 +28,9 @@ type Environment = Readonly<Record<string, string>>
 class Service {
   readonly #child
   readonly #closed
-  #said = ''
+  #output = ''
   /** Called with each part of its output, and when it exits. */
-  #heard = Promise.withResolvers<void>()
+  #changed = Promise.withResolvers<void>()
 
   constructor(line: string, cwd: string, env: Environment) {
     // In a process group of its own: npm is between the test and the service.
@@ -38,14 +38,14 @@ class Service {
     this.#closed = once(this.#child, 'close').then(() => this.#tell())
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream.setEncoding('utf8').on('data', chunk => {
-        this.#said += chunk
+        this.#output += chunk
         this.#tell()
       })
   }
 
   #tell(): void {
-    this.#heard.resolve()
-    this.#heard = Promise.withResolvers()
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
   }
 
   get #hasEnded(): boolean {
@@ -53,17 +53,17 @@ class Service {
   }
 
   /** Waits until the output has matched this many times. Returns the last match. */
-  async says(what: RegExp, times = 1): Promise<string> {
+  async waitFor(pattern: RegExp, times = 1): Promise<string> {
     for (;;) {
-      const found = [...this.#said.matchAll(what)][times - 1]
-      if (found) return found[1] ?? ''
-      if (this.#hasEnded) assert.fail(this.#said)
-      await this.#heard.promise
+      const match = [...this.#output.matchAll(pattern)][times - 1]
+      if (match) return match[1] ?? ''
+      if (this.#hasEnded) assert.fail(this.#output)
+      await this.#changed.promise
     }
   }
 
-  count(what: RegExp): number {
-    return [...this.#said.matchAll(what)].length
+  count(pattern: RegExp): number {
+    return [...this.#output.matchAll(pattern)].length
   }
 
   async stop(): Promise<void> {
@@ -95,9 +95,9 @@ class Reader {
   }
 
   async follow(blocks: readonly Block[]): Promise<void> {
-    for (const [at, { language, text }] of blocks.entries()) {
+    for (const [index, { language, text }] of blocks.entries()) {
       if (language === 'ts') this.#edit(text)
-      if (language === 'sh') await this.#type(text.trim(), blocks[at + 1])
+      if (language === 'sh') await this.#type(text.trim(), blocks[index + 1])
     }
   }
 
@@ -111,7 +111,7 @@ class Reader {
     if (where === undefined) this.met.files++
     else this.met.edits++
     const before = () => this.#files.get(name) ?? readFileSync(join(this.#folder, name), 'utf8')
-    this.#files.set(name, where === undefined ? text : edited(before(), where, text.slice(head.length)))
+    this.#files.set(name, where === undefined ? text : applySnippet(before(), where, text.slice(head.length)))
   }
 
   async #save(): Promise<void> {
@@ -120,7 +120,7 @@ class Reader {
     for (const [name, text] of this.#files)
       writeFileSync(join(this.#folder, name), text.replaceAll(address, this.#url))
     this.#files.clear()
-    if (isReloaded) await this.#service?.says(reloaded, times)
+    if (isReloaded) await this.#service?.waitFor(reloaded, times)
   }
 
   async #type(command: string, next: Block | undefined): Promise<void> {
@@ -146,21 +146,21 @@ class Reader {
     this.#isDevelopment = command === 'npm run dev'
     const line = command.replace(/^(\w+=\w+) /, 'env $1 ')
     this.#service = new Service(line, this.#folder, this.#env)
-    this.#url = `http://127.0.0.1:${await this.#service.says(listening)}`
+    this.#url = `http://127.0.0.1:${await this.#service.waitFor(listening)}`
   }
 
-  #compare(command: string, said: string, next: Block | undefined): void {
+  #compare(command: string, output: string, next: Block | undefined): void {
     if (command.includes('npm test')) {
-      assert.match(said, /pass [1-9]\d*\n.*fail 0\n/)
+      assert.match(output, /pass [1-9]\d*\n.*fail 0\n/)
       this.met.tests++
     } else if (next?.language === 'json') {
-      const real: unknown = JSON.parse(said)
-      assert.deepEqual(real, filledIn(JSON.parse(next.text), real), command)
+      const real: unknown = JSON.parse(output)
+      assert.deepEqual(real, fillIn(JSON.parse(next.text), real), command)
       this.met.answers++
     } else if (command.startsWith('node ') && next?.language === 'text') {
-      assert.equal(said, next.text)
+      assert.equal(output, next.text)
       this.met.answers++
-    } else if (command.startsWith('curl ')) assert.ok(!said.includes('"error"'), `${command}\n${said}`)
+    } else if (command.startsWith('curl ')) assert.ok(!output.includes('"error"'), `${command}\n${output}`)
   }
 }
 
@@ -183,8 +183,8 @@ test('the tutorial works from beginning to end', async () => {
 
 test('the systemd unit in the tutorial equals the tested one', () => {
   const unit = readFileSync(join(root, 'deploy', 'portico.service'), 'utf8').split('\n')
-  const shown = blocksOf(read('docs/tutorial-7-deploy.md')).find(({ text }) => text.startsWith('[Unit]'))
-  const lines = shown?.text.replaceAll('/opt/tracker', '/opt/blog').split('\n') ?? []
+  const documented = blocksOf(read('docs/tutorial-7-deploy.md')).find(({ text }) => text.startsWith('[Unit]'))
+  const lines = documented?.text.replaceAll('/opt/tracker', '/opt/blog').split('\n') ?? []
   assert.ok(lines.length > 20)
   assert.deepEqual(
     lines.filter(line => !unit.includes(line)),
@@ -197,13 +197,13 @@ describe('a snippet for a file', () => {
     'export default model(\n  {\n    a: collection({\n      fields: {\n      },\n    }),\n  },\n)\n'
 
   it('is inserted in its place', () => {
-    assert.match(edited(file, 'in a.fields', 'b: text(),\n'), /fields: {\n {8}b: text\(\),\n {6}}/)
-    assert.match(edited(file, 'after a', 'c: 1,\n'), / {4}}\),\n {4}c: 1,\n {2}},/)
-    assert.match(edited(file, 'in place of a.fields', 'fields,\n'), /\({\n {6}fields,\n {4}}/)
-    assert.match(edited(file, 'in the collections', 'd: 1,\n'), / {4}}\),\n {4}d: 1,\n {2}},/)
+    assert.match(applySnippet(file, 'in a.fields', 'b: text(),\n'), /fields: {\n {8}b: text\(\),\n {6}}/)
+    assert.match(applySnippet(file, 'after a', 'c: 1,\n'), / {4}}\),\n {4}c: 1,\n {2}},/)
+    assert.match(applySnippet(file, 'in place of a.fields', 'fields,\n'), /\({\n {6}fields,\n {4}}/)
+    assert.match(applySnippet(file, 'in the collections', 'd: 1,\n'), / {4}}\),\n {4}d: 1,\n {2}},/)
   })
 
   it('must name an existing place', () => {
-    assert.throws(() => edited(file, 'in b.fields', ''), /no b.fields/)
+    assert.throws(() => applySnippet(file, 'in b.fields', ''), /no b.fields/)
   })
 })

@@ -26,8 +26,8 @@ async function untilOpen(url: string, count: number): Promise<void> {
 }
 
 async function write(url: string, key: string, title: string): Promise<void> {
-  const made = await call(`${url}/api/v1/notes`, { method: 'POST', key, body: { title } })
-  assert.equal(made.status, 201, made.text)
+  const created = await call(`${url}/api/v1/notes`, { method: 'POST', key, body: { title } })
+  assert.equal(created.status, 201, created.text)
 }
 
 test('one event answers a thousand waiting polls', async () => {
@@ -38,7 +38,7 @@ test('one event answers a thousand waiting polls', async () => {
       const { meta } = await page(url, '', ann.key)
       const waits: Promise<Page>[] = []
       while (waits.length < waitingCount) {
-        for (let at = 0; at < openedTogether; at++) {
+        for (let index = 0; index < openedTogether; index++) {
           waits.push(page(url, `after=${meta.next_after}&wait=30`, ann.key))
         }
         await untilOpen(url, waits.length)
@@ -86,22 +86,22 @@ test('a restart answers waiting polls and ends streams; an EventSource reconnect
       const source = new EventSource(`${url}/api/v1/events?api_key=${ann.key}&after=${meta.next_after}`, {
         node: { reconnectionTime: 50 },
       })
-      const heard: Event[] = []
+      const messages: Event[] = []
       source.addEventListener('note.created', event => {
-        if (event instanceof MessageEvent) heard.push(JSON.parse(event.data))
+        if (event instanceof MessageEvent) messages.push(JSON.parse(event.data))
       })
       try {
         await write(url, ann.key, 'before')
-        await until(() => heard.length === 1)
+        await until(() => messages.length === 1)
         const waiting = ask(url, 'wait=30', ann.key)
         await untilOpen(url, 2)
         await restart()
         const { status, json } = await waiting
         assert.deepEqual([status, json.data], [200, []])
         await write(url, ann.key, 'after')
-        await until(() => heard.length === 2, 20_000)
+        await until(() => messages.length === 2, 20_000)
         assert.deepEqual(
-          heard.map(({ data }) => data?.['title']),
+          messages.map(({ data }) => data?.['title']),
           ['before', 'after'],
         )
       } finally {
@@ -118,7 +118,7 @@ test('filters are limited by the size of the header block and by their number', 
     async ({ url, ann }) => {
       const long = await ask(url, `collections=notes&title[contains]=${'x'.repeat(100_000)}`, ann.key)
       assert.equal(long.status, 400)
-      const many = Array.from({ length: 101 }, (_, at) => `title[in]=${at}`).join('&')
+      const many = Array.from({ length: 101 }, (_, index) => `title[in]=${index}`).join('&')
       assert.equal((await ask(url, `collections=notes&${many}`, ann.key)).status, 400)
       const deep = await ask(url, 'collections=notes&author.notes.author.notes.title[eq]=x', ann.key)
       assert.equal(deep.status, 400)
@@ -131,10 +131,10 @@ test('anonymous clients of one address share a limit', async () => {
   await withFixture(
     { graphql: { maxAnonymousConnections: 1 } },
     async ({ url }) => {
-      const one = await stream(url)
-      assert.equal(one.status, 200)
+      const first = await stream(url)
+      assert.equal(first.status, 200)
       assert.equal((await stream(url)).status, 429)
-      one.leave()
+      first.leave()
       await untilOpen(url, 0)
     },
     notes,

@@ -20,22 +20,22 @@ test('a reader gets the buffered events in one chunk, then each event as it occu
 })
 
 test('a stream buffers no more than its limit', async () => {
-  const gone: boolean[] = []
-  const events = new EventStream(100, tooSlow => gone.push(tooSlow))
+  const ends: boolean[] = []
+  const events = new EventStream(100, tooSlow => ends.push(tooSlow))
   for (let count = 0; count < 50; count++) events.send(block('x'.repeat(20)))
-  assert.deepEqual(gone, [true])
+  assert.deepEqual(ends, [true])
   assert.deepEqual(await events.next(), { value: undefined, done: true })
 })
 
 test('a client that leaves is reported once', async () => {
-  const gone: boolean[] = []
-  const events = new EventStream(100, tooSlow => gone.push(tooSlow))
+  const ends: boolean[] = []
+  const events = new EventStream(100, tooSlow => ends.push(tooSlow))
   await events.next()
   const waiting = events.next()
   await events.return()
   await events.return()
   assert.deepEqual(await waiting, { value: undefined, done: true })
-  assert.deepEqual(gone, [false])
+  assert.deepEqual(ends, [false])
 })
 
 test('an idle stream sends keep-alive comments and the text of its transport', async () => {

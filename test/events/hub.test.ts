@@ -27,12 +27,12 @@ function delayedFeed(delay: () => number) {
 }
 
 function subscribe(hub: Hub) {
-  const got: number[] = []
+  const received: number[] = []
   const sink = {
-    next: (_reply: string, event: number) => got.push(event),
+    next: (_reply: string, event: number) => received.push(event),
     end: (error: unknown) => assert.fail(`ended: ${error}`),
   }
-  return { got, opened: hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink) }
+  return { got: received, opened: hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink) }
 }
 
 function hubOn(feed: ChangeFeed) {
@@ -63,9 +63,9 @@ test('a subscription ends with RESYNC_REQUIRED when events were pruned before th
   const hub = hubOn(stub)
   stub.commit({}, {}, {})
   const ends: unknown[] = []
-  const got: number[] = []
+  const received: number[] = []
   await hub.subscribe(stubRequest(), user(1, 'user', 'all'), {
-    next: (_reply, event) => got.push(event),
+    next: (_reply, event) => received.push(event),
     end: error => ends.push(error),
   })
   stub.pruned = 8
@@ -73,7 +73,7 @@ test('a subscription ends with RESYNC_REQUIRED when events were pruned before th
   stub.commit({})
   await until(() => ends.length === 1)
   assert.ok(ends[0] instanceof ApiError && ends[0].code === 'RESYNC_REQUIRED', String(ends[0]))
-  assert.deepEqual(got, [])
+  assert.deepEqual(received, [])
   assert.equal(hub.size, 0)
 })
 
@@ -85,14 +85,14 @@ test('a subscription that is closed while it opens stays closed', async () => {
   const hub = hubOn({ ...stub, last: () => answers.shift() ?? stub.last() })
   const ends: unknown[] = []
   const sink = { next: () => assert.fail('nothing is sent'), end: (error: unknown) => ends.push(error) }
-  const opened = hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink)
+  const subscribing = hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink)
   await pause(20)
   // More replies than are buffered for the subscriber: it would have to replay them.
   stub.commit(...Array.from({ length: 300 }, () => ({})))
   await pause(20)
   hub.close()
   position.resolve(0)
-  const { close } = await opened
+  const { close } = await subscribing
   assert.equal(hub.size, 0)
   close()
   await pause(20)
@@ -117,23 +117,23 @@ test('a gap in the event ids is not taken for lost events', async () => {
 test('each of many subscribers gets every later event, once and in order', async () => {
   const { stub, feed } = delayedFeed(() => Math.random() * 4)
   const hub = hubOn(feed)
-  const all: { from: number; until: number; got: number[]; close: () => void }[] = []
+  const all: { from: number; until: number; received: number[]; close: () => void }[] = []
   for (let round = 0; round < 60; round++) {
     stub.commit(...Array.from({ length: round % 4 }, () => ({})))
     if (round % 3 === 0) {
       const from = stub.log.length
       const { got, opened } = subscribe(hub)
-      opened.then(({ close }) => all.push({ from, until: stub.log.length, got, close }))
+      opened.then(({ close }) => all.push({ from, until: stub.log.length, received: got, close }))
     }
     await pause(Math.random() * 4)
   }
   await pause(100)
   assert.equal(all.length, 20)
-  for (const { from, until, got } of all) {
-    const first = got[0] ?? stub.log.length + 1
+  for (const { from, until, received } of all) {
+    const first = received[0] ?? stub.log.length + 1
     assert.ok(first > from && first <= until + 1, `${first} after ${from}, at last ${until}`)
     assert.deepEqual(
-      got,
+      received,
       stub.log.map(change => change.event).filter(event => event >= first),
     )
   }
@@ -153,25 +153,25 @@ test('a delivery to many groups yields to other work, and each member gets each 
     for (const until = performance.now() + 2; performance.now() < until; );
     return row
   }
-  const got: number[][] = []
-  const opened = await Promise.all(
-    Array.from({ length: 20 }, (_, at) => {
+  const received: number[][] = []
+  const subscriptions = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => {
       const events: number[] = []
-      got.push(events)
+      received.push(events)
       const sink = { next: (_: string, event: number) => events.push(event), end: () => assert.fail() }
-      return hub.subscribe({ ...stubRequest(render), key: `group ${at}` }, user(1, 'user', 'all'), sink)
+      return hub.subscribe({ ...stubRequest(render), key: `group ${index}` }, user(1, 'user', 'all'), sink)
     }),
   )
   try {
     stub.commit({}, {})
-    await until(() => (got[0]?.length ?? 0) === 1)
+    await until(() => (received[0]?.length ?? 0) === 1)
     // In the middle of a delivery: some have the event, others join a group that has it or not.
-    for (const subscription of opened) subscription.changePrincipal(user(2, 'user', 'all'))
-    await until(() => got.every(events => events.length === 2))
-    for (const events of got) assert.deepEqual(events, [1, 2])
+    for (const subscription of subscriptions) subscription.changePrincipal(user(2, 'user', 'all'))
+    await until(() => received.every(events => events.length === 2))
+    for (const events of received) assert.deepEqual(events, [1, 2])
     assert.ok(renderedIn.size > 1)
   } finally {
     clearInterval(turns)
-    for (const { close } of opened) close()
+    for (const { close } of subscriptions) close()
   }
 })

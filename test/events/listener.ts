@@ -53,7 +53,7 @@ export interface Stream {
   readonly blocks: Block[]
   events(): readonly Event[]
   /** Resolves when the service has ended the stream. */
-  readonly ended: Promise<void>
+  readonly end: Promise<void>
   leave(): void
 }
 
@@ -80,7 +80,7 @@ export async function stream(
     signal: controller.signal,
   })
   const blocks: Block[] = []
-  const ended = collect(response, blocks).catch(error => {
+  const end = collect(response, blocks).catch(error => {
     if (!controller.signal.aborted) throw error
   })
   return {
@@ -88,7 +88,7 @@ export async function stream(
     headers: response.headers,
     blocks,
     events: () => blocks.flatMap(({ data }) => (data === undefined ? [] : [JSON.parse(data)])),
-    ended,
+    end,
     leave: () => controller.abort(),
   }
 }

@@ -50,7 +50,7 @@ describe('a page of the log', () => {
     const { position, hasMore, replies } = await readLogPage(counted, posts, { after: 0, limit: 10 })
     assert.deepEqual([position, hasMore, replies], [1000, true, []])
     assert.equal(
-      reads.reduce((one, other) => one + other, 0),
+      reads.reduce((sum, value) => sum + value, 0),
       1000,
     )
   })

@@ -49,29 +49,29 @@ function fixture(retryLimitMs = 60_000) {
     retryLimitMs,
   })
   const subscriber = async (id: number, role = 'user') => {
-    const got: number[] = []
+    const received: number[] = []
     const replies: string[] = []
     const ends: unknown[] = []
     const { changePrincipal, close } = await hub.subscribe(request, user(id, role, 'all'), {
       next: (reply, event) => {
-        got.push(event)
+        received.push(event)
         replies.push(reply)
       },
       end: error => ends.push(error),
     })
-    return { got, replies, ends, changePrincipal, close }
+    return { got: received, replies, ends, changePrincipal, close }
   }
   return { stub, state, faults, hub, subscriber }
 }
 
 const five = [1, 2, 3, 4, 5]
 
-for (const [what, parts] of [
+for (const [name, parts] of [
   ['the log', { log: true }],
   ['the replies', { replies: true }],
   ['both', { log: true, replies: true }],
 ] as const) {
-  test(`after an outage of ${what}, commits are delivered and one fault is reported`, async () => {
+  test(`after an outage of ${name}, commits are delivered and one fault is reported`, async () => {
     const { stub, state, faults, hub, subscriber } = fixture()
     const all = await Promise.all([subscriber(1), subscriber(1), subscriber(2)])
     stub.commit({}, {})
@@ -94,68 +94,68 @@ for (const [what, parts] of [
 
 test('after a fault, the log is read again at increasing intervals without another commit', async () => {
   const { stub, state, faults, subscriber } = fixture()
-  const one = await subscriber(1)
+  const first = await subscriber(1)
   await pause(20)
   state.bugs = 3
   stub.commit({})
   const beganAt = performance.now()
-  await until(() => one.got.length === 1)
+  await until(() => first.got.length === 1)
   assert.ok(performance.now() - beganAt > 1300, 'three pauses: 200, 400 and 800 ms')
-  assert.deepEqual([one.got, one.ends, faults.length], [[1], [], 3])
+  assert.deepEqual([first.got, first.ends, faults.length], [[1], [], 3])
   state.bugs = 1
   stub.commit({})
   const failedAt = performance.now()
-  await until(() => one.got.length === 2)
+  await until(() => first.got.length === 2)
   assert.ok(performance.now() - failedAt < 800, 'the first pause is short again')
-  one.close()
+  first.close()
 })
 
 test('a reply that keeps failing while the database responds ends the subscription', async () => {
   const { stub, state, subscriber } = fixture(500)
-  const one = await subscriber(1)
+  const first = await subscriber(1)
   state.event = 2
   stub.commit({}, {}, {})
-  await until(() => one.ends.length === 1)
-  assert.deepEqual(one.got, [1])
-  assert.ok(one.ends[0] instanceof ApiError && one.ends[0].code === 'UNAVAILABLE')
+  await until(() => first.ends.length === 1)
+  assert.deepEqual(first.got, [1])
+  assert.ok(first.ends[0] instanceof ApiError && first.ends[0].code === 'UNAVAILABLE')
 })
 
 test('a subscriber whose permissions change during an outage gets every event once, rendered with the new ones', async () => {
   const { stub, state, subscriber } = fixture()
-  const [changed, same] = await Promise.all([subscriber(1), subscriber(1)])
+  const [changed, unchanged] = await Promise.all([subscriber(1), subscriber(1)])
   state.replies = true
   stub.commit({}, {}, {})
   await pause(50)
   const admin = user(1, 'admin', 'all')
   changed.changePrincipal(admin)
   state.replies = false
-  await until(() => changed.got.length >= 3 && same.got.length >= 3)
+  await until(() => changed.got.length >= 3 && unchanged.got.length >= 3)
   await pause(50)
   assert.deepEqual(
-    [changed.got, same.got],
+    [changed.got, unchanged.got],
     [
       [1, 2, 3],
       [1, 2, 3],
     ],
   )
   assert.deepEqual(changed.replies, Array(3).fill(admin.access.key))
-  assert.ok(same.replies.every(reply => reply !== admin.access.key))
+  assert.ok(unchanged.replies.every(reply => reply !== admin.access.key))
   changed.close()
-  same.close()
+  unchanged.close()
 })
 
 test('a subscriber that leaves during an outage delays nobody', async () => {
   const { stub, state, hub, subscriber } = fixture()
-  const one = await subscriber(1)
+  const first = await subscriber(1)
   state.replies = true
   stub.commit({})
   await pause(50)
-  one.close()
+  first.close()
   assert.equal(hub.size, 0)
   state.replies = false
   const other = await subscriber(2)
   stub.commit({})
   await until(() => other.got.length === 1)
-  assert.deepEqual([one.got, other.got], [[], [2]])
+  assert.deepEqual([first.got, other.got], [[], [2]])
   other.close()
 })

@@ -9,7 +9,7 @@ test('each caller may open up to the limit, independently of others', () => {
   quota.take('ann')
   assert.throws(() => quota.take('ann'), {
     code: 'RATE_LIMITED',
-    message: 'You have 2 open subscriptions, and may have 2.',
+    message: 'You have 2 open subscriptions; the maximum is 2.',
   })
   quota.take('ben')
   quota.release('ann')

@@ -30,8 +30,8 @@ function fixture({ answer, render }: Fixture = {}) {
     bounds: () => (answer ? answer().then(() => stub.bounds()) : stub.bounds()),
     after(event, limit, maxBytes) {
       reads.push(event)
-      const found = stub.after(event, limit, maxBytes)
-      return answer ? answer().then(() => found) : found
+      const changes = stub.after(event, limit, maxBytes)
+      return answer ? answer().then(() => changes) : changes
     },
   }
   const request = stubRequest(({ row }) => {
@@ -40,15 +40,15 @@ function fixture({ answer, render }: Fixture = {}) {
   })
   const hub = new Hub({ feed, beforeDelivery: () => undefined, onFault: error => assert.fail(String(error)) })
   const subscribe = async (after?: number, principal: Principal = ada, sink: Partial<ReplySink> = {}) => {
-    const got: number[] = []
+    const received: number[] = []
     const ends: unknown[] = []
     const subscription = await hub.subscribe(
       request,
       principal,
-      { next: (_reply, event) => void got.push(event), end: error => void ends.push(error), ...sink },
+      { next: (_reply, event) => void received.push(event), end: error => void ends.push(error), ...sink },
       { after },
     )
-    return { got, ends, subscription }
+    return { got: received, ends, subscription }
   }
   return { stub, hub, subscribe, reads, rendered: () => rendered }
 }
@@ -56,15 +56,16 @@ function fixture({ answer, render }: Fixture = {}) {
 const commit = (stub: ReturnType<typeof stubFeed>, count: number) =>
   stub.commit(...Array.from({ length: count }, () => ({})))
 const pause = () => new Promise(resolve => setTimeout(resolve, Math.random() * 3))
-const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 const kinds: readonly (readonly [string, Fixture])[] = [
   ['a log without latency', {}],
   ['a log and replies with latency', { answer: pause, render: pause }],
 ]
 
-for (const [what, parts] of kinds) {
-  describe(what, () => {
+for (const [name, parts] of kinds) {
+  describe(name, () => {
     test('missed events come before live ones and in order, even when both arrive at the same time', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 700)
@@ -76,9 +77,12 @@ for (const [what, parts] of kinds) {
       }
       const last = stub.log.length
       await until(() => all.every(({ got }) => got.at(-1) === last))
-      for (const [at, { got, ends }] of all.entries()) {
+      for (const [index, { got, ends }] of all.entries()) {
         assert.deepEqual(ends, [])
-        assert.deepEqual(got, numbers((starts[at] ?? got[0] ?? 0) + (starts[at] === undefined ? 0 : 1), last))
+        assert.deepEqual(
+          got,
+          numbers((starts[index] ?? got[0] ?? 0) + (starts[index] === undefined ? 0 : 1), last),
+        )
       }
       assert.ok((all.at(-1)?.got[0] ?? 0) > 700)
       await until(() => all.every(({ subscription }) => subscription.position === last))
@@ -141,7 +145,7 @@ for (const [what, parts] of kinds) {
 
 describe('the transition from replay to live events', () => {
   /** A hub whose replies name the user they were rendered for; `gate` holds back those of one event. */
-  function gated(gatedEvent: number) {
+  function openGatedHub(gatedEvent: number) {
     const stub = stubFeed()
     const gate = Promise.withResolvers<void>()
     const request: SubscriptionRequest = {
@@ -158,15 +162,15 @@ describe('the transition from replay to live events', () => {
       onFault: error => assert.fail(String(error)),
     })
     const subscribe = async (principal: Principal, after?: number) => {
-      const got: string[] = []
-      const sink = { next: (reply: string) => void got.push(reply), end: assert.fail }
-      return { got, ...(await hub.subscribe(request, principal, sink, { after })) }
+      const received: string[] = []
+      const sink = { next: (reply: string) => void received.push(reply), end: assert.fail }
+      return { got: received, ...(await hub.subscribe(request, principal, sink, { after })) }
     }
     return { stub, gate, subscribe }
   }
 
   test('an event in delivery reaches a subscriber that joins during the delivery', async () => {
-    const { stub, gate, subscribe } = gated(6)
+    const { stub, gate, subscribe } = openGatedHub(6)
     commit(stub, 5)
     const live = await subscribe(ada)
     commit(stub, 1)
@@ -180,7 +184,7 @@ describe('the transition from replay to live events', () => {
   })
 
   test('held replies are rendered again when permissions change', async () => {
-    const { stub, gate, subscribe } = gated(1)
+    const { stub, gate, subscribe } = openGatedHub(1)
     commit(stub, 1)
     const live = await subscribe(admin)
     const resumed = await subscribe(ada, 0)
@@ -195,7 +199,7 @@ describe('the transition from replay to live events', () => {
   })
 
   test('no event is lost when more replies arrive than can be held', async () => {
-    const { stub, gate, subscribe } = gated(1)
+    const { stub, gate, subscribe } = openGatedHub(1)
     commit(stub, 1)
     const live = await subscribe(admin)
     const resumed = await subscribe(ada, 0)
@@ -265,9 +269,9 @@ describe('a slow client', () => {
     await until(() => fast.got.at(-1) === 1000)
     assert.deepEqual(slow.got, numbers(1, 100))
     assert.equal(slow.subscription.position, 100)
-    for (let taken = 1; taken < 10; taken++) {
+    for (let takenCount = 1; takenCount < 10; takenCount++) {
       waits.shift()?.resolve()
-      await until(() => slow.got.length === 100 * (taken + 1))
+      await until(() => slow.got.length === 100 * (takenCount + 1))
     }
     commit(stub, 1)
     waits.shift()?.resolve()
@@ -312,7 +316,7 @@ describe('many subscribers that resume at once', () => {
     const { stub, subscribe } = fixture()
     commit(stub, 100_000)
     const many = await Promise.all(
-      Array.from({ length: 50 }, (_, at) => subscribe(at * 300, user(1, `role ${at}`, 'all'))),
+      Array.from({ length: 50 }, (_, index) => subscribe(index * 300, user(1, `role ${index}`, 'all'))),
     )
     const live = await subscribe(undefined, ben)
     const other = await subscribe(99_000, ben)

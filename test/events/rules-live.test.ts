@@ -44,7 +44,7 @@ const declared = checkModel(
   }),
 )
 
-async function served() {
+async function startService() {
   const clock = new SteppedClock('2026-01-01T00:00:00Z')
   const given = {
     port: 0,
@@ -59,11 +59,11 @@ async function served() {
     background: false,
     simulation: { clock, mail },
   })
-  return { clock, service, users: new TestUsers(run, records) }
+  return { clock, service, users: new TestUsers(run, records, service.data) }
 }
 
 test('subscribers get the first change after an embargo ends and none before', async () => {
-  const { clock, service } = await served()
+  const { clock, service } = await startService()
   const { url, data } = service
   const listener = await stream(url, 'collections=posts')
   const sse = createClient({ url: `${url}/graphql`, retryAttempts: 0 })
@@ -98,21 +98,21 @@ test('subscribers get the first change after an embargo ends and none before', a
 })
 
 test('a subscription renders computed fields for its own caller', async () => {
-  const { service, users } = await served()
+  const { service, users } = await startService()
   const { url, data } = service
-  const ann = await users.create({ name: 'Ann' }, true)
+  const ann = Number((await users.create({ name: 'Ann' }, true)).id)
   const headers = { Authorization: `Bearer ${await users.keyOf(ann)}` }
   const query = 'subscription { postUpdated { commentCount } }'
   const clients = [{}, headers].map(headers =>
     createClient({ url: `${url}/graphql`, headers, retryAttempts: 0 }),
   )
   const received: unknown[][] = clients.map(client => {
-    const got: unknown[] = []
+    const events: unknown[] = []
     client.subscribe(
       { query },
-      { next: ({ data }) => got.push(data), error: assert.fail, complete: () => {} },
+      { next: ({ data }) => events.push(data), error: assert.fail, complete: () => {} },
     )
-    return got
+    return events
   })
   try {
     const posts = data.posts ?? assert.fail()

@@ -24,7 +24,7 @@ const typesIn = (events: readonly Event[]) => events.map(({ type }) => type)
 const listeners = async (urls: readonly string[]) => {
   const texts = await Promise.all(urls.map(async url => (await fetch(`${url}/metrics`)).text()))
   const counts = texts.map(text => Number(/^portico_event_listeners (\d+)$/m.exec(text)?.[1]))
-  return counts.reduce((one, other) => one + other, 0)
+  return counts.reduce((sum, value) => sum + value, 0)
 }
 /** Polls until the condition holds. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
@@ -68,7 +68,7 @@ for (const setup of setups) {
 
     test('a page advances past events that are not shown', async ({ url, ann, ben }) => {
       const start = await end(url)
-      for (let at = 0; at < 3; at++) await create(url, ann, { state: 'draft' })
+      for (let index = 0; index < 3; index++) await create(url, ann, { state: 'draft' })
       const { data, meta } = await page(url, `after=${start}&limit=1`, ben.key)
       assert.deepEqual(data, [])
       assert.deepEqual(meta, { next_after: String(Number(start) + 3), has_more: false })
@@ -84,28 +84,28 @@ for (const setup of setups) {
       await write(url, ann, 'PATCH', `notes/${id}`, { state: 'public' })
       await write(url, ann, 'PATCH', `notes/${id}`, { state: 'draft' })
       await write(url, ann, 'DELETE', `notes/${id}`)
-      const seen = await pages(url, '', ben.key, start)
+      const events = await pages(url, '', ben.key, start)
       const types = ['note.created', 'note.deleted', 'note.updated', 'note.deleted']
-      assert.deepEqual(typesIn(seen), types)
+      assert.deepEqual(typesIn(events), types)
       assert.deepEqual(
-        seen.map(({ data }) => data?.['title'] ?? null),
+        events.map(({ data }) => data?.['title'] ?? null),
         ['a', null, 'b', null],
       )
-      assert.ok(seen.every(({ data }) => (data?.['secret'] ?? null) === null))
-      assert.ok(seen.every(event => !('actor' in event)))
+      assert.ok(events.every(({ data }) => (data?.['secret'] ?? null) === null))
+      assert.ok(events.every(event => !('actor' in event)))
       assert.equal((await pages(url, '', ann.key, start)).length, 7)
     })
 
     test('events are filtered by the caller’s current role', async ({ url, admin, ann, ben }) => {
       const start = await end(url)
       await create(url, ann, { state: 'draft', secret: 's' })
-      const seenByBen = async () => pages(url, 'collections=notes', ben.key, start)
-      assert.deepEqual(await seenByBen(), [])
+      const eventsOfBen = async () => pages(url, 'collections=notes', ben.key, start)
+      assert.deepEqual(await eventsOfBen(), [])
       await write(url, admin, 'PATCH', `users/${ben.id}`, { role: 'admin' })
-      await eventually(async () => (await seenByBen()).length === 1)
-      assert.equal((await seenByBen())[0]?.data?.['secret'], 's')
+      await eventually(async () => (await eventsOfBen()).length === 1)
+      assert.equal((await eventsOfBen())[0]?.data?.['secret'], 's')
       await write(url, admin, 'PATCH', `users/${ben.id}`, { role: 'user' })
-      await eventually(async () => (await seenByBen()).length === 0)
+      await eventually(async () => (await eventsOfBen()).length === 0)
     })
 
     test('events are filtered by type, item and field filters', async ({ url, ann }) => {
@@ -114,29 +114,29 @@ for (const setup of setups) {
       const other = await create(url, ann, { title: 'y' })
       await write(url, ann, 'PATCH', `notes/${id}`, { title: 'y' })
       await write(url, ann, 'PATCH', `notes/${other.id}`, { title: 'x' })
-      const seen = async (query: string) =>
+      const eventsFor = async (query: string) =>
         (await pages(url, query, ann.key, start)).map(
           ({ type, item_id }) => `${type} ${item_id === id ? 1 : 2}`,
         )
-      assert.deepEqual(await seen('types=note.created'), ['note.created 1', 'note.created 2'])
-      assert.deepEqual(await seen(`types=note.*&collections=notes&item_id=${id}`), [
+      assert.deepEqual(await eventsFor('types=note.created'), ['note.created 1', 'note.created 2'])
+      assert.deepEqual(await eventsFor(`types=note.*&collections=notes&item_id=${id}`), [
         'note.created 1',
         'note.updated 1',
       ])
-      assert.deepEqual(await seen('types=user.*'), [])
+      assert.deepEqual(await eventsFor('types=user.*'), [])
       const filtered = ['note.created 1', 'note.deleted 1', 'note.updated 2']
-      assert.deepEqual(await seen('collections=notes&title[eq]=x'), filtered)
-      assert.deepEqual(await seen('types=note.deleted&title[in]=x,z'), ['note.deleted 1'])
-      assert.deepEqual(await seen(`types=note.*&author.id[eq]=${ann.id}`), await seen(''))
+      assert.deepEqual(await eventsFor('collections=notes&title[eq]=x'), filtered)
+      assert.deepEqual(await eventsFor('types=note.deleted&title[in]=x,z'), ['note.deleted 1'])
+      assert.deepEqual(await eventsFor(`types=note.*&author.id[eq]=${ann.id}`), await eventsFor(''))
     })
 
     test('a token gets the events that its scopes cover', async ({ url, ann }) => {
-      const made = await call(`${url}/api/v1/api_keys`, {
+      const created = await call(`${url}/api/v1/api_keys`, {
         method: 'POST',
         key: ann.key,
         body: { name: 'reader', scopes: ['read:note'] },
       })
-      const key = String((made.json as { key?: string }).key)
+      const key = String((created.json as { key?: string }).key)
       const start = await end(url)
       await create(url, ann)
       await write(url, ann, 'PATCH', `users/${ann.id}`, { name: 'Anna' })
@@ -154,8 +154,8 @@ for (const setup of setups) {
 
     test('an invalid request is refused with a message that names the fault', async ({ url, ann }) => {
       const newest = Number(await end(url))
-      const gone = [`after=${newest + 1000}`, 'after=99999999999999999999', 'after=9007199254740991']
-      for (const query of gone) {
+      const unavailable = [`after=${newest + 1000}`, 'after=99999999999999999999', 'after=9007199254740991']
+      for (const query of unavailable) {
         const { status, code } = await ask(url, query, ann.key)
         assert.deepEqual([status, code], [410, 'RESYNC_REQUIRED'], query)
       }
@@ -164,17 +164,17 @@ for (const setup of setups) {
         ['after=1e3', /"after" must be the id of an event/],
         ['after=01', /"after" must be the id of an event/],
         ['after=', /empty/],
-        ['after=1&after=2', /given twice/],
+        ['after=1&after=2', /occurs twice/],
         ['limit=0', /from 1 to 1000/],
         ['limit=1001', /from 1 to 1000/],
         ['wait=31', /from 0 to 30/],
         ['wait=1.5', /from 0 to 30/],
         ['collections=nots', /Did you mean `notes`/],
-        ['collections=webhook_deliveries', /no collection that has events/],
-        ['collections=notes,', /no collection that has events/],
+        ['collections=webhook_deliveries', /not a collection with events/],
+        ['collections=notes,', /not a collection with events/],
         ['types=note.create', /Did you mean `note.created`/],
-        ['types=notes.created', /no type of event/],
-        ['types=__proto__.*', /no type of event/],
+        ['types=notes.created', /not an event type/],
+        ['types=__proto__.*', /not an event type/],
         ['collections=users&types=note.created', /notes is not among "collections"/],
         ['item_id=1', /exactly one collection/],
         ['collections=notes,users&item_id=1', /exactly one collection/],
@@ -195,7 +195,7 @@ for (const setup of setups) {
 
     test('a poll waits for the first event, even if another node wrote it', async ({ url, urls, ann }) => {
       const start = await end(url)
-      const waits = urls.map(each => page(each, `after=${start}&wait=30`, ann.key))
+      const waits = urls.map(url => page(url, `after=${start}&wait=30`, ann.key))
       await eventually(async () => (await listeners(urls)) === urls.length)
       await create(urls.at(-1) ?? url, ann)
       for (const { data, meta } of await Promise.all(waits)) {
@@ -218,14 +218,14 @@ for (const setup of setups) {
 
     test('revoking a key ends its polls and streams', async ({ url, urls, ann }) => {
       const body = { name: 'short', scopes: ['*'] }
-      const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ann.key, body })
-      const { key, id } = made.json as unknown as { key: string; id: number }
+      const created = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ann.key, body })
+      const { key, id } = created.json as unknown as { key: string; id: number }
       const poll = ask(url, 'wait=30', key)
       const open = await stream(url, '', { key })
       await eventually(async () => (await listeners(urls)) === 2)
       await write(url, ann, 'DELETE', `api_keys/${id}`)
       assert.equal((await poll).status, 401)
-      await open.ended
+      await open.end
       assert.equal(await listeners(urls), 0)
     })
 
@@ -234,24 +234,24 @@ for (const setup of setups) {
       const start = await end(url)
       for (const title of ['1', '2', '3']) await create(url, ann, { title })
       const titles = (events: readonly Event[]) => events.map(({ data }) => data?.['title'])
-      const whole = await stream(url, `after=${start}`, { key: ann.key })
-      assert.equal(whole.headers.get('content-type'), 'text/event-stream; charset=utf-8')
-      assert.equal(whole.headers.get('cache-control'), 'no-store')
-      await until(() => whole.events().length === 3)
+      const unfiltered = await stream(url, `after=${start}`, { key: ann.key })
+      assert.equal(unfiltered.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+      assert.equal(unfiltered.headers.get('cache-control'), 'no-store')
+      await until(() => unfiltered.events().length === 3)
       await create(urls.at(-1) ?? url, ann, { title: '4' })
-      await until(() => whole.events().length === 4)
-      assert.deepEqual(titles(whole.events()), ['1', '2', '3', '4'])
-      const named = whole.blocks.filter(({ data }) => data !== undefined)
+      await until(() => unfiltered.events().length === 4)
+      assert.deepEqual(titles(unfiltered.events()), ['1', '2', '3', '4'])
+      const namedBlocks = unfiltered.blocks.filter(({ data }) => data !== undefined)
       assert.deepEqual(
-        named.map(({ id, event }) => [id, event]),
-        whole.events().map(({ id, type }) => [id, type]),
+        namedBlocks.map(({ id, event }) => [id, event]),
+        unfiltered.events().map(({ id, type }) => [id, type]),
       )
-      assert.deepEqual(whole.events(), await pages(url, '', ann.key, start))
-      const second = String(named[1]?.id)
+      assert.deepEqual(unfiltered.events(), await pages(url, '', ann.key, start))
+      const second = String(namedBlocks[1]?.id)
       const resumed = await stream(url, `after=${start}`, { key: ann.key, lastEventId: second })
       await until(() => resumed.events().length === 2)
       assert.deepEqual(titles(resumed.events()), ['3', '4'])
-      whole.leave()
+      unfiltered.leave()
       resumed.leave()
       await eventually(async () => (await listeners(urls)) === 0)
     })
@@ -266,10 +266,10 @@ for (const setup of setups) {
 
     test('a stream from a pruned id reports it once, with the id to continue from', async ({ url, ann }) => {
       const huge = await stream(url, 'after=99999999999999999999', { key: ann.key })
-      await huge.ended
+      await huge.end
       assert.equal(huge.blocks[0]?.event, 'resync_required')
       const open = await stream(url, 'after=123456789', { key: ann.key })
-      await open.ended
+      await open.end
       const [resync, ...others] = open.blocks
       assert.deepEqual(others, [])
       assert.equal(resync?.event, 'resync_required')
@@ -285,7 +285,7 @@ for (const setup of setups) {
       assert.equal(open.status, 401)
       const bad = await stream(url, '', { key: ann.key, lastEventId: 'x' })
       assert.equal(bad.status, 400)
-      await bad.ended
+      await bad.end
       const filtered = await stream(url, 'collections=users&password_hash[eq]=a', { key: ann.key })
       assert.equal(filtered.status, 400)
     })
@@ -294,14 +294,14 @@ for (const setup of setups) {
       const controller = new AbortController()
       const { signal } = controller
       const headers = { Authorization: `Bearer ${ann.key}` }
-      const left = Array.from({ length: 5 }, () =>
+      const abandoned = Array.from({ length: 5 }, () =>
         fetch(`${url}/api/v1/events?wait=30`, { headers, signal }).catch(() => undefined),
       )
       const open = await stream(url, '', { key: ann.key })
       await eventually(async () => (await listeners(urls)) === 6)
       controller.abort()
       open.leave()
-      await Promise.all(left)
+      await Promise.all(abandoned)
       await eventually(async () => (await listeners(urls)) === 0)
     })
 

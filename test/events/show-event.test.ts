@@ -65,7 +65,7 @@ const note: Row = {
   author_id: 1,
   created_at: at,
 }
-const created = (row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange => ({
+const createdChange = (row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange => ({
   ...loggedChange({}),
   collection: 'notes',
   event: 1042,
@@ -74,17 +74,17 @@ const created = (row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChang
   userId: 1,
   ...rest,
 })
-const updated = (patch: Row, row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange =>
-  created(
+const updatedChange = (patch: Row, row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange =>
+  createdChange(
     { ...row, ...patch },
     { kind: 'updated', before: JSON.stringify(row), changed: Object.keys(patch), ...rest },
   )
 
-async function seen(change: LoggedChange, principal: Principal, filter?: EventFilter): Promise<unknown> {
-  const shown = await views.show(change, principal, filter)
-  if (shown === null) return null
-  const event = JSON.parse(shown.text)
-  assert.equal(shown.type, event.type)
+async function showTo(change: LoggedChange, principal: Principal, filter?: EventFilter): Promise<unknown> {
+  const payload = await views.show(change, principal, filter)
+  if (payload === null) return null
+  const event = JSON.parse(payload.text)
+  assert.equal(payload.type, event.type)
   return event
 }
 const head = { id: '1042', created_at: at, collection: 'notes', item_id: 7 }
@@ -94,96 +94,99 @@ describe('a created item', () => {
   it('is shown with the fields that the subscriber can read, and with the actor if that user is readable', async () => {
     const type = 'note.created'
     const data = { id: 7, title: 'a', state: 'public', secret: 's', author_id: 1, created_at: at }
-    assert.deepEqual(await seen(created(), ada), { ...head, type, actor, data })
-    assert.deepEqual(await seen(created(), bob), { ...head, type, data: { ...data, secret: null } })
-    assert.deepEqual(await seen(created(), admin), { ...head, type, actor, data: { ...note } })
+    assert.deepEqual(await showTo(createdChange(), ada), { ...head, type, actor, data })
+    assert.deepEqual(await showTo(createdChange(), bob), { ...head, type, data: { ...data, secret: null } })
+    assert.deepEqual(await showTo(createdChange(), admin), { ...head, type, actor, data: { ...note } })
     const { secret: _, ...open } = data
-    assert.deepEqual(await seen(created(), guest), { ...head, type, data: open })
+    assert.deepEqual(await showTo(createdChange(), guest), { ...head, type, data: open })
   })
 
   it('has its members in the documented order', async () => {
-    const { text } = (await views.show(updated({ title: 'b' }), ada)) ?? { text: '' }
+    const { text } = (await views.show(updatedChange({ title: 'b' }), ada)) ?? { text: '' }
     const keys = ['id', 'type', 'created_at', 'collection', 'item_id', 'actor', 'changed', 'data']
     assert.deepEqual(Object.keys(JSON.parse(text)), keys)
   })
 
   it('names the app that made the change', async () => {
-    const event = (await seen(created(note, { appId: 5 }), ada)) as { actor: unknown }
+    const event = (await showTo(createdChange(note, { appId: 5 }), ada)) as { actor: unknown }
     assert.deepEqual(event.actor, { user_id: 1, app_id: 5 })
   })
 
   it('is hidden from callers who cannot read the row or lack the scope', async () => {
-    assert.equal(await seen(created({ ...note, state: 'draft' }), bob), null)
-    assert.equal(await seen(created(), user(1, 'user', new Set(['read:user']))), null)
-    assert.equal(await seen(created(), app('c', new Set(['openid']))), null)
+    assert.equal(await showTo(createdChange({ ...note, state: 'draft' }), bob), null)
+    assert.equal(await showTo(createdChange(), user(1, 'user', new Set(['read:user']))), null)
+    assert.equal(await showTo(createdChange(), app('c', new Set(['openid']))), null)
   })
 
   it('hides the actor from tokens without the scope to read users', async () => {
-    const event = (await seen(created(), user(1, 'user', new Set(['read:note'])))) as Row
+    const event = (await showTo(createdChange(), user(1, 'user', new Set(['read:note'])))) as Row
     assert.equal('actor' in event, false)
   })
 
   it('is not shown when its collection no longer exists', async () => {
-    assert.equal(await seen(created(note, { collection: 'gone' }), admin), null)
+    assert.equal(await showTo(createdChange(note, { collection: 'gone' }), admin), null)
   })
 })
 
 describe('an updated item', () => {
   it('names the changed fields that the subscriber can read', async () => {
-    const event = (await seen(updated({ title: 'b', secret: 't', admins: 'y' }), ada)) as Row
+    const event = (await showTo(updatedChange({ title: 'b', secret: 't', admins: 'y' }), ada)) as Row
     assert.equal(event.type, 'note.updated')
     assert.deepEqual(event.changed, ['title', 'secret'])
-    const forBob = (await seen(updated({ title: 'b', secret: 't', admins: 'y' }), bob)) as Row
+    const forBob = (await showTo(updatedChange({ title: 'b', secret: 't', admins: 'y' }), bob)) as Row
     assert.deepEqual(forBob.changed, ['title'])
   })
 
   it('is not shown when only hidden fields changed', async () => {
-    assert.equal(await seen(updated({ admins: 'y' }), ada), null)
-    assert.equal(await seen(updated({ secret: 't' }), bob), null)
-    assert.notEqual(await seen(updated({ secret: 't' }), ada), null)
+    assert.equal(await showTo(updatedChange({ admins: 'y' }), ada), null)
+    assert.equal(await showTo(updatedChange({ secret: 't' }), bob), null)
+    assert.notEqual(await showTo(updatedChange({ secret: 't' }), ada), null)
   })
 
   it('is a deletion without values for a subscriber who can no longer read the row', async () => {
     const type = 'note.deleted'
-    assert.deepEqual(await seen(updated({ state: 'draft' }), bob), { ...head, type, data: null })
-    assert.equal(((await seen(updated({ state: 'draft' }), ada)) as Row).type, 'note.updated')
-    assert.equal(await seen(updated({ title: 'b' }, { ...note, state: 'draft' }), bob), null)
+    assert.deepEqual(await showTo(updatedChange({ state: 'draft' }), bob), { ...head, type, data: null })
+    assert.equal(((await showTo(updatedChange({ state: 'draft' }), ada)) as Row).type, 'note.updated')
+    assert.equal(await showTo(updatedChange({ title: 'b' }, { ...note, state: 'draft' }), bob), null)
   })
 
   it('names every field for a subscriber who could not read the row before', async () => {
-    const event = (await seen(updated({ state: 'public' }, { ...note, state: 'draft' }), bob)) as Row
+    const event = (await showTo(updatedChange({ state: 'public' }, { ...note, state: 'draft' }), bob)) as Row
     assert.equal(event.type, 'note.updated')
     assert.deepEqual(event.changed, ['id', 'title', 'state', 'secret', 'author_id', 'created_at'])
   })
 
   it('names a field whose value becomes readable or unreadable for the subscriber', async () => {
-    const given = (await seen(updated({ author_id: 2 }), bob)) as Row
-    assert.deepEqual(given.changed, ['secret', 'author_id'])
-    const taken = (await seen(updated({ author_id: 2 }), ada)) as Row
-    assert.deepEqual(taken.changed, ['secret', 'author_id'])
-    assert.equal((taken.data as Row).secret, null)
+    const gaining = (await showTo(updatedChange({ author_id: 2 }), bob)) as Row
+    assert.deepEqual(gaining.changed, ['secret', 'author_id'])
+    const losing = (await showTo(updatedChange({ author_id: 2 }), ada)) as Row
+    assert.deepEqual(losing.changed, ['secret', 'author_id'])
+    assert.equal((losing.data as Row).secret, null)
   })
 
   it('names only certain changes when the row before is unknown, and is not shown when the row is hidden', async () => {
     const blind = { before: null }
-    const event = (await seen(updated({ title: 'b', secret: null, admins: 'y' }, note, blind), ada)) as Row
+    const event = (await showTo(
+      updatedChange({ title: 'b', secret: null, admins: 'y' }, note, blind),
+      ada,
+    )) as Row
     assert.deepEqual(event.changed, ['title'])
-    assert.equal(await seen(updated({ admins: 'y' }, note, blind), ada), null)
-    assert.equal(await seen(updated({ state: 'draft' }, note, blind), bob), null)
+    assert.equal(await showTo(updatedChange({ admins: 'y' }, note, blind), ada), null)
+    assert.equal(await showTo(updatedChange({ state: 'draft' }, note, blind), bob), null)
   })
 
   it('has its own id even if an equal change follows', async () => {
-    const first = (await seen(updated({ title: 'b' }), bob)) as Row
-    const second = (await seen(updated({ title: 'b' }, note, { event: 1044 }), bob)) as Row
+    const first = (await showTo(updatedChange({ title: 'b' }), bob)) as Row
+    const second = (await showTo(updatedChange({ title: 'b' }, note, { event: 1044 }), bob)) as Row
     assert.deepEqual([first.id, second.id], ['1042', '1044'])
   })
 })
 
 describe('a deleted item', () => {
-  const deleted = (row: Row = note) => created(row, { kind: 'deleted' })
+  const deletedChange = (row: Row = note) => createdChange(row, { kind: 'deleted' })
 
   it('is shown with its last values to subscribers who could read it', async () => {
-    const event = (await seen(deleted(), bob)) as Row
+    const event = (await showTo(deletedChange(), bob)) as Row
     assert.equal(event.type, 'note.deleted')
     assert.deepEqual(event.data, {
       id: 7,
@@ -194,7 +197,7 @@ describe('a deleted item', () => {
       created_at: at,
     })
     assert.equal('changed' in event, false)
-    assert.equal(await seen(deleted({ ...note, state: 'draft' }), bob), null)
+    assert.equal(await showTo(deletedChange({ ...note, state: 'draft' }), bob), null)
   })
 })
 
@@ -205,24 +208,24 @@ describe('an event filter', () => {
   })
 
   it('applies to the row before and after: an update that leaves it is a deletion without values', async () => {
-    assert.equal(((await seen(created(), bob, where('title', 'a'))) as Row).type, 'note.created')
-    assert.equal(await seen(created(), bob, where('title', 'b')), null)
-    const change = updated({ title: 'b' })
-    assert.deepEqual(await seen(change, bob, where('title', 'a')), {
+    assert.equal(((await showTo(createdChange(), bob, where('title', 'a'))) as Row).type, 'note.created')
+    assert.equal(await showTo(createdChange(), bob, where('title', 'b')), null)
+    const change = updatedChange({ title: 'b' })
+    assert.deepEqual(await showTo(change, bob, where('title', 'a')), {
       ...head,
       type: 'note.deleted',
       data: null,
     })
-    const entered = (await seen(change, bob, where('title', 'b'))) as Row
+    const entered = (await showTo(change, bob, where('title', 'b'))) as Row
     assert.deepEqual([entered.type, entered.changed], ['note.updated', ['title']])
-    assert.equal(await seen(change, bob, where('title', 'c')), null)
+    assert.equal(await showTo(change, bob, where('title', 'c')), null)
   })
 
   it('does not match by a value that is hidden in this row', async () => {
-    assert.equal(await seen(created(), bob, where('secret', 's')), null)
-    assert.notEqual(await seen(created(), ada, where('secret', 's')), null)
-    assert.equal(await seen(created(), bob, where('admins', 'x')), null)
-    assert.notEqual(await seen(created(), admin, where('admins', 'x')), null)
+    assert.equal(await showTo(createdChange(), bob, where('secret', 's')), null)
+    assert.notEqual(await showTo(createdChange(), ada, where('secret', 's')), null)
+    assert.equal(await showTo(createdChange(), bob, where('admins', 'x')), null)
+    assert.notEqual(await showTo(createdChange(), admin, where('admins', 'x')), null)
   })
 })
 
@@ -241,8 +244,8 @@ describe('a subscriber who can never see an event', () => {
 
 describe('a custom event type', () => {
   it('replaces the default type, and is shown to subscribers who can read the row', async () => {
-    const change = updated({}, note, { type: 'note.paused' })
-    assert.equal(((await seen(change, bob)) as Row).type, 'note.paused')
-    assert.equal(await seen(updated({ state: 'draft' }, note, { type: 'note.paused' }), bob), null)
+    const change = updatedChange({}, note, { type: 'note.paused' })
+    assert.equal(((await showTo(change, bob)) as Row).type, 'note.paused')
+    assert.equal(await showTo(updatedChange({ state: 'draft' }, note, { type: 'note.paused' }), bob), null)
   })
 })

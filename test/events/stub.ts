@@ -27,7 +27,7 @@ export interface StubFeed extends ChangeFeed {
   /** The highest event number that was pruned. */
   pruned: number
   readonly listeners: Set<() => void>
-  looks: number
+  lookCount: number
   commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
 }
 
@@ -36,7 +36,7 @@ export function stubFeed(): StubFeed {
     log: [],
     pruned: 0,
     listeners: new Set(),
-    looks: 0,
+    lookCount: 0,
     last: () => feed.log.at(-1)?.event ?? 0,
     bounds: () => ({ pruned: feed.pruned, drawn: feed.log.at(-1)?.event ?? feed.pruned }),
     after(event, limit, maxBytes = Number.POSITIVE_INFINITY) {
@@ -56,7 +56,7 @@ export function stubFeed(): StubFeed {
       return () => feed.listeners.delete(listener)
     },
     look() {
-      feed.looks++
+      feed.lookCount++
     },
     commit(...changes) {
       for (const change of changes) {

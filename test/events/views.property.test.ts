@@ -155,7 +155,7 @@ interface ReceivedEvent {
 }
 
 /** The item in the list, or null. A caller who may not read the collection sees no item. */
-async function listed({ rest }: Place, id: number, filter: string, who: Principal): Promise<Item | null> {
+async function findInList({ rest }: Place, id: number, filter: string, who: Principal): Promise<Item | null> {
   const query = `id[eq]=${id}${filter === '' ? '' : `&${filter}`}`
   try {
     const { body } = await rest(toCall({ url: `/api/v1/things?${query}` }), who)
@@ -165,18 +165,23 @@ async function listed({ rest }: Place, id: number, filter: string, who: Principa
   }
 }
 
-interface Seen {
+interface ListedItem {
   /** The item in the filtered list. */
   readonly matching: Item | null
-  readonly whole: Item | null
+  readonly unfiltered: Item | null
 }
 
-const seen = async (place: Place, id: number, filter: string, who: Principal): Promise<Seen> => ({
-  matching: await listed(place, id, filter, who),
-  whole: await listed(place, id, '', who),
+const readItem = async (place: Place, id: number, filter: string, who: Principal): Promise<ListedItem> => ({
+  matching: await findInList(place, id, filter, who),
+  unfiltered: await findInList(place, id, '', who),
 })
 
-function expected(kind: Change['kind'], item_id: number, before: Seen, after: Seen): ReceivedEvent[] {
+function expectedEventsOf(
+  kind: Change['kind'],
+  item_id: number,
+  before: ListedItem,
+  after: ListedItem,
+): ReceivedEvent[] {
   if (kind === 'create')
     return after.matching ? [{ type: 'thing.created', item_id, data: after.matching }] : []
   if (kind === 'delete')
@@ -184,7 +189,8 @@ function expected(kind: Change['kind'], item_id: number, before: Seen, after: Se
   const { matching: data } = after
   if (data === null) return before.matching ? [{ type: 'thing.deleted', item_id, data: null }] : []
   const changed = Object.keys(data).filter(
-    name => before.whole === null || JSON.stringify(before.whole[name]) !== JSON.stringify(data[name]),
+    name =>
+      before.unfiltered === null || JSON.stringify(before.unfiltered[name]) !== JSON.stringify(data[name]),
   )
   return changed.length > 0 ? [{ type: 'thing.updated', item_id, changed, data }] : []
 }
@@ -192,17 +198,17 @@ function expected(kind: Change['kind'], item_id: number, before: Seen, after: Se
 /** Makes the change and returns the id of its item; undefined when no item exists to change. */
 async function applyChange(
   { run }: Place,
-  { kind, values: given }: Change,
+  { kind, values }: Change,
   id: number | undefined,
 ): Promise<number | undefined> {
-  if (kind === 'create') return seedItem(run, 'things', given)
+  if (kind === 'create') return seedItem(run, 'things', values)
   if (id === undefined) return undefined
-  const names = Object.keys(given)
+  const names = Object.keys(values)
   const shape =
     kind === 'update'
       ? updateShape('things', names)
       : ({ kind: 'delete', collection: 'things', id: 0, ifMatch: undefined } as const)
-  await run.write({ shape, args: kind === 'update' ? [id, ...Object.values(given)] : [id] }, system)
+  await run.write({ shape, args: kind === 'update' ? [id, ...Object.values(values)] : [id] }, system)
   return id
 }
 
@@ -228,12 +234,12 @@ async function readPages(
   }
 }
 
-interface Streamed {
+interface OpenStream {
   readonly received: ReceivedEvent[]
   leave(): void
 }
 
-async function openStream({ rest }: Place, { filter, who }: Subscriber, after: string): Promise<Streamed> {
+async function openStream({ rest }: Place, { filter, who }: Subscriber, after: string): Promise<OpenStream> {
   const query = `collections=things${after}${filter && `&${filter}`}`
   const headers = { accept: 'text/event-stream' }
   const { body }: Reply = await rest(toCall({ url: `/api/v1/events?${query}`, headers }), who)
@@ -269,30 +275,30 @@ async function assertViewsAgree(
     if (refused) possible.push(subscriber)
   }
   const live = await Promise.all(possible.map(subscriber => openStream(place, subscriber, '')))
-  const wanted = possible.map((): ReceivedEvent[] => [])
+  const expectedEvents = possible.map((): ReceivedEvent[] => [])
   const ids: number[] = []
   for (const change of all) {
-    const at = change.at % Math.max(ids.length, 1)
-    const id = ids[at] ?? 0
-    const before = await Promise.all(possible.map(({ filter, who }) => seen(place, id, filter, who)))
-    const made = await applyChange(place, change, ids[at])
-    if (made === undefined) continue
-    if (change.kind === 'create') ids.push(made)
-    if (change.kind === 'delete') ids.splice(at, 1)
+    const position = change.at % Math.max(ids.length, 1)
+    const id = ids[position] ?? 0
+    const before = await Promise.all(possible.map(({ filter, who }) => readItem(place, id, filter, who)))
+    const changed = await applyChange(place, change, ids[position])
+    if (changed === undefined) continue
+    if (change.kind === 'create') ids.push(changed)
+    if (change.kind === 'delete') ids.splice(position, 1)
     for (const [index, { filter, who }] of possible.entries()) {
-      const after = await seen(place, made, filter, who)
-      wanted[index]?.push(...expected(change.kind, made, before[index] ?? after, after))
+      const after = await readItem(place, changed, filter, who)
+      expectedEvents[index]?.push(...expectedEventsOf(change.kind, changed, before[index] ?? after, after))
     }
   }
   for (const [index, subscriber] of possible.entries()) {
     const inPages = await readPages(place, subscriber, start, limit)
     assert.deepEqual(
       inPages.map(bare),
-      wanted[index],
+      expectedEvents[index],
       `pages of ${subscriber.who.access.key} with ${subscriber.filter}`,
     )
     const replayed = await openStream(place, subscriber, `&after=${start}`)
-    const streams = [live[index], replayed].filter(one => one !== undefined)
+    const streams = [live[index], replayed].filter(stream => stream !== undefined)
     await until(() => streams.every(({ received }) => received.length >= inPages.length))
     for (const { received, leave } of streams) {
       assert.deepEqual(received, inPages)

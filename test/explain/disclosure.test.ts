@@ -104,7 +104,7 @@ before(async () => {
 })
 after(() => service.close())
 
-async function explained(body: object) {
+async function explain(body: object) {
   const answer = await service.request('POST /api/v1/explain', { as: root, body })
   assert.equal(answer.status, 200, answer.text)
   return answer
@@ -112,15 +112,15 @@ async function explained(body: object) {
 
 test('a hypothetical write does not give its caller the right to read a value', async () => {
   const path = `/vaults/${vault}`
-  const given = { as: owned, method: 'PATCH', path, body: { owner_id: root, level: 4 } }
-  const { text } = await explained(given)
+  const change = { as: owned, method: 'PATCH', path, body: { owner_id: root, level: 4 } }
+  const { text } = await explain(change)
   assert.match(text, new RegExp(`owner_id is ${root}, the caller is ${owned}`))
   assert.doesNotMatch(text, /S3CRET/)
-  const kept = await explained({ ...given, body: { owner_id: root } })
-  assert.match(kept.text, /level is \(a value you may not read\)/)
-  assert.doesNotMatch(kept.text, /level is 3/)
+  const unchanged = await explain({ ...change, body: { owner_id: root } })
+  assert.match(unchanged.text, /level is \(a value you may not read\)/)
+  assert.doesNotMatch(unchanged.text, /level is 3/)
   const joining = { as: owned, method: 'POST', path: '/members', body: { vault_id: vault, user_id: root } }
-  const joined = await explained(joining)
+  const joined = await explain(joining)
   assert.match(joined.text, /level is \(a value you may not read\)/)
 })
 
@@ -137,7 +137,7 @@ test('a user cannot be found by an address that the caller cannot read', async (
 test('a hidden value is not shown to be empty', async () => {
   const empty = (await service.asSystem.vaults.create({ name: 'V', owner_id: owned })).id
   const removal = async (id: number) => {
-    const { text } = await explained({ as: owned, method: 'DELETE', path: `/vaults/${id}` })
+    const { text } = await explain({ as: owned, method: 'DELETE', path: `/vaults/${id}` })
     assert.match(text, /code is \(a value you may not read\)/)
     return text.replaceAll(`vaults/${id}`, 'vaults/…').replaceAll(`"id":${id}`, '"id":…')
   }
@@ -145,33 +145,33 @@ test('a hidden value is not shown to be empty', async () => {
 })
 
 test('a value is shown to be empty where the caller can read it, also in an item that the request creates', async () => {
-  const own = (await service.asSystem.vaults.create({ name: 'V', owner_id: root })).id
-  const removal = await explained({ as: root, method: 'DELETE', path: `/vaults/${own}` })
+  const ownVault = (await service.asSystem.vaults.create({ name: 'V', owner_id: root })).id
+  const removal = await explain({ as: root, method: 'DELETE', path: `/vaults/${ownVault}` })
   assert.match(removal.text, /code is empty/)
-  const note = await explained({ as: owned, method: 'POST', path: '/notes', body: { text: 'x' } })
+  const note = await explain({ as: owned, method: 'POST', path: '/notes', body: { text: 'x' } })
   assert.match(note.text, /author\.name is empty/)
 })
 
 test('a role that the caller cannot read is not shown', async () => {
-  const { body, text } = await explained({ as: owned, path: '/logs' })
+  const { body, text } = await explain({ as: owned, path: '/logs' })
   assert.equal(body.as.role, null)
   assert.match(text, /the caller's role is \(a value you may not read\)/)
-  const own = await explained({ as: root, path: '/logs' })
+  const own = await explain({ as: root, path: '/logs' })
   assert.match(own.text, /the caller's role is admin/)
 })
 
 test('an exception in custom code is logged, and not part of the explanation', async () => {
-  const { body, text } = await explained({ as: owned, method: 'POST', path: `/vaults/${vault}/fail` })
+  const { body, text } = await explain({ as: owned, method: 'POST', path: `/vaults/${vault}/fail` })
   assert.deepEqual([body.status, body.code, body.reasons[0].kind], [500, 'INTERNAL_ERROR', 'code'])
   assert.match(body.reasons[0].message, /^The code of actions\.fail has failed/)
   assert.doesNotMatch(text, /THE-CODE|S3CRET/)
 })
 
 test('custom code has the limits of a real request, and the refused operation is named', async () => {
-  const endless = await explained({ as: owned, method: 'POST', path: '/actions/endless' })
+  const endless = await explain({ as: owned, method: 'POST', path: '/actions/endless' })
   const real = await service.request('POST /api/v1/actions/endless', { as: owned })
   assert.deepEqual([endless.body.status, endless.body.code], [real.status, real.body.error.code])
-  const { body } = await explained({ as: owned, method: 'POST', path: '/actions/write_log' })
+  const { body } = await explain({ as: owned, method: 'POST', path: '/actions/write_log' })
   assert.equal(body.code, 'FORBIDDEN')
   assert.match(
     body.reasons[0].message,
@@ -180,15 +180,15 @@ test('custom code has the limits of a real request, and the refused operation is
 })
 
 test('an explanation draws from the budget of its caller only', async () => {
-  const left = async (as: number) =>
+  const remainingFor = async (as: number) =>
     Number((await service.request('GET /api/v1/vaults', { as })).headers['x-ratelimit-remaining'])
-  const [own, other] = [await left(root), await left(owned)]
-  await explained({ as: owned, path: '/vaults' })
-  assert.deepEqual([await left(root), await left(owned)], [own - 11, other - 1])
+  const [rootBudget, ownedBudget] = [await remainingFor(root), await remainingFor(owned)]
+  await explain({ as: owned, path: '/vaults' })
+  assert.deepEqual([await remainingFor(root), await remainingFor(owned)], [rootBudget - 11, ownedBudget - 1])
   const operation = { method: 'GET', path: '/vaults' }
   const batch = { operations: [operation, operation, operation] }
-  await explained({ as: owned, method: 'POST', path: '/batch', body: batch })
-  assert.deepEqual([await left(root), await left(owned)], [own - 24, other - 2])
+  await explain({ as: owned, method: 'POST', path: '/batch', body: batch })
+  assert.deepEqual([await remainingFor(root), await remainingFor(owned)], [rootBudget - 24, ownedBudget - 2])
 })
 
 test('third-party apps and keys with scopes cannot request explanations', async () => {

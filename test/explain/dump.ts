@@ -15,10 +15,11 @@ function rowsOf(database: DatabaseSync, table: string): readonly string[] {
 
 function sqliteDump(file: string): Dump {
   const database = new DatabaseSync(file, { readOnly: true })
-  const named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%!_fts%' ESCAPE '!'"
+  const tablesQuery =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%!_fts%' ESCAPE '!'"
   return {
     async lines() {
-      const names = database.prepare(named).all()
+      const names = database.prepare(tablesQuery).all()
       return names.flatMap(({ name }) => rowsOf(database, String(name))).sort()
     },
     close: async () => database.close(),
@@ -34,8 +35,8 @@ async function postgresDump(url: string): Promise<Dump> {
   const parts = rows.map(({ name }) => `SELECT '${name} ' || t::text FROM ${name} t`)
   return {
     async lines() {
-      const found = await client.query({ text: parts.join(' UNION ALL '), rowMode: 'array' })
-      return found.rows.flat().sort()
+      const result = await client.query({ text: parts.join(' UNION ALL '), rowMode: 'array' })
+      return result.rows.flat().sort()
     },
     close: () => client.end(),
   }

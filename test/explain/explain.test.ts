@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/auth/bootstrap.ts'
 import { generateKey } from '../../src/auth/key.ts'
 import { readSettings } from '../../src/config.ts'
-import { isOfDeveloper } from '../../src/dev/mail/local-request.ts'
+import { isFromDeveloper } from '../../src/dev/mail/local-request.ts'
 import { action, collection, model, role, scope, signedIn, string, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
@@ -85,7 +85,7 @@ test('a hidden item is distinguished from a missing one, and every part of the r
   const { reasons } = await explained(context, { as: outsider, path })
   assert.equal(reasons[0].kind, 'hidden')
   assert.equal(reasons[0].parts[0].holds, false)
-  assert.match(reasons[0].message, /is there, and hidden.*memberships/)
+  assert.match(reasons[0].message, /exists, but is hidden.*memberships/)
   const missing = await explained(context, { as: outsider, path: '/tasks/99999' })
   assert.deepEqual([missing.status, missing.reasons[0].kind], [404, 'missing'])
 })
@@ -188,7 +188,7 @@ test('the effects of an action’s code are part of the explanation, and rolled 
   assert.match(reasons[0].message, /^The operation archive of projects\/\d+ is allowed by the rule related/)
   assert.deepEqual(notes, [
     'The code of actions.archive ran.',
-    'This is how the request is answered now; what it would change was undone.',
+    'This is how the request is answered now. Its changes were rolled back.',
     'Not emitted: project.archived.',
   ])
   const refused = await explained(context, { as: ours.people.reader, method: 'POST', path })
@@ -256,15 +256,18 @@ test('the explanation of a subscription lists the events that the caller receive
   const heard = await explained(context, { as: ours.people.reader, path })
   assert.match(
     heard.reasons[0].message,
-    /^Heard: task\.created, task\.updated, task\.deleted of tasks\/\d+\./,
+    /^Delivered: task\.created, task\.updated, task\.deleted of tasks\/\d+\./,
   )
   const hidden = await explained(context, { as: outsider, path })
   assert.equal(hidden.allowed, true)
-  assert.match(hidden.reasons[0].message, /^Not heard: task\.created.* does not hold\. .*memberships/)
+  assert.match(hidden.reasons[0].message, /^Not delivered: task\.created.* does not hold\. .*memberships/)
   const some = await explained(context, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
   const messages = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
-  assert.match(String(messages.get('labels')), /^Heard: label\.created/)
-  assert.match(String(messages.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
+  assert.match(String(messages.get('labels')), /^Delivered: label\.created/)
+  assert.match(
+    String(messages.get('tasks')),
+    /^Not delivered: .* needs the scope read:task; it has read:label\./,
+  )
   const query = 'subscription { taskUpdated { id } }'
   const explainedRequest = { method: 'POST', path: '/graphql', body: { query } }
   const live = await explained(context, { as: ours.people.reader, ...explainedRequest })
@@ -426,6 +429,6 @@ for (const [what, headers, peer, isShown] of [
   ['a rebound DNS name', { host: 'evil.example:3000' }, '127.0.0.1', false],
 ] as const) {
   test(`portico dev ${isShown ? 'explains' : 'does not explain'} refusals to ${what}`, () => {
-    assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isShown)
+    assert.equal(isFromDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isShown)
   })
 }

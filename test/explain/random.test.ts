@@ -18,7 +18,7 @@ interface Caller {
   readonly key: { readonly id: number; readonly text: string } | undefined
 }
 
-interface Asked {
+interface ExplainedRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -30,9 +30,9 @@ async function callersOf(service: Service, { people }: Organization, root: numbe
   const callers: Caller[] = [{ label: 'nobody', key: undefined }]
   const add = async (user: number, scopes: readonly string[]) => {
     const body = { name: 'Key', scopes }
-    const made = await service.request('POST /api/v1/api_keys', { as: user, body })
-    assert.equal(made.status, 201, made.text)
-    callers.push({ label: `${user} ${scopes}`, key: { id: made.body.id, text: made.body.key } })
+    const created = await service.request('POST /api/v1/api_keys', { as: user, body })
+    assert.equal(created.status, 201, created.text)
+    callers.push({ label: `${user} ${scopes}`, key: { id: created.body.id, text: created.body.key } })
   }
   for (const user of [root, outsider, people.reader, people.editor, people.admin]) await add(user, ['*'])
   await add(people.editor, ['read:task', 'write:comment', 'read:user'])
@@ -41,46 +41,54 @@ async function callersOf(service: Service, { people }: Organization, root: numbe
 }
 
 /** Requests with large effects, which are rarely generated at random. */
-function ownRequests({ items, people, organization }: Organization): readonly Omit<Asked, 'headers'>[] {
+function ownRequests({
+  items,
+  people,
+  organization,
+}: Organization): readonly Omit<ExplainedRequest, 'headers'>[] {
   const { tasks, projects, labels, comments, memberships, invitations } = items
-  const of = (method: string, path: string, body?: unknown) => ({ method, path, body })
+  const requestOf = (method: string, path: string, body?: unknown) => ({ method, path, body })
   const operations = [
     { method: 'POST', path: '/tasks', as: 't', body: { project_id: projects, title: 'x' } },
     { method: 'PATCH', path: '/tasks/$t.id', body: { points: 3 } },
     { method: 'POST', path: `/projects/${projects}/archive` },
   ]
   return [
-    of('POST', '/tasks', { project_id: projects, title: 'x', assignee_id: 99_999 }),
-    of('POST', '/tasks', { project_id: projects, title: 'x', urgent: true }),
-    of('POST', '/tasks', [
+    requestOf('POST', '/tasks', { project_id: projects, title: 'x', assignee_id: 99_999 }),
+    requestOf('POST', '/tasks', { project_id: projects, title: 'x', urgent: true }),
+    requestOf('POST', '/tasks', [
       { project_id: projects, title: 'a' },
       { project_id: 99_999, title: 'b' },
     ]),
-    of('PATCH', `/tasks/${tasks}`, { status: 'done' }),
-    of('PATCH', `/tasks/${tasks}`, { assignee_id: memberships }),
-    of('PATCH', `/comments/${comments}`, { body: ' ' }),
-    of('PATCH', `/users/${people.reader}`, { email: 'ours-editor@example.com' }),
-    of('PATCH', `/users/${people.editor}`, { email: 'ours-reader@example.com' }),
-    of('PATCH', `/users/${people.editor}`, { disabled: true }),
-    of('POST', `/projects/${projects}/archive`),
-    of('POST', `/tasks/${tasks}/trash`),
-    of('POST', `/tasks/${tasks}/restore`),
-    of('POST', `/invitations/${invitations}/accept`),
-    of('POST', '/organizations/found', { name: 'Mine' }),
-    of('GET', `/queries/report?id=${organization}`),
-    of('POST', '/labels', { organization_id: organization, name: 'again' }),
-    of('DELETE', `/labels/${labels}`),
-    of('POST', '/batch', { operations }),
-    of('POST', '/webhooks', { url: 'https://example.com/hook', types: ['task.*'] }),
-    of('POST', '/oauth_apps', { name: 'App', redirect_uris: ['https://example.com/cb'], type: 'public' }),
-    of('GET', '/events?types=task.created'),
-    of('GET', '/events/runs'),
-    of('GET', `/events?collections=projects&item_id=${projects}`),
+    requestOf('PATCH', `/tasks/${tasks}`, { status: 'done' }),
+    requestOf('PATCH', `/tasks/${tasks}`, { assignee_id: memberships }),
+    requestOf('PATCH', `/comments/${comments}`, { body: ' ' }),
+    requestOf('PATCH', `/users/${people.reader}`, { email: 'ours-editor@example.com' }),
+    requestOf('PATCH', `/users/${people.editor}`, { email: 'ours-reader@example.com' }),
+    requestOf('PATCH', `/users/${people.editor}`, { disabled: true }),
+    requestOf('POST', `/projects/${projects}/archive`),
+    requestOf('POST', `/tasks/${tasks}/trash`),
+    requestOf('POST', `/tasks/${tasks}/restore`),
+    requestOf('POST', `/invitations/${invitations}/accept`),
+    requestOf('POST', '/organizations/found', { name: 'Mine' }),
+    requestOf('GET', `/queries/report?id=${organization}`),
+    requestOf('POST', '/labels', { organization_id: organization, name: 'again' }),
+    requestOf('DELETE', `/labels/${labels}`),
+    requestOf('POST', '/batch', { operations }),
+    requestOf('POST', '/webhooks', { url: 'https://example.com/hook', types: ['task.*'] }),
+    requestOf('POST', '/oauth_apps', {
+      name: 'App',
+      redirect_uris: ['https://example.com/cb'],
+      type: 'public',
+    }),
+    requestOf('GET', '/events?types=task.created'),
+    requestOf('GET', '/events/runs'),
+    requestOf('GET', `/events?collections=projects&item_id=${projects}`),
   ]
 }
 
 /** A request that can be explained: a method of the API, a JSON body, `If-Match`. Undefined for others. */
-function randomRequest(generator: Generator, document: Document): Asked | undefined {
+function randomRequest(generator: Generator, document: Document): ExplainedRequest | undefined {
   const operation = generator.pick(operationsOf(document))
   // If deletions were as frequent as reads, no data or users would soon be left.
   if (operation.method === 'DELETE' && generator.chance(0.9)) return undefined
@@ -105,19 +113,24 @@ interface Verdict {
   readonly allowed: boolean
 }
 
-async function explained(service: Service, root: number, caller: Caller, request: Asked): Promise<Verdict> {
+async function explain(
+  service: Service,
+  root: number,
+  caller: Caller,
+  request: ExplainedRequest,
+): Promise<Verdict> {
   const { method, path, headers, body } = request
-  const given = {
+  const sameRequest = {
     ...{ method, path, body },
     ...(caller.key && { api_key: caller.key.id }),
     ...(headers['if-match'] !== undefined && { if_match: headers['if-match'] }),
   }
-  const answer = await service.request('POST /api/v1/explain', { as: root, body: given })
-  assert.equal(answer.status, 200, `${JSON.stringify(given)} ${answer.text}`)
+  const answer = await service.request('POST /api/v1/explain', { as: root, body: sameRequest })
+  assert.equal(answer.status, 200, `${JSON.stringify(sameRequest)} ${answer.text}`)
   return answer.body
 }
 
-function answered(service: Service, { key }: Caller, { method, path, headers, body }: Asked) {
+function answerOf(service: Service, { key }: Caller, { method, path, headers, body }: ExplainedRequest) {
   const credential: Readonly<Record<string, string>> = key ? { authorization: `Bearer ${key.text}` } : {}
   return service.request(`${method} /api/v1${path}`, {
     headers: { ...headers, ...credential },
@@ -126,7 +139,7 @@ function answered(service: Service, { key }: Caller, { method, path, headers, bo
 }
 
 /** Lines in one of them only. The last use of a key is stored later, for real requests and for the caller's own key. */
-function changed(before: readonly string[], after: readonly string[]): readonly string[] {
+function changedLines(before: readonly string[], after: readonly string[]): readonly string[] {
   const [old, now] = [new Set(before), new Set(after)]
   const lines = [...before.filter(line => !now.has(line)), ...after.filter(line => !old.has(line))]
   return lines.filter(line => !/^(?:public\.)?(?:_records \(?"?KeyUse\b|_touched \(\d+,"",)/.test(line))
@@ -146,18 +159,18 @@ for (const kind of kinds) {
       const callers = await callersOf(service, ours, root)
       const document = JSON.parse(JSON.stringify(openapi(checkModel(tracker), undefined)))
       const generator = new Generator(document, seeded(seed + requests))
-      const own = ownRequests(ours).map(one => ({ ...one, headers: {} }))
+      const own = ownRequests(ours).map(request => ({ ...request, headers: {} }))
       const statuses = new Map<number, number>()
       let before = await dump.lines()
       for (let n = 0; n < requests; n++) {
         const caller = generator.pick(callers)
         const request = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
         if (request === undefined) continue
-        const verdict = await explained(service, root, caller, request)
+        const verdict = await explain(service, root, caller, request)
         const label = `${caller.label} ${JSON.stringify(request)} ${JSON.stringify(verdict)}`
         const lines = await dump.lines()
-        assert.deepEqual(changed(before, lines), [], `explained, and something was stored: ${label}`)
-        const real = await answered(service, caller, request)
+        assert.deepEqual(changedLines(before, lines), [], `explained, and something was stored: ${label}`)
+        const real = await answerOf(service, caller, request)
         assert.equal(verdict.status, real.status, `${label}\n${real.text}`)
         assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), label)
         assert.ok(verdict.allowed || verdict.reasons.length > 0, label)

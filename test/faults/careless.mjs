@@ -1,4 +1,4 @@
-// For a test of a test: commits are not synced any more.
+// Disables the sync of commits, to check that the test detects it.
 import { DatabaseSync } from 'node:sqlite'
 
 const { exec } = DatabaseSync.prototype

@@ -23,18 +23,18 @@ async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINI
   return output
 }
 
-async function fill(database: Migratable, at: string): Promise<void> {
-  await (await database.open(at, before)).close()
+async function fill(database: Migratable, location: string): Promise<void> {
+  await (await database.open(location, before)).close()
   await database.run(
-    at,
+    location,
     `INSERT INTO notes (title, body, created_at)
      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers`,
   )
 }
 
-function rows(database: Migratable, at: string): Promise<unknown[][]> {
-  return database.rows(at, 'SELECT id, title, body, created_at FROM notes ORDER BY id')
+function rows(database: Migratable, location: string): Promise<unknown[][]> {
+  return database.rows(location, 'SELECT id, title, body, created_at FROM notes ORDER BY id')
 }
 
 for (const from of migratables) {
@@ -45,8 +45,8 @@ for (const from of migratables) {
           await fill(from, source)
           // At the first row, in the middle, at the end of the rows, and while both sides are compared.
           for (const killAfter of [1, 20, 41, 60]) {
-            const said = await copy(source, target, killAfter)
-            assert.doesNotMatch(said, /done/)
+            const output = await copy(source, target, killAfter)
+            assert.doesNotMatch(output, /done/)
             await assert.rejects(to.open(target, before), /an unfinished copy/)
             await assert.rejects(to.plan(target, before), /an unfinished copy/)
           }

@@ -9,7 +9,7 @@ import { before } from './migration-models.ts'
 
 const [from, to] = process.argv
   .slice(2, 4)
-  .map((at): Place => ({ at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: at }))
+  .map((at): Place => ({ location: at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: at }))
 const maxSteps = Number(process.argv[4])
 let reports = 0
 

@@ -18,15 +18,15 @@ type Results = Map<string, number | string>
 
 async function load(service: Process): Promise<Results> {
   const results: Results = new Map()
-  const lane = async (at: number) => {
+  const lane = async (index: number) => {
     for (let round = 0; round < rounds; round++) {
-      const title = `lane${at} round${round}`
+      const title = `lane${index} round${round}`
       const body = { title, body: 'x'.repeat(3000) }
       const answer = await service.call('/api/v1/posts', { method: 'POST', key, body })
       results.set(title, answer.status === 201 ? Number(answer.json.id) : `${answer.status} ${answer.code}`)
     }
   }
-  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, index) => lane(index)))
   return results
 }
 
@@ -51,7 +51,7 @@ function check(file: string, results: Results): void {
   const database = new DatabaseSync(file)
   try {
     const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]
-    const acknowledged = [...results].filter(([, what]) => typeof what === 'number')
+    const acknowledged = [...results].filter(([, result]) => typeof result === 'number')
     assert.deepEqual(new Map(posts.map(({ id, title }) => [title, id])), new Map(acknowledged))
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     const events = database.prepare(`SELECT count(*) AS n FROM _events WHERE collection = 'posts'`).get()
@@ -128,14 +128,14 @@ test('a failed sync of the file after a partial checkpoint ends the process with
     reader.exec('COMMIT')
     const { log: pages, checkpointed } = log() ?? {}
     assert.ok(Number(checkpointed) > 0 && Number(checkpointed) < Number(pages), `${checkpointed} of ${pages}`)
-    let ended: unknown
-    for (let count = 0; ended === undefined && count < 100; count++) {
+    let fault: unknown
+    for (let count = 0; fault === undefined && count < 100; count++) {
       await write(`after ${count}`).catch(error => {
-        ended = error
+        fault = error
       })
     }
-    assert.match(String(ended), /fetch failed/)
-    assert.match(service.said(), /a sync of the database file has failed/)
+    assert.match(String(fault), /fetch failed/)
+    assert.match(service.output(), /a sync of the database file has failed/)
     reader.close()
     const again = await startProcess({ environment })
     assert.equal((await again.call('/readyz')).status, 200)
@@ -169,14 +169,14 @@ for (const { what, of, inject, refuses } of cases) {
   test(`while ${what}, ${refuses ? 'writes are refused as UNAVAILABLE, then stored' : 'writes are stored regardless'}, and nothing is lost`, () =>
     withFile(async file => {
       const results = await loadWhile(file, `${file}${of}`, inject)
-      const refused = [...results.values()].filter(each => typeof each === 'string')
+      const refused = [...results.values()].filter(result => typeof result === 'string')
       assert.deepEqual([...new Set(refused)], refuses ? ['503 UNAVAILABLE'] : [])
       const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }
       const again = await startProcess({ environment })
       try {
-        const made = await again.call('/api/v1/posts', { method: 'POST', key, body: { title: 'again' } })
-        assert.equal(made.status, 201)
-        results.set('again', Number(made.json.id))
+        const created = await again.call('/api/v1/posts', { method: 'POST', key, body: { title: 'again' } })
+        assert.equal(created.status, 201)
+        results.set('again', Number(created.json.id))
       } finally {
         await again.end()
       }

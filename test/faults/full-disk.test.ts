@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url'
 import { user } from '../../src/principal.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../store/blog.ts'
-import { type Acknowledged, check } from './stored.ts'
+import { type AcknowledgedTitles, check } from './stored.ts'
 
 const program = fileURLToPath(new URL('full-disk.ts', import.meta.url))
 
-interface Told {
+interface Report {
   readonly id?: number
   readonly title?: string
   readonly refused?: string
@@ -49,8 +49,8 @@ for (const limit of [2_000, 6_000]) {
       const printed = child.stdout
         .trimEnd()
         .split('\n')
-        .map((line): Told => JSON.parse(line))
-      const acknowledged: Acknowledged = new Map(
+        .map((line): Report => JSON.parse(line))
+      const acknowledged: AcknowledgedTitles = new Map(
         printed.flatMap(({ id, title }) => (id === undefined || title === undefined ? [] : [[id, [title]]])),
       )
       const refused = printed.filter(line => line.refused !== undefined)

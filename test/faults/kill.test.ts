@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../store/blog.ts'
 import { killRounds } from './rounds.ts'
-import { type Acknowledged, check } from './stored.ts'
+import { type AcknowledgedTitles, check } from './stored.ts'
 
 const program = fileURLToPath(new URL('load.ts', import.meta.url))
 const maxReopenMs = 1000
 
 /** Runs the load until some writes are acknowledged and a moment longer, then kills it. */
-async function killedLoad(file: string, author: number, round: number): Promise<string> {
+async function killDuringLoad(file: string, author: number, round: number): Promise<string> {
   const child = spawn(process.execPath, [program, file, String(author), String(round)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -27,7 +27,7 @@ async function killedLoad(file: string, author: number, round: number): Promise<
   return output
 }
 
-function read(output: string, into: Acknowledged): void {
+function read(output: string, into: AcknowledgedTitles): void {
   // The kill may truncate the last line.
   for (const line of output.slice(0, output.lastIndexOf('\n') + 1).split('\n')) {
     if (line === '') continue
@@ -38,13 +38,13 @@ function read(output: string, into: Acknowledged): void {
 
 test(`${killRounds()} kills under write load lose no acknowledged write`, async context => {
   await withFile(async file => {
-    const acknowledged: Acknowledged = new Map()
+    const acknowledged: AcknowledgedTitles = new Map()
     const first = openSqlite(blog, { file })
     const author = await new Client(first).create('users', { name: 'Ann', email: 'ann@example.com' })
     await first.close()
     let slowest = 0
     for (let round = 0; round < killRounds(); round++) {
-      read(await killedLoad(file, author.id, round), acknowledged)
+      read(await killDuringLoad(file, author.id, round), acknowledged)
       const before = performance.now()
       const store = openSqlite(blog, { file })
       await new Client(store).item('users', author.id)

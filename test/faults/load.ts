@@ -20,18 +20,18 @@ function announce(id: number, before: string, after: string | null): void {
 
 async function write(lane: number): Promise<void> {
   for (let count = 0; ; count++) {
-    const made = `round${round} lane${lane} count${count}`
-    const changed = `${made} changed`
+    const title = `round${round} lane${lane} count${count}`
+    const changed = `${title} changed`
     const changes = count % 3 === 1
-    const { id } = await client.create('posts', { title: made, body: 'x'.repeat(200) }, as)
-    acknowledge(id, made)
+    const { id } = await client.create('posts', { title, body: 'x'.repeat(200) }, as)
+    acknowledge(id, title)
     if (changes) {
-      announce(id, made, changed)
+      announce(id, title, changed)
       await client.update('posts', id, { title: changed }, as)
       acknowledge(id, changed)
     }
     if (count % 5 === 4) {
-      announce(id, changes ? changed : made, null)
+      announce(id, changes ? changed : title, null)
       await client.remove('posts', id, as)
       acknowledge(id, null)
     }

@@ -17,25 +17,25 @@ import { after, before } from './migration-models.ts'
 const program = fileURLToPath(new URL('migrate.ts', import.meta.url))
 const rowCount = 30_000
 
-async function killedMigration(at: string, milliseconds: number): Promise<string> {
-  const child = spawn(process.execPath, [program, at], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function killMigration(location: string, milliseconds: number): Promise<string> {
+  const child = spawn(process.execPath, [program, location], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', chunk => {
     output += chunk
   })
-  const ended = once(child, 'close')
+  const exit = once(child, 'close')
   await once(child.stdout, 'data')
   await wait(milliseconds)
   child.kill('SIGKILL')
-  await ended
+  await exit
   return output
 }
 
-async function fill(database: Migratable, at: string): Promise<void> {
-  await (await database.open(at, before)).close()
+async function fill(database: Migratable, location: string): Promise<void> {
+  await (await database.open(location, before)).close()
   const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${rowCount})` : ''
   await database.run(
-    at,
+    location,
     `INSERT INTO notes (title, body, created_at)
      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers; ${totals}`,
@@ -45,53 +45,53 @@ async function fill(database: Migratable, at: string): Promise<void> {
 /** Whether the migration was rolled back; throws when it is neither rolled back nor complete. */
 async function isUndone(
   database: Migratable,
-  at: string,
+  location: string,
   steps: readonly Step[],
   shape: string,
 ): Promise<boolean> {
-  const left = await database.plan(at, after)
-  if (left.every(step => step.additive)) return false
-  assert.deepEqual(left, steps)
-  assert.equal(await database.shape(at), shape)
+  const remainingSteps = await database.plan(location, after)
+  if (remainingSteps.every(step => step.additive)) return false
+  assert.deepEqual(remainingSteps, steps)
+  assert.equal(await database.shape(location), shape)
   const rows = await database.rows(
-    at,
+    location,
     'SELECT count(*) AS n, max(title) AS title, max(body) AS body FROM notes',
   )
   assert.deepEqual(rows, [[rowCount, 'title 9999', 'body of 9999']])
   return true
 }
 
-async function requireDone(database: Migratable, at: string): Promise<void> {
-  await database.apply(at, after, { allowDestructive: true })
-  assert.deepEqual(await database.plan(at, after), [])
-  await database.requireSound(at)
-  assert.deepEqual(await database.rows(at, 'SELECT id, name, state FROM memos WHERE id = 7'), [
+async function requireDone(database: Migratable, location: string): Promise<void> {
+  await database.apply(location, after, { allowDestructive: true })
+  assert.deepEqual(await database.plan(location, after), [])
+  await database.requireSound(location)
+  assert.deepEqual(await database.rows(location, 'SELECT id, name, state FROM memos WHERE id = 7'), [
     [7, 'title 7', 'new'],
   ])
   const totals = `SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'memos'`
-  assert.deepEqual(await database.rows(at, totals), [[rowCount]])
-  const found = {
+  assert.deepEqual(await database.rows(location, totals), [[rowCount]])
+  const matches = {
     SQLite: `SELECT count(*) FROM _search_memos('"7"')`,
     PostgreSQL: `SELECT count(*) FROM _search_memos WHERE _all @> '{7}'`,
   }
-  assert.deepEqual(await database.rows(at, found[database.name]), [[1]])
+  assert.deepEqual(await database.rows(location, matches[database.name]), [[1]])
 }
 
 for (const database of migratables) {
   test(`${database.name}: a killed migration has changed nothing and can be run again`, () =>
-    database.withEmpty(async at => {
-      await fill(database, at)
-      const steps = await database.plan(at, after)
-      const shape = await database.shape(at)
+    database.withEmpty(async location => {
+      await fill(database, location)
+      const steps = await database.plan(location, after)
+      const shape = await database.shape(location)
       let undone = 0
       for (const milliseconds of database.killAfter) {
-        const output = await killedMigration(at, milliseconds)
-        if (!(await isUndone(database, at, steps, shape))) break
+        const output = await killMigration(location, milliseconds)
+        if (!(await isUndone(database, location, steps, shape))) break
         assert.equal(output, 'begins')
         undone++
       }
       assert.ok(undone > 0)
-      await requireDone(database, at)
+      await requireDone(database, location)
     }))
 }
 
@@ -127,12 +127,12 @@ test('PostgreSQL: a migration during a server crash has changed nothing and can 
 test('PostgreSQL: the server notices a killed migration even while its statement waits for a lock', () =>
   withPostgres(async url => {
     await (await postgres.open(url, before)).close()
-    const other = new pg.Client({ connectionString: url })
-    await other.connect()
+    const otherClient = new pg.Client({ connectionString: url })
+    await otherClient.connect()
     try {
-      await other.query('BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
+      await otherClient.query('BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
       const child = spawn(process.execPath, [program, url], { stdio: ['ignore', 'ignore', 'inherit'] })
-      const ended = once(child, 'close')
+      const exit = once(child, 'close')
       const migrating = (and: string) =>
         query(
           url,
@@ -143,10 +143,10 @@ test('PostgreSQL: the server notices a killed migration even while its statement
         async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0,
       )
       child.kill('SIGKILL')
-      await ended
+      await exit
       await until('its connection is closed', async () => (await migrating('')).length === 0)
     } finally {
-      await other.end()
+      await otherClient.end()
     }
     await postgres.apply(url, after, { allowDestructive: true })
     await postgres.requireSound(url)

@@ -4,9 +4,9 @@ import { applyPostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { applyMigration } from '../../src/store/sqlite.ts'
 import { after } from './migration-models.ts'
 
-const [, , at = ''] = process.argv
+const [, , location = ''] = process.argv
 const target = { allowDestructive: true }
 writeSync(1, 'begins')
-if (at.startsWith('postgres:')) await applyPostgres(at, after, target)
-else applyMigration(at, after, target)
+if (location.startsWith('postgres:')) await applyPostgres(location, after, target)
+else applyMigration(location, after, target)
 writeSync(1, ' done')

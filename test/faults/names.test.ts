@@ -14,7 +14,7 @@ const calls =
   'trace=mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,rmdir,fsync,fdatasync,openat'
 
 /** The system calls of a command that change file names or sync files. */
-function traced(output: string, words: readonly string[]): readonly SystemCall[] {
+function traceCommand(output: string, words: readonly string[]): readonly SystemCall[] {
   const program = [process.execPath, '--conditions=portico-source', bin]
   const [command = '', ...rest] = [...strace(output, ['-e', calls]), ...program, ...words]
   const env = { PATH: process.env.PATH, PORTICO_MODEL: example }
@@ -31,14 +31,14 @@ test('creating a database syncs the folders and the name of the file', () =>
   withFile(file => {
     const folder = dirname(file)
     const database = join(folder, 'one', 'two', 'data.db')
-    const all = traced(`${file}.trace`, ['migrate', '--apply', '--database', database])
-    for (const [parent, made] of [
+    const all = traceCommand(`${file}.trace`, ['migrate', '--apply', '--database', database])
+    for (const [parent, child] of [
       [folder, join(folder, 'one')],
       [join(folder, 'one'), join(folder, 'one', 'two')],
     ] as const) {
-      const at = all.findIndex(call => names(call, 'mkdir', made))
-      assert.ok(at >= 0, made)
-      assert.ok(all.slice(at).some(isSyncOf(parent)), `${parent} is synced after ${made}`)
+      const index = all.findIndex(call => names(call, 'mkdir', child))
+      assert.ok(index >= 0, child)
+      assert.ok(all.slice(index).some(isSyncOf(parent)), `${parent} is synced after ${child}`)
     }
     const log = all.findIndex(isSyncOf(`${database}-wal`))
     assert.ok(log >= 0)
@@ -57,17 +57,17 @@ test('restore durably removes the log of the previous database before it renames
     const { execPath } = process
     const kill = `const { DatabaseSync } = require('node:sqlite'); const d = new DatabaseSync(${JSON.stringify(file)}); d.exec('PRAGMA journal_mode = WAL; PRAGMA user_version = 1'); process.kill(process.pid, 'SIGKILL')`
     spawnSync(execPath, ['-e', kill])
-    const all = traced(`${file}.trace`, ['restore', copy, '--overwrite', '--database', file])
+    const all = traceCommand(`${file}.trace`, ['restore', copy, '--overwrite', '--database', file])
     const renamed = all.findIndex(call => names(call, 'rename', file))
     const removed = all.findLastIndex(call => names(call, 'unlink', `${file}-wal`))
     assert.ok(removed >= 0 && renamed > removed, `${removed} ${renamed}`)
-    const syncs = all.flatMap((call, at) => (isSyncOf(dirname(file))(call) ? [at] : []))
+    const syncs = all.flatMap((call, index) => (isSyncOf(dirname(file))(call) ? [index] : []))
     assert.ok(
-      syncs.some(at => at > removed && at < renamed),
+      syncs.some(sync => sync > removed && sync < renamed),
       'between',
     )
     assert.ok(
-      syncs.some(at => at > renamed),
+      syncs.some(sync => sync > renamed),
       'after',
     )
   }))

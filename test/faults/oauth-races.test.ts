@@ -27,20 +27,24 @@ const withConsent = { prompt: 'consent' }
 /** Disables the replay of a response to clients that refresh twice at the same time, which has its own test. */
 const strict = { 'oauth.refreshReplay': 0 } as object
 
-interface Answered {
+interface TokenResponse {
   readonly status: number
   readonly json: Readonly<Record<string, unknown>>
 }
 
 /** Each on its own connection, so that they arrive concurrently. */
-function sendAll(url: string, form: Readonly<Record<string, string>>, agent: Agent): Promise<Answered[]> {
+function sendAll(
+  url: string,
+  form: Readonly<Record<string, string>>,
+  agent: Agent,
+): Promise<TokenResponse[]> {
   const body = new URLSearchParams(form).toString()
   const headers = {
     'Content-Type': 'application/x-www-form-urlencoded',
     'Content-Length': Buffer.byteLength(body),
   }
-  const one = () =>
-    new Promise<Answered>((resolve, reject) => {
+  const send = () =>
+    new Promise<TokenResponse>((resolve, reject) => {
       const sent = request(url, { method: 'POST', agent, headers }, message => {
         let text = ''
         message.on('data', chunk => {
@@ -52,11 +56,11 @@ function sendAll(url: string, form: Readonly<Record<string, string>>, agent: Age
       sent.on('error', reject)
       sent.end(body)
     })
-  return Promise.all(Array.from({ length: parallelRequests }, one))
+  return Promise.all(Array.from({ length: parallelRequests }, send))
 }
 
 /** The successful response; all others must be `invalid_grant`. */
-function winnerOf(answers: readonly Answered[], round: number): Readonly<Record<string, string>> {
+function winnerOf(answers: readonly TokenResponse[], round: number): Readonly<Record<string, string>> {
   const won = answers.filter(({ status }) => status === 200)
   const statuses = JSON.stringify(answers.map(({ status, json }) => [status, json.error]))
   assert.equal(won.length, 1, `round ${round}: ${statuses}`)
@@ -133,15 +137,15 @@ for (const setup of [...setups, lockedNodes])
         const browser = fixture.browser()
         const options = { browser, person: fixture.ann, scope, parameters: withConsent }
         for (const format of ['opaque', 'jwt']) {
-          const made = format === 'jwt' ? await fixture.app({ access_token_format: 'jwt' }) : app
-          const code = await newCode(fixture, made, options)
-          const first = await redeem(fixture.url, made, code)
+          const raced = format === 'jwt' ? await fixture.app({ access_token_format: 'jwt' }) : app
+          const code = await newCode(fixture, raced, options)
+          const first = await redeem(fixture.url, raced, code)
           assert.equal(first.status, 200, first.text)
           const tokens = first.json as Record<string, string>
           assert.equal((await fixture.call('/api/v1/me', { key: String(tokens.access_token) })).status, 200)
-          const second = await redeem(fixture.url, made, code)
+          const second = await redeem(fixture.url, raced, code)
           assert.deepEqual([second.status, second.json.error], [400, 'invalid_grant'])
-          await assertRevoked(fixture, made, tokens)
+          await assertRevoked(fixture, raced, tokens)
         }
       })
     })

@@ -21,13 +21,13 @@ async function load(service: Process): Promise<ReadonlySet<string>> {
     assert.ok(answer.status === 200 || answer.status === 201, answer.text)
     return answer.json
   }
-  const lane = async (at: number) => {
+  const lane = async (index: number) => {
     for (let round = 0; round < rounds; round++) {
-      const { id } = await write('POST', '/api/v1/posts', `mark${at}x${2 * round}end`)
-      await write('PATCH', `/api/v1/posts/${id}`, `mark${at}x${2 * round + 1}end`)
+      const { id } = await write('POST', '/api/v1/posts', `mark${index}x${2 * round}end`)
+      await write('PATCH', `/api/v1/posts/${id}`, `mark${index}x${2 * round + 1}end`)
     }
   }
-  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, index) => lane(index)))
   return sent
 }
 
@@ -69,48 +69,49 @@ const page = (thread: number, mark: string) =>
   `${thread}  pwrite64(${log}, "\\0\\0${mark}\\0", 4096, 56) = 4096`
 const answer = (thread: number, mark: string) =>
   `${thread}  writev(30<socket:[1]>, [{iov_base="HTTP/1.1 201 Created\\r\\n\\r\\n", iov_len=24}, {iov_base="{\\"title\\":\\"${mark}\\"}", iov_len=23}], 2) = 47`
-const judged = (...lines: readonly string[]) => judge(parseTrace(`${lines.join('\n')}\n`)).violations.length
+const violationsOf = (...lines: readonly string[]) =>
+  judge(parseTrace(`${lines.join('\n')}\n`)).violations.length
 
 describe('the analysis of a trace', () => {
   it('accepts an acknowledgement after its sync', () => {
-    assert.equal(judged(page(7, 'mark1x1end'), `7  fsync(${log}) = 0`, answer(7, 'mark1x1end')), 0)
-    assert.equal(judged(page(7, 'mark1x1end'), `7  fdatasync(${log}) = 0`, answer(7, 'mark1x1end')), 0)
+    assert.equal(violationsOf(page(7, 'mark1x1end'), `7  fsync(${log}) = 0`, answer(7, 'mark1x1end')), 0)
+    assert.equal(violationsOf(page(7, 'mark1x1end'), `7  fdatasync(${log}) = 0`, answer(7, 'mark1x1end')), 0)
   })
 
   it('detects an acknowledgement without a sync, and one before it', () => {
-    assert.ok(judged(page(7, 'mark1x1end'), answer(7, 'mark1x1end')) > 0)
-    assert.ok(judged(page(7, 'mark1x1end'), answer(7, 'mark1x1end'), `7  fsync(${log}) = 0`) > 0)
+    assert.ok(violationsOf(page(7, 'mark1x1end'), answer(7, 'mark1x1end')) > 0)
+    assert.ok(violationsOf(page(7, 'mark1x1end'), answer(7, 'mark1x1end'), `7  fsync(${log}) = 0`) > 0)
   })
 
   it('detects an acknowledgement whose rows are written later', () => {
-    assert.ok(judged(`7  fsync(${log}) = 0`, answer(7, 'mark1x1end'), page(7, 'mark1x1end')) > 0)
+    assert.ok(violationsOf(`7  fsync(${log}) = 0`, answer(7, 'mark1x1end'), page(7, 'mark1x1end')) > 0)
   })
 
   it('detects an acknowledgement after a failed sync, and after the sync of another file', () => {
     const failed = `7  fsync(${log}) = -1 EIO (Input/output error) (INJECTED)`
-    assert.ok(judged(page(7, 'mark1x1end'), failed, answer(7, 'mark1x1end')) > 0)
+    assert.ok(violationsOf(page(7, 'mark1x1end'), failed, answer(7, 'mark1x1end')) > 0)
     const other = '7  fsync(21</data/a.db>) = 0'
-    assert.ok(judged(page(7, 'mark1x1end'), other, answer(7, 'mark1x1end')) > 0)
+    assert.ok(violationsOf(page(7, 'mark1x1end'), other, answer(7, 'mark1x1end')) > 0)
   })
 
   it('detects a sync of another thread that is incomplete, or that began before the write', () => {
     const begun = `8  fsync(${log} <unfinished ...>`
-    const done = '8  <... fsync resumed>) = 0'
-    assert.ok(judged(page(7, 'mark1x1end'), begun, answer(7, 'mark1x1end'), done) > 0)
-    assert.ok(judged(begun, page(7, 'mark1x1end'), done, answer(7, 'mark1x1end')) > 0)
-    assert.equal(judged(page(7, 'mark1x1end'), begun, done, answer(7, 'mark1x1end')), 0)
+    const resumed = '8  <... fsync resumed>) = 0'
+    assert.ok(violationsOf(page(7, 'mark1x1end'), begun, answer(7, 'mark1x1end'), resumed) > 0)
+    assert.ok(violationsOf(begun, page(7, 'mark1x1end'), resumed, answer(7, 'mark1x1end')) > 0)
+    assert.equal(violationsOf(page(7, 'mark1x1end'), begun, resumed, answer(7, 'mark1x1end')), 0)
   })
 
   it('detects an acknowledgement that was synced while a later commit was not', () => {
     const lines = [page(7, 'mark1x1end'), `7  fsync(${log}) = 0`, page(7, 'mark1x2end')]
-    assert.ok(judged(...lines, answer(7, 'mark1x1end')) > 0)
+    assert.ok(violationsOf(...lines, answer(7, 'mark1x1end')) > 0)
   })
 
   it('counts a response as sent from its beginning, and ignores refusals', () => {
     const [head = '', tail = ''] = answer(7, 'mark1x1end').split('], 2')
     const begun = `${head}], 2 <unfinished ...>`
     const resumed = `7  <... writev resumed>${tail}`
-    assert.ok(judged(page(8, 'mark1x1end'), begun, `8  fsync(${log}) = 0`, resumed) > 0)
+    assert.ok(violationsOf(page(8, 'mark1x1end'), begun, `8  fsync(${log}) = 0`, resumed) > 0)
     const [refused] = parseTrace(
       '7  write(30<socket:[1]>, "HTTP/1.1 503 Service Unavailable\\r\\n", 34) = 34\n',
     )

@@ -153,7 +153,7 @@ export class Load {
   }
 
   /** The titles of the stored posts, by event. */
-  async stored(): Promise<readonly string[]> {
+  async storedTitles(): Promise<readonly string[]> {
     const rows = await query(
       this.#outage.postgres.url,
       `SELECT title FROM posts JOIN _events ON collection = 'posts' AND kind = 'created' AND item_id = posts.id
@@ -200,10 +200,10 @@ async function post(url: string, key: string, title: string, load: { slowest: nu
 /** Subscribes on one node; the titles of the posts in its events, in order. */
 export function subscribeToPosts(
   { cluster, key }: Outage,
-  at: number,
+  node: number,
 ): { readonly titles: string[]; end(): void } {
   const titles: string[] = []
-  const socket = client(cluster.node(at).socketUrl, { Authorization: `Bearer ${key}` })
+  const socket = client(cluster.node(node).socketUrl, { Authorization: `Bearer ${key}` })
   const stop = socket.subscribe<{ newPost: { title: string } }>(
     { query: 'subscription { newPost { title } }' },
     {

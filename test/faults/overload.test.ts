@@ -19,7 +19,7 @@ const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
 const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))
 const postCount = 100
 
-interface Running {
+interface RunningService {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** A metric of `/metrics`. */
@@ -27,7 +27,7 @@ interface Running {
   readonly log: readonly string[]
 }
 
-async function withProcess(use: (running: Running) => Promise<void>): Promise<void> {
+async function withProcess(use: (running: RunningService) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-overload-'))
   const key = generateKey()
   const child = spawn(process.execPath, [bin, 'start'], {
@@ -50,13 +50,13 @@ async function withProcess(use: (running: Running) => Promise<void>): Promise<vo
     const listening = Promise.withResolvers<string>()
     createInterface(child.stdout).on('line', line => {
       if (!line.includes('"msg":"request"')) log.push(line)
-      const [, found] = /listening on (http:\S+?)"/.exec(line) ?? []
-      if (found !== undefined) listening.resolve(found)
+      const [, url] = /listening on (http:\S+?)"/.exec(line) ?? []
+      if (url !== undefined) listening.resolve(url)
     })
     const url = await listening.promise
     const metric = async (name: string) => {
       const text = await (await fetch(`${url}/metrics`)).text()
-      const line = text.split('\n').find(each => each.startsWith(`${name} `))
+      const line = text.split('\n').find(line => line.startsWith(`${name} `))
       assert.ok(line, name)
       return Number(line.split(' ')[1])
     }
@@ -70,16 +70,17 @@ async function withProcess(use: (running: Running) => Promise<void>): Promise<vo
 }
 
 const cpu = 'process_cpu_seconds_total'
-const served = (seconds: readonly Second[]) => seconds.reduce((sum, second) => sum + second.served.length, 0)
+const servedCount = (seconds: readonly Second[]) =>
+  seconds.reduce((sum, second) => sum + second.served.length, 0)
 
 /** Sends requests that must never be refused until `isOver`; returns the slowest response time. */
 async function slowestResponse(url: string, isOver: () => boolean): Promise<number> {
   let longest = 0
   while (!isOver()) {
     for (const path of ['/healthz', '/readyz', '/metrics']) {
-      const began = performance.now()
+      const start = performance.now()
       assert.equal((await fetch(url + path)).status, 200, path)
-      longest = Math.max(longest, performance.now() - began)
+      longest = Math.max(longest, performance.now() - start)
     }
     await sleep(50)
   }
@@ -104,8 +105,8 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     const calm = await flood({ ...requestOptions, rate: undefined, seconds: 3, connections: 16 })
     const after = await metric(cpu)
     // A short stall of the machine makes even an idle service refuse some requests.
-    assert.ok(calm.flatMap(({ refused }) => refused).length <= served(calm) / 20)
-    const peak = served(calm) / calm.length
+    assert.ok(calm.flatMap(({ refused }) => refused).length <= servedCount(calm) / 20)
+    const peak = servedCount(calm) / calm.length
 
     let isOver = false
     const watching = slowestResponse(url, () => isOver)
@@ -127,7 +128,7 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
       0,
     )
     // By CPU time, of which other programs may have taken some.
-    const share = served(seconds) / spent / (served(calm) / (after - before))
+    const share = servedCount(seconds) / spent / (servedCount(calm) / (after - before))
     context.diagnostic(
       `${share.toFixed(2)} of the work went into answers; a refusal took ${percentile(refused, 0.5).toFixed(1)} ms, an answer ${percentile(
         seconds.flatMap(second => second.served),
@@ -140,8 +141,8 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
 
     await sleep(2500)
     const again = await flood({ ...requestOptions, rate: undefined, seconds: 2, connections: 16 })
-    assert.ok(served(again) > 0)
-    assert.ok(again.flatMap(({ refused: some }) => some).length <= served(again) / 20)
+    assert.ok(servedCount(again) > 0)
+    assert.ok(again.flatMap(({ refused: latencies }) => latencies).length <= servedCount(again) / 20)
     const countLogged = (text: string) => log.filter(line => line.includes(text)).length
     // The end of an overload is noticed by a request two seconds after the last refusal, which a busy machine may
     // delay.

@@ -15,7 +15,7 @@ const someWrites = 40
 const maxResponseMs = 20_000
 
 interface Fault {
-  readonly what: string
+  readonly description: string
   /** Whether client connections may break: when a node ends. */
   readonly breaks?: boolean
   strike(outage: Outage, load: Load): Promise<void>
@@ -23,7 +23,7 @@ interface Fault {
 
 const faults: readonly Fault[] = [
   {
-    what: 'a node is killed and started again',
+    description: 'a node is killed and started again',
     breaks: true,
     async strike({ cluster }, load) {
       for (const node of cluster.nodes) {
@@ -35,7 +35,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL is restarted in an orderly way',
+    description: 'PostgreSQL is restarted in an orderly way',
     async strike({ postgres }) {
       await postgres.stop('fast')
       await wait(1500)
@@ -43,21 +43,21 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL is stopped immediately, and started',
+    description: 'PostgreSQL is stopped immediately, and started',
     async strike({ postgres }) {
       await postgres.stop('immediate')
       await postgres.start()
     },
   },
   {
-    what: 'PostgreSQL is killed, and recovers',
+    description: 'PostgreSQL is killed, and recovers',
     async strike({ postgres }) {
       await postgres.kill()
       await postgres.start()
     },
   },
   {
-    what: 'backends are terminated repeatedly in the middle of transactions',
+    description: 'backends are terminated repeatedly in the middle of transactions',
     async strike({ postgres }, load) {
       for (let round = 0; round < 20; round++) {
         await query(
@@ -73,7 +73,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'connections to the database are reset repeatedly',
+    description: 'connections to the database are reset repeatedly',
     async strike({ line }, load) {
       for (let round = 0; round < 10; round++) {
         line.cut()
@@ -82,7 +82,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'packets to the database are dropped silently',
+    description: 'packets to the database are dropped silently',
     async strike({ line }) {
       line.hold()
       await wait(6000)
@@ -90,7 +90,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL and Redis are both stopped and started',
+    description: 'PostgreSQL and Redis are both stopped and started',
     async strike({ postgres, redis }) {
       await Promise.all([postgres.kill(), redis.kill()])
       await wait(500)
@@ -101,10 +101,12 @@ const faults: readonly Fault[] = [
 
 test('no acknowledged write is lost or repeated, whatever fails, and all nodes recover without intervention', async t => {
   await withOutage(async outage => {
-    for (const { what, breaks = false, strike } of faults) {
-      await t.test(what, async context => {
-        const listeners = breaks ? [] : outage.cluster.nodes.map((_, at) => subscribeToPosts(outage, at))
-        const load = new Load(outage, what)
+    for (const { description, breaks = false, strike } of faults) {
+      await t.test(description, async context => {
+        const listeners = breaks
+          ? []
+          : outage.cluster.nodes.map((_, index) => subscribeToPosts(outage, index))
+        const load = new Load(outage, description)
         try {
           for (const { titles } of listeners) await until(() => titles.length > 0, maxResponseMs)
           await load.progress(manyWrites)
@@ -120,7 +122,7 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
           assert.ok(refused.includes(status) || (breaks && status === 0), load.summary())
         assert.ok(load.slowest < maxResponseMs, `${load.slowest} ms`)
         await load.check()
-        const stored = await load.stored()
+        const stored = await load.storedTitles()
         for (const { titles, end } of listeners) {
           const last = stored.at(-1) ?? ''
           await until(() => titles.at(-1) === last, maxResponseMs)
@@ -139,11 +141,12 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
         const answer = await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body: { title } })
         assert.equal(answer.status, 201, answer.text)
       }
-      const all = cluster.nodes.flatMap((_, at) => [
-        subscribeToPosts(outage, at),
-        subscribeToPosts(outage, at),
+      const all = cluster.nodes.flatMap((_, index) => [
+        subscribeToPosts(outage, index),
+        subscribeToPosts(outage, index),
       ])
-      const received = (one: { readonly titles: string[] }) => one.titles.filter(title => title !== 'warm-up')
+      const received = (listener: { readonly titles: string[] }) =>
+        listener.titles.filter(title => title !== 'warm-up')
       for (let round = 0; all.some(({ titles }) => titles.length === 0); round++) {
         assert.ok(round < 100, 'a subscriber hears nothing')
         await write('warm-up')
@@ -159,11 +162,11 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
           expected.push(`after ${turn} ${post}`)
           await write(`after ${turn} ${post}`)
         }
-        await until(() => all.every(one => received(one).length >= expected.length), maxResponseMs)
+        await until(() => all.every(listener => received(listener).length >= expected.length), maxResponseMs)
       }
-      for (const one of all) {
-        one.end()
-        assert.deepEqual(received(one), expected)
+      for (const listener of all) {
+        listener.end()
+        assert.deepEqual(received(listener), expected)
       }
     })
 

@@ -17,19 +17,19 @@ test('with a silent database, reads, writes and readiness checks are a 503 withi
     try {
       await client.create('users', { name: 'x', email: 'x@example.com' })
       proxy.state.isSilent = true
-      const refused = async (request: () => Promise<unknown>) => {
-        const began = performance.now()
+      const assertRefused = async (request: () => Promise<unknown>) => {
+        const start = performance.now()
         const error = await request().then(
           () => assert.fail('answered'),
           (cause: unknown) => cause,
         )
         assert.ok(error instanceof ApiError && error.code === 'UNAVAILABLE', String(error))
-        return performance.now() - began
+        return performance.now() - start
       }
       for (let round = 0; round < 3; round++) {
         const times = await Promise.all([
-          refused(() => client.item('users', 1)),
-          refused(async () => store.ping()),
+          assertRefused(() => client.item('users', 1)),
+          assertRefused(async () => store.ping()),
         ])
         assert.ok(Math.max(...times) < 4000, `${times}`)
       }
@@ -50,13 +50,13 @@ test('with a silent database, reads, writes and readiness checks are a 503 withi
 
 /** A PostgreSQL server for one test, with one user in the store's tables. */
 async function withServer(
-  timeout: number,
+  timeoutMs: number,
   use: (fixture: { server: PostgresServer; client: Client }) => Promise<void>,
 ): Promise<void> {
   const server = new PostgresServer()
   try {
     await server.start()
-    const store = await openPostgres(blog, { url: server.url, timeout })
+    const store = await openPostgres(blog, { url: server.url, timeoutMs })
     const client = new Client(store)
     try {
       await client.create('users', { name: 'x', email: 'x@example.com' })
@@ -70,25 +70,25 @@ async function withServer(
   }
 }
 
-async function timed(request: () => Promise<unknown>) {
-  const began = performance.now()
+async function measureMs(request: () => Promise<unknown>) {
+  const start = performance.now()
   const error = await request().then(
     () => undefined,
     (cause: unknown) => cause,
   )
   const code = error instanceof ApiError ? error.code : error && String(error)
-  return { code, milliseconds: performance.now() - began }
+  return { code, milliseconds: performance.now() - start }
 }
 
 /** The result of updating a row that another transaction holds for `seconds`. */
 async function updateOfHeld(server: PostgresServer, client: Client, seconds: number) {
-  const held = query(
+  const locked = query(
     server.url,
     `BEGIN; UPDATE users SET name = 'held' WHERE id = 1; SELECT pg_sleep(${seconds}); COMMIT`,
   )
   await new Promise(resolve => setTimeout(resolve, 300))
-  const outcome = await timed(() => client.update('users', 1, { name: 'last' }))
-  await held
+  const outcome = await measureMs(() => client.update('users', 1, { name: 'last' }))
+  await locked
   return outcome
 }
 
@@ -103,14 +103,14 @@ test('requests to a stopped server fail in time, and succeed after it continues'
       () => client.item('users', 1),
     ]
     server.pause()
-    const results = await Promise.all(requests.map(timed))
+    const results = await Promise.all(requests.map(measureMs))
     for (const { code, milliseconds } of results) {
       assert.equal(code, 'UNAVAILABLE')
       assert.ok(milliseconds < maxResponseMs, `${milliseconds} ms`)
     }
     server.resume()
     const until = performance.now() + 20_000
-    while ((await timed(() => client.update('users', 1, { name: 'w' }))).code !== undefined) {
+    while ((await measureMs(() => client.update('users', 1, { name: 'w' }))).code !== undefined) {
       assert.ok(performance.now() < until, 'it goes on')
       await new Promise(resolve => setTimeout(resolve, 50))
     }
@@ -125,7 +125,7 @@ test('waiting for a row lock is not cut off while the database responds to other
     assert.match(JSON.stringify(await client.item('users', 1)), /"last"/)
   }))
 
-test('`timeout` limits the wait for a row lock', () =>
+test('`timeoutMs` limits the wait for a row lock', () =>
   withServer(1000, async ({ server, client }) => {
     const { code, milliseconds } = await updateOfHeld(server, client, 8)
     assert.equal(code, 'UNAVAILABLE')

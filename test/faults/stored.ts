@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The possible titles of each post, by id: several while a change was in progress; null: deleted. */
-export type Acknowledged = Map<number, readonly (string | null)[]>
+export type AcknowledgedTitles = Map<number, readonly (string | null)[]>
 
 interface Post {
   readonly id: number
@@ -11,14 +11,14 @@ interface Post {
 }
 
 /** `searchable`: whether the model of the file searches posts. */
-export function check(file: string, acknowledged: Acknowledged, { searchable = true } = {}): void {
+export function check(file: string, acknowledged: AcknowledgedTitles, { searchable = true } = {}): void {
   const database = new DatabaseSync(file)
   try {
     const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]
     const titles = new Map(posts.map(({ id, title }) => [id, title]))
     for (const [id, states] of acknowledged) {
-      const found = titles.get(id) ?? null
-      assert.ok(states.includes(found), `item ${id} is ${found}, acknowledged was ${states.join(' or ')}`)
+      const title = titles.get(id) ?? null
+      assert.ok(states.includes(title), `item ${id} is ${title}, acknowledged was ${states.join(' or ')}`)
     }
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), [])
@@ -53,8 +53,8 @@ function checkSearch(database: DatabaseSync, posts: readonly Post[]): void {
   const last = posts.at(-1)
   if (last === undefined) return
   const words = last.title.split(' ').map(word => `"${word}"`)
-  const found = database
+  const matches = database
     .prepare('SELECT rowid FROM _search_posts WHERE _search_posts MATCH ?')
     .all(words.join(' '))
-  assert.ok(found.some(row => row.rowid === last.id))
+  assert.ok(matches.some(row => row.rowid === last.id))
 }

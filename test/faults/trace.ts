@@ -17,13 +17,13 @@ export interface SystemCall {
   readonly result: string
 }
 
-interface Unfinished {
+interface UnfinishedCall {
   readonly name: string
   readonly args: string
   readonly begin: number
 }
 
-const whole = /^(\d+) +(\w+)\((.*)\) += (.*)$/s
+const completed = /^(\d+) +(\w+)\((.*)\) += (.*)$/s
 const unfinished = /^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$/s
 const resumed = /^(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (.*)$/s
 
@@ -34,8 +34,8 @@ function targetOf(args: string): string {
 /** In the order in which they began. Joins the parts of a call that another thread interrupted. */
 export function parseTrace(text: string): readonly SystemCall[] {
   const calls: SystemCall[] = []
-  const waiting = new Map<number, Unfinished>()
-  const add = (thread: number, { name, args, begin }: Unfinished, end: number, result: string) =>
+  const waiting = new Map<number, UnfinishedCall>()
+  const add = (thread: number, { name, args, begin }: UnfinishedCall, end: number, result: string) =>
     calls.push({ thread, name, target: targetOf(args), args, begin, end, result })
   for (const [line, written] of text.split('\n').entries()) {
     const half = unfinished.exec(written)
@@ -51,7 +51,7 @@ export function parseTrace(text: string): readonly SystemCall[] {
       add(Number(rest[1]), { ...first, args: first.args + rest[3] }, line, rest[4] ?? '')
       continue
     }
-    const call = whole.exec(written)
+    const call = completed.exec(written)
     if (call) {
       const [, thread, name = '', args = '', result = ''] = call
       add(Number(thread), { name, args, begin: line }, line, result)

@@ -10,14 +10,17 @@ import { blog, withFile } from '../store/blog.ts'
 import { strace } from './trace.ts'
 
 /** `portico migrate --apply` to another model, while syncs of the log fail. */
-function migrateWhile(file: string, when: string): { readonly status: number | null; readonly said: string } {
+function migrateWhile(
+  file: string,
+  when: string,
+): { readonly status: number | null; readonly output: string } {
   const inject = ['-e', 'trace=fsync', '-P', `${file}-wal`, '-e', `inject=fsync:error=EIO:when=${when}`]
   const program = [process.execPath, '--conditions=portico-source', bin]
   const words = ['migrate', '--apply', '--allow-destructive', '--database', file]
   const [command = '', ...rest] = [...strace(`${file}.trace`, inject), ...program, ...words]
   const env = { PATH: process.env.PATH, PORTICO_MODEL: example }
   const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', env })
-  return { status, said: stdout + stderr }
+  return { status, output: stdout + stderr }
 }
 
 function tablesOf(file: string): readonly unknown[] {
@@ -50,9 +53,9 @@ test('after one failed sync the migration is rolled back, even when the database
   withOther(file => {
     const before = tablesOf(file)
     // The first sync is of the header of the log.
-    const { status, said } = migrateWhile(file, '2')
-    assert.equal(status, 1, said)
-    assert.match(said, /Nothing was changed\./)
+    const { status, output } = migrateWhile(file, '2')
+    assert.equal(status, 1, output)
+    assert.match(output, /Nothing was changed\./)
     // As after a kill of all processes that have it open: the log alone determines the contents.
     for (const end of ['', '-wal']) copyFileSync(file + end, `${file}.copy${end}`)
     assert.deepEqual(tablesOf(`${file}.copy`), before)
@@ -60,7 +63,7 @@ test('after one failed sync the migration is rolled back, even when the database
 
 test('when every sync fails, the migration reports that it may have been applied', () =>
   withOther(file => {
-    const { status, said } = migrateWhile(file, '2+')
-    assert.equal(status, 1, said)
-    assert.match(said, /The migration may have been applied/)
+    const { status, output } = migrateWhile(file, '2+')
+    assert.equal(status, 1, output)
+    assert.match(output, /The migration may have been applied/)
   }))

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { type Process, startProcess } from '../processes/portico.ts'
 import type { Answer } from '../serve/service.ts'
 import { withFile } from '../store/blog.ts'
-import { type Acknowledged, check } from './stored.ts'
+import { type AcknowledgedTitles, check } from './stored.ts'
 import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
@@ -17,7 +17,7 @@ const stepsPerWriter = 25
 /** The results that clients got. */
 interface Results {
   /** The possible titles of each post; null: it may be deleted. */
-  readonly posts: Acknowledged
+  readonly posts: AcknowledgedTitles
   /** Titles of creates that may have been stored. */
   readonly unconfirmed: Set<string>
   /** The number of refused writes, and of those that may have been stored. */
@@ -61,13 +61,13 @@ async function step(service: Process, results: Results, own: number[], title: st
 }
 
 async function load(service: Process, results: Results, name = ''): Promise<void> {
-  const lane = async (at: number) => {
+  const lane = async (index: number) => {
     const own: number[] = []
     for (let count = 0; count < stepsPerWriter; count++) {
-      await step(service, results, own, `${name}lane${at} step${count}`)
+      await step(service, results, own, `${name}lane${index} step${count}`)
     }
   }
-  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, index) => lane(index)))
 }
 
 /** Asserts that no post exists that no response allows. */
@@ -121,14 +121,14 @@ async function round(file: string, { when, end, environment: more, beside }: Rou
   const inject = `inject=fsync,fdatasync:error=EIO:when=${when}`
   const traced = ['-e', 'trace=fsync,fdatasync', '-e', inject]
   const service = await startProcess({ environment, under: strace(output, traced) })
-  const other = beside ? await startProcess({ environment }) : undefined
+  const otherProcess = beside ? await startProcess({ environment }) : undefined
   const results: Results = { posts: new Map(), unconfirmed: new Set(), refused: 0, maybeStored: 0 }
   try {
-    await Promise.all([load(service, results), other && load(other, results, 'other ')])
+    await Promise.all([load(service, results), otherProcess && load(otherProcess, results, 'other ')])
     if (when.endsWith('+')) await requireClosed(service, results)
   } finally {
     await service.end(end)
-    await other?.end(end)
+    await otherProcess?.end(end)
   }
   assert.match(readFileSync(output, 'latin1'), /\(INJECTED\)/)
   const again = await startProcess({ environment })

@@ -198,8 +198,8 @@ function hostileDocument(): JsonObject {
 function longDocument(length: number): JsonObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
-  for (let at = 0; at < length; at += 1)
-    schemas[`Link${at}`] = { properties: { next: { $ref: `#/components/schemas/Link${at + 1}` } } }
+  for (let index = 0; index < length; index += 1)
+    schemas[`Link${index}`] = { properties: { next: { $ref: `#/components/schemas/Link${index + 1}` } } }
   schemas.Post.properties.link = { $ref: '#/components/schemas/Link0' }
   return document
 }
@@ -208,11 +208,11 @@ function longDocument(length: number): JsonObject {
 function crowdedDocument(count: number): JsonObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
-  for (let at = 0; at < count; at += 1) {
-    const name = `${at.toString(2).replaceAll('0', '-').replaceAll('1', '_')}crowd`
+  for (let index = 0; index < count; index += 1) {
+    const name = `${index.toString(2).replaceAll('0', '-').replaceAll('1', '_')}crowd`
     schemas[name] = { properties: { at: { type: 'integer' } } }
-    schemas.Post.properties[`crowd${at}`] = { $ref: `#/components/schemas/${name}` }
-    document.paths[`/api/v1/crowd${at}`] = {}
+    schemas.Post.properties[`crowd${index}`] = { $ref: `#/components/schemas/${name}` }
+    document.paths[`/api/v1/crowd${index}`] = {}
   }
   return document
 }
@@ -222,10 +222,10 @@ function repeatingDocument(events: number): JsonObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
   schemas.Large = { properties: { ['x'.repeat(100_000)]: { type: 'integer' } } }
-  schemas.Event.oneOf = Array.from({ length: events }, (_, at) => ({
+  schemas.Event.oneOf = Array.from({ length: events }, (_, index) => ({
     properties: {
       collection: { const: 'posts' },
-      type: { const: `post.x${at}` },
+      type: { const: `post.x${index}` },
       values: { $ref: '#/components/schemas/Large' },
     },
   }))
@@ -288,8 +288,8 @@ describe('the generated types', () => {
       /\/\*\* Set by the action `archive`\. As `date-time`\. \*\/\n {2}readonly archived_at: string \| null/,
     )
     assert.match(text, /export type TaskStatus = 'open' \| 'doing' \| 'done' \| 'dropped'\n/)
-    for (const made of [typesOf(hostile), clientTypes(hostileDocument(), origin)])
-      assert.doesNotMatch(made, /[\p{Bidi_Control}\u2028\u2029]|[^\\]\*\/ export|^\s*\*? ?@ts/mu)
+    for (const types of [typesOf(hostile), clientTypes(hostileDocument(), origin)])
+      assert.doesNotMatch(types, /[\p{Bidi_Control}\u2028\u2029]|[^\\]\*\/ export|^\s*\*? ?@ts/mu)
   })
 
   it('can be generated from twenty thousand types that refer to each other', () => {
@@ -301,8 +301,8 @@ describe('the generated types', () => {
     assert.match(clientTypes(repeatingDocument(10), origin), /x{100000}/)
     assert.throws(() => clientTypes(repeatingDocument(1_000), origin), { name: 'DocumentError' })
     const document = JSON.parse(JSON.stringify(documentOf(blog)))
-    for (let at = 0; at < 101; at += 1)
-      document.paths[`/api/v1/copies${at}`] = document.paths['/api/v1/posts']
+    for (let index = 0; index < 101; index += 1)
+      document.paths[`/api/v1/copies${index}`] = document.paths['/api/v1/posts']
     assert.throws(() => clientTypes(document, origin), /have the same items/)
   })
 })

@@ -164,7 +164,7 @@ describe('queries', () => {
 
   test('null is refused as a filter value; isNull finds missing values', () => {
     const [error] = refused('{ posts(filter: { body: { eq: null } }) { id } }')
-    assert.match(error?.message ?? '', /Ask for missing values with isNull/)
+    assert.match(error?.message ?? '', /Use isNull to find missing values/)
     const [other] = refused('query($f: PostFilter) { posts(filter: $f) { id } }', { f: { title: null } })
     assert.match(other?.message ?? '', /"title" must not be null/)
   })
@@ -539,7 +539,7 @@ describe('mutations', () => {
       unseen,
     )
     assert.equal(reply.data, null)
-    assert.equal(reply.errors[0].message, 'Item 7 of posts was made, but you may not see it.')
+    assert.equal(reply.errors[0].message, 'Item 7 of posts was created, but you may not see it.')
   })
 
   test('a revealed value is returned by its create only', async () => {
@@ -589,28 +589,28 @@ describe('requests that are refused', () => {
         ['{ posts(filter: { createdAt: { gt: "soon" } }) { id } }', /DateTime/],
         ['{ users(filter: { email: { eq: "no address" } }) { id } }', /e-mail address/],
         // A variable with a default is allowed for a non-null argument (GraphQL 5.8.5), and may still be null.
-        ['query($v: ID = 1) { user(id: $v) { id } }', /\$v" is null.*"ID!"/, { v: null }],
-        ['mutation($v: ID = 1) { deletePost(id: $v) }', /\$v" is null.*"ID!"/, { v: null }],
+        ['query($v: ID = 1) { user(id: $v) { id } }', /\$v" must not be null.*"ID!"/, { v: null }],
+        ['mutation($v: ID = 1) { deletePost(id: $v) }', /\$v" must not be null.*"ID!"/, { v: null }],
         [
           'query($v: PostFilter = {}) { posts(filter: { or: [$v] }) { id } }',
-          /\$v" is null.*"PostFilter!"/,
+          /\$v" must not be null.*"PostFilter!"/,
           { v: null },
         ],
         [
           'query($v: PostOrderBy = ID_DESC) { posts(orderBy: [$v]) { id } }',
-          /\$v" is null.*"PostOrderBy!"/,
+          /\$v" must not be null.*"PostOrderBy!"/,
           { v: null },
         ],
         [
           'query($v: ID = 1) { posts(filter: { id: { in: [$v] } }) { id } }',
-          /\$v" is null.*"ID!"/,
+          /\$v" must not be null.*"ID!"/,
           { v: null },
         ],
         ...['skip', 'include'].map(
           name =>
             [
               `query($v: Boolean = true) { posts { id @${name}(if: $v) } }`,
-              /\$v" is null.*"Boolean!"/,
+              /\$v" must not be null.*"Boolean!"/,
               { v: null },
             ] as const,
         ),

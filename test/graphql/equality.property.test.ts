@@ -15,7 +15,7 @@ import { type ModelAndData, modelsWithData } from './random-model.ts'
 const runs = Number(process.env.RUNS ?? 24)
 const documentsPerRun = 12
 
-interface Seen {
+interface Counts {
   documents: number
   errors: number
   nulled: number
@@ -27,7 +27,7 @@ async function compare(
   generated: ModelAndData,
   operation: GeneratedOperation,
   who: Principal,
-  seen: Seen,
+  counts: Counts,
 ) {
   const naive = naiveReply({ ...generated, schema: engine.schema, who }, operation)
   const expected = JSON.stringify(naive)
@@ -35,15 +35,15 @@ async function compare(
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
   // The second reply is cached.
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
-  seen.documents++
-  if (naive.errors.length > 0) seen.errors++
-  if (naive.data === null) seen.nulled++
-  else if (naive.errors.length === 0) seen.data++
+  counts.documents++
+  if (naive.errors.length > 0) counts.errors++
+  if (naive.data === null) counts.nulled++
+  else if (naive.errors.length === 0) counts.data++
 }
 
 for (const inside of seededStores) {
   test(`${inside.name}: the reply equals that of graphql-js with naive resolvers`, async () => {
-    const seen = { documents: 0, errors: 0, nulled: 0, data: 0 }
+    const counts = { documents: 0, errors: 0, nulled: 0, data: 0 }
     await fc.assert(
       fc.asyncProperty(
         modelsWithData,
@@ -55,7 +55,8 @@ for (const inside of seededStores) {
               const { source, sets } = randomDocument(engine.schema, seed + i * 7919, generated.model)
               assert.deepEqual(validate(engine.schema, parse(source)), [])
               for (const variables of sets) {
-                for (const who of callers) await compare(engine, generated, { source, variables }, who, seen)
+                for (const who of callers)
+                  await compare(engine, generated, { source, variables }, who, counts)
               }
             }
           })
@@ -64,8 +65,8 @@ for (const inside of seededStores) {
       { numRuns: Math.ceil(runs * inside.share) },
     )
     // Equality proves little unless the generator reaches every kind of reply.
-    assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))
-    assert.ok(seen.errors > seen.documents / 10, JSON.stringify(seen))
-    assert.ok(seen.nulled > seen.documents / 50, JSON.stringify(seen))
+    assert.ok(counts.data > counts.documents / 10, JSON.stringify(counts))
+    assert.ok(counts.errors > counts.documents / 10, JSON.stringify(counts))
+    assert.ok(counts.nulled > counts.documents / 50, JSON.stringify(counts))
   })
 }

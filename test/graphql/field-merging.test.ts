@@ -89,9 +89,10 @@ const leaf = (...names: readonly string[]) =>
 const { user, shared } = fc.letrec<{ user: string; post: string; shared: string }>(tie => {
   const set = (part: fc.Arbitrary<string>) =>
     fc.array(part, { minLength: 1, maxLength: 3 }).map(parts => `{ ${parts.join(' ')} }`)
-  const list = (head: fc.Arbitrary<string>, of: fc.Arbitrary<string>) =>
-    fc.tuple(alias, head, set(of)).map(([as, name, inner]) => `${as}${name} ${inner}`)
-  const on = (type: string, of: fc.Arbitrary<string>) => set(of).map(inner => `... on ${type} ${inner}`)
+  const list = (head: fc.Arbitrary<string>, body: fc.Arbitrary<string>) =>
+    fc.tuple(alias, head, set(body)).map(([as, name, inner]) => `${as}${name} ${inner}`)
+  const on = (type: string, content: fc.Arbitrary<string>) =>
+    set(content).map(inner => `... on ${type} ${inner}`)
   const posts = fc.constantFrom('posts', 'posts', 'posts(limit: 1)')
   return {
     user: fc.oneof(
@@ -132,10 +133,10 @@ const documents = fc
 
 test('a random document is refused exactly if graphql-js’s rule refuses it', () => {
   let refused = 0
-  let taken = 0
+  let accepted = 0
   const property = fc.property(documents, source => {
     const message = mergeError(source)
-    if (message === undefined) taken++
+    if (message === undefined) accepted++
     else refused++
     assert.equal(
       message !== undefined,
@@ -144,5 +145,5 @@ test('a random document is refused exactly if graphql-js’s rule refuses it', (
     )
   })
   fc.assert(property, { numRuns: 1000 })
-  assert.ok(refused > 100 && taken > 100, `${refused} refused, ${taken} taken`)
+  assert.ok(refused > 100 && accepted > 100, `${refused} refused, ${accepted} taken`)
 })

@@ -92,7 +92,7 @@ const refusedDocuments: readonly RefusedDocument[] = [
   {
     name: 'fragments that double 60 times',
     source: `{ me { ...F0 } } ${times(60, i => `fragment F${i} on User { id ...F${i + 1} ...F${i + 1} }`)} fragment F60 on User { id }`,
-    message: /selects more than 1000000 fields, its fragments written out; at most 5000/,
+    message: /With its fragments expanded, the document selects more than 1000000 fields; at most 5000/,
   },
   {
     name: 'lists within lists',
@@ -112,12 +112,12 @@ const refusedDocuments: readonly RefusedDocument[] = [
   {
     name: 'fragments that only spread each other',
     source: `{ me { ...F0 } } ${doubling(11)}`,
-    message: /selects 6144 fields, its fragments written out; at most 5000/,
+    message: /With its fragments expanded, the document selects 6144 fields; at most 5000/,
   },
   {
     name: 'operations that are too large in total only',
     source: `query a { me { ...F0 } } query b { me { ...F0 } } ${doubling(10)}`,
-    message: /selects 6144 fields, its fragments written out; at most 5000/,
+    message: /With its fragments expanded, the document selects 6144 fields; at most 5000/,
   },
   {
     name: 'one megabyte of tokens',
@@ -142,7 +142,7 @@ const refusedDocuments: readonly RefusedDocument[] = [
   {
     name: 'an introspection query that multiplies',
     source: '{ __schema { types { fields { type { fields { name } } } } } }',
-    message: /has 2 lists of an introspection within one another; at most 1/,
+    message: /has 2 nested lists of an introspection; at most 1/,
   },
   {
     name: 'many introspections',
@@ -273,20 +273,23 @@ test('the search terms and the text of `contains` are limited', () => {
   const contains = 'query($s: String) { tasks(filter: {title: {contains: $s}}) { id } }'
   assert.equal(
     refusalOf(contains, { s: 'x'.repeat(501) }, searchable),
-    'The text that "contains" asks for has 501 characters; at most 500 are allowed.',
+    'The text of "contains" has 501 characters; at most 500 are allowed.',
   )
 })
 
 test('the order by relevance requires a search, no other order, and forward paging', () => {
   const refused = (list: string) => refusalOf(`{ ${list} }`, {}, searchable)
-  assert.equal(refused('tasks(orderBy: RELEVANCE) { id }'), 'The order RELEVANCE is there in a search only.')
+  assert.equal(
+    refused('tasks(orderBy: RELEVANCE) { id }'),
+    'The order RELEVANCE is only possible in a search.',
+  )
   assert.equal(
     refused('tasks(search: "x", orderBy: [RELEVANCE, TITLE_ASC]) { id }'),
-    'The order RELEVANCE stands alone.',
+    'The order RELEVANCE must be the only sort key.',
   )
   assert.equal(
     refused('tasksConnection(last: 1, search: "x", orderBy: RELEVANCE) { nodes { id } }'),
-    'The order RELEVANCE is read from the best on: give "first" and "after".',
+    'The order RELEVANCE allows only "first" and "after".',
   )
   assert.match(refused('users(orderBy: RELEVANCE) { id }'), /RELEVANCE.* does not exist/)
 })

@@ -27,11 +27,11 @@ const codes = new Set<string>()
 const shapes = new WeakMap<Model, ReadonlyMap<string, ListShape>>()
 
 function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
-  const known = shapes.get(model)
-  if (known) return known
-  const made = new Map([...model.collections.keys()].map(name => [name, dumpShape(model, name)]))
-  shapes.set(model, made)
-  return made
+  const cached = shapes.get(model)
+  if (cached) return cached
+  const shapesByName = new Map([...model.collections.keys()].map(name => [name, dumpShape(model, name)]))
+  shapes.set(model, shapesByName)
+  return shapesByName
 }
 
 /** All rows, without access rules. */
@@ -55,8 +55,8 @@ const ordered = (row: Row) => Object.entries(row).sort(([a], [b]) => (a < b ? -1
 
 /** For a refused write, compares the path, and asserts that the code is one of the expected ones. */
 function withExpectedCodes(actual: Reply, expected: NaiveReply, question: string): Reply {
-  const errors = actual.errors.map((error, at) => {
-    const { extensions } = expected.errors[at] ?? {}
+  const errors = actual.errors.map((error, index) => {
+    const { extensions } = expected.errors[index] ?? {}
     if (!extensions || !('codes' in extensions)) return error
     assert.ok(
       extensions.codes.includes(error.extensions?.code ?? ''),
@@ -68,7 +68,7 @@ function withExpectedCodes(actual: Reply, expected: NaiveReply, question: string
   return { errors, data: actual.data }
 }
 
-interface Seen {
+interface Counts {
   documents: number
   errors: number
   nulled: number
@@ -80,18 +80,18 @@ interface Seen {
 type Ids = ReadonlyMap<string, readonly number[]>
 
 async function lastIds(inside: OpenSeededStore, model: Model): Promise<ReadonlyMap<string, number>> {
-  const found = [...model.collections.keys()].map(async name => [name, await inside.lastId(name)] as const)
-  return new Map(await Promise.all(found))
+  const lastIds = [...model.collections.keys()].map(async name => [name, await inside.lastId(name)] as const)
+  return new Map(await Promise.all(lastIds))
 }
 
 /** The assigned ids, and the next one, by collection. */
 function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
-  const of = (name: string, last: number): readonly number[] => {
+  const idsOf = (name: string, last: number): readonly number[] => {
     const created = log.filter(({ kind, collection }) => kind === 'created' && collection === name)
-    const given = created.map(({ id }) => id)
-    return [...given, Math.max(last, ...given) + 1]
+    const createdIds = created.map(({ id }) => id)
+    return [...createdIds, Math.max(last, ...createdIds) + 1]
   }
-  return new Map([...before].map(([name, last]) => [name, of(name, last)]))
+  return new Map([...before].map(([name, last]) => [name, idsOf(name, last)]))
 }
 
 /**
@@ -101,11 +101,11 @@ function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
 async function hasGaps(
   inside: OpenSeededStore,
   before: ReadonlyMap<string, number>,
-  made: Ids,
+  expectedIds: Ids,
 ): Promise<boolean> {
   for (const [name, last] of before) {
-    const given = (made.get(name)?.length ?? 1) - 1
-    if ((await inside.lastId(name)) > last + given) return true
+    const createdCount = (expectedIds.get(name)?.length ?? 1) - 1
+    if ((await inside.lastId(name)) > last + createdCount) return true
   }
   return false
 }
@@ -116,16 +116,16 @@ async function compareMutation(
   { model, data }: ModelAndData,
   operation: GeneratedOperation,
   who: Principal,
-  seen: Seen,
+  counts: Counts,
 ): Promise<Data> {
   const { engine, inside } = bench
   const { store } = inside
   const before = await lastIds(inside, model)
   const since = await store.changes.last()
   const actual = await reply(engine, operation, who)
-  const made = ids(await store.changes.after(since, 10_000), before)
+  const createdIds = ids(await store.changes.after(since, 10_000), before)
   const after = await allRows(bench, model)
-  const expected = naiveMutation({ model, data, schema: engine.schema, who }, operation, made)
+  const expected = naiveMutation({ model, data, schema: engine.schema, who }, operation, createdIds)
   if (!expected) return after
   const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.userId} ${who.access.key}`
   try {
@@ -136,22 +136,22 @@ async function compareMutation(
     )
     assert.deepEqual(inFixedOrder(after), inFixedOrder(expected.data), question)
   } catch (error) {
-    if (!(await hasGaps(inside, before, made))) throw error
-    seen.undecided++
+    if (!(await hasGaps(inside, before, createdIds))) throw error
+    counts.undecided++
     return after
   }
-  seen.documents++
+  counts.documents++
   for (const { extensions } of actual.errors) codes.add(String(extensions?.code))
-  if (actual.errors.length > 0) seen.errors++
-  if (actual.data === null) seen.nulled++
-  else if (actual.errors.length === 0) seen.data++
-  if (!isDeepStrictEqual(inFixedOrder(after), inFixedOrder(data))) seen.changed++
+  if (actual.errors.length > 0) counts.errors++
+  if (actual.data === null) counts.nulled++
+  else if (actual.errors.length === 0) counts.data++
+  if (!isDeepStrictEqual(inFixedOrder(after), inFixedOrder(data))) counts.changed++
   return after
 }
 
 for (const inside of seededStores) {
   test(`${inside.name}: mutations have the same replies and rows as graphql-js that runs them in order`, async () => {
-    const seen = {
+    const counts = {
       documents: 0,
       errors: 0,
       nulled: 0,
@@ -173,20 +173,20 @@ for (const inside of seededStores) {
               const { userId } = callers[i % callers.length] ?? { userId: 0 }
               const who = callers[i % callers.length]
               if (!who || (userId !== null && !data.users?.some(row => row.id === userId))) continue
-              data = await compareMutation(bench, { ...generated, data }, operation, who, seen)
+              data = await compareMutation(bench, { ...generated, data }, operation, who, counts)
             }
           })
         },
       ),
       { numRuns: Math.ceil(runs * inside.share) },
     )
-    const actual = JSON.stringify(seen)
+    const actual = JSON.stringify(counts)
     // Each count is usually at least twice its limit, so that chance alone does not miss it.
-    assert.ok(seen.data > seen.documents / 30, actual)
-    assert.ok(seen.changed > seen.documents / 15, actual)
-    assert.ok(seen.errors > seen.documents / 10, actual)
-    assert.ok(seen.undecided < seen.documents / 20, actual)
-    assert.ok(seen.nulled > seen.documents / 50, actual)
+    assert.ok(counts.data > counts.documents / 30, actual)
+    assert.ok(counts.changed > counts.documents / 15, actual)
+    assert.ok(counts.errors > counts.documents / 10, actual)
+    assert.ok(counts.undecided < counts.documents / 20, actual)
+    assert.ok(counts.nulled > counts.documents / 50, actual)
   })
 }
 

@@ -27,7 +27,7 @@ interface RootArguments extends ListArguments {
 }
 
 interface Item {
-  readonly of: Collection
+  readonly collection: Collection
   readonly row: Row
 }
 
@@ -66,7 +66,7 @@ const typeNameOf = ({ singular }: Collection) => camel(`_${singular}`)
 const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
 export function naiveReply(context: NaiveContext, operation: GeneratedOperation): NaiveReply {
-  return answered(new Resolver(context.model, context.data, context.who, new Map()), context, operation)
+  return answerOf(new Resolver(context.model, context.data, context.who, new Map()), context, operation)
 }
 
 /**
@@ -76,14 +76,14 @@ export function naiveReply(context: NaiveContext, operation: GeneratedOperation)
 export function naiveMutation(
   context: NaiveContext,
   operation: GeneratedOperation,
-  made: ReadonlyMap<string, readonly number[]>,
+  created: ReadonlyMap<string, readonly number[]>,
 ): { readonly reply: NaiveReply; readonly data: Data } | undefined {
-  const resolver = new Resolver(context.model, context.data, context.who, made)
-  const reply = answered(resolver, context, operation)
+  const resolver = new Resolver(context.model, context.data, context.who, created)
+  const reply = answerOf(resolver, context, operation)
   return resolver.isLost ? undefined : { reply, data: resolver.data }
 }
 
-function answered(
+function answerOf(
   resolver: Resolver,
   { schema }: NaiveContext,
   { source, variables }: GeneratedOperation,
@@ -92,7 +92,7 @@ function answered(
     schema,
     document: parse(source),
     variableValues: variables,
-    typeResolver: item => typeNameOf((item as Item).of),
+    typeResolver: item => typeNameOf((item as Item).collection),
     fieldResolver: (from, args, _context, info) => resolver.resolve(from as Item | undefined, args, info),
   })
   if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers are synchronous')
@@ -117,16 +117,16 @@ class WriteRefused extends Error {
 class Resolver {
   readonly #model: Model
   readonly #who: Principal
-  readonly #made: Map<string, readonly number[]>
+  readonly #created: Map<string, readonly number[]>
   data: Data
   /** Whether the caller's own account was deleted. */
   isLost = false
 
-  constructor(model: Model, data: Data, who: Principal, made: ReadonlyMap<string, readonly number[]>) {
+  constructor(model: Model, data: Data, who: Principal, created: ReadonlyMap<string, readonly number[]>) {
     this.#model = model
     this.data = data
     this.#who = who
-    this.#made = new Map(made)
+    this.#created = new Map(created)
   }
 
   #context(args: readonly JsonValue[] = []): Evaluation {
@@ -149,134 +149,151 @@ class Resolver {
     if (name === 'node') return this.#node(args.nodeId ?? '')
     if (name === 'me') return this.#item(this.#collection('users'), this.#who.userId)
     const collections = [...this.#model.collections.values()]
-    const one = collections.find(({ singular }) => singular === snake(name))
-    if (one) return this.#item(one, Number(args.id))
-    const list = collections.find(of => of.name === snake(name))
+    const collection = collections.find(({ singular }) => singular === snake(name))
+    if (collection) return this.#item(collection, Number(args.id))
+    const list = collections.find(collection => collection.name === snake(name))
     if (list) {
       this.#mustRead(list)
       return this.#list(list, this.#context().visible(list), { ...args, limit: args.limit ?? 10 })
     }
-    const of = this.#collection(snake(name).replace(/_connection$/, ''))
-    this.#mustRead(of)
-    return this.#connection(of, this.#context().visible(of), args)
+    const target = this.#collection(snake(name).replace(/_connection$/, ''))
+    this.#mustRead(target)
+    return this.#connection(target, this.#context().visible(target), args)
   }
 
-  #item(of: Collection, id: number | null): Item | null {
-    this.#mustRead(of)
+  #item(collection: Collection, id: number | null): Item | null {
+    this.#mustRead(collection)
     const row = this.#context()
-      .visible(of)
-      .find(each => each.id === id)
-    return row ? { of, row } : null
+      .visible(collection)
+      .find(other => other.id === id)
+    return row ? { collection, row } : null
   }
 
   #node(nodeId: string): Item | null {
     const [type, id, ...more] = nodeId.split(':')
-    const of = [...this.#model.collections.values()].find(each => typeNameOf(each) === type)
-    return of ? this.#item(of, more.length === 0 ? Number(id) : 0) : null
+    const collection = [...this.#model.collections.values()].find(
+      collection => typeNameOf(collection) === type,
+    )
+    return collection ? this.#item(collection, more.length === 0 ? Number(id) : 0) : null
   }
 
-  #member({ of, row }: Item, args: ListArguments, name: string): unknown {
+  #member({ collection, row }: Item, args: ListArguments, name: string): unknown {
     const plain = snake(name)
-    if (name === 'nodeId') return `${typeNameOf(of)}:${row.id}`
-    if (of.fields.has(plain)) return this.#field(of, row, plain)
+    if (name === 'nodeId') return `${typeNameOf(collection)}:${row.id}`
+    if (collection.fields.has(plain)) return this.#field(collection, row, plain)
     // Only the reply to a create contains it.
     if (plain === 'key' || plain === 'client_secret') return null
-    const isConnection = !of.relations.has(plain)
-    const relation = of.relations.get(isConnection ? plain.replace(/_connection$/, '') : plain)
-    if (!relation) throw new Error(`no ${of.name}.${name}`)
-    this.#mustReach(of, relation)
+    const isConnection = !collection.relations.has(plain)
+    const relation = collection.relations.get(isConnection ? plain.replace(/_connection$/, '') : plain)
+    if (!relation) throw new Error(`no ${collection.name}.${name}`)
+    this.#mustReach(collection, relation)
     const target = this.#collection(relation.target)
-    const rows = this.#context().reached(of, relation, row)
-    if (relation.kind === 'one') return rows[0] ? { of: target, row: rows[0] } : null
+    const rows = this.#context().readableRows(collection, relation, row)
+    if (relation.kind === 'one') return rows[0] ? { collection: target, row: rows[0] } : null
     return isConnection ? this.#connection(target, rows, args) : this.#list(target, rows, args)
   }
 
-  #field(of: Collection, row: Row, name: string): unknown {
+  #field(collection: Collection, row: Row, name: string): unknown {
     const context = this.#context()
-    if (!context.exists(of, name)) throw this.#mayNotRead(of, name)
-    const value = context.shown(of, row, name)
-    return of.fields.get(name)?.type.graphql.type === 'ID' && value !== null ? String(value) : value
+    if (!context.exists(collection, name)) throw this.#mayNotRead(collection, name)
+    const value = context.valueOf(collection, row, name)
+    return collection.fields.get(name)?.type.graphql.type === 'ID' && value !== null ? String(value) : value
   }
 
   // --- mutations
 
   #mutate(args: object, name: string): unknown {
     const [, verb = '', type = ''] = /^(create|update|delete)(.+)$/.exec(name) ?? []
-    const of = [...this.#model.collections.values()].find(({ singular }) => `_${singular}` === snake(type))
-    if (!of) throw new Error(`no type for ${name}`)
-    const { plan, faults } = planOf(verb, of, { ...args })
+    const collection = [...this.#model.collections.values()].find(
+      ({ singular }) => `_${singular}` === snake(type),
+    )
+    if (!collection) throw new Error(`no type for ${name}`)
+    const { plan, faults } = planOf(verb, collection, { ...args })
     const before = this.data
-    const [nextId, ...later] = this.#made.get(of.name) ?? []
+    const [nextId, ...later] = this.#created.get(collection.name) ?? []
     const result = writeReference(this.#model, before, this.#who, plan, nextId)
     if ('errors' in result) {
       // A default may refer to a deleted item: a second error, and either may be reported.
-      const lost = verb === 'create' && !hasValidReferences(before, of, defaultsOf(of, args))
-      throw new WriteRefused([...result.errors, ...faults, ...(lost ? ['VALIDATION_FAILED'] : [])])
+      const isDangling =
+        verb === 'create' && !hasValidReferences(before, collection, defaultsOf(collection, args))
+      throw new WriteRefused([...result.errors, ...faults, ...(isDangling ? ['VALIDATION_FAILED'] : [])])
     }
     if (faults.length > 0) throw new WriteRefused(faults)
     if (verb === 'delete') {
-      const left = removed(this.#model, before, of, result.id)
-      if (!left) throw new WriteRefused(['CONFLICT'])
-      this.data = left
+      const remaining = withoutRow(this.#model, before, collection, result.id)
+      if (!remaining) throw new WriteRefused(['CONFLICT'])
+      this.data = remaining
       const { userId } = this.#who
-      this.isLost ||= userId !== null && !left.users?.some(row => row.id === userId)
+      this.isLost ||= userId !== null && !remaining.users?.some(row => row.id === userId)
       return String(result.id)
     }
-    const row = result.data[of.name]?.find(each => each.id === result.id)
-    if (row && !hasValidReferences(result.data, of, row)) throw new WriteRefused(['VALIDATION_FAILED'])
-    if (verb === 'create') this.#made.set(of.name, later)
+    const row = result.data[collection.name]?.find(other => other.id === result.id)
+    if (row && !hasValidReferences(result.data, collection, row))
+      throw new WriteRefused(['VALIDATION_FAILED'])
+    if (verb === 'create') this.#created.set(collection.name, later)
     this.data = result.data
-    if (row && mayRead(this.#model, this.data, this.#who, of, row)) return { of, row }
+    if (row && mayRead(this.#model, this.data, this.#who, collection, row)) return { collection, row }
     if (verb === 'update') return null
-    throw new ApiError('NOT_FOUND', `Item ${result.id} of ${of.name} was made, but you may not see it.`)
+    throw new ApiError(
+      'NOT_FOUND',
+      `Item ${result.id} of ${collection.name} was created, but you may not see it.`,
+    )
   }
 
   // --- lists
 
-  #matching(of: Collection, rows: readonly Row[], { filter, orderBy, search }: ListArguments): Row[] {
+  #matching(collection: Collection, rows: readonly Row[], { filter, orderBy, search }: ListArguments): Row[] {
     const values: JsonValue[] = [search ?? null]
-    const wanted = filter ? this.#filter(of, filter, values) : undefined
+    const expected = filter ? this.#filter(collection, filter, values) : undefined
     const context = this.#context(values)
     const isSearch = typeof search === 'string'
-    if (isSearch && context.searched(of).length === 0) {
-      throw new ApiError('BAD_REQUEST', `There is nothing to search in ${of.name}.`)
+    if (isSearch && context.searchFields(collection).length === 0) {
+      throw new ApiError('BAD_REQUEST', `There is nothing to search in ${collection.name}.`)
     }
     const sort = orderOf(orderBy)
-    for (const { field } of sort) this.#mustKnow(of, field)
-    return context.ordered(
-      rows.filter(row => context.fulfils(wanted, of, row) && (!isSearch || context.finds(0, of, row))),
+    for (const { field } of sort) this.#mustKnow(collection, field)
+    return context.sortRows(
+      rows.filter(
+        row => context.fulfils(expected, collection, row) && (!isSearch || context.finds(0, collection, row)),
+      ),
       sort,
-      of,
+      collection,
     )
   }
 
   /** The rows after the position, or before it. */
-  #beyond(of: Collection, rows: readonly Row[], { orderBy, after, before }: ListArguments): readonly Row[] {
+  #beyond(
+    collection: Collection,
+    rows: readonly Row[],
+    { orderBy, after, before }: ListArguments,
+  ): readonly Row[] {
     const cursor = after ?? before
     if (typeof cursor !== 'string') return rows
     const sort = orderOf(orderBy)
-    const position = cursorsOf(of, sort).decode(cursor)
+    const position = cursorsOf(collection, sort).decode(cursor)
     const side = typeof after === 'string' ? 1 : -1
-    return rows.filter(row => side * compareKeys(this.#context().keys(sort, of, row), position, sort) > 0)
+    return rows.filter(
+      row => side * compareKeys(this.#context().keys(sort, collection, row), position, sort) > 0,
+    )
   }
 
-  #list(of: Collection, rows: readonly Row[], args: ListArguments): Item[] {
-    return this.#beyond(of, this.#matching(of, rows, args), args)
+  #list(collection: Collection, rows: readonly Row[], args: ListArguments): Item[] {
+    return this.#beyond(collection, this.#matching(collection, rows, args), args)
       .slice(0, args.limit ?? 100)
-      .map(row => ({ of, row }))
+      .map(row => ({ collection, row }))
   }
 
-  #connection(of: Collection, rows: readonly Row[], args: ListArguments): unknown {
+  #connection(collection: Collection, rows: readonly Row[], args: ListArguments): unknown {
     const sort = orderOf(args.orderBy)
-    const all = this.#matching(of, rows, args)
-    const matching = this.#beyond(of, all, args)
+    const all = this.#matching(collection, rows, args)
+    const matching = this.#beyond(collection, all, args)
     const size = args.last ?? args.first ?? 10
-    const shown =
+    const page =
       typeof args.last === 'number' ? matching.slice(-size || matching.length) : matching.slice(0, size)
-    const cursors = cursorsOf(of, sort)
-    const edges = shown.map(row => ({
-      cursor: cursors.encode(this.#context().keys(sort, of, row)),
-      node: { of, row },
+    const cursors = cursorsOf(collection, sort)
+    const edges = page.map(row => ({
+      cursor: cursors.encode(this.#context().keys(sort, collection, row)),
+      node: { collection, row },
     }))
     const more = matching.length > size
     return {
@@ -292,90 +309,94 @@ class Resolver {
     }
   }
 
-  #filter(of: Collection, input: FilterInput, values: JsonValue[]): Filter {
+  #filter(collection: Collection, input: FilterInput, values: JsonValue[]): Filter {
     const filters = Object.entries(input).map(([key, value]): Filter => {
-      if (key === 'not') return { kind: 'not', filter: this.#filter(of, value as FilterInput, values) }
+      if (key === 'not')
+        return { kind: 'not', filter: this.#filter(collection, value as FilterInput, values) }
       if (key === 'and' || key === 'or') {
-        const parts = (value as FilterInput[]).map(part => this.#filter(of, part, values))
+        const parts = (value as FilterInput[]).map(part => this.#filter(collection, part, values))
         return { kind: key, filters: parts }
       }
       const name = snake(key)
-      const relation = of.relations.get(name)
+      const relation = collection.relations.get(name)
       if (relation) {
-        if (!this.#knows(of, relation)) throw this.#unknown('relation', name, of)
-        this.#mustReach(of, relation)
+        if (!this.#knows(collection, relation)) throw this.#unknown('relation', name, collection)
+        this.#mustReach(collection, relation)
         const target = this.#collection(relation.target)
         return { kind: 'related', relation: name, filter: this.#filter(target, value as FilterInput, values) }
       }
-      return { kind: 'and', filters: this.#comparisons(of, name, value as FilterInput, values) }
+      return { kind: 'and', filters: this.#comparisons(collection, name, value as FilterInput, values) }
     })
     return { kind: 'and', filters }
   }
 
-  #comparisons(of: Collection, field: string, input: FilterInput, values: JsonValue[]): Filter[] {
-    const isId = of.fields.get(field)?.type.graphql.type === 'ID'
+  #comparisons(collection: Collection, field: string, input: FilterInput, values: JsonValue[]): Filter[] {
+    const isId = collection.fields.get(field)?.type.graphql.type === 'ID'
     return Object.entries(input).map(([name, value]): Filter => {
-      this.#mustKnow(of, field)
-      const one = (each: unknown) => (isId && typeof each === 'string' ? Number(each) : each) as JsonValue
-      const param = values.push(Array.isArray(value) ? value.map(one) : one(value)) - 1
+      this.#mustKnow(collection, field)
+      const convert = (value: unknown) =>
+        (isId && typeof value === 'string' ? Number(value) : value) as JsonValue
+      const param = values.push(Array.isArray(value) ? value.map(convert) : convert(value)) - 1
       return { kind: 'compare', field, operator: name === 'isNull' ? 'null' : (snake(name) as 'eq'), param }
     })
   }
 
   // --- refusals
 
-  #mayNotRead(of: Collection, name: string): ApiError {
+  #mayNotRead(collection: Collection, name: string): ApiError {
     const { userId, access } = this.#who
     const code = userId === null && access.scopes === 'all' ? 'UNAUTHORIZED' : 'FORBIDDEN'
-    return new ApiError(code, `You may not read "${name}" of ${of.name}.`)
+    return new ApiError(code, `You may not read "${name}" of ${collection.name}.`)
   }
 
-  #mustKnow(of: Collection, field: string): void {
-    if (!this.#context().exists(of, field)) throw this.#unknown('field', field, of)
+  #mustKnow(collection: Collection, field: string): void {
+    if (!this.#context().exists(collection, field)) throw this.#unknown('field', field, collection)
   }
 
-  #unknown(kind: 'field' | 'relation', name: string, of: Collection): ApiError {
+  #unknown(kind: 'field' | 'relation', name: string, collection: Collection): ApiError {
     const context = this.#context()
-    const known =
+    const names =
       kind === 'field'
-        ? [...of.fields.keys()].filter(field => context.exists(of, field))
-        : [...of.relations.values()].filter(each => this.#knows(of, each)).map(each => each.name)
-    const meant = nearest(name, known)
-    const hint = meant === undefined ? '' : ` Did you mean \`${meant}\`?`
+        ? [...collection.fields.keys()].filter(field => context.exists(collection, field))
+        : [...collection.relations.values()]
+            .filter(relation => this.#knows(collection, relation))
+            .map(relation => relation.name)
+    const suggestion = nearest(name, names)
+    const hint = suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`
     return new ApiError(
       'BAD_REQUEST',
-      `The request names "${name}", which is no ${kind} of ${of.name}.${hint}`,
+      `The request names "${name}", which is not a ${kind} of ${collection.name}.${hint}`,
     )
   }
 
-  #mustRead(of: Collection): void {
+  #mustRead(collection: Collection): void {
     const context = this.#context()
-    context.mustHaveScope('read', of)
+    context.mustHaveScope('read', collection)
     if (context.errors.size > 0) {
-      throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope read:${of.singular}.`)
+      throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope read:${collection.singular}.`)
     }
-    context.mustBePossible(of.access.read, of)
+    context.mustBePossible(collection.access.read, collection)
     if (context.errors.has('UNAUTHORIZED')) {
-      throw new ApiError('UNAUTHORIZED', `Nobody may read ${of.name} without a credential.`)
+      throw new ApiError('UNAUTHORIZED', `Nobody may read ${collection.name} without a credential.`)
     }
     if (context.errors.size === 0) return
-    const byItself = `An app may not read ${of.name} by itself: it needs a user.`
-    const message = this.#who.userId === null ? byItself : `You may not read ${of.name}.`
+    const byItself = `An app may not read ${collection.name} by itself: it needs a user.`
+    const message = this.#who.userId === null ? byItself : `You may not read ${collection.name}.`
     throw new ApiError('FORBIDDEN', message)
   }
 
   /** Whether the fields of the relation exist for the caller. */
-  #knows(of: Collection, relation: Relation): boolean {
+  #knows(collection: Collection, relation: Relation): boolean {
     const context = this.#context()
     const target = this.#collection(relation.target)
-    if (relation.kind === 'one') return context.exists(of, relation.field)
+    if (relation.kind === 'one') return context.exists(collection, relation.field)
     if (relation.kind === 'many') return context.exists(target, relation.field)
     const through = this.#collection(relation.through)
     return context.exists(through, relation.from) && context.exists(through, relation.to)
   }
 
-  #mustReach(of: Collection, relation: Relation): void {
-    if (!this.#knows(of, relation)) throw this.#mayNotRead(of, relation.name)
+  #mustReach(collection: Collection, relation: Relation): void {
+    if (!this.#knows(collection, relation)) throw this.#mayNotRead(collection, relation.name)
     if (relation.kind === 'manyToMany') this.#mustRead(this.#collection(relation.through))
     this.#mustRead(this.#collection(relation.target))
   }
@@ -383,34 +404,34 @@ class Resolver {
 
 function orderOf(sort: readonly Sort[] | null | undefined): TotalOrder {
   const keys = sort ?? []
-  return totalOrder(keys.filter(({ field }, index) => keys.findIndex(each => each.field === field) === index))
+  return totalOrder(keys.filter(({ field }, index) => keys.findIndex(key => key.field === field) === index))
 }
 
 function planOf(
   verb: string,
-  of: Collection,
-  given: Readonly<Record<string, unknown>>,
+  collection: Collection,
+  input: Readonly<Record<string, unknown>>,
 ): { readonly plan: Plan<WriteShape>; readonly faults: readonly string[] } {
-  const id = Number(given.id ?? 0)
-  const common = { collection: of.name, ifMatch: undefined, select: [] } as const
+  const id = Number(input.id ?? 0)
+  const common = { collection: collection.name, ifMatch: undefined, select: [] } as const
   if (verb === 'delete')
     return { plan: { shape: { ...common, kind: 'delete', id: 0 }, args: [id] }, faults: [] }
-  const fields = [...of.fields.values()].filter(
-    ({ name }) => name !== 'id' && given[camel(name)] !== undefined,
+  const fields = [...collection.fields.values()].filter(
+    ({ name }) => name !== 'id' && input[camel(name)] !== undefined,
   )
   const values = fields.map(({ name, type }): JsonValue => {
     // Plain JSON: graphql-js creates objects without a prototype.
-    const value: JsonValue = JSON.parse(JSON.stringify(given[camel(name)]))
+    const value: JsonValue = JSON.parse(JSON.stringify(input[camel(name)]))
     if (value === null) return null
     return type.canonical(type.graphql.type === 'ID' ? Number(value) : value)
   })
-  const faults = fields.some((field, at) => values[at] === null && !field.optional)
+  const faults = fields.some((field, index) => values[index] === null && !field.optional)
     ? ['VALIDATION_FAILED']
     : []
-  const set = fields.map(({ name }, at) => ({ field: name, param: at + 1 }))
+  const set = fields.map(({ name }, index) => ({ field: name, param: index + 1 }))
   const shape: WriteShape =
     verb === 'create'
-      ? { kind: 'create', collection: of.name, set, computed: [], select: [] }
+      ? { kind: 'create', collection: collection.name, set, computed: [], select: [] }
       : { ...common, kind: 'update', mode: 'merge', id: 0, set }
   return { plan: { shape, args: [id, ...values] }, faults }
 }
@@ -418,49 +439,52 @@ function planOf(
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** The defaults of a create. */
-function defaultsOf(of: Collection, given: object): Row {
-  const left = [...of.fields.values()].filter(({ name }) => !Object.hasOwn(given, camel(name)))
+function defaultsOf(collection: Collection, input: object): Row {
+  const missing = [...collection.fields.values()].filter(({ name }) => !Object.hasOwn(input, camel(name)))
   return Object.fromEntries(
-    left.flatMap(({ name, default: standard }) =>
+    missing.flatMap(({ name, default: standard }) =>
       standard?.kind === 'value' ? [[name, standard.value]] : [],
     ),
   )
 }
 
-function hasValidReferences(data: Data, of: Collection, row: Row): boolean {
-  return [...of.fields.values()].every(({ name, reference }) => {
+function hasValidReferences(data: Data, collection: Collection, row: Row): boolean {
+  return [...collection.fields.values()].every(({ name, reference }) => {
     const id = row[name] ?? null
-    return !reference || id === null || data[reference.target]?.some(each => each.id === id)
+    return !reference || id === null || data[reference.target]?.some(target => target.id === id)
   })
 }
 
 /** The rows that remain after a deletion; undefined when a remaining row restricts it. */
-function removed(model: Model, data: Data, { name }: Collection, id: number): Data | undefined {
-  const gone = new Set([`${name} ${id}`])
-  const references = [...model.collections.values()].flatMap(of =>
-    [...of.relations.values()].flatMap(relation => (relation.kind === 'one' ? { ...relation, of } : [])),
+function withoutRow(model: Model, data: Data, { name }: Collection, id: number): Data | undefined {
+  const removed = new Set([`${name} ${id}`])
+  const references = [...model.collections.values()].flatMap(collection =>
+    [...collection.relations.values()].flatMap(relation =>
+      relation.kind === 'one' ? { ...relation, of: collection } : [],
+    ),
   )
-  const isGone = (of: string, row: Row) => gone.has(`${of} ${row.id}`)
+  const isGone = (name: string, row: Row) => removed.has(`${name} ${row.id}`)
   const leads = ({ target, field }: (typeof references)[number], row: Row) =>
-    row[field] !== null && gone.has(`${target} ${row[field]}`)
-  for (let size = 0; size < gone.size; ) {
-    size = gone.size
-    for (const one of references.filter(({ onDelete }) => onDelete === 'cascade')) {
-      for (const row of data[one.of.name] ?? []) if (leads(one, row)) gone.add(`${one.of.name} ${row.id}`)
+    row[field] !== null && removed.has(`${target} ${row[field]}`)
+  for (let size = 0; size < removed.size; ) {
+    size = removed.size
+    for (const reference of references.filter(({ onDelete }) => onDelete === 'cascade')) {
+      for (const row of data[reference.of.name] ?? [])
+        if (leads(reference, row)) removed.add(`${reference.of.name} ${row.id}`)
     }
   }
   const holding = references.filter(({ onDelete }) => onDelete === 'restrict')
-  const holds = (one: (typeof references)[number]) =>
-    data[one.of.name]?.some(row => !isGone(one.of.name, row) && leads(one, row))
+  const holds = (reference: (typeof references)[number]) =>
+    data[reference.of.name]?.some(row => !isGone(reference.of.name, row) && leads(reference, row))
   if (holding.some(holds)) return undefined
-  const cleared = (of: string, row: Row): Row => {
-    const emptied = references.filter(one => one.of.name === of && leads(one, row))
+  const clearReferences = (name: string, row: Row): Row => {
+    const emptied = references.filter(reference => reference.of.name === name && leads(reference, row))
     return { ...row, ...Object.fromEntries(emptied.map(({ field }) => [field, null])) }
   }
   return Object.fromEntries(
-    Object.entries(data).map(([of, rows]) => [
-      of,
-      rows.filter(row => !isGone(of, row)).map(row => cleared(of, row)),
+    Object.entries(data).map(([name, rows]) => [
+      name,
+      rows.filter(row => !isGone(name, row)).map(row => clearReferences(name, row)),
     ]),
   )
 }

@@ -110,8 +110,8 @@ class Writer {
     const parts = Array.from({ length: 1 + this.#dice.int(4) }, () => {
       if (this.#dice.chance(0.3))
         return this.#dice.pick(['__typename', 'nodeId', `... on ${type.name} { nodeId }`])
-      const one = this.#dice.pick(types)
-      return `... on ${one.name}${this.#directives()} ${this.#set(one, depth)}`
+      const chosenType = this.#dice.pick(types)
+      return `... on ${chosenType.name}${this.#directives()} ${this.#set(chosenType, depth)}`
     })
     return `{ ${parts.join(' ')} }`
   }
@@ -185,26 +185,26 @@ class Writer {
   }
 
   #arguments({ args, type }: GraphQLField<unknown, unknown>): string {
-    const names = args.map(each => each.name)
+    const names = args.map(arg => arg.name)
     const backward = names.includes('last') && this.#dice.chance(0.4)
-    const given = args.filter(({ name, type }) => {
+    const chosen = args.filter(({ name, type }) => {
       if (name === 'after' || name === 'before') return false
       if (name === 'first' || name === 'last') return (name === 'last') === backward
       return isNonNullType(type) || this.#dice.chance(0.4)
     })
-    const list = given.filter(({ name }) => name !== 'orderBy')
+    const list = chosen.filter(({ name }) => name !== 'orderBy')
     const isPlaced = names.includes('after') && this.#dice.chance(0.3)
     if (isPlaced) {
       // `before` needs `last`.
       const others = list
         .filter(({ name }) => name !== 'last')
-        .map(each => `${each.name}: ${this.#argument(each)}`)
+        .map(arg => `${arg.name}: ${this.#argument(arg)}`)
       const ends = backward ? [`last: ${this.#dice.int(5)}`] : []
       const place = this.#place(backward ? 'before' : 'after', getNamedType(type).name)
       return `(${[...others, ...ends, ...place].join(', ')})`
     }
-    if (given.length === 0) return ''
-    return `(${given.map(each => `${each.name}: ${this.#argument(each)}`).join(', ')})`
+    if (chosen.length === 0) return ''
+    return `(${chosen.map(arg => `${arg.name}: ${this.#argument(arg)}`).join(', ')})`
   }
 
   /** A position in an order, with or without an item. */
@@ -214,7 +214,7 @@ class Writer {
     if (!isEnumType(order)) throw new Error(`${type} has no order`)
     const values = Array.from({ length: this.#dice.int(3) }, () => this.#dice.pick(ordersOf(order)))
     const fields = values.map(({ value }) => value.field)
-    const chosen = values.filter(({ value }, at) => fields.indexOf(value.field) === at)
+    const chosen = values.filter(({ value }, index) => fields.indexOf(value.field) === index)
     const sort = totalOrder(chosen.map(({ value }) => value))
     const keys = sort.map(({ field }) => this.#key(collection, field))
     const cursor = cursorsOf(collection, sort).encode(keys)
@@ -226,9 +226,11 @@ class Writer {
       .replace(/Connection$/, '')
       .replace(/\B[A-Z]/g, '_$&')
       .toLowerCase()
-    const found = [...this.#model.collections.values()].find(one => one.singular === singular)
-    if (!found) throw new Error(`no ${type}`)
-    return found
+    const collection = [...this.#model.collections.values()].find(
+      collection => collection.singular === singular,
+    )
+    if (!collection) throw new Error(`no ${type}`)
+    return collection
   }
 
   #key(collection: Collection, name: string): JsonValue {
@@ -309,14 +311,14 @@ class Writer {
 }
 
 function typesByName(schema: GraphQLSchema): ReadonlyMap<string, ReadonlySet<string>> {
-  const found = new Map<string, Set<string>>()
+  const fields = new Map<string, Set<string>>()
   for (const type of Object.values(schema.getTypeMap())) {
     if (!(type instanceof GraphQLObjectType) || type.getInterfaces().length === 0) continue
-    for (const { name, type: of } of Object.values(type.getFields())) {
-      found.set(name, (found.get(name) ?? new Set()).add(String(of)))
+    for (const { name, type: fieldType } of Object.values(type.getFields())) {
+      fields.set(name, (fields.get(name) ?? new Set()).add(String(fieldType)))
     }
   }
-  return found
+  return fields
 }
 
 function innermost(type: GraphQLInputType): GraphQLInputType {

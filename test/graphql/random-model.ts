@@ -32,7 +32,7 @@ const requirable = [
   'post_tags.tag_id',
 ] as const
 
-type Required = ReadonlySet<string>
+type RequiredFields = ReadonlySet<string>
 
 export interface ModelAndData {
   readonly model: Model
@@ -44,22 +44,22 @@ const references = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'po
 const ways = ['restrict', 'cascade', 'clear'] as const
 type OnDelete = Readonly<Record<string, (typeof ways)[number]>>
 
-function modelOf({ access = {}, fields = {} }: Choices, required: Required, deletion: OnDelete): Model {
-  const of = (where: string) => {
+function modelOf({ access = {}, fields = {} }: Choices, required: RequiredFields, deletion: OnDelete): Model {
+  const fieldAt = (where: string) => {
     const optional = !required.has(where)
     return { optional, ...rules(optional ? fields[where] : writable(fields[where])) }
   }
   const searched = (where: string) => (fields[where]?.searchable ? { searchable: true } : {})
   const referring = (where: (typeof references)[number]) => {
     const way = deletion[where] ?? 'restrict'
-    return { ...of(where), onDelete: way === 'clear' && required.has(where) ? 'cascade' : way } as const
+    return { ...fieldAt(where), onDelete: way === 'clear' && required.has(where) ? 'cascade' : way } as const
   }
   return checkModel(
     model({
       users: users({
         fields: {
           // The first administrator is created without them, so they need a default.
-          level: integer({ ...of('users.level'), min: 0, max: 9, default: 1 }),
+          level: integer({ ...fieldAt('users.level'), min: 0, max: 9, default: 1 }),
           boss_id: relation('users', { inverse: 'reports', ...referring('users.boss_id'), default: 1 }),
         },
         access: operations(access.users),
@@ -75,9 +75,9 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required, dele
           }),
           rank: integer({ optional: true, ...rules(fields['posts.rank']) }),
           public: boolean({ optional: true, ...rules(fields['posts.public']) }),
-          extra: json(of('posts.extra')),
-          score: number(of('posts.score')),
-          state: choice(['draft', 'in-progress', 'done'], of('posts.state')),
+          extra: json(fieldAt('posts.extra')),
+          score: number(fieldAt('posts.score')),
+          state: choice(['draft', 'in-progress', 'done'], fieldAt('posts.state')),
           due_on: date({ optional: true }),
           sent_at: datetime({ optional: true }),
           pin: text({ optional: true, writeOnly: true }),
@@ -91,7 +91,7 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required, dele
         access: operations(access.posts),
       }),
       tags: collection({
-        fields: { label: text(of('tags.label')) },
+        fields: { label: text(fieldAt('tags.label')) },
         relations: { posts: manyToMany('posts', { through: 'post_tags', from: 'tag_id', to: 'post_id' }) },
         access: operations(access.tags),
       }),
@@ -111,7 +111,7 @@ const states = ['draft', 'in-progress', 'done']
 const extras: JsonValue[] = [{ a: [1, null, { b: 'x' }] }, 'text', 7, false]
 
 /** The rows of the plan tests with additional fields. */
-function rowsOf(data: Data, required: Required, seed: number): Data {
+function rowsOf(data: Data, required: RequiredFields, seed: number): Data {
   const fill = (of: string, row: Row, index: number): Row => {
     const missing = [...required].filter(
       where => where.startsWith(`${of}.`) && (row[where.slice(of.length + 1)] ?? null) === null,
@@ -147,7 +147,7 @@ function rowsOf(data: Data, required: Required, seed: number): Data {
 }
 
 /** References that are non-null and readable for everyone: a hidden target is an error then. */
-function opened({ access, fields }: Choices): Choices {
+function withoutRules({ access, fields }: Choices): Choices {
   const open = references.map(where => [where, {}] as const)
   return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }
 }
@@ -162,10 +162,10 @@ export const modelsWithData: fc.Arbitrary<ModelAndData> = fc
     deletion: fc.record(Object.fromEntries(references.map(where => [where, fc.constantFrom(...ways)]))),
   })
   .map(({ choices: all, data, required: some, seed, holes, deletion }) => {
-    const chosen = holes ? opened(all) : all
+    const chosen = holes ? withoutRules(all) : all
     const required = holes ? [...some, ...references] : some
     const needed = new Set<string>(required)
     const modelAndData = { model: modelOf(chosen, needed, deletion), data: rowsOf(data, needed, seed) }
-    const shown = () => JSON.stringify({ chosen, required, deletion, data: modelAndData.data })
-    return Object.defineProperty(modelAndData, fc.toStringMethod, { value: shown, enumerable: false })
+    const describe = () => JSON.stringify({ chosen, required, deletion, data: modelAndData.data })
+    return Object.defineProperty(modelAndData, fc.toStringMethod, { value: describe, enumerable: false })
   })

@@ -37,25 +37,25 @@ const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters 
 const either = (...filters: readonly Filter[]): Filter => ({ kind: 'or', filters })
 
 function costOf(
-  of: string,
+  collection: string,
   filter: Filter | undefined,
   {
     sort,
     search,
-    inner = false,
-    counted = false,
-  }: { sort?: string; search?: number; inner?: boolean; counted?: boolean } = {},
+    isOfRelation = false,
+    countsTotal = false,
+  }: { sort?: string; search?: number; isOfRelation?: boolean; countsTotal?: boolean } = {},
 ): number {
-  const target = checked.collections.get(of) ?? assert.fail(of)
+  const target = checked.collections.get(collection) ?? assert.fail(collection)
   const rows = {
     filter,
     ...(search !== undefined && { search }),
     sort: totalOrder(sort === undefined ? [] : [{ field: sort, descending: false }]),
   }
-  return scanCost(rows, { model: checked, target, inner, counted })
+  return scanCost(rows, { model: checked, target, isOfRelation, countsTotal })
 }
 
-const filters: readonly (readonly [what: string, filter: Filter | undefined, cost: number])[] = [
+const filters: readonly (readonly [name: string, filter: Filter | undefined, cost: number])[] = [
   ['no filter', undefined, 0],
   ['the id', is('id'), 0],
   ['a unique field', is('code'), 0],
@@ -72,10 +72,10 @@ const filters: readonly (readonly [what: string, filter: Filter | undefined, cos
   ['a filter along a to-one relation', shop(is('id')), 50],
 ]
 
-for (const [what, filter, cost] of filters) {
-  test(`${what} costs ${cost} in a collection, and a tenth in a related list`, () => {
+for (const [name, filter, cost] of filters) {
+  test(`${name} costs ${cost} in a collection, and a tenth in a related list`, () => {
     assert.equal(costOf('items', filter), cost)
-    assert.equal(costOf('items', filter, { inner: true }), cost / 10)
+    assert.equal(costOf('items', filter, { isOfRelation: true }), cost / 10)
   })
 }
 
@@ -90,6 +90,6 @@ test('a search, an order without an index and a filtered total scan all rows', (
   assert.equal(costOf('items', undefined, { search: 0 }), 50)
   assert.equal(costOf('items', undefined, { sort: 'name' }), 50)
   assert.equal(costOf('items', undefined, { sort: 'price' }), 0)
-  assert.equal(costOf('items', undefined, { counted: true }), 0)
-  assert.equal(costOf('items', is('code'), { counted: true }), 50)
+  assert.equal(costOf('items', undefined, { countsTotal: true }), 0)
+  assert.equal(costOf('items', is('code'), { countsTotal: true }), 50)
 })

@@ -41,15 +41,15 @@ function fieldsOf(schema: GraphQLSchema, name: string) {
 
 test('the schema of the reference model contains the required types and fields', () => {
   const schema = schemaOf(blog)
-  for (const wanted of Object.values(buildSchema(requiredSchema).getTypeMap())) {
-    if (!isObjectType(wanted) || wanted.name.startsWith('__')) continue
-    const fields = fieldsOf(schema, wanted.name)
-    for (const field of Object.values(wanted.getFields())) {
-      const found = fields[field.name]
-      assert.equal(String(found?.type), String(field.type), `${wanted.name}.${field.name}`)
+  for (const requiredType of Object.values(buildSchema(requiredSchema).getTypeMap())) {
+    if (!isObjectType(requiredType) || requiredType.name.startsWith('__')) continue
+    const fields = fieldsOf(schema, requiredType.name)
+    for (const field of Object.values(requiredType.getFields())) {
+      const actual = fields[field.name]
+      assert.equal(String(actual?.type), String(field.type), `${requiredType.name}.${field.name}`)
       for (const argument of field.args) {
-        const same = found?.args.find(each => each.name === argument.name)
-        assert.equal(String(same?.type), String(argument.type), `${field.name}(${argument.name})`)
+        const actualArgument = actual?.args.find(arg => arg.name === argument.name)
+        assert.equal(String(actualArgument?.type), String(argument.type), `${field.name}(${argument.name})`)
       }
     }
   }
@@ -61,7 +61,7 @@ test('additional arguments are optional, so that documents for the required sche
   const schema = schemaOf(blog)
   const required = (type: string, field: string) =>
     fieldsOf(schema, type)
-      [field]?.args.filter(({ type: of }) => String(of).endsWith('!'))
+      [field]?.args.filter(({ type }) => String(type).endsWith('!'))
       .map(({ name }) => name)
   assert.deepEqual(required('User', 'posts'), [])
   assert.deepEqual(required('Query', 'posts'), [])
@@ -89,9 +89,9 @@ test('internal and write-only fields are not in the schema, but write-only ones 
   )
   assert.doesNotMatch(hidden, /riddle|secretHash|secret_hash/i)
   assert.doesNotMatch(hidden, /passwordHash|password_hash|PASSWORD_HASH/)
-  const made = buildSchema(hidden)
-  assert.deepEqual(Object.keys(fieldsOf(made, 'Door')), ['id', 'label', 'createdAt', 'nodeId'])
-  const create = fieldsOf(made, 'Mutation').createDoor
+  const schema = buildSchema(hidden)
+  assert.deepEqual(Object.keys(fieldsOf(schema, 'Door')), ['id', 'label', 'createdAt', 'nodeId'])
+  const create = fieldsOf(schema, 'Mutation').createDoor
   assert.deepEqual(
     create?.args.map(({ name }) => name),
     ['label', 'pin'],
@@ -100,7 +100,7 @@ test('internal and write-only fields are not in the schema, but write-only ones 
 })
 
 test('a relation by a hidden field is omitted, and one with a rule of its own is nullable', () => {
-  const made = schemaOf(
+  const schema = schemaOf(
     model({
       notes: collection({
         fields: {
@@ -111,14 +111,14 @@ test('a relation by a hidden field is omitted, and one with a rule of its own is
     }),
   )
   assert.deepEqual(
-    Object.entries(fieldsOf(made, 'Note')).map(([name, { type }]) => `${name}: ${type}`),
+    Object.entries(fieldsOf(schema, 'Note')).map(([name, { type }]) => `${name}: ${type}`),
     ['id: ID!', 'ownerId: ID', 'createdAt: DateTime!', 'nodeId: ID!', 'owner: User'],
   )
-  assert.equal('hiddenNotes' in fieldsOf(made, 'User'), false)
+  assert.equal('hiddenNotes' in fieldsOf(schema, 'User'), false)
 })
 
 test('choices are enums, deprecations have reasons, and immutable fields are not arguments of updates', () => {
-  const made = schemaOf(
+  const schema = schemaOf(
     model({
       tasks: collection({
         deprecated: { since: '2026-01-01T00:00:00Z', reason: 'Use tickets.' },
@@ -131,11 +131,11 @@ test('choices are enums, deprecations have reasons, and immutable fields are not
       }),
     }),
   )
-  const { state, old } = fieldsOf(made, 'Task')
+  const { state, old } = fieldsOf(schema, 'Task')
   assert.equal(String(state?.type), 'TaskState!')
   assert.match(old?.deprecationReason ?? '', /2026-02-01/)
-  assert.match(fieldsOf(made, 'Query').tasks?.deprecationReason ?? '', /Use tickets\./)
-  const update = fieldsOf(made, 'Mutation').updateTask
+  assert.match(fieldsOf(schema, 'Query').tasks?.deprecationReason ?? '', /Use tickets\./)
+  const update = fieldsOf(schema, 'Mutation').updateTask
   assert.deepEqual(
     update?.args.map(({ name, type }) => `${name}: ${type}`),
     ['id: ID!', 'state: TaskState', 'old: String'],
@@ -153,20 +153,20 @@ test('every connection has the form that Relay’s compiler requires', () => {
   const schema = schemaOf(rich)
   const types = Object.values(schema.getTypeMap()).filter(isObjectType)
   const typesOf = (type: string) =>
-    Object.fromEntries(Object.values(fieldsOf(schema, type)).map(({ name, type: of }) => [name, String(of)]))
+    Object.fromEntries(Object.values(fieldsOf(schema, type)).map(({ name, type }) => [name, String(type)]))
   assert.deepEqual(typesOf('PageInfo'), {
     hasNextPage: 'Boolean!',
     hasPreviousPage: 'Boolean!',
     startCursor: 'String',
     endCursor: 'String',
   })
-  const shown = types
+  const fields = types
     .flatMap(type => Object.values(type.getFields()))
     .filter(({ name }) => /Connection$/.test(name))
-  assert.ok(shown.length > 10, `${shown.length} fields`)
-  for (const field of shown) {
+  assert.ok(fields.length > 10, `${fields.length} fields`)
+  for (const field of fields) {
     const node = /^(\w+)Connection!$/.exec(String(field.type))?.[1] ?? ''
-    const args = Object.fromEntries(field.args.map(({ name, type: of }) => [name, String(of)]))
+    const args = Object.fromEntries(field.args.map(({ name, type }) => [name, String(type)]))
     const { first, after, last, before } = args
     assert.deepEqual(
       { first, after, last, before },
@@ -180,32 +180,32 @@ test('every connection has the form that Relay’s compiler requires', () => {
 })
 
 test('names of the model take precedence over names of the schema', () => {
-  const made = schemaOf(
+  const schema = schemaOf(
     model({
       rate_limits: collection({ fields: { size: string() } }),
       string_filters: collection({ fields: { name: string() } }),
     }),
   )
-  assert.deepEqual(validateSchema(made), [])
-  assert.equal(String(fieldsOf(made, 'Query').rateLimit?.type), 'RateLimit')
-  assert.deepEqual(Object.keys(fieldsOf(made, 'RateLimit')), ['id', 'size', 'createdAt', 'nodeId'])
-  assert.deepEqual(Object.keys(fieldsOf(made, 'StringFilter')), ['id', 'name', 'createdAt', 'nodeId'])
+  assert.deepEqual(validateSchema(schema), [])
+  assert.equal(String(fieldsOf(schema, 'Query').rateLimit?.type), 'RateLimit')
+  assert.deepEqual(Object.keys(fieldsOf(schema, 'RateLimit')), ['id', 'size', 'createdAt', 'nodeId'])
+  assert.deepEqual(Object.keys(fieldsOf(schema, 'StringFilter')), ['id', 'name', 'createdAt', 'nodeId'])
 })
 
 test('every type is a node as Relay’s compiler requires, except one with a field called nodeId', () => {
-  const made = schemaOf(
+  const schema = schemaOf(
     model({
       hosts: collection({ fields: { node_id: relation('users', { inverse: 'hosts' }) } }),
     }),
   )
-  assert.deepEqual(validateSchema(made), [])
+  assert.deepEqual(validateSchema(schema), [])
   const interfaces = (name: string) => {
-    const type = made.getType(name)
-    return isObjectType(type) ? type.getInterfaces().map(one => one.name) : undefined
+    const type = schema.getType(name)
+    return isObjectType(type) ? type.getInterfaces().map(interfaceType => interfaceType.name) : undefined
   }
   assert.deepEqual(interfaces('User'), ['Node'])
   assert.deepEqual(interfaces('Host'), [])
-  assert.equal(String(fieldsOf(made, 'User').nodeId?.type), 'ID!')
+  assert.equal(String(fieldsOf(schema, 'User').nodeId?.type), 'ID!')
   const { node } = fieldsOf(schemaOf(blog), 'Query')
   assert.equal(String(node?.type), 'Node')
   assert.deepEqual(

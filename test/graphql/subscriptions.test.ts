@@ -79,17 +79,17 @@ const noteDeleted = 'subscription { noteDeleted { id nodeId __typename } }'
 const extensions = { cost: 1, eventId: '1042' }
 
 describe('an update', () => {
-  const seen = { data: { noteUpdated: { id: '7', title: 'a' } }, extensions }
+  const update = { data: { noteUpdated: { id: '7', title: 'a' } }, extensions }
 
   test('is delivered only to callers who can read a changed field', async () => {
-    assert.deepEqual(await reply(noteUpdated, bob, updated({ after: 'b' })), seen)
-    assert.deepEqual(await reply(noteUpdated, admin, updated({ admins: 'y' })), seen)
+    assert.deepEqual(await reply(noteUpdated, bob, updated({ after: 'b' })), update)
+    assert.deepEqual(await reply(noteUpdated, admin, updated({ admins: 'y' })), update)
     assert.equal(await reply(noteUpdated, bob, updated({ admins: 'y' })), null)
     assert.equal(await reply(noteUpdated, ada, updated({ admins: 'y' })), null)
   })
 
   test('that brings an item into view is an update', async () => {
-    assert.deepEqual(await reply(noteUpdated, bob, updated({ state: 'public' }, { state: 'draft' })), seen)
+    assert.deepEqual(await reply(noteUpdated, bob, updated({ state: 'public' }, { state: 'draft' })), update)
   })
 
   test('that removes an item from view is a deletion without values', async () => {
@@ -165,9 +165,9 @@ describe('the argument `after`', () => {
   })
 
   test('does not split subscribers with the same selection, and costs more', () => {
-    const [one, two] = [bind(source, { id: '1' }), bind(source, { id: '2' })]
-    assert.ok(one.outcome === 'bound' && two.outcome === 'bound')
-    assert.equal(one.retained?.key, two.retained?.key)
-    assert.equal(one.cost, 101)
+    const [first, second] = [bind(source, { id: '1' }), bind(source, { id: '2' })]
+    assert.ok(first.outcome === 'bound' && second.outcome === 'bound')
+    assert.equal(first.retained?.key, second.retained?.key)
+    assert.equal(first.cost, 101)
   })
 })

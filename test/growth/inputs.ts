@@ -18,7 +18,7 @@ import { checkModel } from '../../src/model/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { schemaFaults } from '../../src/model/json-schema/faults.ts'
 import { formats as ownFormats } from '../../src/model/json-schema/formats.ts'
-import { publicPicture, redirection } from '../../src/model/json-schema/patterns.ts'
+import { publicPictureUrl, redirectUriPattern } from '../../src/model/json-schema/patterns.ts'
 import { nearest } from '../../src/model/nearest.ts'
 import { bodyValidator } from '../../src/model/validate.ts'
 import { cursorsOf } from '../../src/plan/cursor.ts'
@@ -45,7 +45,7 @@ const things = model.collections.get('things')
 if (!things) throw new Error('the model has no things')
 
 /** A refusal is a result, too. */
-function answered(call: () => unknown): unknown {
+function outcome(call: () => unknown): unknown {
   try {
     return call()
   } catch (error) {
@@ -66,7 +66,7 @@ function rows(
     bound,
     call: size => {
       const text = make(size)
-      return () => answered(() => call(text))
+      return () => outcome(() => call(text))
     },
   }))
 }
@@ -158,7 +158,7 @@ const patterns: readonly GrowthInput[] = [
       schemaFaults({ type: 'string', format }, text, true),
     ),
   ),
-  ...[redirection, publicPicture].flatMap((pattern, at) =>
+  ...[redirectUriPattern, publicPictureUrl].flatMap((pattern, at) =>
     rows(`pattern ${at}`, hostile, 2048, text => new RegExp(pattern, 'u').test(`https://a.example${text}`)),
   ),
 ]
@@ -176,22 +176,25 @@ const object = (make: (size: number) => JsonValue): ValueInput => ({ bound: memb
 
 /** Values of about this size as JSON. */
 const values = new Map<string, ValueInput>([
-  ['numbers', list(size => Array.from({ length: size / 6 }, (_, at) => at))],
-  ['texts', list(size => Array.from({ length: size / 10 }, (_, at) => word(at)))],
-  ['texts and numbers', list(size => Array.from({ length: size / 8 }, (_, at) => (at % 2 ? at : word(at))))],
-  ['arrays', list(size => Array.from({ length: size / 8 }, (_, at) => [at]))],
-  ['objects', object(size => Array.from({ length: size / 12 }, (_, at) => ({ a: at })))],
+  ['numbers', list(size => Array.from({ length: size / 6 }, (_, index) => index))],
+  ['texts', list(size => Array.from({ length: size / 10 }, (_, index) => word(index)))],
+  [
+    'texts and numbers',
+    list(size => Array.from({ length: size / 8 }, (_, index) => (index % 2 ? index : word(index)))),
+  ],
+  ['arrays', list(size => Array.from({ length: size / 8 }, (_, index) => [index]))],
+  ['objects', object(size => Array.from({ length: size / 12 }, (_, index) => ({ a: index })))],
   [
     'objects with other names',
-    object(size => Array.from({ length: size / 14 }, (_, at) => ({ [word(at)]: 1 }))),
+    object(size => Array.from({ length: size / 14 }, (_, index) => ({ [word(index)]: 1 }))),
   ],
   [
     'members',
-    object(size => Object.fromEntries(Array.from({ length: size / 12 }, (_, at) => [word(at), at]))),
+    object(size => Object.fromEntries(Array.from({ length: size / 12 }, (_, index) => [word(index), index]))),
   ],
   [
     'members with integer names',
-    object(size => Object.fromEntries(Array.from({ length: size / 12 }, (_, at) => [at * 7, at]))),
+    object(size => Object.fromEntries(Array.from({ length: size / 12 }, (_, index) => [index * 7, index]))),
   ],
 ])
 
@@ -201,7 +204,7 @@ function valueRows(name: string, call: (value: JsonValue) => unknown): readonly 
     bound,
     call: size => {
       const value = make(size)
-      return () => answered(() => call(value))
+      return () => outcome(() => call(value))
     },
   }))
 }
@@ -217,16 +220,16 @@ const documents: readonly GrowthInput[] = [
     bound,
     call: (size: number) => {
       const call = callWith(JSON.stringify(make(size)))
-      return () => answered(() => readBody(call, ['application/json']))
+      return () => outcome(() => readBody(call, ['application/json']))
     },
   })),
   {
     name: 'JSON: a duplicate member name at the end',
     bound: membersBound,
     call: size => {
-      const members = Array.from({ length: size / 12 }, (_, at) => `"${word(at)}":1`)
+      const members = Array.from({ length: size / 12 }, (_, index) => `"${word(index)}":1`)
       const call = callWith(`{${members.join()},"a":1,"a":1}`)
-      return () => answered(() => readBody(call, ['application/json']))
+      return () => outcome(() => readBody(call, ['application/json']))
     },
   },
 ]
@@ -241,36 +244,36 @@ const engine = createEngine({ model, run, hooks: new Map() })
 /** Parts of a document, about one for each token. */
 const parts: ReadonlyMap<string, (count: number) => string> = new Map([
   ['fields', count => `{ things { ${'id '.repeat(count)} } }`],
-  ['other fields', count => `{ things { ${many(count, at => `x${at}`)} } }`],
-  ['aliases', count => `{ ${many(count / 6, at => `a${at}: things { id }`)} }`],
+  ['other fields', count => `{ things { ${many(count, i => `x${i}`)} } }`],
+  ['aliases', count => `{ ${many(count / 6, i => `a${i}: things { id }`)} }`],
   ['an argument again', count => `{ things(${'limit: 1 '.repeat(count / 3)}) { id } }`],
-  ['other arguments', count => `{ things(${many(count / 3, at => `x${at}: 1`)}) { id } }`],
-  ['variables', count => `query(${many(count / 4, at => `$v${at}: Int`)}) { things { id } }`],
+  ['other arguments', count => `{ things(${many(count / 3, i => `x${i}: 1`)}) { id } }`],
+  ['variables', count => `query(${many(count / 4, i => `$v${i}: Int`)}) { things { id } }`],
   ['a variable again', count => `query(${'$v: Int '.repeat(count / 4)}) { things(limit: $v) { id } }`],
   ['conditions', count => `{ things(filter: { and: [${'{ id: { eq: 1 } } '.repeat(count / 9)}] }) { id } }`],
   ['a condition again', count => `{ things(filter: { ${'id: { eq: 1 } '.repeat(count / 7)} }) { id } }`],
   ['values', count => `{ things(filter: { id: { in: [${'1 '.repeat(count)}] } }) { id } }`],
   ['sort keys', count => `{ things(orderBy: [${'ID_ASC '.repeat(count)}]) { id } }`],
-  ['other sort keys', count => `{ things(orderBy: [${many(count, at => `ID_AS${at}`)}]) { id } }`],
+  ['other sort keys', count => `{ things(orderBy: [${many(count, i => `ID_AS${i}`)}]) { id } }`],
   [
     'fragments',
-    count => `{ things { ...F0 } } ${many(count / 9, at => `fragment F${at} on Thing { id ...F${at + 1} }`)}`,
+    count => `{ things { ...F0 } } ${many(count / 9, i => `fragment F${i} on Thing { id ...F${i + 1} }`)}`,
   ],
   ['a fragment again', count => `{ things { ${'...F '.repeat(count / 2)} } } fragment F on Thing { id }`],
-  ['unknown fragments', count => `{ things { ${many(count / 2, at => `...F${at}`)} } }`],
+  ['unknown fragments', count => `{ things { ${many(count / 2, i => `...F${i}`)} } }`],
   ['parts by type', count => `{ node(nodeId: "a") { ${'... on Thing { id } '.repeat(count / 7)} } }`],
   ['directives', count => `{ things { id ${'@skip(if: false) '.repeat(count / 6)} } }`],
-  ['operations', count => many(count / 7, at => `query Q${at} { things { id } }`)],
+  ['operations', count => many(count / 7, i => `query Q${i} { things { id } }`)],
   ['operations with the same name', count => 'query Q { things { id } } '.repeat(count / 7)],
   ['lists in lists', count => `{ things(filter: ${'['.repeat(count / 2)}${']'.repeat(count / 2)}) { id } }`],
   [
     'an object',
-    count => `mutation { createThing(document: { ${many(count / 3, at => `x${at}: 1`)} }) { id } }`,
+    count => `mutation { createThing(document: { ${many(count / 3, i => `x${i}: 1`)} }) { id } }`,
   ],
 ])
 
-function many(count: number, part: (at: number) => string): string {
-  return Array.from({ length: Math.floor(count) }, (_, at) => part(at)).join(' ')
+function many(count: number, part: (index: number) => string): string {
+  return Array.from({ length: Math.floor(count) }, (_, index) => part(index)).join(' ')
 }
 
 /** Long texts in a document with few tokens. */
@@ -334,7 +337,7 @@ const variables: ReadonlyMap<string, readonly [type: string, use: string, make: 
       [
         'ThingFilter',
         'things(filter: $v) { id }',
-        (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [word(at), 1])),
+        (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [word(index), 1])),
       ],
     ],
   ])
@@ -360,7 +363,7 @@ const graphql: readonly GrowthInput[] = [
       bound: 65_536,
       call: size => {
         const v = make(size)
-        return () => answered(() => engine.bind(prepared, { v }))
+        return () => outcome(() => engine.bind(prepared, { v }))
       },
     }
   }),

@@ -25,10 +25,10 @@ test('a quadratic call fails, even if a linear part dominates short inputs', asy
 })
 
 test('a quadratic call fails, even if every size is slow at first', async () => {
-  const known = new Set<number>()
+  const measured = new Set<number>()
   const cold = (n: number) => {
-    const ms = known.has(n) ? n ** 2 / 1e6 : 3 + n ** 2 / 1e6
-    known.add(n)
+    const ms = measured.has(n) ? n ** 2 / 1e6 : 3 + n ** 2 / 1e6
+    measured.add(n)
     return ms
   }
   assert.match((await faultOf(cold)) ?? '', /grows faster/)

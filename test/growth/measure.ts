@@ -28,39 +28,39 @@ export async function cpuMs(run: () => unknown): Promise<number> {
 }
 
 /** Runs a function and returns the milliseconds that it took. */
-type Timed = (run: () => unknown) => Promise<number>
+type Clock = (run: () => unknown) => Promise<number>
 
 class Times {
   readonly #input: GrowthInput
-  readonly #timed: Timed
+  readonly #measure: Clock
   /** The minimum for each size, which excludes garbage collection and compilation. */
   readonly #least = new Map<number, number>()
 
-  constructor(input: GrowthInput, timed: Timed) {
+  constructor(input: GrowthInput, measure: Clock) {
     this.#input = input
-    this.#timed = timed
+    this.#measure = measure
   }
 
   async measure(size: number): Promise<number> {
-    const ms = await this.#timed(this.#input.call(size))
-    const least = Math.min(ms, this.of(size))
+    const ms = await this.#measure(this.#input.call(size))
+    const least = Math.min(ms, this.leastMs(size))
     this.#least.set(size, least)
     return least
   }
 
-  of(size: number): number {
+  leastMs(size: number): number {
     return this.#least.get(size) ?? Number.POSITIVE_INFINITY
   }
 
   isHarmless(bound: number): boolean {
-    return this.of(bound) <= harmlessMs
+    return this.leastMs(bound) <= harmlessMs
   }
 
   /** From a sixteenth of the maximum to the maximum. */
   isQuadratic(bound: number): boolean {
-    const large = this.of(bound)
-    if (large <= maxGrowth.four * this.of(bound / 4)) return false
-    return large > maxGrowth.sixteen * this.of(bound / 16)
+    const large = this.leastMs(bound)
+    if (large <= maxGrowth.four * this.leastMs(bound / 4)) return false
+    return large > maxGrowth.sixteen * this.leastMs(bound / 16)
   }
 
   toString(): string {
@@ -72,12 +72,12 @@ class Times {
  * Measures the input at sizes up to its maximum. Code is slow on its first runs, at the smallest size, which hides
  * growth: a call that is not harmless is measured again before it is judged.
  *
- * @param timed the clock; CPU time by default
+ * @param clock the clock; CPU time by default
  * @returns the fault, or undefined
  */
-export async function growthFault(input: GrowthInput, timed: Timed = cpuMs): Promise<string | undefined> {
+export async function growthFault(input: GrowthInput, clock: Clock = cpuMs): Promise<string | undefined> {
   const { name, bound } = input
-  const times = new Times(input, timed)
+  const times = new Times(input, clock)
   const sizes = [64, 16, 4, 2, 1].map(part => bound / part)
   for (const size of sizes) {
     if ((await times.measure(size)) > endlessMs) return `${name} takes too long. ${times}`

@@ -11,11 +11,11 @@ let stopped: Promise<void>
 
 before(async () => {
   await new Promise<void>((resolve, reject) => {
-    stopped = withTarget(made => {
-      target = made
+    stopped = withTarget(opened => {
+      target = opened
       resolve()
-      return new Promise(end => {
-        stop = end
+      return new Promise(resolve => {
+        stop = resolve
       })
     })
     stopped.catch(reject)

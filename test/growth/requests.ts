@@ -89,9 +89,9 @@ function account(path: string, field: string, value: (size: number) => string): 
     name: `${path}, ${field}`,
     bound: formBound,
     request: (size, { csrf, cookie }) => {
-      const own = { csrf, email: `a${next()}@example.com`, password: 'a password', name: 'Ada' }
+      const form = { csrf, email: `a${next()}@example.com`, password: 'a password', name: 'Ada' }
       // Each mark takes six characters.
-      const fields = { ...own, [field]: value(Math.floor((size - 600) / 6)) }
+      const fields = { ...form, [field]: value(Math.floor((size - 600) / 6)) }
       const body = new URLSearchParams(fields).toString()
       return { method: 'POST', path, headers: { ...FORM_TYPE, cookie }, body }
     },
@@ -103,8 +103,8 @@ function oauth(path: string, field: string, value: (size: number) => string, gra
     name: `${path}, ${field}`,
     bound: formBound,
     request: (size: number, { clientId, clientSecret }: Target): Request => {
-      const own = { client_id: clientId, client_secret: clientSecret, grant_type: grant }
-      const body = new URLSearchParams({ ...own, [field]: value(Math.floor((size - 600) / 3)) }).toString()
+      const client = { client_id: clientId, client_secret: clientSecret, grant_type: grant }
+      const body = new URLSearchParams({ ...client, [field]: value(Math.floor((size - 600) / 3)) }).toString()
       return { method: 'POST', path, headers: FORM_TYPE, body }
     },
   }
@@ -115,8 +115,13 @@ function authorize(field: string, value: (size: number) => string): RequestInput
     name: `/oauth/authorize, ${field}`,
     bound: headerRoom,
     request: (size, { clientId }) => {
-      const own = { client_id: clientId, response_type: 'code', scope: 'read:thing', state: `${next()}` }
-      const fields = { ...own, redirect_uri: 'https://app.example/cb', [field]: value(size / 3) }
+      const parameters = {
+        client_id: clientId,
+        response_type: 'code',
+        scope: 'read:thing',
+        state: `${next()}`,
+      }
+      const fields = { ...parameters, redirect_uri: 'https://app.example/cb', [field]: value(size / 3) }
       return { path: `/oauth/authorize?${new URLSearchParams(fields)}` }
     },
   }
@@ -136,7 +141,7 @@ const rest: readonly RequestInput[] = [
   list('fields', size => `fields=${differing(word, ',')(size)}`),
   list('includes', size => `include=${'owner.things.'.repeat(size / 13)}owner`),
   list('a name', size => `${letters(size)}=1`),
-  list('parameters', size => differing(at => `${word(at)}=1`, '&')(size)),
+  list('parameters', size => differing(i => `${word(i)}=1`, '&')(size)),
   list('a cursor', size => `cursor=${letters(size)}`),
   list('escapes', size => `q=${'%41'.repeat(size / 3)}`),
   list('ampersands', size => '&'.repeat(size)),
@@ -177,14 +182,14 @@ const bodies: readonly RequestInput[] = [
   create('letters that decompose into many', size => ({ body: repeated('\uFDFA')(size / 3) })),
   create('a long word', size => ({ body: letters(size) })),
   create('a text that is not searched', size => ({ note: letters(size) })),
-  create('unique items', size => ({ different: Array.from({ length: size / 10 }, (_, at) => [at]) })),
+  create('unique items', size => ({ different: Array.from({ length: size / 10 }, (_, index) => [index]) })),
   create('addresses', size => ({ links: [repeated(':', 'http://', ' ')(size)] })),
   create('an address', size => ({ link: `http://a${'%CC%81%CC%A3'.repeat(size / 12)}/` })),
   create('members of a document', size => ({
-    document: Object.fromEntries(Array.from({ length: size / 18 }, (_, at) => [word(at), at])),
+    document: Object.fromEntries(Array.from({ length: size / 18 }, (_, index) => [word(index), index])),
   })),
   create('unknown members', size =>
-    Object.fromEntries(Array.from({ length: size / 18 }, (_, at) => [word(at), at])),
+    Object.fromEntries(Array.from({ length: size / 18 }, (_, index) => [word(index), index])),
   ),
   create('lists in lists', size => ({
     document: JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`),
@@ -292,8 +297,8 @@ export function callsOf(target: Target): readonly GrowthInput[] {
     name,
     bound,
     call: size => {
-      const made = request(size, target)
-      return () => send(target, made)
+      const requestOfSize = request(size, target)
+      return () => send(target, requestOfSize)
     },
   }))
 }

@@ -18,20 +18,20 @@ export function withTarget(use: (target: Target) => Promise<void>): Promise<void
     settings,
     async ({ url, key, call }) => {
       const body = { name: 'App', redirect_uris: ['https://app.example/cb'] }
-      const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
-      assert.equal(made.status, 201, made.text)
-      for (let at = 0; at < 50; at++) {
-        const item = { title: `thing ${at}`, body: 'a b c d e', note: 'a'.repeat(10_000) }
+      const created = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+      assert.equal(created.status, 201, created.text)
+      for (let index = 0; index < 50; index++) {
+        const item = { title: `thing ${index}`, body: 'a b c d e', note: 'a'.repeat(10_000) }
         await call('/api/v1/things', { method: 'POST', key, body: item })
       }
       const page = await call('/account/sign-in')
       const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
       const cookie = page.headers
         .getSetCookie()
-        .map(each => each.split(';')[0])
+        .map(cookie => cookie.split(';')[0])
         .join('; ')
       assert.notEqual(csrf, '')
-      const { client_id: clientId, client_secret: clientSecret } = made.json
+      const { client_id: clientId, client_secret: clientSecret } = created.json
       await use({ url, key, csrf, cookie, clientId: String(clientId), clientSecret: String(clientSecret) })
     },
     declaration,

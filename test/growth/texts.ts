@@ -11,11 +11,11 @@ export function repeated(part: string, before = '', after = ''): MakeText {
 }
 
 /** Different parts of about eight characters each. */
-export function differing(part: (at: number) => string, separator: string): MakeText {
-  return length => Array.from({ length: Math.floor(length / 8) }, (_, at) => part(at)).join(separator)
+export function differing(part: (index: number) => string, separator: string): MakeText {
+  return length => Array.from({ length: Math.floor(length / 8) }, (_, index) => part(index)).join(separator)
 }
 
-export const word = (at: number) => at.toString(36).padStart(7, 'q')
+export const word = (index: number) => index.toString(36).padStart(7, 'q')
 
 /** By kind, for functions that take any text. */
 export const hostile: ReadonlyMap<string, MakeText> = new Map([

@@ -16,7 +16,7 @@ import { closedAfterEach } from '../closing.ts'
 import { workFor } from './busy-loop.ts'
 import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
 
-interface Opened {
+interface OpenedServer {
   readonly port: number
   readonly server: HttpServer
   readonly changes: [isOver: boolean, refused: number][]
@@ -31,10 +31,10 @@ const closed = closedAfterEach<HttpServer>(server => {
 
 async function open(
   answer: (exchange: Exchange) => Reply | Promise<Reply>,
-  given: Partial<Settings> = {},
-): Promise<Opened> {
-  const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...given } })
-  const changes: Opened['changes'] = []
+  overrides: Partial<Settings> = {},
+): Promise<OpenedServer> {
+  const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...overrides } })
+  const changes: OpenedServer['changes'] = []
   const answered: string[] = []
   const server = createHttp(settings, {
     answer(exchange) {
@@ -70,9 +70,9 @@ const post = (path: string, body: string) =>
 async function sendAtOnce(port: number, requests: readonly string[]) {
   const sockets = await Promise.all(requests.map(() => dial(port)))
   await sleep(20)
-  const said = sockets.map(readToEnd)
+  const outputs = sockets.map(readToEnd)
   sockets.forEach((socket, nth) => void socket.write(requests[nth] ?? ''))
-  return (await Promise.all(said)).map(text => {
+  return (await Promise.all(outputs)).map(text => {
     const [answer] = parseAnswers(text)
     assert.ok(answer, 'no answer')
     return answer
@@ -96,16 +96,16 @@ test('requests that do not fit into one turn of the event loop are queued, and s
 async function flood(port: number, refusals = 30, request = get('/')) {
   const end = performance.now() + 60_000
   const answers: WireAnswer[] = []
-  const of = (wanted: number) => answers.filter(({ status }) => status === wanted)
+  const withStatus = (expected: number) => answers.filter(({ status }) => status === expected)
   const client = async () => {
-    while (performance.now() < end && of(503).length < refusals) {
+    while (performance.now() < end && withStatus(503).length < refusals) {
       answers.push(...parseAnswers(await say(port, request)))
     }
   }
   await Promise.all(Array.from({ length: 60 }, client))
-  assert.equal(of(200).length + of(503).length, answers.length)
-  assert.ok(of(503).length >= refusals, `${of(503).length} refused`)
-  return { served: of(200), refused: of(503) }
+  assert.equal(withStatus(200).length + withStatus(503).length, answers.length)
+  assert.ok(withStatus(503).length >= refusals, `${withStatus(503).length} refused`)
+  return { served: withStatus(200), refused: withStatus(503) }
 }
 
 test('a burst is served completely, however long it takes', async () => {
@@ -196,9 +196,9 @@ test('a WebSocket is not opened while requests are refused', async () => {
 })
 
 test('refusals are cached per transport and media type, with three different Retry-After values', () => {
-  const made: string[] = []
+  const rendered: string[] = []
   const refusal = createOverloadReplies((error, { path }) => {
-    made.push(path)
+    rendered.push(path)
     return {
       status: (error as ApiError).status,
       headers: Object.entries((error as ApiError).headers ?? {}).flat(),
@@ -208,13 +208,13 @@ test('refusals are cached per transport and media type, with three different Ret
   const call = (path: string, accept?: string) => ({ path, headers: { accept } }) as unknown as Call
   const waits = Array.from({ length: 9 }, () => refusal(call('/api/v1/posts')).headers[1])
   assert.deepEqual(waits.toSorted(), ['1', '1', '1', '2', '2', '2', '3', '3', '3'])
-  assert.equal(made.length, 3)
+  assert.equal(rendered.length, 3)
   for (let turn = 0; turn < 3; turn++) assert.equal(refusal(call('/graphql')).body, '/graphql')
-  assert.equal(made.length, 6)
+  assert.equal(rendered.length, 6)
   for (let turn = 0; turn < 3; turn++) refusal(call('/api/v1/users', 'application/xml'))
-  assert.equal(made.length, 9)
+  assert.equal(rendered.length, 9)
   for (let turn = 0; turn < 5; turn++) refusal(call('/account'))
-  assert.equal(made.length, 14)
+  assert.equal(rendered.length, 14)
   // Paths chosen by clients are not kept forever.
   for (let turn = 0; turn < 1000; turn++) refusal(call('/api/v1/posts', `text/x${turn}`))
   assert.equal(refusal(call('/api/v1/posts')).status, 503)
@@ -242,7 +242,7 @@ test('a connection over the limit closes a few idle ones', async () => {
   for (const socket of idle) socket.resume().once('end', () => ended.add(socket))
   assert.equal(parseAnswers(await say(port, get('/')))[0]?.status, 200)
   while (ended.size < 2) await sleep(1)
-  for (const socket of idle.filter(one => !ended.has(one))) {
+  for (const socket of idle.filter(socket => !ended.has(socket))) {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'data')
   }
@@ -259,11 +259,11 @@ test('a request on a connection over the limit gets a 503, and connections beyon
   for (const socket of busy) socket.write('GET /hold HTTP/1.1\r\nHost: x\r\n\r\n')
   while (server.running() < 5) await sleep(1)
   const surplus = await dial(port)
-  const said = readToEnd(surplus)
+  const output = readToEnd(surplus)
   await sleep(20)
   assert.equal(await say(port, get('/')), '')
   surplus.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  const [answer] = parseAnswers(await said)
+  const [answer] = parseAnswers(await output)
   assert.equal(answer?.status, 503)
   assert.equal(answer.headers.connection, 'close')
   assert.ok(answer.headers['retry-after'])
@@ -308,7 +308,7 @@ async function sendLargeResponse(
   await ask()
   const [, res] = (await requested) as [unknown, ServerResponse]
   res.end(big)
-  readers.answered(res)
+  readers.watch(res)
   return res
 }
 

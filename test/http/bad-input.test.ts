@@ -8,7 +8,7 @@ import { dial, parseAnswers, readToEnd, say } from './wire.ts'
 const service = serviceOfFile({ rateLimit: 'off' })
 
 /** All rows of all tables, except for the time at which the key was last used. */
-function stored(): string {
+function dumpStored(): string {
   const database = new DatabaseSync(service().file, { readOnly: true })
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
@@ -20,7 +20,7 @@ function stored(): string {
 }
 
 async function refuses(bytes: string | Buffer, status: number, code: string): Promise<void> {
-  const was = stored()
+  const was = dumpStored()
   const [answer, second] = parseAnswers(await say(service().port, bytes))
   assert.ok(answer && !second)
   assert.equal(answer.status, status, answer.body)
@@ -29,7 +29,7 @@ async function refuses(bytes: string | Buffer, status: number, code: string): Pr
   assert.deepEqual(rest, {})
   assert.equal(error.code, code)
   assert.ok(error.message.length > 10)
-  assert.equal(stored(), was)
+  assert.equal(dumpStored(), was)
 }
 
 function post(body: string | Buffer, type = 'application/json', path = '/api/v1/posts'): Buffer {
@@ -72,7 +72,7 @@ suite('a malformed body is refused', () => {
     [`${deep} objects`, `${'{"title":'.repeat(deep)}1${'}'.repeat(deep)}`, 'BAD_REQUEST'],
     [`${deep} arrays, none closed`, '['.repeat(deep), 'BAD_REQUEST'],
   ]
-  for (const [what, body, code] of rows) test(what, () => refuses(post(body), 400, code))
+  for (const [name, body, code] of rows) test(name, () => refuses(post(body), 400, code))
 })
 
 suite('an unsupported media type is refused', () => {
@@ -179,8 +179,10 @@ suite('a malicious header has no effect', () => {
   ]
   for (const [name, value, status, code] of rows) {
     test(`${name}: ${value}`, () => {
-      const made = post('{"title":"x"}').toString('latin1').replace('Host: x', `Host: x\r\n${name}: ${value}`)
-      return refuses(made, status, code)
+      const request = post('{"title":"x"}')
+        .toString('latin1')
+        .replace('Host: x', `Host: x\r\n${name}: ${value}`)
+      return refuses(request, status, code)
     })
   }
   test('header names from Object.prototype are ordinary names', async () => {
@@ -201,8 +203,8 @@ suite('a text or an array of 1 MB in place of an item is refused quickly', () =>
     ['a text in a batch', operation(`"${long}"`), '/api/v1/batch', 'BAD_REQUEST'],
     ['an array in a batch', operation(numbers), '/api/v1/batch', 'BAD_REQUEST'],
   ]
-  for (const [what, body, path, code] of rows) {
-    test(what, async () => {
+  for (const [name, body, path, code] of rows) {
+    test(name, async () => {
       const was = performance.now()
       await refuses(post(body, 'application/json', path), 400, code)
       const ms = performance.now() - was
@@ -213,11 +215,11 @@ suite('a text or an array of 1 MB in place of an item is refused quickly', () =>
 })
 
 test('a body of 50 MB is refused, with a Content-Length or in chunks, with or without a credential', async () => {
-  const was = stored()
+  const was = dumpStored()
   const part = Buffer.alloc(1 << 20, 'a')
   for (const header of [`Content-Length: ${50 * part.length}`, 'Transfer-Encoding: chunked']) {
     const socket = await dial(service().port)
-    const said = readToEnd(socket)
+    const output = readToEnd(socket)
     const auth = `Authorization: Bearer ${service().key}\r\nContent-Type: application/json\r\nConnection: close`
     socket.write(`POST /api/v1/posts HTTP/1.1\r\nHost: x\r\n${auth}\r\n${header}\r\n\r\n`)
     for (let sent = 0; sent < 50 && !socket.destroyed; sent++) {
@@ -225,13 +227,13 @@ test('a body of 50 MB is refused, with a Content-Length or in chunks, with or wi
       const more = socket.write(
         header.startsWith('Transfer') ? Buffer.concat([part, Buffer.from('\r\n')]) : part,
       )
-      if (!more) await Promise.race([new Promise(drained => socket.once('drain', drained)), said])
+      if (!more) await Promise.race([new Promise(resolve => socket.once('drain', resolve)), output])
     }
-    const [answer] = parseAnswers(await said)
+    const [answer] = parseAnswers(await output)
     assert.ok(answer)
     assert.equal(answer.status, 413, header)
     assert.equal(JSON.parse(answer.body).error.code, 'PAYLOAD_TOO_LARGE')
   }
-  assert.equal(stored(), was)
+  assert.equal(dumpStored(), was)
   assert.equal((await service().call('/api/v1/posts')).status, 200)
 })

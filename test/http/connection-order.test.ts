@@ -27,11 +27,11 @@ async function sendAndHalfClose(bytes: string): Promise<WireAnswer[]> {
   const socket = await dial(service().port)
   // Otherwise Node would close the other half, too.
   socket.allowHalfOpen = true
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.end(bytes)
   await once(socket, 'end')
   socket.destroy()
-  return parseAnswers(await said)
+  return parseAnswers(await output)
 }
 
 suite('a client that has half-closed its connection', () => {
@@ -125,12 +125,15 @@ suite('pipelined requests', () => {
   })
 
   test('with a hundred writes are each stored and answered in order', async () => {
-    const wanted = Array.from({ length: 100 }, (_, nth) => `nth ${nth}`)
-    const said = await say(service().port, wanted.map(post).join('') + get('/healthz', 'Connection: close'))
-    const answers = parseAnswers(said)
+    const expected = Array.from({ length: 100 }, (_, nth) => `nth ${nth}`)
+    const output = await say(
+      service().port,
+      expected.map(post).join('') + get('/healthz', 'Connection: close'),
+    )
+    const answers = parseAnswers(output)
     assert.deepEqual(
       answers.slice(0, -1).map(({ body }) => JSON.parse(body).title),
-      wanted,
+      expected,
     )
     assert.deepEqual(
       (await titles()).filter(title => String(title).startsWith('nth ')).slice(0, 100).length,
@@ -168,9 +171,9 @@ suite('pipelined requests', () => {
       'Sec-WebSocket-Version: 13',
       'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
     )
-    const said = await say(service().port, post('before') + upgrade + get('/healthz'))
+    const output = await say(service().port, post('before') + upgrade + get('/healthz'))
     assert.deepEqual(
-      parseAnswers(said).map(({ status, headers }) => [status, headers.connection]),
+      parseAnswers(output).map(({ status, headers }) => [status, headers.connection]),
       [
         [201, 'keep-alive'],
         [200, 'close'],
@@ -195,8 +198,8 @@ suite('a malformed WebSocket handshake', () => {
     ['a malformed subprotocol', { 'Sec-WebSocket-Protocol': '{' }],
     ['a subprotocol twice', { 'Sec-WebSocket-Protocol': 'a, a' }],
   ]
-  for (const [what, changed] of rows) {
-    test(`with ${what} gets a GraphQL error with the usual headers`, async () => {
+  for (const [description, changed] of rows) {
+    test(`with ${description} gets a GraphQL error with the usual headers`, async () => {
       const headers = Object.entries({ ...good, ...changed }).flatMap(([name, value]) =>
         value === '' ? [] : [`${name}: ${value}`],
       )

@@ -11,7 +11,7 @@ import { dial, parseAnswers, readToEnd, say } from './wire.ts'
 
 const protocol = 'graphql-transport-ws'
 
-interface Opened {
+interface Connection {
   readonly socket: WebSocket
   readonly closed: Promise<readonly [code: number, reason: string]>
   say(message: unknown): void
@@ -19,34 +19,40 @@ interface Opened {
   hear(): Promise<Readonly<Record<string, unknown>>>
 }
 
-async function open({ port }: TestService, headers: Readonly<Record<string, string>> = {}): Promise<Opened> {
+async function open(
+  { port }: TestService,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Connection> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, [protocol], { headers })
   const closed = new Promise<readonly [number, string]>(resolve => {
     socket.once('close', (code, reason) => resolve([code, String(reason)]))
   })
-  const heard: string[] = []
-  socket.on('message', data => heard.push(String(data)))
+  const messages: string[] = []
+  socket.on('message', data => messages.push(String(data)))
   await once(socket, 'open')
   return {
     socket,
     closed,
     say: message => socket.send(JSON.stringify(message)),
     async hear() {
-      if (heard.length === 0) await once(socket, 'message')
-      return JSON.parse(heard.shift() ?? '')
+      if (messages.length === 0) await once(socket, 'message')
+      return JSON.parse(messages.shift() ?? '')
     },
   }
 }
 
-async function initialised(it: TestService, payload?: unknown): Promise<Opened> {
-  const opened = await open(it)
-  opened.say({ type: 'connection_init', payload })
-  assert.equal((await opened.hear()).type, 'connection_ack')
-  return opened
+async function openInitialised(it: TestService, payload?: unknown): Promise<Connection> {
+  const connection = await open(it)
+  connection.say({ type: 'connection_init', payload })
+  assert.equal((await connection.hear()).type, 'connection_ack')
+  return connection
 }
 
 /** The response to a refused handshake. */
-function refused({ port }: TestService, headers = {}): Promise<IncomingMessage & { readonly text: string }> {
+function openRefused(
+  { port }: TestService,
+  headers = {},
+): Promise<IncomingMessage & { readonly text: string }> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, [protocol], { headers })
     socket.on('open', () => reject(new Error('it was opened')))
@@ -86,30 +92,30 @@ const off: GivenSettings = { rateLimit: 'off' }
 suite('the connection quota', () => {
   test('limits an anonymous address; a handshake over the limit gets a 429', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 3 } }, async it => {
-      const all = await Promise.all([initialised(it), initialised(it), open(it)])
-      const answer = await refused(it)
+      const all = await Promise.all([openInitialised(it), openInitialised(it), open(it)])
+      const answer = await openRefused(it)
       assert.equal(answer.statusCode, 429)
       assert.ok(Number(answer.headers['retry-after']) > 0)
       assert.ok(answer.headers['x-request-id'])
       const [error] = JSON.parse(answer.text).errors
       assert.equal(error.extensions.code, 'RATE_LIMITED')
-      assert.match(error.message, /3 open WebSockets, event streams and long polls, and may have 3/)
+      assert.match(error.message, /3 open WebSockets, event streams and long polls; the maximum is 3/)
       // Callers with a credential have their own quota.
       await open(it, { Authorization: `Bearer ${it.key}` })
       all[0]?.socket.close()
       await all[0]?.closed
       await open(it)
-      assert.equal((await refused(it)).statusCode, 429)
+      assert.equal((await openRefused(it)).statusCode, 429)
     })
   })
 
   test('counts event streams together with WebSockets', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 2 } }, async it => {
-      await initialised(it)
+      await openInitialised(it)
       const events = await stream(it)
       assert.equal(events.statusCode, 200)
       assert.equal((await stream(it)).statusCode, 429)
-      assert.equal((await refused(it)).statusCode, 429)
+      assert.equal((await openRefused(it)).statusCode, 429)
       events.destroy()
       for (let answer = await stream(it); answer.statusCode !== 200; answer = await stream(it)) {
         assert.equal(answer.statusCode, 429)
@@ -120,14 +126,14 @@ suite('the connection quota', () => {
   test('counts a connection for the user of its connection_init', async () => {
     await withService({ ...off, graphql: { maxAnonymousConnections: 1, maxConnections: 2 } }, async it => {
       const payload = { Authorization: `Bearer ${it.key}` }
-      const first = await initialised(it, payload)
-      await initialised(it, payload)
+      const first = await openInitialised(it, payload)
+      await openInitialised(it, payload)
       const third = await open(it)
       third.say({ type: 'connection_init', payload })
       const [code, reason] = await third.closed
       assert.equal(code, 1013)
       assert.match(reason, /2 open WebSockets/)
-      assert.equal((await refused(it, payload)).statusCode, 429)
+      assert.equal((await openRefused(it, payload)).statusCode, 429)
       first.socket.close()
       await first.closed
       await open(it, payload)
@@ -148,7 +154,7 @@ suite('the connection quota', () => {
   test('limits each caller to half of all connections', async () => {
     await withService({ ...off, maxConnections: 6 }, async it => {
       for (let nth = 0; nth < 3; nth++) await open(it)
-      assert.equal((await refused(it)).statusCode, 429)
+      assert.equal((await openRefused(it)).statusCode, 429)
       assert.equal((await it.call('/healthz')).status, 200)
     })
   })
@@ -156,7 +162,7 @@ suite('the connection quota', () => {
   test('counts IPv6 addresses by their network', async () => {
     await withService({ ...off, trustProxy: 1, graphql: { maxAnonymousConnections: 1 } }, async it => {
       await open(it, { 'X-Forwarded-For': '2001:db8::1' })
-      assert.equal((await refused(it, { 'X-Forwarded-For': '2001:db8::2' })).statusCode, 429)
+      assert.equal((await openRefused(it, { 'X-Forwarded-For': '2001:db8::2' })).statusCode, 429)
       await open(it, { 'X-Forwarded-For': '2001:db8:0:1::1' })
     })
   })
@@ -185,14 +191,14 @@ suite('when there are too many connections', () => {
         busy.say({ type: 'connection_init' })
         await busy.hear()
         busy.say({ type: 'subscribe', id: '1', payload: { query: 'subscription { newPost { title } }' } })
-        const known = await open(it, { Authorization: `Bearer ${it.key}` })
-        const idle: Opened[] = []
+        const identified = await open(it, { Authorization: `Bearer ${it.key}` })
+        const idle: Connection[] = []
         for (let nth = 2; nth < 10; nth++) idle.push(await open(it, address(nth)))
         await untilServed(it)
         const [code, reason] = (await idle[0]?.closed) ?? []
         assert.equal(code, 1013)
-        assert.match(reason ?? '', /others need/)
-        assert.equal(known.socket.readyState, WebSocket.OPEN)
+        assert.match(reason ?? '', /other clients need/)
+        assert.equal(identified.socket.readyState, WebSocket.OPEN)
         const { status } = await it.call('/api/v1/posts', {
           method: 'POST',
           key: it.key,
@@ -208,15 +214,15 @@ suite('when there are too many connections', () => {
   test('closes connections that have sent nothing, and idle keep-alive connections', async () => {
     await withService({ ...off, maxConnections: 8 }, async it => {
       const silent: Socket[] = []
-      const ended: Promise<string>[] = []
+      const ends: Promise<string>[] = []
       for (let nth = 0; nth < 8; nth++) {
         const socket = await dial(it.port)
         silent.push(socket)
-        ended.push(readToEnd(socket))
+        ends.push(readToEnd(socket))
         if (nth % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
       }
       await untilServed(it)
-      await Promise.any(ended)
+      await Promise.any(ends)
       for (let nth = 0; nth < 12; nth++) {
         const socket = await dial(it.port).catch(() => undefined)
         socket?.on('error', () => {})
@@ -228,33 +234,33 @@ suite('when there are too many connections', () => {
 })
 
 suite('WebSocket messages that begin no operation', () => {
-  const chatter: Readonly<Record<string, (opened: Opened) => void>> = {
+  const chatter: Readonly<Record<string, (connection: Connection) => void>> = {
     'ping messages': ({ say: tell }) => tell({ type: 'ping' }),
     'pong messages': ({ say: tell }) => tell({ type: 'pong' }),
     'complete messages for unknown ids': ({ say: tell }) => tell({ type: 'complete', id: 'none' }),
     'ping frames': ({ socket }) => socket.ping(),
     'pong frames': ({ socket }) => socket.pong(),
   }
-  for (const [what, send] of Object.entries(chatter)) {
-    test(`${what} beyond sixty a minute count as requests, and close the connection when the budget is used up`, async () => {
+  for (const [name, send] of Object.entries(chatter)) {
+    test(`${name} beyond sixty a minute count as requests, and close the connection when the budget is used up`, async () => {
       await withService({ rateLimit: 20 }, async it => {
-        const opened = await initialised(it)
-        for (let nth = 0; nth < 60; nth++) send(opened)
-        const left = async () => {
+        const connection = await openInitialised(it)
+        for (let nth = 0; nth < 60; nth++) send(connection)
+        const remaining = async () => {
           const { headers } = await it.call('/api/v1/posts')
           return Number(headers.get('X-RateLimit-Remaining'))
         }
         // Processed after the others, so that all have arrived.
-        opened.socket.ping()
-        await once(opened.socket, 'pong')
-        const before = await left()
-        for (let nth = 0; nth < 5; nth++) send(opened)
-        opened.socket.ping()
-        await once(opened.socket, 'pong')
+        connection.socket.ping()
+        await once(connection.socket, 'pong')
+        const before = await remaining()
+        for (let nth = 0; nth < 5; nth++) send(connection)
+        connection.socket.ping()
+        await once(connection.socket, 'pong')
         // The request for the headers, the five, and the last ping.
-        assert.equal(before - (await left()), 7)
-        for (let nth = 0; nth < 20; nth++) send(opened)
-        const [code, reason] = await opened.closed
+        assert.equal(before - (await remaining()), 7)
+        for (let nth = 0; nth < 20; nth++) send(connection)
+        const [code, reason] = await connection.closed
         assert.equal(code, 1013)
         assert.match(reason, /limit of 20 requests per minute/)
       })
@@ -262,10 +268,10 @@ suite('WebSocket messages that begin no operation', () => {
   }
   test('keep-alive pings do not count as requests', async () => {
     await withService({ rateLimit: 20 }, async it => {
-      const opened = await initialised(it)
+      const connection = await openInitialised(it)
       for (let nth = 0; nth < 50; nth++) {
-        opened.say({ type: 'ping' })
-        assert.equal((await opened.hear()).type, 'pong')
+        connection.say({ type: 'ping' })
+        assert.equal((await connection.hear()).type, 'pong')
       }
       const { headers } = await it.call('/api/v1/posts')
       // The handshake and this request.

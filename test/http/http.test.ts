@@ -20,16 +20,16 @@ const closed = closedAfterEach<HttpServer>(server => {
   return server.close()
 })
 
-interface Sent {
+interface SentReply {
   readonly exchange: Exchange
   readonly status: number
   readonly bytes: number | undefined
 }
 
-interface Opened {
+interface OpenedServer {
   readonly port: number
   readonly server: HttpServer
-  readonly sent: Sent[]
+  readonly sent: SentReply[]
   readonly faults: unknown[]
 }
 
@@ -46,9 +46,9 @@ function echo(exchange: Exchange): Reply | Promise<Reply> {
   return exchange.readBody(bodyLimit)?.then(echoed) ?? echoed()
 }
 
-async function open(answer = echo, given: Partial<Settings> = {}): Promise<Opened> {
-  const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...given } })
-  const sent: Sent[] = []
+async function open(answer = echo, overrides: Partial<Settings> = {}): Promise<OpenedServer> {
+  const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...overrides } })
+  const sent: SentReply[] = []
   const faults: unknown[] = []
   const server = createHttp(settings, {
     answer,
@@ -61,17 +61,17 @@ async function open(answer = echo, given: Partial<Settings> = {}): Promise<Opene
   return { port: server.port(), server, sent, faults }
 }
 
-function one(said: string) {
-  const answers = parseAnswers(said)
+function onlyAnswer(output: string) {
+  const answers = parseAnswers(output)
   const [first] = answers
-  assert.ok(first, `no answer in ${JSON.stringify(said)}`)
-  assert.equal(answers.length, 1, said)
+  assert.ok(first, `no answer in ${JSON.stringify(output)}`)
+  assert.equal(answers.length, 1, output)
   return first
 }
 
-function isError(said: string, status: number, code: string): void {
-  const answer = one(said)
-  assert.equal(answer.status, status, said)
+function isError(output: string, status: number, code: string): void {
+  const answer = onlyAnswer(output)
+  assert.equal(answer.status, status, output)
   const body = JSON.parse(answer.body)
   assert.deepEqual(Object.keys(body), ['error'])
   assert.equal(body.error.code, code)
@@ -79,14 +79,14 @@ function isError(said: string, status: number, code: string): void {
   assert.equal(answer.headers['api-version'], '1')
   assert.match(answer.headers['x-request-id'] ?? '', /^[\w.-]+$/)
   // RFC 9110, 6.6.1.
-  assert.ok(Math.abs(Date.parse(answer.headers.date ?? '') - Date.now()) < 60_000, said)
+  assert.ok(Math.abs(Date.parse(answer.headers.date ?? '') - Date.now()) < 60_000, output)
 }
 
 const tail = 'Host: x\r\nConnection: close\r\n\r\n'
 
 test('a request keeps method, path and query as they were sent', async () => {
   const { port } = await open()
-  const answer = one(await say(port, `GET /a%20b/c?x=1&y=%2f HTTP/1.1\r\n${tail}`))
+  const answer = onlyAnswer(await say(port, `GET /a%20b/c?x=1&y=%2f HTTP/1.1\r\n${tail}`))
   assert.equal(answer.status, 200)
   assert.deepEqual(JSON.parse(answer.body), {
     method: 'GET',
@@ -112,16 +112,16 @@ const oddTargets = [
 for (const [target, path, query] of oddTargets) {
   test(`the target ${target.slice(0, 40)} is passed on unchanged`, async () => {
     const { port } = await open()
-    const said = await say(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
-    const echoed = JSON.parse(one(said).body)
+    const output = await say(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
+    const echoed = JSON.parse(onlyAnswer(output).body)
     assert.deepEqual([echoed.path, echoed.query], [path, query])
   })
 }
 
 test('a target that is neither a path nor a URL is refused', async () => {
   const { port } = await open()
-  const said = await say(port, `GET foo:bar HTTP/1.1\r\n${tail}`)
-  isError(said, 400, 'BAD_REQUEST')
+  const output = await say(port, `GET foo:bar HTTP/1.1\r\n${tail}`)
+  isError(output, 400, 'BAD_REQUEST')
 })
 
 const malformed: readonly (readonly [string, string, number, string])[] = [
@@ -170,8 +170,8 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
   ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
 ]
 
-for (const [what, bytes, status, code] of malformed) {
-  test(`${what} gets a response in the error format, and the connection is closed`, async () => {
+for (const [name, bytes, status, code] of malformed) {
+  test(`${name} gets a response in the error format, and the connection is closed`, async () => {
     const { port } = await open()
     isError(await say(port, bytes), status, code)
   })
@@ -179,7 +179,7 @@ for (const [what, bytes, status, code] of malformed) {
 
 test('HTTP/1.0 does not need a Host header', async () => {
   const { port } = await open()
-  assert.equal(one(await say(port, 'GET /old HTTP/1.0\r\n\r\n')).status, 200)
+  assert.equal(onlyAnswer(await say(port, 'GET /old HTTP/1.0\r\n\r\n')).status, 200)
 })
 
 test('pipelined requests are answered in order, a malformed one after the earlier ones', async () => {
@@ -188,12 +188,12 @@ test('pipelined requests are answered in order, a malformed one after the earlie
     if (exchange.path === '/slow') await release.promise
     return ok(exchange.path)
   })
-  const said = say(
+  const output = say(
     port,
     'GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /fast HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n',
   )
   setTimeout(release.resolve, 50)
-  const answers = parseAnswers(await said)
+  const answers = parseAnswers(await output)
   assert.deepEqual(
     answers.map(answer => [answer.status, answer.status === 200 && answer.body]),
     [
@@ -213,7 +213,7 @@ test('a pipelined request begins when the previous one has been answered', async
     return ok(exchange.path)
   })
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   for (const path of ['/a', '/b', '/c'])
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
   // A request on another connection, sent later, was answered, so the pipelined ones have arrived.
@@ -224,7 +224,7 @@ test('a pipelined request begins when the previous one has been answered', async
   assert.deepEqual(begun, ['/a', '/other', '/b', '/c'])
   socket.end()
   assert.deepEqual(
-    parseAnswers(await said).map(({ body }) => body),
+    parseAnswers(await output).map(({ body }) => body),
     ['/a', '/b', '/c'],
   )
 })
@@ -252,62 +252,62 @@ test('while a request runs, no further pipelined requests are read', async () =>
 
 test('HEAD has the headers of GET and no body', async () => {
   const { port } = await open(() => ok('héllo'))
-  const [got, head] = await Promise.all([
+  const [getOutput, headOutput] = await Promise.all([
     say(port, `GET / HTTP/1.1\r\n${tail}`),
     say(port, `HEAD / HTTP/1.1\r\n${tail}`),
   ])
-  const length = (said: string) => /content-length: (\d+)/i.exec(said)?.[1]
-  assert.equal(length(got), '6')
-  assert.equal(length(head), '6')
-  assert.ok(head.endsWith('\r\n\r\n'))
+  const length = (output: string) => /content-length: (\d+)/i.exec(output)?.[1]
+  assert.equal(length(getOutput), '6')
+  assert.equal(length(headOutput), '6')
+  assert.ok(headOutput.endsWith('\r\n\r\n'))
 })
 
 for (const status of [204, 304]) {
   test(`a ${status} has no body and no Content-Length`, async () => {
     const { port } = await open(() => ({ status, headers: ['ETag', '"a"'], body: null }))
-    const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
-    assert.match(said, /ETag: "a"/)
-    assert.doesNotMatch(said, /content-length/i)
-    assert.ok(said.endsWith('\r\n\r\n'))
+    const output = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+    assert.match(output, /ETag: "a"/)
+    assert.doesNotMatch(output, /content-length/i)
+    assert.ok(output.endsWith('\r\n\r\n'))
   })
 }
 
 test('a body is complete whether it arrives in one piece, in several or in chunks', async () => {
   const { port } = await open()
-  const whole = await say(port, `POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}hello`)
-  assert.equal(JSON.parse(one(whole).body).body, 'hello')
+  const inOnePiece = await say(port, `POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}hello`)
+  assert.equal(JSON.parse(onlyAnswer(inOnePiece).body).body, 'hello')
   const chunks = await say(
     port,
     `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n${tail}3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n`,
   )
-  assert.equal(JSON.parse(one(chunks).body).body, 'hello')
+  assert.equal(JSON.parse(onlyAnswer(chunks).body).body, 'hello')
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.write(`POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}`)
   for (const letter of 'hello') {
     await new Promise(resolve => setImmediate(resolve))
     socket.write(letter)
   }
-  assert.equal(JSON.parse(one(await said).body).body, 'hello')
+  assert.equal(JSON.parse(onlyAnswer(await output).body).body, 'hello')
 })
 
 test('a body of exactly the limit is accepted; one byte more is refused', async () => {
   const { port } = await open()
   const post = (length: number) =>
     say(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
-  assert.equal(one(await post(bodyLimit)).status, 200)
+  assert.equal(onlyAnswer(await post(bodyLimit)).status, 200)
   isError(await post(bodyLimit + 1), 413, 'PAYLOAD_TOO_LARGE')
 })
 
 test('a Content-Length over the limit is refused before the body is sent', async () => {
   const { port } = await open()
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 52428800\r\n\r\n')
   const [first] = await once(socket, 'data')
   assert.match(String(first), /^HTTP\/1\.1 413 /)
   socket.end()
-  isError(await said, 413, 'PAYLOAD_TOO_LARGE')
+  isError(await output, 413, 'PAYLOAD_TOO_LARGE')
 })
 
 test('a connection stays open after a small unread body, and is closed after a large one', async () => {
@@ -335,11 +335,11 @@ test('a client that sends 50 MB regardless can still read the response', async (
   const { port } = await open()
   const req = request({ port, method: 'POST', headers: { 'Content-Length': 52_428_800 } })
   req.on('error', () => {})
-  const answered = once(req, 'response')
+  const response = once(req, 'response')
   const block = Buffer.alloc(1_048_576, 97)
-  for (let at = 0; at < 50; at++) req.write(block)
+  for (let index = 0; index < 50; index++) req.write(block)
   req.end()
-  const [res] = await answered
+  const [res] = await response
   assert.equal(res.statusCode, 413)
   res.resume()
 })
@@ -347,12 +347,12 @@ test('a client that sends 50 MB regardless can still read the response', async (
 test('chunks over the limit are refused while they arrive', async () => {
   const { port } = await open()
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
   socket.write(`400\r\n${'a'.repeat(1024)}\r\n`)
   await once(socket, 'data')
   socket.end()
-  isError(await said, 413, 'PAYLOAD_TOO_LARGE')
+  isError(await output, 413, 'PAYLOAD_TOO_LARGE')
 })
 
 test('Expect: 100-continue gets a 100 only if the body will be read', async () => {
@@ -360,12 +360,12 @@ test('Expect: 100-continue gets a 100 only if the body will be read', async () =
   const expect = (length: number) =>
     `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.write(expect(2))
   const [first] = await once(socket, 'data')
   assert.match(String(first), /^HTTP\/1\.1 100 /)
   socket.write('ab')
-  assert.match(await said, /HTTP\/1\.1 200 /)
+  assert.match(await output, /HTTP\/1\.1 200 /)
   const large = await dial(port)
   const refusal = readToEnd(large)
   large.write(expect(5000))
@@ -377,9 +377,9 @@ test('Expect: 100-continue gets a 100 only if the body will be read', async () =
 
 test('HTTP/1.0 gets no 100 (RFC 9110, 10.1.1)', async () => {
   const { port } = await open()
-  const said = await say(port, 'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab')
-  assert.match(said, /^HTTP\/1\.1 200 /)
-  assert.match(said, /"body":"ab"/)
+  const output = await say(port, 'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab')
+  assert.match(output, /^HTTP\/1\.1 200 /)
+  assert.match(output, /"body":"ab"/)
 })
 
 test('headers that never end get a 408', async () => {
@@ -404,15 +404,15 @@ test('an incomplete body does not reach the transport', async () => {
   socket.on('error', () => {})
   socket.resume()
   await once(socket, 'close')
-  assert.equal(one(await say(port, `GET / HTTP/1.1\r\n${tail}`)).status, 200)
+  assert.equal(onlyAnswer(await say(port, `GET / HTTP/1.1\r\n${tail}`)).status, 200)
   assert.equal(sent.filter(({ exchange, status }) => exchange.path === '/cut' && status < 400).length, 0)
 })
 
-for (const [what, body, leave] of [
+for (const [name, body, leave] of [
   ['disconnects after a part of its body', 'abc', 'destroy'],
   ['resets the connection after its whole body', 'abcdefghij', 'resetAndDestroy'],
 ] as const) {
-  test(`a client that ${what}, before the body is read, leaves nothing running`, async () => {
+  test(`a client that ${name}, before the body is read, leaves nothing running`, async () => {
     const came = Promise.withResolvers<Exchange>()
     const read = Promise.withResolvers<void>()
     const { port, server, sent } = await open(async exchange => {
@@ -423,9 +423,9 @@ for (const [what, body, leave] of [
     const socket = await dial(port)
     socket.write(`POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n${body}`)
     const { req } = await came.promise
-    const left = new Promise(resolve => req.once('close', resolve))
+    const closed = new Promise(resolve => req.once('close', resolve))
     socket[leave]()
-    await left
+    await closed
     read.resolve()
     while (server.running() > 0) await wait(5)
     assert.deepEqual(
@@ -444,13 +444,13 @@ test('a client that half-closes after its whole body, before it is read, gets a 
     return echo(exchange)
   })
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.end('POST /half HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabcdefghij')
   socket.once('end', () => socket.destroy())
   const { req } = await came.promise
   await once(req.socket, 'end')
   read.resolve()
-  const answer = one(await said)
+  const answer = onlyAnswer(await output)
   assert.equal(JSON.parse(answer.body).body, 'abcdefghij')
   assert.equal(answer.headers.connection, 'close')
 })
@@ -459,11 +459,11 @@ test('a well-formed X-Request-Id is adopted; otherwise a unique one is generated
   const { port } = await open()
   const idFor = async (sent?: string) => {
     const header = sent === undefined ? '' : `X-Request-Id: ${sent}\r\n`
-    return one(await say(port, `GET / HTTP/1.1\r\n${header}${tail}`)).headers['x-request-id'] ?? ''
+    return onlyAnswer(await say(port, `GET / HTTP/1.1\r\n${header}${tail}`)).headers['x-request-id'] ?? ''
   }
   assert.equal(await idFor('a.B-c_9'), 'a.B-c_9')
   assert.equal(await idFor('x'.repeat(128)), 'x'.repeat(128))
-  const made = await Promise.all([
+  const ids = await Promise.all([
     idFor(),
     idFor(),
     idFor('x'.repeat(129)),
@@ -471,8 +471,8 @@ test('a well-formed X-Request-Id is adopted; otherwise a unique one is generated
     idFor('a\r\nX-Request-Id: b'),
     idFor('pk_01234567890123456789012345678901abcdef'),
   ])
-  assert.equal(new Set(made).size, made.length)
-  for (const id of made) assert.match(id, /^[A-Za-z0-9_-]{12}\.[0-9a-z]+$/)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) assert.match(id, /^[A-Za-z0-9_-]{12}\.[0-9a-z]+$/)
 })
 
 test('errors become replies, and only internal ones are reported as faults', async () => {
@@ -485,9 +485,9 @@ test('errors become replies, and only internal ones are reported as faults', asy
   isError(await ask('/known'), 404, 'NOT_FOUND')
   isError(await ask('/later'), 409, 'CONFLICT')
   assert.equal(faults.length, 0)
-  const said = await ask('/unknown')
-  isError(said, 500, 'INTERNAL_ERROR')
-  assert.doesNotMatch(said, /secret/)
+  const output = await ask('/unknown')
+  isError(output, 500, 'INTERNAL_ERROR')
+  assert.doesNotMatch(output, /secret/)
   assert.equal(faults.length, 1)
 })
 
@@ -498,12 +498,12 @@ test('a reply whose headers cannot be written is a 500', async () => {
 })
 
 test('a streamed body is sent in parts, and ends when the client disconnects', async () => {
-  const left = Promise.withResolvers<void>()
+  const disconnected = Promise.withResolvers<void>()
   async function* endless() {
     try {
       for (;;) yield 'a'.repeat(65_536)
     } finally {
-      left.resolve()
+      disconnected.resolve()
     }
   }
   async function* parts() {
@@ -511,15 +511,15 @@ test('a streamed body is sent in parts, and ends when the client disconnects', a
     yield 'two'
   }
   const { port } = await open(exchange => ok(exchange.path === '/endless' ? endless() : parts()))
-  const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
-  assert.match(said, /transfer-encoding: chunked/i)
-  assert.ok(said.includes('one,') && said.includes('two'))
+  const output = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+  assert.match(output, /transfer-encoding: chunked/i)
+  assert.ok(output.includes('one,') && output.includes('two'))
   const socket = await dial(port)
   socket.on('error', () => {})
   socket.write(`GET /endless HTTP/1.1\r\n${tail}`)
   await once(socket, 'data')
   socket.destroy()
-  await left.promise
+  await disconnected.promise
 })
 
 /** Sends a request and half-closes the connection. */
@@ -539,38 +539,38 @@ test('a client that has half-closed its connection gets the whole of a streamed 
     }
   }
   const { port } = await open(() => ok(parts()))
-  const said = await readToEnd(await halfClosed(port))
-  assert.match(said, /part 4,\r\n0\r\n\r\n$/)
+  const output = await readToEnd(await halfClosed(port))
+  assert.match(output, /part 4,\r\n0\r\n\r\n$/)
 })
 
 /** A body that has one part and then no other. `left` resolves when it is stopped. */
 function silentBody() {
-  const left = Promise.withResolvers<IteratorResult<string>>()
+  const disconnected = Promise.withResolvers<IteratorResult<string>>()
   let parts = 0
   const body: StreamedBody = {
     probe: '.',
     [Symbol.asyncIterator]: () => ({
-      next: () => (parts++ === 0 ? Promise.resolve({ done: false, value: 'begun' }) : left.promise),
+      next: () => (parts++ === 0 ? Promise.resolve({ done: false, value: 'begun' }) : disconnected.promise),
       return() {
-        left.resolve({ done: true, value: undefined })
-        return left.promise
+        disconnected.resolve({ done: true, value: undefined })
+        return disconnected.promise
       },
     }),
   }
-  return { body, left: left.promise }
+  return { body, left: disconnected.promise }
 }
 
 test('a silent stream goes on while a client that has half-closed its connection reads', async () => {
   const { body, left } = silentBody()
   const { port } = await open(() => ok(body))
   const socket = await halfClosed(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   assert.equal(await Promise.race([left, wait(1000, 'open')]), 'open')
   assert.equal(socket.readableEnded, false)
   socket.destroy()
   await left
   // Half a dozen probes: no more than one for each doubling of their interval.
-  const probes = (await said).match(/\r\n1\r\n\./g)?.length ?? 0
+  const probes = (await output).match(/\r\n1\r\n\./g)?.length ?? 0
   assert.ok(probes >= 3 && probes <= 6, `${probes} probes`)
 })
 
@@ -588,39 +588,39 @@ test('a silent stream soon ends when the client has gone', async () => {
 })
 
 test('a streamed body that fails closes the connection, and the fault is reported', async () => {
-  async function* broken() {
+  async function* brokenBody() {
     yield 'one'
     throw new Error('broken')
   }
-  const { port, faults } = await open(() => ok(broken()))
-  const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
-  assert.doesNotMatch(said, /\r\n0\r\n\r\n$/)
+  const { port, faults } = await open(() => ok(brokenBody()))
+  const output = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+  assert.doesNotMatch(output, /\r\n0\r\n\r\n$/)
   assert.deepEqual(faults.map(String), ['Error: broken'])
 })
 
 test('browsers on other origins can read responses unless CORS is off', async () => {
   const { port } = await open()
   const ask = `OPTIONS /x HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: PATCH\r\n${tail}`
-  const preflight = one(await say(port, ask))
+  const preflight = onlyAnswer(await say(port, ask))
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers['access-control-allow-origin'], '*')
   assert.match(preflight.headers['access-control-allow-methods'] ?? '', /PATCH/)
   const allowed = preflight.headers['access-control-allow-headers'] ?? ''
   assert.match(allowed, /Authorization.*X-API-Key.*If-Match.*Idempotency-Key/)
-  const other = one(await say(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`))
+  const otherAnswer = onlyAnswer(await say(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`))
   // Including `Idempotent-Replayed`.
-  assert.equal(other.headers['access-control-expose-headers'], '*')
+  assert.equal(otherAnswer.headers['access-control-expose-headers'], '*')
   assert.equal(preflight.headers['access-control-allow-credentials'], undefined)
   const closed = await open(echo, { cors: false })
-  const echoed = one(await say(closed.port, ask))
+  const echoed = onlyAnswer(await say(closed.port, ask))
   assert.equal(echoed.headers['access-control-allow-origin'], undefined)
   assert.equal(JSON.parse(echoed.body).method, 'OPTIONS')
 })
 
 test('a forged X-Forwarded-For has no effect unless a proxy is trusted', async () => {
   const ask = async (port: number, forwarded: string) => {
-    const said = await say(port, `GET / HTTP/1.1\r\nX-Forwarded-For: ${forwarded}\r\n${tail}`)
-    return JSON.parse(one(said).body).address
+    const output = await say(port, `GET / HTTP/1.1\r\nX-Forwarded-For: ${forwarded}\r\n${tail}`)
+    return JSON.parse(onlyAnswer(output).body).address
   }
   const direct = await open()
   assert.equal(await ask(direct.port, '203.0.113.9'), '127.0.0.1')
@@ -652,7 +652,7 @@ test('a stop finishes running requests, accepts no new ones, and closes idle con
   await idleSaid
   await assert.rejects(dial(port), { code: 'ECONNREFUSED' })
   release.resolve()
-  const answer = one(await slowSaid)
+  const answer = onlyAnswer(await slowSaid)
   assert.equal(answer.body, 'done')
   assert.equal(answer.headers.connection, 'close')
   await closed
@@ -668,10 +668,10 @@ test('a stop waits at most shutdownGrace for requests that never end', async () 
     },
     { shutdownGrace: 0 },
   )
-  const said = say(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const output = say(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await started.promise
   await server.close()
-  assert.equal(await said, '')
+  assert.equal(await output, '')
 })
 
 const refusedForGood = [
@@ -683,8 +683,8 @@ const refusedForGood = [
   ],
 ] as const
 
-for (const [what, request] of refusedForGood) {
-  test(`a stop does not wait for a client that keeps its side open after ${what}`, {
+for (const [name, request] of refusedForGood) {
+  test(`a stop does not wait for a client that keeps its side open after ${name}`, {
     timeout: 8000,
   }, async () => {
     const settings = readSettings({ given: { port: 0, host: '127.0.0.1', shutdownGrace: 0 } })
@@ -721,13 +721,13 @@ test('a socket whose client keeps its side open after the last response is close
 test('a keep-alive connection carries many requests', async () => {
   const { port } = await open()
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
   await once(socket, 'data')
   socket.write('POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab')
   await once(socket, 'data')
   socket.write(`GET /3 HTTP/1.1\r\n${tail}`)
-  const paths = parseAnswers(await said).map(answer => JSON.parse(answer.body).path)
+  const paths = parseAnswers(await output).map(answer => JSON.parse(answer.body).path)
   assert.deepEqual(paths, ['/1', '/2', '/3'])
 })
 
@@ -753,8 +753,8 @@ test('a reply with an invalid header value becomes a 500, and the service contin
 })
 
 test('a reply object that is sent repeatedly stays the same, except for headers of each request', async () => {
-  const kept = { status: 200, headers: ['ETag', '"e"'], body: 'wörter', kept: { head: '', length: 0 } }
-  const { port } = await open(() => kept)
+  const reply = { status: 200, headers: ['ETag', '"e"'], body: 'wörter', kept: { head: '', length: 0 } }
+  const { port } = await open(() => reply)
   const ids = new Set<string | null>()
   for (let n = 0; n < 3; n++) {
     const answer = await fetch(`http://127.0.0.1:${port}/`)
@@ -778,8 +778,8 @@ test('all cookies set on the response are sent', async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/cookies`)
     assert.deepEqual(answer.headers.getSetCookie(), ['session=1; Path=/', 'form=2; Path=/'])
     assert.equal(await answer.text(), 'fine')
-    const other = await fetch(`http://127.0.0.1:${port}/none`)
-    assert.deepEqual(other.headers.getSetCookie(), [])
-    assert.equal(await other.text(), 'fine')
+    const otherAnswer = await fetch(`http://127.0.0.1:${port}/none`)
+    assert.deepEqual(otherAnswer.headers.getSetCookie(), [])
+    assert.equal(await otherAnswer.text(), 'fine')
   }
 })

@@ -200,7 +200,7 @@ suite('the memory of subscriptions is limited over both transports', () => {
 
   test('a subscription that would keep too much is refused with the size and the limit', async () => {
     await withService({ rateLimit: 'off', graphql: bounds }, async it => {
-      const refusal = /would keep \d+ bytes, for its document and its arguments; at most 60000 are allowed/
+      const refusal = /would retain \d+ bytes, for its document and its arguments; at most 60000 are allowed/
       const [heard] = await subscribe(await open(it), '1', ask(30_000))
       assert.match(JSON.stringify(heard), refusal)
       assert.match(JSON.stringify(heard), /"code":"PAYLOAD_TOO_LARGE"/)
@@ -218,7 +218,7 @@ suite('the memory of subscriptions is limited over both transports', () => {
       for (const id of ['1', '2']) assert.deepEqual(await subscribe(one, id, ask(10_000, id)), [])
       const kept = await stream(it, ask(10_000, '3'))
       assert.equal(kept.statusCode, 200)
-      const refusal = /open subscriptions would keep \d+ bytes; at most 100000 are allowed/
+      const refusal = /open subscriptions would retain \d+ bytes; at most 100000 are allowed/
       for (const id of ['4', '5']) {
         const [heard] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
         assert.match(JSON.stringify(heard), refusal)

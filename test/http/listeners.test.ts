@@ -19,7 +19,7 @@ test('one of several servers that listen on a port at the same time succeeds', a
     const place = { host: '127.0.0.1', port: await freePort() }
     const all = [1, 2, 3].map(() => new Listeners(createServer()))
     const results = await Promise.allSettled(all.map(listeners => listeners.open(place, false)))
-    const open = all.filter((_, at) => results[at]?.status === 'fulfilled')
+    const open = all.filter((_, index) => results[index]?.status === 'fulfilled')
     const codes = results.flatMap(result => (result.status === 'rejected' ? [result.reason.code] : []))
     await Promise.all(open.map(listeners => listeners.close()))
     assert.deepEqual([open.length, codes], [1, ['EADDRINUSE', 'EADDRINUSE']], `round ${round}`)
@@ -27,22 +27,22 @@ test('one of several servers that listen on a port at the same time succeeds', a
 })
 
 /** The exit of a process. */
-interface Ended {
+interface Exit {
   readonly code: number | null
-  readonly said: string
+  readonly output: string
 }
 
 /** Resolves when the process listens or has exited. */
-function started(child: ChildProcess): Promise<Ended | 'listening'> {
+function untilStarted(child: ChildProcess): Promise<Exit | 'listening'> {
   return new Promise(resolve => {
-    let said = ''
+    let output = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', chunk => {
-        said += chunk
-        if (said.includes('listening on')) resolve('listening')
+        output += chunk
+        if (output.includes('listening on')) resolve('listening')
       })
     }
-    child.once('close', code => resolve({ code, said }))
+    child.once('close', code => resolve({ code, output }))
   })
 }
 
@@ -65,12 +65,12 @@ for (const workers of ['1', '2']) {
           }),
         )
         try {
-          const outcomes = await Promise.all(children.map(started))
-          const ended = outcomes.filter(outcome => outcome !== 'listening')
-          assert.equal(ended.length, 1)
-          assert.equal(ended[0]?.code, 1)
+          const outcomes = await Promise.all(children.map(untilStarted))
+          const exits = outcomes.filter(outcome => outcome !== 'listening')
+          assert.equal(exits.length, 1)
+          assert.equal(exits[0]?.code, 1)
           assert.match(
-            ended[0]?.said ?? '',
+            exits[0]?.output ?? '',
             /EADDRINUSE.*: another program listens on this port \(node in .*\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
           )
         } finally {

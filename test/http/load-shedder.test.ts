@@ -18,7 +18,7 @@ class Request {
 
 /** Adds more requests than one turn can process. */
 function addMany(shedder: LoadShedder<Request>): void {
-  for (let each = 0; each < 2000; each++) shedder.take(new Request())
+  for (let each = 0; each < 2000; each++) shedder.submit(new Request())
 }
 
 test('cheaper requests lengthen the queue, even if it is empty after each turn', async () => {
@@ -54,20 +54,20 @@ test('a request whose body has arrived is served in the turn in which it leaves 
     run: () => void work(),
     refuse: () => assert.fail('refused'),
   })
-  let done = 0
+  let completed = 0
   const work = async () => {
     await Promise.resolve()
     await shedder.bodyArrived()
-    done++
+    completed++
   }
   // The first one takes the whole turn.
-  shedder.take(new Request())
+  shedder.submit(new Request())
   workFor(30)
-  for (let each = 0; each < 50; each++) shedder.take(new Request(true))
+  for (let each = 0; each < 50; each++) shedder.submit(new Request(true))
   await nextTurn()
-  assert.ok(done >= 2, `${done} were served in the turn`)
-  for (let turn = 0; turn < 1000 && done < 51; turn++) await nextTurn()
-  assert.equal(done, 51)
+  assert.ok(completed >= 2, `${completed} were served in the turn`)
+  for (let turn = 0; turn < 1000 && completed < 51; turn++) await nextTurn()
+  assert.equal(completed, 51)
 })
 
 test('refusals are sent before other requests are served', async () => {
@@ -87,7 +87,7 @@ test('refusals are sent before other requests are served', async () => {
   }
   addMany(shedder)
   order.length = 0
-  shedder.take(new Request())
+  shedder.submit(new Request())
   await nextTurn()
   assert.deepEqual(order.slice(0, 3), ['refused', 'notified', 'worked'])
 })
@@ -112,17 +112,17 @@ test('a half-closed client is served in order, but refused under overload', asyn
     },
     refuse: ({ name }) => void refused.push(name),
   })
-  for (let nth = 0; nth < 10; nth++) shedder.take(new Named('early', nth > 0))
+  for (let nth = 0; nth < 10; nth++) shedder.submit(new Named('early', nth > 0))
   while (shedder.length > 0) await nextTurn()
   assert.equal(ran.length, 10)
   while (!shedder.isOverloaded) {
-    for (let nth = 0; nth < 100; nth++) shedder.take(new Named('other', false))
+    for (let nth = 0; nth < 100; nth++) shedder.submit(new Named('other', false))
     await nextTurn()
   }
   while (shedder.length > 0) await nextTurn()
   refused.length = 0
   // The first is served immediately, so that the next ones are queued.
-  for (let nth = 0; nth < 8; nth++) shedder.take(new Named(nth < 6 ? 'other' : 'ended', nth >= 6))
+  for (let nth = 0; nth < 8; nth++) shedder.submit(new Named(nth < 6 ? 'other' : 'ended', nth >= 6))
   while (shedder.length > 0) await nextTurn()
   assert.deepEqual(
     refused.filter(name => name === 'ended'),

@@ -34,7 +34,7 @@ function admission(): AdmissionControl {
 }
 
 /** The reply to a request that arrived at `start`, in milliseconds. */
-function refused(socket: Connection, start: number, shouldKeepAlive = true): Exchange {
+function exchangeOf(socket: Connection, start: number, shouldKeepAlive = true): Exchange {
   return { req: { socket }, res: { shouldKeepAlive }, start } as unknown as Exchange
 }
 
@@ -43,7 +43,7 @@ const many = (count: number) => Array.from({ length: count }, () => new Connecti
 test('a few refusals do not pause reading', () => {
   const control = admission()
   const connections = many(3000)
-  connections.forEach((connection, nth) => void control.refusalSent(refused(connection, 1000 + nth * 0.5)))
+  connections.forEach((connection, nth) => void control.refusalSent(exchangeOf(connection, 1000 + nth * 0.5)))
   assert.ok(connections.every(({ isRead }) => isRead))
 })
 
@@ -51,14 +51,14 @@ test('beyond the maximum of refusals, a refused connection is not read for a sec
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const control = admission()
   const connections = many(500)
-  for (const connection of connections) control.refusalSent(refused(connection, 1000))
+  for (const connection of connections) control.refusalSent(exchangeOf(connection, 1000))
   const unread = connections.filter(({ isRead }) => !isRead)
   assert.equal(unread.length, 200)
   // A client that has disconnected does no harm.
-  const [gone] = unread
-  if (gone) gone._handle = null
+  const [closed] = unread
+  if (closed) closed._handle = null
   const later = new Connection()
-  control.refusalSent(refused(later, 1200))
+  control.refusalSent(exchangeOf(later, 1200))
   assert.ok(later.isRead)
   context.mock.timers.tick(999)
   assert.ok(unread.every(({ isRead }) => !isRead))
@@ -68,9 +68,9 @@ test('beyond the maximum of refusals, a refused connection is not read for a sec
 
 test('a connection that closes with its refusal is read to its end', () => {
   const control = admission()
-  for (const connection of many(300)) control.refusalSent(refused(connection, 1000))
+  for (const connection of many(300)) control.refusalSent(exchangeOf(connection, 1000))
   const ending = new Connection()
-  control.refusalSent(refused(ending, 1000, false))
+  control.refusalSent(exchangeOf(ending, 1000, false))
   assert.ok(ending.isRead)
 })
 
@@ -79,13 +79,13 @@ function requestRepeatedly(socket: Socket, times: number): Promise<string[]> {
   const statuses: string[] = []
   return new Promise((resolve, reject) => {
     const ask = () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    let said = ''
+    let output = ''
     socket.setEncoding('latin1').on('data', text => {
-      said += text
+      output += text
       const [head, status = '', length] =
-        /^HTTP\/1.1 (\d+) .*?content-length: (\d+)\r\n.*?\r\n\r\n/is.exec(said) ?? []
-      if (head === undefined || said.length < head.length + Number(length)) return
-      said = said.slice(head.length + Number(length))
+        /^HTTP\/1.1 (\d+) .*?content-length: (\d+)\r\n.*?\r\n\r\n/is.exec(output) ?? []
+      if (head === undefined || output.length < head.length + Number(length)) return
+      output = output.slice(head.length + Number(length))
       statuses.push(status)
       if (statuses.length === times) resolve(statuses)
       else ask()
@@ -109,9 +109,9 @@ test('every request of clients that retry immediately gets a response', async ()
   const sockets = await Promise.all(Array.from({ length: 400 }, () => dial(server.port())))
   try {
     const statuses = (await Promise.all(sockets.map(socket => requestRepeatedly(socket, 25)))).flat()
-    const of = (status: string) => statuses.filter(each => each === status).length
-    assert.equal(of('200') + of('503'), 400 * 25)
-    assert.ok(of('503') > 0, 'nobody was refused')
+    const countOf = (status: string) => statuses.filter(line => line === status).length
+    assert.equal(countOf('200') + countOf('503'), 400 * 25)
+    assert.ok(countOf('503') > 0, 'nobody was refused')
   } finally {
     for (const socket of sockets) socket.destroy()
     await server.close()

@@ -55,8 +55,8 @@ suite('the absolute form is equivalent to the origin form', () => {
     ],
   ] as const
   const targets = ['/oauth/register', 'http://x/oauth/register', 'HTTPS://y:3000/oauth/register?']
-  for (const [what, metadata] of bad) {
-    test(`${what} is refused at registration in every form of the target`, async () => {
+  for (const [name, metadata] of bad) {
+    test(`${name} is refused at registration in every form of the target`, async () => {
       for (const target of targets) {
         const [answer] = parseAnswers(await say(it.port, register(target, metadata)))
         assert.equal(answer?.status, 400, target)
@@ -85,8 +85,8 @@ suite('the absolute form is equivalent to the origin form', () => {
       ['http://x?a=/b', 200],
     ] as const
     for (const [target, status] of rows) {
-      const { status: got } = await ask(`GET ${target} HTTP/1.1`, 'Host: x', `X-API-Key: ${it.key}`)
-      assert.equal(got, status, target)
+      const { status: actual } = await ask(`GET ${target} HTTP/1.1`, 'Host: x', `X-API-Key: ${it.key}`)
+      assert.equal(actual, status, target)
     }
   })
 
@@ -104,8 +104,8 @@ suite('the absolute form is equivalent to the origin form', () => {
     const opening = `GET http://x/graphql HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`
     // The server waits half a minute for the close frame of a WebSocket.
     const end = Buffer.from([0x88, 0x80, 0, 0, 0, 0])
-    const said = await say(it.port, Buffer.concat([Buffer.from(opening), end]))
-    assert.match(said, /^HTTP\/1\.1 101 /)
+    const output = await say(it.port, Buffer.concat([Buffer.from(opening), end]))
+    assert.match(output, /^HTTP\/1\.1 101 /)
   })
 })
 
@@ -169,9 +169,9 @@ suite('Host', () => {
     ['a bad escape', ['Host: x%zz']],
     ['bytes beyond ASCII', ['Host: h\xf6st']],
   ]
-  for (const [what, headers] of bad) {
+  for (const [name, headers] of bad) {
     for (const target of ['/api/v1/posts', 'http://x/api/v1/posts']) {
-      test(`${what} with ${target} is a 400`, async () => {
+      test(`${name} with ${target} is a 400`, async () => {
         const answer = await ask(`GET ${target} HTTP/1.1`, ...headers)
         assert.equal(answer.status, 400)
         assert.match(JSON.parse(answer.body).error.message, /`Host`/)

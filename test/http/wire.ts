@@ -30,15 +30,15 @@ export function dial(port: number): Promise<Socket> {
 /** Sends `bytes` and reads until the server closes the connection. */
 export async function say(port: number, bytes: string | Buffer): Promise<string> {
   const socket = await dial(port)
-  const said = readToEnd(socket)
+  const output = readToEnd(socket)
   socket.write(bytes)
-  return said
+  return output
 }
 
 /** Parses the responses of a connection, with bodies by Content-Length. */
-export function parseAnswers(said: string): WireAnswer[] {
+export function parseAnswers(output: string): WireAnswer[] {
   const answers: WireAnswer[] = []
-  let rest = said
+  let rest = output
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')
     if (end === -1) throw new Error(`no end of headers in ${JSON.stringify(rest)}`)

@@ -19,7 +19,7 @@ interface Result {
   }[]
 }
 
-interface Sent {
+interface OperationOptions {
   readonly idempotencyKey?: string
   readonly key?: string
   readonly variables?: object
@@ -28,15 +28,15 @@ interface Sent {
 
 /** Sends an operation to the next node in turn. */
 function sender({ urls, ann }: Fixture) {
-  let at = 0
-  return async (query: string, sent: Sent = {}): Promise<Result> => {
+  let next = 0
+  return async (query: string, sent: OperationOptions = {}): Promise<Result> => {
     const { idempotencyKey, key = ann.key, variables, headers } = sent
     const {
       status,
       text,
       json,
       headers: responseHeaders,
-    } = await call(`${urls[at++ % urls.length]}/graphql`, {
+    } = await call(`${urls[next++ % urls.length]}/graphql`, {
       method: 'POST',
       key,
       body: { query, variables },
@@ -56,7 +56,7 @@ async function titlesOf({ url }: Fixture, marker: string): Promise<readonly stri
 
 /** The titles of created posts, in the order of the event log. */
 async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<readonly string[]> {
-  const found: string[] = []
+  const titles: string[] = []
   for (let after = '0'; ; ) {
     const path = `/api/v1/events?types=post.created&limit=1000&after=${after}`
     const { json } = await ask(path, { key: ann.key })
@@ -65,9 +65,9 @@ async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<re
       meta: { next_after: string; has_more: boolean }
     }
     for (const { data: post } of data) {
-      if (post.title.startsWith(marker)) found.push(post.title.replace(marker, ''))
+      if (post.title.startsWith(marker)) titles.push(post.title.replace(marker, ''))
     }
-    if (!meta.has_more) return found
+    if (!meta.has_more) return titles
     after = meta.next_after
   }
 }
@@ -88,10 +88,10 @@ for (const setup of nodeSetups) {
         const send = sender(fixture)
         const { ann } = fixture
         const marker = randomUUID()
-        const [one, two] = [create('a', `${marker}1`, ann.id), create('b', `${marker}2`, ann.id)]
-        const done = await send(`mutation @atomic { ${one} __typename ${two} }`)
-        assert.deepEqual(done.errors, [])
-        assert.deepEqual(Object.keys(done.data ?? {}), ['a', '__typename', 'b'])
+        const [first, second] = [create('a', `${marker}1`, ann.id), create('b', `${marker}2`, ann.id)]
+        const answer = await send(`mutation @atomic { ${first} __typename ${second} }`)
+        assert.deepEqual(answer.errors, [])
+        assert.deepEqual(Object.keys(answer.data ?? {}), ['a', '__typename', 'b'])
         assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
         assert.deepEqual(await eventsOf(fixture, marker), ['1', '2'])
 
@@ -123,14 +123,14 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const send = sender(fixture)
         const marker = randomUUID()
-        const made = await send(`mutation { ${create('a', `${marker}1`, fixture.ann.id)} }`)
-        const id = made.data?.a?.id
-        const done = await send(`mutation @atomic {
+        const created = await send(`mutation { ${create('a', `${marker}1`, fixture.ann.id)} }`)
+        const id = created.data?.a?.id
+        const answer = await send(`mutation @atomic {
           a: updatePost(id: ${id}, title: "${marker}2") { title }
           b: updatePost(id: ${id}, body: "b") { title body }
           c: deletePost(id: ${id})
         }`)
-        assert.deepEqual(done.data, {
+        assert.deepEqual(answer.data, {
           a: { title: `${marker}2` },
           b: { title: `${marker}2`, body: 'b' },
           c: String(id),
@@ -154,9 +154,9 @@ for (const setup of nodeSetups) {
           body: { name: 'limited', scopes: ['write:post'] },
         })
         const key = String(limited.json.key)
-        const one = create('a', `${marker}1`, ann.id)
+        const first = create('a', `${marker}1`, ann.id)
         const two = create('b', `${marker}2`, ann.id, 'author { email }')
-        const undone = await send(`mutation @atomic { ${one} ${two} }`, { key })
+        const undone = await send(`mutation @atomic { ${first} ${two} }`, { key })
         assert.equal(undone.data, null)
         assert.deepEqual(codes(undone), [['b.author', 'INSUFFICIENT_SCOPE']], undone.text)
         assert.deepEqual(await titlesOf(fixture, marker), [])
@@ -188,8 +188,8 @@ for (const setup of nodeSetups) {
         assert.deepEqual(codes(await send(query, { ...sent, idempotencyKey: '' })), [
           [undefined, 'BAD_REQUEST'],
         ])
-        const read = await send('{ posts(limit: 1) { id } }', { idempotencyKey })
-        assert.deepEqual([read.errors, read.replayed], [[], null], 'a query takes no key')
+        const answer = await send('{ posts(limit: 1) { id } }', { idempotencyKey })
+        assert.deepEqual([answer.errors, answer.replayed], [[], null], 'a query takes no key')
       })
     })
 
@@ -204,10 +204,10 @@ for (const setup of nodeSetups) {
         assert.deepEqual([undone.data, undone.replayed], [null, null])
         assert.deepEqual(codes(undone), [['c', 'NOT_FOUND']])
         assert.deepEqual(await titlesOf(fixture, marker), [])
-        const done = await send(`mutation { ${fields} }`, { idempotencyKey })
-        assert.deepEqual(done.errors, [])
-        const again = await send(`mutation { ${fields} }`, { idempotencyKey })
-        assert.deepEqual([again.text, again.replayed], [done.text, 'true'])
+        const answer = await send(`mutation { ${fields} }`, { idempotencyKey })
+        assert.deepEqual(answer.errors, [])
+        const second = await send(`mutation { ${fields} }`, { idempotencyKey })
+        assert.deepEqual([second.text, second.replayed], [answer.text, 'true'])
         assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
       })
     })
@@ -221,11 +221,11 @@ for (const setup of nodeSetups) {
         const { data } = await send(query, { idempotencyKey })
         const id = data?.a?.id
         await send(`mutation { deletePost(id: ${id}) }`)
-        const again = await send(query, { idempotencyKey })
-        assert.deepEqual([again.data, again.replayed], [null, 'true'])
-        assert.deepEqual(codes(again), [['a', 'NOT_FOUND']])
-        assert.match(again.errors[0]?.message ?? '', new RegExp(`\\b${id}\\b`))
-        assert.ok(!again.text.includes(marker))
+        const second = await send(query, { idempotencyKey })
+        assert.deepEqual([second.data, second.replayed], [null, 'true'])
+        assert.deepEqual(codes(second), [['a', 'NOT_FOUND']])
+        assert.match(second.errors[0]?.message ?? '', new RegExp(`\\b${id}\\b`))
+        assert.ok(!second.text.includes(marker))
       })
     })
 
@@ -234,9 +234,9 @@ for (const setup of nodeSetups) {
         const send = sender(fixture)
         const idempotencyKey = randomUUID()
         const query = 'mutation { createApiKey(name: "once", scopes: ["read:post"]) { id key } }'
-        const made = await send(query, { idempotencyKey })
-        assert.match(made.text, /"key":"pk_/)
-        assert.equal((await send(query, { idempotencyKey })).text, made.text)
+        const created = await send(query, { idempotencyKey })
+        assert.match(created.text, /"key":"pk_/)
+        assert.equal((await send(query, { idempotencyKey })).text, created.text)
       })
     })
 

@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { Reply } from '../../src/call.ts'
 import { memoryCounters } from '../../src/cluster/memory-counters.ts'
 import { ApiError } from '../../src/errors.ts'
-import { allowance } from '../../src/idempotency/allowance.ts'
+import { createAllowance } from '../../src/idempotency/allowance.ts'
 import { createIdempotency, type IdempotencyParts } from '../../src/idempotency.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
@@ -26,12 +26,14 @@ interface Node {
   count(): Promise<number>
 }
 
-type Given = Partial<Pick<IdempotencyParts, 'counters' | 'now'>> & { readonly around?: (run: Run) => Run }
+type NodeOptions = Partial<Pick<IdempotencyParts, 'counters' | 'now'>> & {
+  readonly around?: (run: Run) => Run
+}
 
 /** Runs `use` with a database, a function that opens nodes on it, and the user who writes. */
 async function withNodes(
   kind: Kind,
-  use: (open: (given?: Given) => Promise<Node>, url: string, ann: Principal) => Promise<void>,
+  use: (open: (options?: NodeOptions) => Promise<Node>, url: string, ann: Principal) => Promise<void>,
 ): Promise<void> {
   const database = await kind.make(model)
   const stores: { close(): Promise<void> }[] = []
@@ -40,7 +42,7 @@ async function withNodes(
   const seeding = createRun(createGuard(model), first)
   const id = await seedItem(seeding, 'users', { name: 'Ann', email: 'ann@example.com' })
   const ann = user(id, 'user', 'all')
-  const open = async ({ around = run => run, ...given }: Given = {}): Promise<Node> => {
+  const open = async ({ around = run => run, ...given }: NodeOptions = {}): Promise<Node> => {
     const store = stores.length === 1 ? first : await database.open(model)
     stores.push(store)
     const plain = createRun(createGuard(model), store)
@@ -78,12 +80,12 @@ async function withNodes(
 const codeOf = ({ status, body }: Reply) => [status, JSON.parse(String(body)).error?.code]
 
 function headerOf({ headers }: Reply, name: string): string | undefined {
-  const at = headers.findIndex((text, index) => index % 2 === 0 && text === name)
-  return at === -1 ? undefined : headers[at + 1]
+  const position = headers.findIndex((text, index) => index % 2 === 0 && text === name)
+  return position === -1 ? undefined : headers[position + 1]
 }
 
 /** A run whose writes get the outcome `fate` after their commit. */
-function after(fate: (answered: Promise<unknown>) => Promise<never>) {
+function after(fate: (outcome: Promise<unknown>) => Promise<never>) {
   return (run: Run): Run => ({ ...run, write: (...args) => fate(run.write(...args)) })
 }
 
@@ -92,17 +94,20 @@ for (const kind of kinds) {
     test('an unconfirmed commit is found by its record', async () => {
       await withNodes(kind, async open => {
         const unconfirmed = () => new ApiError('UNAVAILABLE', 'Lost.', { isUnconfirmed: true })
-        const lost = await open({
-          around: after(async answered => {
-            await answered
+        const failing = await open({
+          around: after(async outcome => {
+            await outcome
             throw unconfirmed()
           }),
         })
-        const [made, again] = [await lost.post('a', { title: 'One' }), await lost.post('a', { title: 'One' })]
-        assert.equal(made.status, 201)
-        assert.equal(again.body, made.body)
+        const [created, again] = [
+          await failing.post('a', { title: 'One' }),
+          await failing.post('a', { title: 'One' }),
+        ]
+        assert.equal(created.status, 201)
+        assert.equal(again.body, created.body)
         assert.equal(headerOf(again, 'Idempotent-Replayed'), 'true')
-        assert.equal(await lost.count(), 1)
+        assert.equal(await failing.count(), 1)
       })
     })
 
@@ -110,7 +115,7 @@ for (const kind of kinds) {
       await withNodes(kind, async open => {
         // The steps have run, and nothing was committed.
         const undone = new Error('undone')
-        const lost = await open({
+        const failing = await open({
           around: run => ({
             ...run,
             write: (plan, principal, within) =>
@@ -125,28 +130,28 @@ for (const kind of kinds) {
                 }),
           }),
         })
-        const unconfirmed = await lost.post('a', { title: 'One' })
+        const unconfirmed = await failing.post('a', { title: 'One' })
         assert.deepEqual(codeOf(unconfirmed), [503, 'UNAVAILABLE'])
         assert.equal(headerOf(unconfirmed, 'Retry-After'), '1')
-        const other = await open()
-        const made = await other.post('a', { title: 'One' })
-        assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
-        assert.equal(await other.count(), 1)
+        const otherNode = await open()
+        const created = await otherNode.post('a', { title: 'One' })
+        assert.deepEqual([created.status, headerOf(created, 'Idempotent-Replayed')], [201, undefined])
+        assert.equal(await otherNode.count(), 1)
       })
     })
 
     test('a write that is refused after its commit leaves the key free', async () => {
       await withNodes(kind, async open => {
         const refusing = await open({
-          around: after(async answered => {
-            await answered
+          around: after(async outcome => {
+            await outcome
             throw new ApiError('FORBIDDEN')
           }),
         })
         assert.deepEqual(codeOf(await refusing.post('a', { title: 'One' })), [403, 'FORBIDDEN'])
-        const other = await open()
-        const made = await other.post('a', { title: 'One' })
-        assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
+        const otherNode = await open()
+        const created = await otherNode.post('a', { title: 'One' })
+        assert.deepEqual([created.status, headerOf(created, 'Idempotent-Replayed')], [201, undefined])
       })
     })
 
@@ -181,8 +186,8 @@ for (const kind of kinds) {
       await withNodes(kind, async open => {
         const yesterday = await open({ now: () => Date.now() - 24 * 60 * 60 * 1000 })
         await yesterday.post('a', { title: 'One' })
-        const made = await yesterday.post('a', { title: 'Another' })
-        assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
+        const created = await yesterday.post('a', { title: 'Another' })
+        assert.deepEqual([created.status, headerOf(created, 'Idempotent-Replayed')], [201, undefined])
         const hour = 60 * 60 * 1000
         const recent = await open({ now: () => Date.now() - 23 * hour })
         await recent.post('b', { title: 'One' })
@@ -197,11 +202,11 @@ for (const kind of kinds) {
         const long = { title: 'Long', body: 'x'.repeat(5000) }
         const whole = await node.post('a', long)
         assert.equal((await node.post('a', long)).body, whole.body)
-        allowance(counters).end(budgetKey, 64 * 1024 * 1024)
+        createAllowance(counters).end(budgetKey, 64 * 1024 * 1024)
         const cut = await node.post('b', long)
         const { id } = JSON.parse(String(cut.body))
-        const again = await node.post('b', long)
-        assert.deepEqual([again.status, again.body], [201, `{"id":${id}}`])
+        const second = await node.post('b', long)
+        assert.deepEqual([second.status, second.body], [201, `{"id":${id}}`])
         const small = await node.post('c', { title: 'Small' })
         assert.equal((await node.post('c', { title: 'Small' })).body, small.body)
         // A refused write releases its share.
@@ -223,23 +228,23 @@ test('a key in an open transaction of another node is a 409, and free after its 
   await withNodes(postgres, async (open, url, { budgetKey }) => {
     const node = await open()
     const id = hash('sha256', JSON.stringify([budgetKey, 'a']), 'base64url')
-    const other = new pg.Client(url)
-    await other.connect()
+    const otherClient = new pg.Client(url)
+    await otherClient.connect()
     try {
-      await other.query('BEGIN')
-      await other.query(
+      await otherClient.query('BEGIN')
+      await otherClient.query(
         `INSERT INTO "_records" ("kind", "id", "payload", "expires_at") VALUES ('IdempotencyKey', $1, '{}', $2)`,
         [id, Date.now() + 60_000],
       )
       assert.deepEqual(codeOf(await node.post('a', { title: 'One' })), [409, 'CONFLICT'])
       // Other writes succeed meanwhile.
       assert.equal((await node.post('b', { title: 'Other' })).status, 201)
-      await other.query('ROLLBACK')
+      await otherClient.query('ROLLBACK')
     } finally {
-      await other.end()
+      await otherClient.end()
     }
-    const made = await node.post('a', { title: 'One' })
-    assert.equal(made.status, 201)
+    const created = await node.post('a', { title: 'One' })
+    assert.equal(created.status, 201)
     assert.equal(await node.count(), 2)
   })
 })

@@ -27,9 +27,9 @@ test('a malformed key is a BAD_REQUEST with the reason', () => {
     ['""', /is empty/],
     ['k'.repeat(256), /has 256 characters/],
     [`"${'k'.repeat(256)}"`, /has 256 characters/],
-    ['one, two', /is there twice/],
-    ['"one", "two"', /is there twice/],
-    ['one,two', /is there twice/],
+    ['one, two', /was sent twice/],
+    ['"one", "two"', /was sent twice/],
+    ['one,two', /was sent twice/],
     ['"one', /neither/],
     ['one"', /neither/],
     ['"a"b"', /neither/],
@@ -66,13 +66,16 @@ test('the method, path, query, body, headers and caller that affect the response
     { ...call, headers: { ...call.headers, 'content-type': 'application/merge-patch+json' } },
   ]
   for (const other of others) {
-    const found = keyedRequest(other, ann) ?? assert.fail()
-    assert.notEqual(found.fingerprint, fingerprint, JSON.stringify(other))
-    assert.equal(found.id, id)
+    const keyed = keyedRequest(other, ann) ?? assert.fail()
+    assert.notEqual(keyed.fingerprint, fingerprint, JSON.stringify(other))
+    assert.equal(keyed.id, id)
   }
   assert.notEqual(keyedRequest(call, ann, 'application/json')?.fingerprint, fingerprint)
-  const same = { ...call, headers: { ...call.headers, 'user-agent': 'other', 'idempotency-key': '"k"' } }
-  assert.deepEqual(keyedRequest(same, ann), { fingerprint, id, scope: 'user:1' })
+  const equivalent = {
+    ...call,
+    headers: { ...call.headers, 'user-agent': 'other', 'idempotency-key': '"k"' },
+  }
+  assert.deepEqual(keyedRequest(equivalent, ann), { fingerprint, id, scope: 'user:1' })
 })
 
 test('a key belongs to a user and app, to an app without a user, or to an address', () => {

@@ -38,18 +38,18 @@ const forms: readonly MakeWrite[] = [
     return { path: '/api/v1/posts', body: titles.map(title => ({ title })), titles }
   },
   marker => {
-    const [one, two] = [`${marker} a`, `${marker} b`]
+    const [first, second] = [`${marker} a`, `${marker} b`]
     const operations = [
-      { method: 'POST', path: '/posts', body: { title: one }, as: 'one' },
+      { method: 'POST', path: '/posts', body: { title: first }, as: 'one' },
       { method: 'PATCH', path: '/posts/$one.id', body: { body: 'changed' } },
-      { method: 'POST', path: '/posts', body: { title: two } },
+      { method: 'POST', path: '/posts', body: { title: second } },
     ]
-    return { path: '/api/v1/batch', body: { operations }, titles: [one, two] }
+    return { path: '/api/v1/batch', body: { operations }, titles: [first, second] }
   },
   marker => {
-    const [one, two] = [`${marker} a`, `${marker} b`]
-    const query = `mutation { ${createPost('a', one)} ${createPost('b', two)} }`
-    return { path: '/graphql', body: { query }, titles: [one, two] }
+    const [first, second] = [`${marker} a`, `${marker} b`]
+    const query = `mutation { ${createPost('a', first)} ${createPost('b', second)} }`
+    return { path: '/graphql', body: { query }, titles: [first, second] }
   },
 ]
 
@@ -92,17 +92,17 @@ class Load {
 
   /** The number of posts with each title. */
   async titles(): Promise<ReadonlyMap<string, number>> {
-    const found = new Map<string, number>()
+    const titles = new Map<string, number>()
     for (let cursor: string | null = ''; cursor !== null; ) {
       const url = `${this.#cluster.node(0).url}/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`
       const { data, meta } = (await (await fetch(url)).json()) as {
         data: { title: string }[]
         meta: { next_cursor: string | null }
       }
-      for (const { title } of data) found.set(title, (found.get(title) ?? 0) + 1)
+      for (const { title } of data) titles.set(title, (titles.get(title) ?? 0) + 1)
       cursor = meta.next_cursor
     }
-    return found
+    return titles
   }
 }
 
@@ -127,11 +127,11 @@ for (const setup of nodeSetups) {
         await node.start()
       }
       const worker = async () => {
-        for (let at = next++; at < keys; at = next++) {
-          const write = forms[at % forms.length]?.(`${randomUUID()} ${at}`) ?? assert.fail()
+        for (let index = next++; index < keys; index = next++) {
+          const write = forms[index % forms.length]?.(`${randomUUID()} ${index}`) ?? assert.fail()
           const idempotencyKey = randomUUID()
           const sent = Array.from({ length: sends }, () => load.send(write, idempotencyKey))
-          if (at % Math.floor(keys / kills) === 0) restarts.push(kill())
+          if (index % Math.floor(keys / kills) === 0) restarts.push(kill())
           const answers = new Set(await Promise.all(sent))
           assert.equal(answers.size, 1, [...answers].join('\n'))
           expected.push(...write.titles)
@@ -139,12 +139,12 @@ for (const setup of nodeSetups) {
       }
       await Promise.all(Array.from({ length: atOnce }, worker))
       await Promise.all(restarts)
-      const found = await load.titles()
+      const titles = await load.titles()
       assert.deepEqual(
-        [...found].filter(([, count]) => count !== 1),
+        [...titles].filter(([, count]) => count !== 1),
         [],
       )
-      assert.deepEqual([...found.keys()].sort(), expected.sort())
+      assert.deepEqual([...titles.keys()].sort(), expected.sort())
       assert.ok(load.replays > 0)
       context.diagnostic(`${load.replays} replays, ${load.retries} sent again, ${restarts.length} kills`)
     } finally {

@@ -18,9 +18,9 @@ interface Write {
 
 /** Sends a write to the next node in turn. */
 function writer({ urls, ann }: Fixture) {
-  let at = 0
+  let next = 0
   return (path: string, { idempotencyKey, headers, ...write }: Write = {}): Promise<Answer> => {
-    const url = urls[at++ % urls.length] ?? assert.fail()
+    const url = urls[next++ % urls.length] ?? assert.fail()
     return call(`${url}/api/v1${path}`, {
       method: 'POST',
       key: ann.key,
@@ -30,7 +30,7 @@ function writer({ urls, ann }: Fixture) {
   }
 }
 
-const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
+const replayedHeader = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
 
 async function countOf({ call: ask, ann }: Fixture, query: string): Promise<number> {
   const { json } = await ask(`/api/v1/${query}`, { key: ann.key })
@@ -39,7 +39,7 @@ async function countOf({ call: ask, ann }: Fixture, query: string): Promise<numb
 
 function sameAnswer(again: Answer, first: Answer): void {
   assert.deepEqual([again.status, again.text], [first.status, first.text])
-  assert.equal(replayed(again), 'true')
+  assert.equal(replayedHeader(again), 'true')
   for (const name of ['Location', 'ETag', 'Content-Type', 'Cache-Control', 'Vary']) {
     assert.equal(again.headers.get(name), first.headers.get(name), name)
   }
@@ -54,14 +54,17 @@ for (const setup of nodeSetups) {
         const write = writer(fixture)
         const title = `once ${randomUUID()}`
         const create = { idempotencyKey: randomUUID(), body: { title } }
-        const made = await write('/posts', create)
-        assert.equal(made.status, 201, made.text)
-        assert.equal(replayed(made), null)
-        for (let times = 0; times < 3; times++) sameAnswer(await write('/posts', create), made)
-        sameAnswer(await write('/posts', { ...create, idempotencyKey: `"${create.idempotencyKey}"` }), made)
+        const created = await write('/posts', create)
+        assert.equal(created.status, 201, created.text)
+        assert.equal(replayedHeader(created), null)
+        for (let times = 0; times < 3; times++) sameAnswer(await write('/posts', create), created)
+        sameAnswer(
+          await write('/posts', { ...create, idempotencyKey: `"${create.idempotencyKey}"` }),
+          created,
+        )
         assert.equal(await countOf(fixture, `posts?title=${encodeURIComponent(title)}`), 1)
 
-        const path = `/posts/${made.json.id}`
+        const path = `/posts/${created.json.id}`
         const patch = { method: 'PATCH', idempotencyKey: randomUUID(), body: { body: 'one' } }
         const patched = await write(path, patch)
         assert.equal(patched.status, 200, patched.text)
@@ -92,7 +95,7 @@ for (const setup of nodeSetups) {
         )
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
         assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
-        assert.equal(answers.filter(answer => replayed(answer) === null).length, 1)
+        assert.equal(answers.filter(answer => replayedHeader(answer) === null).length, 1)
         assert.equal(await countOf(fixture, `posts?title=${encodeURIComponent(title)}`), 1)
       })
     })
@@ -101,8 +104,8 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const idempotencyKey = randomUUID()
-        const made = await write('/posts', { idempotencyKey, body: { title: 'One' } })
-        const path = `/posts/${made.json.id}`
+        const created = await write('/posts', { idempotencyKey, body: { title: 'One' } })
+        const path = `/posts/${created.json.id}`
         const others: readonly (readonly [string, Write])[] = [
           ['/posts', { body: { title: 'Two' } }],
           ['/posts?fields=id', { body: { title: 'One' } }],
@@ -129,8 +132,8 @@ for (const setup of nodeSetups) {
         const { json } = await write('/posts', { body: { title: 'One' } })
         assert.equal((await write(`/posts/${json.id}`, { ...stale, body: { title: 'Two' } })).status, 412)
         assert.equal((await write('/posts', { idempotencyKey, key: undefined, body: {} })).status, 401)
-        const made = await write('/posts', { idempotencyKey, body: { title: 'At last' } })
-        assert.deepEqual([made.status, replayed(made)], [201, null])
+        const created = await write('/posts', { idempotencyKey, body: { title: 'At last' } })
+        assert.deepEqual([created.status, replayedHeader(created)], [201, null])
       })
     })
 
@@ -139,7 +142,7 @@ for (const setup of nodeSetups) {
         const write = writer(fixture)
         const { ann, ben, url } = fixture
         const create = { idempotencyKey: randomUUID(), body: { title: 'Shared' } }
-        const [one, other] = [
+        const [first, second] = [
           await write('/posts', { ...create, key: ann.key }),
           await write('/posts', { ...create, key: ben.key }),
         ]
@@ -152,8 +155,8 @@ for (const setup of nodeSetups) {
         })
         const { access_token } = (await granted.json()) as { access_token: string }
         const byApp = await write('/posts', { ...create, key: access_token })
-        assert.deepEqual([one.status, other.status], [201, 201])
-        assert.notEqual(one.json.id, other.json.id)
+        assert.deepEqual([first.status, second.status], [201, 201])
+        assert.notEqual(first.json.id, second.json.id)
         // An app without a user cannot create a post: it does not get Ann's response.
         assert.equal(byApp.status, 403)
       })
@@ -163,14 +166,14 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Gone' } }
-        const made = await write('/posts', create)
-        const { id } = made.json
+        const created = await write('/posts', create)
+        const { id } = created.json
         await write(`/posts/${id}`, { method: 'DELETE' })
-        const again = await write('/posts', create)
-        assert.deepEqual([again.status, again.json], [201, { id }])
-        assert.equal(again.headers.get('Location'), made.headers.get('Location'))
-        assert.equal(again.headers.get('ETag'), null)
-        assert.equal(replayed(again), 'true')
+        const second = await write('/posts', create)
+        assert.deepEqual([second.status, second.json], [201, { id }])
+        assert.equal(second.headers.get('Location'), created.headers.get('Location'))
+        assert.equal(second.headers.get('ETag'), null)
+        assert.equal(replayedHeader(second), 'true')
       })
     })
 
@@ -178,11 +181,11 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Mine' } }
-        const made = await write('/posts', create)
+        const created = await write('/posts', create)
         const fewer = await write('/api_keys', { body: { name: 'fewer', scopes: ['write:post'] } })
-        const again = await write('/posts', { ...create, key: String(fewer.json.key) })
-        assert.deepEqual([again.status, again.json], [201, { id: made.json.id }])
-        sameAnswer(await write('/posts', create), made)
+        const second = await write('/posts', { ...create, key: String(fewer.json.key) })
+        assert.deepEqual([second.status, second.json], [201, { id: created.json.id }])
+        sameAnswer(await write('/posts', create), created)
       })
     })
 
@@ -190,14 +193,14 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { name: 'secret', scopes: ['read:post'] } }
-        const made = await write('/api_keys', create)
-        assert.equal(made.status, 201, made.text)
-        const secret = String(made.json.key)
+        const created = await write('/api_keys', create)
+        assert.equal(created.status, 201, created.text)
+        const secret = String(created.json.key)
         assert.match(secret, /^pk_/)
-        sameAnswer(await write('/api_keys', create), made)
+        sameAnswer(await write('/api_keys', create), created)
         assert.ok(!(await fixture.place.dump()).includes(secret))
-        await write(`/api_keys/${made.json.id}`, { method: 'DELETE' })
-        assert.deepEqual((await write('/api_keys', create)).json, { id: made.json.id })
+        await write(`/api_keys/${created.json.id}`, { method: 'DELETE' })
+        assert.deepEqual((await write('/api_keys', create)).json, { id: created.json.id })
       })
     })
 
@@ -246,7 +249,7 @@ for (const setup of nodeSetups) {
           assert.equal(nobody.status, 401)
         }
         assert.equal((await write('/posts', { idempotencyKey: '"a, \\" b"', body })).status, 201)
-        assert.match(await twice(fixture), /^HTTP\/1.1 400 .*there twice/s)
+        assert.match(await twice(fixture), /^HTTP\/1.1 400 .*sent twice/s)
       })
     })
 
@@ -254,9 +257,9 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Lasting' } }
-        const made = await write('/posts', create)
+        const created = await write('/posts', create)
         await fixture.restart()
-        sameAnswer(await write('/posts', create), made)
+        sameAnswer(await write('/posts', create), created)
       })
     })
   })

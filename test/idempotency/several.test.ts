@@ -8,9 +8,9 @@ import { nodeSetups } from '../setups/setups.ts'
 import { retryConflicts } from './retry.ts'
 
 function poster({ urls, ann }: Fixture) {
-  let at = 0
+  let next = 0
   return (path: string, body: unknown, key?: string): Promise<Answer> =>
-    call(`${urls[at++ % urls.length]}/api/v1${path}`, {
+    call(`${urls[next++ % urls.length]}/api/v1${path}`, {
       method: 'POST',
       key: ann.key,
       body,
@@ -18,7 +18,7 @@ function poster({ urls, ann }: Fixture) {
     })
 }
 
-const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
+const replayedHeader = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
 
 async function countOf({ call: ask, ann }: Fixture, marker: string): Promise<number> {
   const { json } = await ask(`/api/v1/posts?title[contains]=${marker}`, { key: ann.key })
@@ -33,7 +33,7 @@ for (const setup of nodeSetups) {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const [marker, key] = [randomUUID(), randomUUID()]
-        const items = Array.from({ length: 50 }, (_, at) => ({ title: `${marker} ${at}` }))
+        const items = Array.from({ length: 50 }, (_, index) => ({ title: `${marker} ${index}` }))
         const refused = await post('/posts', [...items, { nonsense: 1 }], key)
         assert.equal(refused.status, 400)
         const answers = await Promise.all(
@@ -41,14 +41,16 @@ for (const setup of nodeSetups) {
         )
         assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
-        assert.equal(answers.filter(answer => replayed(answer) === null).length, 1)
+        assert.equal(answers.filter(answer => replayedHeader(answer) === null).length, 1)
         assert.equal(await countOf(fixture, marker), 50)
         assert.equal((await post('/posts', items.slice(1), key)).code, 'IDEMPOTENCY_KEY_REUSED')
 
-        const made = answers[0]?.json.data as { id: number }[]
-        await fixture.call(`/api/v1/posts/${made[7]?.id}`, { method: 'DELETE', key: fixture.ann.key })
-        const again = await post('/posts', items, key)
-        assert.deepEqual(again.json, { data: made.map((item, at) => (at === 7 ? { id: item.id } : item)) })
+        const createdItems = answers[0]?.json.data as { id: number }[]
+        await fixture.call(`/api/v1/posts/${createdItems[7]?.id}`, { method: 'DELETE', key: fixture.ann.key })
+        const second = await post('/posts', items, key)
+        assert.deepEqual(second.json, {
+          data: createdItems.map((item, index) => (index === 7 ? { id: item.id } : item)),
+        })
         const fewer = await fixture.call('/api/v1/api_keys', {
           method: 'POST',
           key: fixture.ann.key,
@@ -57,7 +59,7 @@ for (const setup of nodeSetups) {
         const { ann } = fixture
         const byFewer = poster({ ...fixture, ann: { ...ann, key: String(fewer.json.key) } })
         const short = await byFewer('/posts', items, key)
-        assert.deepEqual(short.json, { data: made.map(({ id }) => ({ id })) })
+        assert.deepEqual(short.json, { data: createdItems.map(({ id }) => ({ id })) })
       })
     })
 
@@ -74,26 +76,30 @@ for (const setup of nodeSetups) {
           { ...create, as: 'other' },
           { method: 'DELETE', path: '/posts/$other.id' },
         ]
-        const gone = { method: 'DELETE', path: '/posts/999999999' }
-        const refused = await post('/batch', { operations: [...operations, gone] }, key)
+        const missing = { method: 'DELETE', path: '/posts/999999999' }
+        const refused = await post('/batch', { operations: [...operations, missing] }, key)
         assert.equal(refused.code, 'NOT_FOUND', refused.text)
         assert.equal(await countOf(fixture, marker), 0)
         const sent = Array.from({ length: 6 }, () =>
           retryConflicts(() => post('/batch', { operations }, key)),
         )
         const answers = await Promise.all(sent)
-        const first = answers.find(answer => replayed(answer) === null) ?? assert.fail('all are replayed')
+        const first =
+          answers.find(answer => replayedHeader(answer) === null) ?? assert.fail('all are replayed')
         assert.equal(first.status, 200, first.text)
         assert.equal(await countOf(fixture, marker), 1)
         const results = first.json.results as { status: number; body: { id: number } | null }[]
         // The post that the batch itself deleted no longer exists.
-        const expected = results.map((result, at) =>
-          at === 4 ? { ...result, body: { id: result.body?.id } } : result,
+        const expected = results.map((result, index) =>
+          index === 4 ? { ...result, body: { id: result.body?.id } } : result,
         )
         const others = answers.filter(answer => answer !== first)
         assert.equal(others.length, 5)
         for (const again of others) {
-          assert.deepEqual([again.status, again.json, replayed(again)], [200, { results: expected }, 'true'])
+          assert.deepEqual(
+            [again.status, again.json, replayedHeader(again)],
+            [200, { results: expected }, 'true'],
+          )
         }
       })
     })

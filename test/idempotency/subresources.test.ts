@@ -44,10 +44,11 @@ for (const { name, within } of databases) {
       } as unknown as ActionServices
       const admin = user(1000, 'admin', 'all')
 
-      const end = async (what: string, userId: number, key: string, header: string) => {
-        const subresource = subresources.get('users')?.find(one => one.name === what) ?? assert.fail()
+      const end = async (name: string, userId: number, key: string, header: string) => {
+        const subresource =
+          subresources.get('users')?.find(candidate => candidate.name === name) ?? assert.fail()
         const route = { kind: 'subresource', collection, id: userId, subresource, key } as const
-        const path = `/api/v1/users/${userId}/${what}/${key}`
+        const path = `/api/v1/users/${userId}/${name}/${key}`
         const headers = { 'idempotency-key': header }
         const call = { method: 'DELETE', path, query: '', headers, body: Buffer.alloc(0) } as unknown as Call
         const reply = await idempotency.answer(call, admin, attempt =>
@@ -70,18 +71,18 @@ for (const { name, within } of databases) {
           await consents.noteUser(id, 'tool')
         }
         await connect()
-        for (const [what, key] of [
+        for (const [name, key] of [
           ['sessions', session.uid],
           ['grants', 'tool'],
         ] as const) {
           dies = true
-          await assert.rejects(end(what, id, key, what), /died/)
+          await assert.rejects(end(name, id, key, name), /died/)
           dies = false
-          assert.deepEqual(await end(what, id, key, what), [204, false], what)
-          assert.deepEqual(await end(what, id, key, what), [204, true], what)
+          assert.deepEqual(await end(name, id, key, name), [204, false], name)
+          assert.deepEqual(await end(name, id, key, name), [204, true], name)
           const isGone = (error: unknown) => error instanceof ApiError && error.code === 'NOT_FOUND'
-          await assert.rejects(end(what, id, key, `${what}-again`), isGone, what)
-          await assert.rejects(end(what, id, 'unknown', `${what}-unknown`), isGone, what)
+          await assert.rejects(end(name, id, key, `${name}-again`), isGone, name)
+          await assert.rejects(end(name, id, 'unknown', `${name}-unknown`), isGone, name)
         }
         assert.equal(await records.get('Session', 'a hash'), undefined)
         assert.equal(await records.get('Grant', 'a grant'), undefined)

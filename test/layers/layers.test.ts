@@ -22,18 +22,18 @@ describe('the import scan', () => {
   for (const [text, specifier] of cases) {
     it(`reads ${JSON.stringify(text)}`, () => {
       assert.deepEqual(
-        importsOf(text).map(found => found.specifier),
+        importsOf(text).map(match => match.specifier),
         [specifier],
       )
     })
   }
 
   it('finds each of several statements, with its line', () => {
-    const found = importsOf(
+    const imports = importsOf(
       `import { a } from './a.ts'\n\nimport type { B } from './b.ts'\nexport * from './c.ts'\n`,
     )
     assert.deepEqual(
-      found.map(({ specifier, line }) => [specifier, line]),
+      imports.map(({ specifier, line }) => [specifier, line]),
       [
         ['./a.ts', 1],
         ['./b.ts', 3],

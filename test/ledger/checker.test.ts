@@ -20,7 +20,7 @@ const all: readonly Kind[] = ['created', 'updated', 'deleted']
 
 function faultsOf(received: readonly EntryEvent[], kinds = all): readonly string[] {
   const listener = new ReceivedEvents('L', kinds)
-  for (const each of received) listener.add(each)
+  for (const event of received) listener.add(event)
   return listener.compare(log).listed
 }
 
@@ -33,7 +33,7 @@ test('events received as logged are no fault, even if the last ones are repeated
     'the order of different items does not matter',
   )
   const listener = new ReceivedEvents('L', all)
-  for (const each of [...log, ...log.slice(3)]) listener.add(each)
+  for (const event of [...log, ...log.slice(3)]) listener.add(event)
   assert.deepEqual([listener.repeated, listener.count, listener.last], [2, 5, 8])
 })
 
@@ -44,9 +44,9 @@ test('a subscriber to some kinds is compared with those', () => {
 })
 
 test('a lost event is detected', () => {
-  for (let at = 0; at < log.length; at++) {
-    const [fault, ...others] = faultsOf(log.toSpliced(at, 1))
-    assert.match(fault ?? '', new RegExp(`event ${log[at]?.id} .* was never received`))
+  for (let index = 0; index < log.length; index++) {
+    const [fault, ...others] = faultsOf(log.toSpliced(index, 1))
+    assert.match(fault ?? '', new RegExp(`event ${log[index]?.id} .* was never received`))
     assert.deepEqual(others, [])
   }
 })

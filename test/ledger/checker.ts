@@ -16,7 +16,7 @@ export function stepOf({ kind, version }: Pick<EntryEvent, 'kind' | 'version'>):
   return kind === 'deleted' ? version + 1 : version
 }
 
-function shown({ id, kind, item, version }: EntryEvent): string {
+function format({ id, kind, item, version }: EntryEvent): string {
   return `event ${id} (item ${item} ${kind}, version ${version})`
 }
 
@@ -24,16 +24,16 @@ const maxFaults = 20
 
 /** The first faults of one kind, and their number. */
 export class Faults {
-  readonly #listed: string[] = []
+  readonly #faults: string[] = []
   count = 0
 
   add(text: string): void {
     this.count += 1
-    if (this.#listed.length < maxFaults) this.#listed.push(text)
+    if (this.#faults.length < maxFaults) this.#faults.push(text)
   }
 
   get listed(): readonly string[] {
-    return this.#listed
+    return this.#faults
   }
 }
 
@@ -86,19 +86,19 @@ export class ReceivedEvents {
   /** Called in the order of arrival. */
   add(event: EntryEvent): void {
     const content = contentOf(event)
-    const known = this.#contents.get(event.id)
-    if (known > 0) {
-      if (known !== content) this.#fault(`${shown(event)} had another content before`)
+    const eventCount = this.#contents.get(event.id)
+    if (eventCount > 0) {
+      if (eventCount !== content) this.#fault(`${format(event)} had another content before`)
       this.repeated += 1
       return
     }
     this.#contents.set(event.id, content)
     this.count += 1
     this.last = Math.max(this.last, event.id)
-    if (!this.kinds.includes(event.kind)) this.#fault(`${shown(event)} was not subscribed to`)
+    if (!this.kinds.includes(event.kind)) this.#fault(`${format(event)} was not subscribed to`)
     const step = stepOf(event)
     const behind = this.#steps.get(event.item)
-    if (step < behind) this.#fault(`${shown(event)} came after step ${behind - 1} of its item`)
+    if (step < behind) this.#fault(`${format(event)} came after step ${behind - 1} of its item`)
     this.#steps.set(event.item, Math.max(step + 1, behind))
   }
 
@@ -109,7 +109,7 @@ export class ReceivedEvents {
 
   /** The faults of all received events, compared with the whole log. */
   compare(log: readonly EntryEvent[]): Faults {
-    for (const event of this.#missing(log)) this.#fault(`${shown(event)} was never received`)
+    for (const event of this.#missing(log)) this.#fault(`${format(event)} was never received`)
     const real = new Map(log.map(event => [event.id, contentOf(event)]))
     for (const [id, content] of this.#contents.entries()) {
       if (real.get(id) !== content) this.#fault(`event ${id} is not like that in the log`)
@@ -135,32 +135,32 @@ function contentOf(event: EntryEvent): number {
 }
 
 /** An acknowledged write. */
-export type Written = Omit<EntryEvent, 'id'>
+export type AcknowledgedWrite = Omit<EntryEvent, 'id'>
 
 /** The faults of the log: each acknowledged write must have exactly one event, in the order of its item. */
-export function compareLog(log: readonly EntryEvent[], written: readonly Written[]): Faults {
+export function compareLog(log: readonly EntryEvent[], written: readonly AcknowledgedWrite[]): Faults {
   const faults = new Faults()
-  const wanted = new Map<number, number>()
+  const expected = new Map<number, number>()
   for (const write of written) {
     const content = contentOf({ ...write, id: 0 })
-    wanted.set(content, (wanted.get(content) ?? 0) + 1)
+    expected.set(content, (expected.get(content) ?? 0) + 1)
   }
   const items = new Map<number, number>()
   for (const event of log) {
     const content = contentOf(event)
-    const left = wanted.get(content) ?? 0
-    if (left === 0)
-      faults.add(`${shown(event)} is of no acknowledged write, or of one that has an event already`)
-    wanted.set(content, left - 1)
+    const remaining = expected.get(content) ?? 0
+    if (remaining === 0)
+      faults.add(`${format(event)} is of no acknowledged write, or of one that has an event already`)
+    expected.set(content, remaining - 1)
     const next = items.get(event.item) ?? 0
-    if (stepOf(event) !== next) faults.add(`${shown(event)} is where step ${next} of its item belongs`)
+    if (stepOf(event) !== next) faults.add(`${format(event)} is where step ${next} of its item belongs`)
     items.set(event.item, next + 1)
   }
   for (const write of written) {
     const content = contentOf({ ...write, id: 0 })
-    if ((wanted.get(content) ?? 0) <= 0) continue
+    if ((expected.get(content) ?? 0) <= 0) continue
     faults.add(`item ${write.item} ${write.kind}, version ${write.version}, has no event`)
-    wanted.set(content, 0)
+    expected.set(content, 0)
   }
   return faults
 }

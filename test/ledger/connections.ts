@@ -25,7 +25,7 @@ class Connection {
   #close = (): void => {}
 
   /** Breaks it. */
-  opened(close: () => void): void {
+  setClose(close: () => void): void {
     this.#close = close
   }
 
@@ -40,11 +40,11 @@ class ResumingListener implements Listener {
   readonly received: ReceivedEvents
   #connection = new Connection()
   #hasEnded = false
-  readonly #done: Promise<void>
+  readonly #ended: Promise<void>
 
   constructor(received: ReceivedEvents, nodes: Nodes, connect: Connect) {
     this.received = received
-    this.#done = this.#run(nodes, connect)
+    this.#ended = this.#run(nodes, connect)
   }
 
   cut(): void {
@@ -54,7 +54,7 @@ class ResumingListener implements Listener {
   async end(): Promise<void> {
     this.#hasEnded = true
     this.cut()
-    await this.#done
+    await this.#ended
   }
 
   async #run(nodes: Nodes, connect: Connect): Promise<void> {
@@ -92,7 +92,7 @@ function open(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { agent, headers })
-    connection.opened(() => sent.destroy())
+    connection.setClose(() => sent.destroy())
     sent.on('error', reject)
     sent.on('response', answer => {
       if (answer.statusCode === 200) return resolve(answer)
@@ -162,7 +162,7 @@ const overWebSocket: Connect = (received, { url, key }, connection) => {
   const query = `subscription ($after: ID) { ${topic}(after: $after) { id version } }`
   const socket = new WebSocket(`${url().replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   const say = (message: object) => socket.send(JSON.stringify(message))
-  connection.opened(() => socket.terminate())
+  connection.setClose(() => socket.terminate())
   const { promise, resolve } = Promise.withResolvers<void>()
   socket.on('error', () => {}).on('close', () => resolve())
   socket.on('open', () => say({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } }))

@@ -12,7 +12,7 @@ import { RedisServer } from '../databases/redis.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import type { Node } from '../nodes/node.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { compareLog, type EntryEvent, type Kind, ReceivedEvents, type Written } from './checker.ts'
+import { type AcknowledgedWrite, compareLog, type EntryEvent, type Kind, ReceivedEvents } from './checker.ts'
 import { entryEvent, type Listener, listen, type Nodes, type Over } from './connections.ts'
 import { Receiver } from './receiver.ts'
 import { Writer } from './writers.ts'
@@ -72,10 +72,20 @@ async function openPlace(database: LedgerOptions['database'], key: string): Prom
     return { cluster, close: () => cluster.close() }
   }
   const [{ url, drop }, redis] = await Promise.all([newDatabase(), RedisServer.start()])
-  const own = { database: url, databaseConnections: 6, secretKeys: [secretKey], redis: { url: redis.url } }
+  const settings = {
+    database: url,
+    databaseConnections: 6,
+    secretKeys: [secretKey],
+    redis: { url: redis.url },
+  }
   const release = async () => void (await Promise.all([drop(), redis.remove()]))
   try {
-    const cluster = await startCluster({ model, nodes: 3, settings: { ...unlimited, ...own }, environment })
+    const cluster = await startCluster({
+      model,
+      nodes: 3,
+      settings: { ...unlimited, ...settings },
+      environment,
+    })
     const close = async () => {
       await cluster.close()
       await release()
@@ -102,10 +112,10 @@ async function openListeners(
   receiver: Receiver,
 ): Promise<readonly Listener[]> {
   const listeners: Listener[] = []
-  for (let at = 0; at < count; at++) {
-    const transport = transports[at % transports.length] ?? 'webhook'
+  for (let index = 0; index < count; index++) {
+    const transport = transports[index % transports.length] ?? 'webhook'
     const kinds = ofOneKind.includes(transport)
-      ? [allKinds[Math.floor(at / transports.length) % 3] ?? 'created']
+      ? [allKinds[Math.floor(index / transports.length) % 3] ?? 'created']
       : allKinds
     const received = new ReceivedEvents(transport, kinds)
     if (transport === 'webhook') {
@@ -125,10 +135,10 @@ async function killAndStart(node: Node): Promise<void> {
 
 /** Calls `act` `times` times, distributed evenly over the writes. */
 function evenly(times: number, events: number, act: () => void): (written: number) => void {
-  let done = 0
+  let completed = 0
   return written => {
-    while (done < times && written > ((done + 1) * events) / (times + 1)) {
-      done += 1
+    while (completed < times && written > ((completed + 1) * events) / (times + 1)) {
+      completed += 1
       act()
     }
   }
@@ -160,11 +170,11 @@ async function untilReceived(
   patienceMs: number,
 ): Promise<void> {
   const waiting = new Set(listeners.map(({ received }) => received))
-  const wanted = Map.groupBy(log, ({ kind }) => kind)
+  const expected = Map.groupBy(log, ({ kind }) => kind)
   let count = 0
   let changedAt = performance.now()
   while (waiting.size > 0 && performance.now() - changedAt < patienceMs) {
-    for (const received of waiting) if (received.isComplete(wanted)) waiting.delete(received)
+    for (const received of waiting) if (received.isComplete(expected)) waiting.delete(received)
     const now = listeners.reduce((sum, { received }) => sum + received.count, 0)
     if (now !== count) changedAt = performance.now()
     count = now
@@ -179,8 +189,8 @@ function transportsOf(
   return Object.fromEntries(
     [...new Set(transports)].map(name => {
       const all = listeners.map(({ received }) => received).filter(received => received.name === name)
-      const sum = (of: (received: ReceivedEvents) => number) =>
-        all.reduce((total, received) => total + of(received), 0)
+      const sum = (count: (received: ReceivedEvents) => number) =>
+        all.reduce((total, received) => total + count(received), 0)
       return [
         name,
         {
@@ -193,21 +203,21 @@ function transportsOf(
   )
 }
 
-interface Disturbed {
-  readonly written: readonly Written[]
+interface Disturbance {
+  readonly written: readonly AcknowledgedWrite[]
   readonly repeated: number
   readonly cuts: number
   readonly kills: number
 }
 
 /** Runs the writes with the cuts and kills between them. Returns the acknowledged ones. */
-async function disturbedWrites(
+async function writeWithDisturbance(
   options: LedgerOptions,
   { nodes }: NodeCluster,
   where: Nodes,
   listeners: readonly Listener[],
-): Promise<Disturbed> {
-  const written: Written[] = []
+): Promise<Disturbance> {
+  const written: AcknowledgedWrite[] = []
   const counts = { repeated: 0, cuts: 0, kills: 0 }
   let killing: Promise<void> = Promise.resolve()
   const cut = evenly(options.cuts, options.events, () => {
@@ -224,8 +234,8 @@ async function disturbedWrites(
   })
   let begun = 0
   const work = async () => {
-    const writer = new Writer(where, counts, one => {
-      written.push(one)
+    const writer = new Writer(where, counts, event => {
+      written.push(event)
       cut(written.length)
       kill(written.length)
       if (written.length % 10_000 === 0) options.onProgress?.(`${written.length} writes`)
@@ -251,16 +261,16 @@ export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
   let listeners: readonly Listener[] = []
   try {
     listeners = await openListeners(options, where, receiver)
-    const began = performance.now()
-    const { written, repeated, cuts, kills } = await disturbedWrites(options, cluster, where, listeners)
+    const start = performance.now()
+    const { written, repeated, cuts, kills } = await writeWithDisturbance(options, cluster, where, listeners)
     const log = await readLog(where)
     options.onProgress?.(`${log.length} events in the log`)
     await untilReceived(listeners, log, options.patienceMs)
-    const seconds = (performance.now() - began) / 1000
+    const seconds = (performance.now() - start) / 1000
     await Promise.all(listeners.map(listener => listener.end()))
     const faults = [compareLog(log, written), ...listeners.map(({ received }) => received.compare(log))]
     return {
-      faults: faults.flatMap(one => one.listed).slice(0, 50),
+      faults: faults.flatMap(fault => fault.listed).slice(0, 50),
       faultCount: faults.reduce((sum, { count }) => sum + count, 0),
       written: written.length,
       repeatedWrites: repeated,

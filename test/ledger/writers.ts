@@ -1,7 +1,7 @@
 /** Writers: each changes its own items, and retries a write with the same key until it is acknowledged. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Kind, Written } from './checker.ts'
+import type { AcknowledgedWrite, Kind } from './checker.ts'
 import type { Nodes } from './connections.ts'
 
 interface Item {
@@ -21,10 +21,10 @@ const timeoutMs = 30_000
 export class Writer {
   readonly #nodes: Nodes
   readonly #counts: WriteCounts
-  readonly #onWritten: (written: Written) => void
+  readonly #onWritten: (written: AcknowledgedWrite) => void
   #items: readonly Item[] = []
 
-  constructor(nodes: Nodes, counts: WriteCounts, onWritten: (written: Written) => void) {
+  constructor(nodes: Nodes, counts: WriteCounts, onWritten: (written: AcknowledgedWrite) => void) {
     this.#nodes = nodes
     this.#counts = counts
     this.#onWritten = onWritten
@@ -35,26 +35,26 @@ export class Writer {
     const item = this.#items[Math.floor(Math.random() * this.#items.length)]
     const chance = Math.random()
     if (item === undefined || (chance < 0.2 && this.#items.length < maxItems)) return this.#create()
-    const others = this.#items.filter(one => one !== item)
+    const others = this.#items.filter(other => other !== item)
     if (chance > 0.9) {
       await this.#send('DELETE', `/${item.id}`)
       this.#items = others
-      return this.#done(item, 'deleted')
+      return this.#recordWrite(item, 'deleted')
     }
     const next = { id: item.id, version: item.version + 1 }
     await this.#send('PATCH', `/${item.id}`, { version: next.version })
     this.#items = [...others, next]
-    this.#done(next, 'updated')
+    this.#recordWrite(next, 'updated')
   }
 
   async #create(): Promise<void> {
     const { id } = JSON.parse(await this.#send('POST', '', { version: 0 }))
     const item = { id, version: 0 }
     this.#items = [...this.#items, item]
-    this.#done(item, 'created')
+    this.#recordWrite(item, 'created')
   }
 
-  #done({ id, version }: Item, kind: Kind): void {
+  #recordWrite({ id, version }: Item, kind: Kind): void {
     this.#onWritten({ item: id, version, kind })
   }
 
@@ -72,7 +72,7 @@ export class Writer {
         body: body ? JSON.stringify(body) : null,
         signal: AbortSignal.timeout(timeoutMs),
       })
-        .then(async found => ({ status: found.status, ok: found.ok, text: await found.text() }))
+        .then(async response => ({ status: response.status, ok: response.ok, text: await response.text() }))
         .catch(() => undefined)
       if (answer?.ok) return answer.text
       // 409: the same write is still in progress, possibly on a node that was killed.

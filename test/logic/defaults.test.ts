@@ -45,8 +45,8 @@ const declaration = model(
       }),
       starts: action({
         access: signedIn,
-        run: async ({ later, now: at }) => {
-          await (later as (at: string, name: string) => Promise<void>)(at, 'noted')
+        run: async ({ later, now: runAt }) => {
+          await (later as (runAt: string, name: string) => Promise<void>)(runAt, 'noted')
         },
       }),
     },
@@ -57,8 +57,8 @@ const declaration = model(
 const time = '2026-01-01T00:00:00.000Z'
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
-function checkDefaults(found: unknown, expected: object = {}): void {
-  const { key, ...rest } = found as { readonly key: string }
+function checkDefaults(actual: unknown, expected: object = {}): void {
+  const { key, ...rest } = actual as { readonly key: string }
   assert.match(key, uuidForm)
   assert.deepEqual({ ...rest }, { at: time, count: 3, note: 'none', ...expected })
 }

@@ -6,7 +6,7 @@ import { testService } from '../../src/testing.ts'
 import { is } from '../model/type-equality.ts'
 
 test('a reaction to an emitted event gets its values and the typed item; for changes, values is null', async () => {
-  const seen: unknown[] = []
+  const values: unknown[] = []
   const declaration = model(
     { invoices: collection({ fields: { number: string() }, access: { read: signedIn, create: signedIn } }) },
     {
@@ -22,11 +22,11 @@ test('a reaction to an emitted event gets its values and the typed item; for cha
         sent: on('invoice.sent', ({ event }) => {
           is<string>()(event.data.number)
           is<null>()(event.changed)
-          seen.push([event.type, event.data.number, event.values])
+          values.push([event.type, event.data.number, event.values])
         }),
         created: on('invoice.created', ({ event }) => {
           is<null>()(event.values)
-          seen.push([event.type, event.values])
+          values.push([event.type, event.values])
         }),
       },
     },
@@ -37,7 +37,7 @@ test('a reaction to an emitted event gets its values and the typed item; for cha
   await service.settled()
   await api.invoices.send(id)
   await service.settled()
-  assert.deepEqual(seen, [
+  assert.deepEqual(values, [
     ['invoice.created', null],
     ['invoice.sent', '2026-1', { total: 7, parts: [1] }],
   ])

@@ -6,12 +6,12 @@ import { on } from '../../src/index.ts'
 import { databases } from '../store/databases.ts'
 import { handler, type LooseContext, within } from './fixture.ts'
 
-const seen: string[] = []
+const events: string[] = []
 const aborted: string[] = []
 
 async function stuck({ event, signal, data }: LooseContext) {
   const title = String(event.data['title'])
-  seen.push(title)
+  events.push(title)
   if (title === 'loop') for (;;);
   if (title === 'loop after a read') {
     await data['tasks']?.count()
@@ -26,6 +26,6 @@ await within(sqlite, { reactions: { stuck: on('task.created', handler(stuck)) } 
   const { task, runner, until, failures } = fixture
   runner({ timeoutMs: 2000 })
   for (const title of ['loop', 'loop after a read', 'never', 'fine']) await task(title)
-  await until(() => failures.length >= 3 && seen.includes('fine'), 'all have ended')
+  await until(() => failures.length >= 3 && events.includes('fine'), 'all have ended')
   console.log(JSON.stringify({ aborted, errors: failures.slice(0, 3).map(({ error }) => error) }))
 })()

@@ -64,7 +64,7 @@ export interface Fixture {
   rename(id: number, title: string): Promise<void>
   dead(): Promise<readonly string[]>
   /** Advances the clock until the condition holds. */
-  until(condition: () => boolean | Promise<boolean>, what: string, stepMs?: number): Promise<void>
+  until(condition: () => boolean | Promise<boolean>, description: string, stepMs?: number): Promise<void>
 }
 
 /** Runs `use` on a database, then stops the runners that it started. `now`: the initial time. */
@@ -76,27 +76,27 @@ export function within(
 ) {
   return () =>
     database.within(async place => {
-      const opened = logic(declared)
-      const store = await place.open(opened)
-      const made = open(opened, store, now)
-      await registerRuns(opened, { records: store.records, log: store.changes, now })
+      const model = logic(declared)
+      const store = await place.open(model)
+      const node = open(model, store, now)
+      await registerRuns(model, { records: store.records, log: store.changes, now })
       try {
-        await use(made.fixture, place)
-        assert.deepEqual(made.fixture.faults, [])
+        await use(node.fixture, place)
+        assert.deepEqual(node.fixture.faults, [])
       } finally {
-        await made.close()
+        await node.close()
         await store.close()
       }
     })
 }
 
-function open(opened: Model, store: Store, now: number) {
+function open(model: Model, store: Store, now: number) {
   const clock = fakeClock(now)
-  const run = createRun(createGuard(opened), store)
-  const client = new Client(store, opened)
+  const run = createRun(createGuard(model), store)
+  const client = new Client(store, model)
   const runners: Runner[] = []
   const fixture: Fixture = {
-    ...{ model: opened, store, client, run, clock },
+    ...{ model, store, client, run, clock },
     ...{ mails: [], failures: [], faults: [], gaps: [], missed: [], unknown: [] },
     runner(parts = {}) {
       const runner = new Runner({ ...partsOf(fixture), ...parts })
@@ -111,16 +111,16 @@ function open(opened: Model, store: Store, now: number) {
       await client.update('tasks', id, { title })
     },
     async dead() {
-      const found: string[] = []
+      const failed: string[] = []
       for await (const record of recordsOf(store.records, deadKind)) {
-        found.push(`${record.id}: ${runOf(record).error}`)
+        failed.push(`${record.id}: ${runOf(record).error}`)
       }
-      return found
+      return failed
     },
-    async until(condition, what, stepMs = 100) {
+    async until(condition, description, stepMs = 100) {
       const deadline = performance.now() + 60_000
       while (!(await condition())) {
-        if (performance.now() > deadline) throw new AggregateError(fixture.faults, `never: ${what}`)
+        if (performance.now() > deadline) throw new AggregateError(fixture.faults, `never: ${description}`)
         await (stepMs < 60_000 ? clock.advance(stepMs) : clock.jump(stepMs))
         await sleep(2)
       }
@@ -141,19 +141,19 @@ function open(opened: Model, store: Store, now: number) {
   return { fixture, close }
 }
 
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The parts of a node other than its clock. */
-export function nodeParts(opened: Model, store: Store): Omit<RunnerParts, 'clock' | 'elapsed'> {
+export function nodeParts(model: Model, store: Store): Omit<RunnerParts, 'clock' | 'elapsed'> {
   return {
-    model: opened,
-    run: createRun(createGuard(opened), store),
+    model,
+    run: createRun(createGuard(model), store),
     hooks: new Map(),
     timeLimit: createTimeLimit({ limitMs: 200 }),
     refresh: () => store.refresh(),
     mail: { send: async () => undefined },
     outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },
-    logOf: () => quiet,
+    logOf: () => silentLog,
     records: store.records,
     log: store.changes,
     concurrency: 8,
@@ -169,13 +169,14 @@ export function nodeParts(opened: Model, store: Store): Omit<RunnerParts, 'clock
 }
 
 function partsOf(fixture: Fixture): RunnerParts {
-  const { model: opened, store, clock, mails, failures, faults, gaps, missed, unknown } = fixture
+  const { model, store, clock, mails, failures, faults, gaps, missed, unknown } = fixture
   return {
-    ...nodeParts(opened, store),
+    ...nodeParts(model, store),
     clock,
     elapsed: () => performance.now(),
     mail: { send: async message => void mails.push(message) },
-    onFailed: ({ id }, error, again) => void failures.push({ run: id, error, isDead: again === undefined }),
+    onFailed: ({ id }, error, retryAt) =>
+      void failures.push({ run: id, error, isDead: retryAt === undefined }),
     onGap: (name, from, to) => void gaps.push([name, from, to]),
     onMissed: name => void missed.push(name),
     onUnknown: name => void unknown.push(name),

@@ -32,9 +32,9 @@ for (const database of databases) {
           // The clock may jump over a due time while a node is busy; it is then missed and reported.
           const times = due.map(time => (Date.parse(time) - noon) / hour)
           assert.ok(times.every(Number.isInteger), String(times))
-          const skips = times.filter((time, at) => time !== (times[at - 1] ?? 0) + 1)
+          const skips = times.filter((time, index) => time !== (times[index - 1] ?? 0) + 1)
           assert.equal(skips.length, missed.length)
-          assert.ok(times.every((time, at) => time > (times[at - 1] ?? 0)))
+          assert.ok(times.every((time, index) => time > (times[index - 1] ?? 0)))
         },
         noon,
       ),
@@ -142,14 +142,14 @@ for (const database of databases) {
         },
         async ({ runner, until, store, model, clock }) => {
           const now = clock.now()
-          const enqueue = (at: number, text: string) =>
-            enqueueJob(iso(at), 'remind', { text }, { model, now, depth: 0 })
-          for (const [at, text] of [
+          const enqueue = (dueMs: number, text: string) =>
+            enqueueJob(iso(dueMs), 'remind', { text }, { model, now, depth: 0 })
+          for (const [dueMs, text] of [
             [now + 2 * hour, 'second'],
             [now + hour, 'first'],
             [now - hour, 'at once'],
           ] as const) {
-            const step = enqueue(at, text)
+            const step = enqueue(dueMs, text)
             assert.equal(step.kind, 'put')
             if (step.kind === 'put') await store.records.put(step.record)
           }

@@ -46,10 +46,10 @@ function linesOf(file: string): Lines {
 function requireOrder(item: number, handled: readonly number[], logged: readonly number[]): void {
   let reached = 0
   for (const event of handled) {
-    const at = logged.indexOf(event)
-    assert.ok(at !== -1, `event ${event} of item ${item} is not in the log`)
-    assert.ok(at <= reached, `event ${event} of item ${item} came before ${logged[reached]}`)
-    if (at === reached) reached++
+    const index = logged.indexOf(event)
+    assert.ok(index !== -1, `event ${event} of item ${item} is not in the log`)
+    assert.ok(index <= reached, `event ${event} of item ${item} came before ${logged[reached]}`)
+    if (index === reached) reached++
   }
   assert.equal(reached, logged.length, `item ${item} lacks event ${logged[reached]}`)
 }
@@ -94,15 +94,15 @@ async function run(place: Place, folder: string, started: ChildProcess[]): Promi
     while (handledIn(linesOf(file)) === handledIn(before)) {
       assert.ok(performance.now() < deadline, `nothing was handled after ${killed} kills`)
       await sleep(20)
-      for (const [at, node] of nodes.entries()) if (hasEnded(node)) nodes[at] = start(0.002)
+      for (const [index, node] of nodes.entries()) if (hasEnded(node)) nodes[index] = start(0.002)
     }
     await sleep(Math.random() * 200)
-    const at = killed % nodes.length
-    const node = nodes[at]
+    const chosenIndex = killed % nodes.length
+    const node = nodes[chosenIndex]
     if (node === undefined || hasEnded(node)) continue
     node.kill('SIGKILL')
     await once(node, 'close')
-    nodes[at] = start(0.002)
+    nodes[chosenIndex] = start(0.002)
   }
   isWriting = false
   await writer

@@ -1,6 +1,6 @@
 /**
- * Limits under concurrency: by the log, whose order is that of the commits, they are never exceeded, and nothing is
- * refused for which there was room all the while. Two nodes write to each database.
+ * Limits under concurrent writes by two nodes: replaying the log in commit order shows that a limit is never exceeded, and
+ * that no write is refused if there was room for it during the whole attempt.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -49,13 +49,14 @@ interface Member {
 
 type Members = ReadonlyMap<number, Member>
 
-/** How many of the other members count. */
-type CountOthers = (counts: (one: Member) => boolean) => number
+/** Counts the other members that satisfy `counts`. */
+type CountOthers = (counts: (member: Member) => boolean) => number
 
 function hasRoom({ group, on, team_id }: Member, countOthers: CountOthers): boolean {
-  if (group !== null && on && countOthers(one => one.on && one.group === group) >= perGroup) return false
-  if (team_id !== null && countOthers(one => one.team_id === team_id) >= perTeam) return false
-  const isCounted = (one: Member) => one.on || one.team_id === null
+  if (group !== null && on && countOthers(member => member.on && member.group === group) >= perGroup)
+    return false
+  if (team_id !== null && countOthers(member => member.team_id === team_id) >= perTeam) return false
+  const isCounted = (member: Member) => member.on || member.team_id === null
   return !(on || team_id === null) || countOthers(isCounted) < inAll
 }
 
@@ -104,7 +105,7 @@ function planOf(operation: Operation, ids: readonly number[]): Plan<WriteShape> 
 interface Refusal {
   readonly operation: Operation
   readonly id: number | undefined
-  /** The events between which it was asked and answered. */
+  /** The last events before the request and before the response. */
   readonly from: number
   readonly to: number
 }
@@ -122,7 +123,7 @@ async function attempt(
     return undefined
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    // Somebody else has deleted the item, or its team.
+    // Another write has deleted the item or its team.
     if (error.code === 'NOT_FOUND' || error.code === 'VALIDATION_FAILED') return undefined
     assert.equal(error.code, 'CONFLICT', error.message)
     const id = operation.kind === 'update' ? ids[operation.at % ids.length] : undefined
@@ -135,7 +136,7 @@ interface State {
   readonly members: Members
 }
 
-/** What there was after each event. */
+/** The members after each event. */
 async function statesOf(store: Store): Promise<readonly State[]> {
   const changes = await store.changes.after(0, 10_000)
   const members = new Map<number, Member>()
@@ -149,12 +150,12 @@ async function statesOf(store: Store): Promise<readonly State[]> {
   return states
 }
 
-/** A deletion of a team changes several members at once, with an event for each: within a commit more may count. */
+/** Checks states after a commit only: deleting a team logs one event per member, and states in between may exceed a limit. */
 function requireKept(states: readonly State[], committed: ReadonlySet<number>): void {
   for (const { event, members } of states) {
     if (!committed.has(event)) continue
     for (const member of members.values()) {
-      const others = [...members.values()].filter(one => one.id !== member.id)
+      const others = [...members.values()].filter(other => other.id !== member.id)
       const hasOwn = hasRoom(member, counts => others.filter(counts).length)
       assert.ok(hasOwn, `at event ${event}: ${JSON.stringify([...members.values()])}`)
     }
@@ -162,27 +163,28 @@ function requireKept(states: readonly State[], committed: ReadonlySet<number>): 
 }
 
 /**
- * Writes of the same moment may be counted in another order than that of the log: one that leaves a group may be logged
- * before another that has filled the group. So each member counts that counted at some time of the attempt.
+ * Requires that a limit was full at some time during the attempt. Concurrent writes may be counted in another order than
+ * they are logged, so every member that existed during the attempt counts.
  */
 function requireReason({ operation, id, from, to }: Refusal, states: readonly State[]): void {
   const last = states.findLastIndex(({ event }) => event <= from)
-  const during = states.filter(({ event }, at) => at >= last && event <= to)
+  const during = states.filter(({ event }, index) => index >= last && event <= to)
   const versions = during.flatMap(({ members }) => [...members.values()])
-  const wanted = wantedBy(operation, id, versions)
-  const all = operation.kind === 'disband' ? [...versions, ...wanted] : versions
-  const isFull = wanted.some(
+  const expected = membersAfter(operation, id, versions)
+  const all = operation.kind === 'disband' ? [...versions, ...expected] : versions
+  const isFull = expected.some(
     member =>
       !hasRoom(
         member,
-        counts => new Set(all.filter(one => one.id !== member.id && counts(one)).map(one => one.id)).size,
+        counts =>
+          new Set(all.filter(other => other.id !== member.id && counts(other)).map(member => member.id)).size,
       ),
   )
   assert.ok(isFull, `refused without a reason: ${JSON.stringify(operation)}`)
 }
 
-/** The members as an operation would have made them, from each of their versions. */
-function wantedBy(
+/** The members that the operation would have stored, for each of their versions. */
+function membersAfter(
   operation: Operation,
   id: number | undefined,
   versions: readonly Member[],
@@ -191,15 +193,19 @@ function wantedBy(
     case 'create':
       return [{ id: 0, group: null, on: false, team_id: null, ...operation.values }]
     case 'update':
-      return versions.filter(one => one.id === id).map(one => ({ ...one, ...operation.values }))
+      return versions
+        .filter(version => version.id === id)
+        .map(version => ({ ...version, ...operation.values }))
     case 'delete':
       return []
     case 'disband':
-      return versions.filter(one => one.team_id === operation.at).map(one => ({ ...one, team_id: null }))
+      return versions
+        .filter(version => version.team_id === operation.at)
+        .map(version => ({ ...version, team_id: null }))
   }
 }
 
-async function tried(place: Place, batches: readonly (readonly Operation[])[]): Promise<void> {
+async function checkBatches(place: Place, batches: readonly (readonly Operation[])[]): Promise<void> {
   const nodes = [await place.open(limited), await place.open(limited)] as const
   try {
     for (let n = 0; n < teams; n++) await nodes[0].write(guard(createPlan('teams', { n }, {}), caller))
@@ -208,8 +214,10 @@ async function tried(place: Place, batches: readonly (readonly Operation[])[]): 
     for (const batch of batches) {
       await Promise.all(nodes.map(node => node.refresh()))
       const ids = [...((await statesOf(nodes[0])).at(-1)?.members.keys() ?? [])]
-      const refused = await Promise.all(batch.map((one, at) => attempt(nodes[at % 2] ?? nodes[0], one, ids)))
-      refusals.push(...refused.filter(one => one !== undefined))
+      const refused = await Promise.all(
+        batch.map((operation, index) => attempt(nodes[index % 2] ?? nodes[0], operation, ids)),
+      )
+      refusals.push(...refused.filter(refusal => refusal !== undefined))
       const states = await statesOf(nodes[0])
       const hasCascades = batch.some(({ kind }) => kind === 'disband')
       for (const { event } of hasCascades ? states.slice(-1) : states) between.add(event)
@@ -228,9 +236,9 @@ const batches = fc.array(fc.array(operations, { minLength: 1, maxLength: 12 }), 
 })
 
 for (const { name, within } of databases) {
-  test(`no more items count than may, and none is refused that may (${name})`, () =>
+  test(`limits are never exceeded, and no item within them is refused (${name})`, () =>
     fc.assert(
-      fc.asyncProperty(batches, all => within(place => tried(place, all))),
+      fc.asyncProperty(batches, all => within(place => checkBatches(place, all))),
       { numRuns: name === 'SQLite' ? 60 : 12, endOnFailure: true },
     ))
 }

@@ -8,15 +8,15 @@ import { databases } from '../store/databases.ts'
 import { handler, type LooseContext, within } from './fixture.ts'
 
 /** Records the events that the handlers of a test get, in order, and runs `act` for each. */
-function recorder(act: (context: LooseContext, seen: readonly string[]) => unknown = () => undefined) {
-  const seen: string[] = []
+function recorder(act: (context: LooseContext, events: readonly string[]) => unknown = () => undefined) {
+  const events: string[] = []
   const contexts: LooseContext[] = []
   const run = handler(async context => {
     contexts.push(context)
-    seen.push(String(context.event.data['title']))
-    await act(context, seen)
+    events.push(String(context.event.data['title']))
+    await act(context, events)
   })
-  return { seen, contexts, run }
+  return { seen: events, contexts, run }
 }
 
 for (const database of databases) {
@@ -94,12 +94,12 @@ for (const database of databases) {
         await task('second')
         await until(async () => (await dead()).length === 2, 'both runs are dead', 3_600_000)
         assert.equal(broken.seen.length, 26)
-        const [one = '', two = ''] = await dead()
-        assert.match(one, /^broken\/\d+: Thrown: \{"code":7\}$/)
+        const [first = '', second = ''] = await dead()
+        assert.match(first, /^broken\/\d+: Thrown: \{"code":7\}$/)
         isBroken = false
         const idOf = (line: string) => line.slice(0, line.indexOf(':'))
-        await store.records.put(requestRecord('retry', idOf(one)))
-        await store.records.put(requestRecord('skip', idOf(two)))
+        await store.records.put(requestRecord('retry', idOf(first)))
+        await store.records.put(requestRecord('skip', idOf(second)))
         await until(async () => (await dead()).length === 0, 'no dead run is left')
         await until(() => running.counts.succeeded === 1, 'one run has succeeded')
         assert.equal(broken.seen.at(-1), 'first')
@@ -125,9 +125,9 @@ for (const database of databases) {
     )
 
     const jobs: string[] = []
-    const enqueuing = recorder(({ later, now }, seen) => {
-      later(now, 'remind', { n: seen.length })
-      if (seen.length === 1) throw new Error('its job must not be stored')
+    const enqueuing = recorder(({ later, now }, events) => {
+      later(now, 'remind', { n: events.length })
+      if (events.length === 1) throw new Error('its job must not be stored')
     })
     it(
       'store the jobs that they enqueue only if they succeed',
@@ -152,14 +152,14 @@ for (const database of databases) {
       ),
     )
 
-    const taken = recorder()
+    const takeover = recorder()
     it(
       'continue at the position of a node that was stopped or killed',
-      within(database, { reactions: { taken: on('task.*', taken.run) } }, async fixture => {
+      within(database, { reactions: { taken: on('task.*', takeover.run) } }, async fixture => {
         const { task, runner, until, store } = fixture
         const first = runner()
         await task('one')
-        await until(() => taken.seen.length === 1, 'the first node has handled the event')
+        await until(() => takeover.seen.length === 1, 'the first node has handled the event')
         await until(() => first.state.lagEvents === 0, 'its position is stored')
         await first.stop()
         await task('two')
@@ -174,13 +174,13 @@ for (const database of databases) {
         const second = runner({ elapsed: () => elapsed })
         await until(() => true, 'the second node checks the lease')
         assert.equal(second.state.isRunning, false)
-        assert.deepEqual(taken.seen, ['one'])
+        assert.deepEqual(takeover.seen, ['one'])
         await until(() => {
           // Fewer than 10 s pass by this clock, however slow the database is.
           elapsed = Math.min(elapsed + 100, 9900)
-          return taken.seen.length === 2
+          return takeover.seen.length === 2
         }, 'the second node has taken over')
-        assert.deepEqual(taken.seen, ['one', 'two'])
+        assert.deepEqual(takeover.seen, ['one', 'two'])
       }),
     )
 

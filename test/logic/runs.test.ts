@@ -56,8 +56,11 @@ test('only administrators can list, retry and skip runs', async () => {
     assert.equal((await send(line, { body })).status, 401, line)
     assert.equal((await send(line, { as: ann, body })).status, 403, line)
   }
-  const made = await send('POST /api/v1/api_keys', { as: admin, body: { name: 'k', scopes: ['read:task'] } })
-  const headers = { authorization: `Bearer ${made.json.key}` }
+  const created = await send('POST /api/v1/api_keys', {
+    as: admin,
+    body: { name: 'k', scopes: ['read:task'] },
+  })
+  const headers = { authorization: `Bearer ${created.json.key}` }
   assert.equal((await service.request(`GET ${path}`, { headers })).status, 403)
 })
 
@@ -98,7 +101,7 @@ test('waiting and dead runs are listed in pages, and can be retried and skipped'
   await service.settled()
   const waiting = await runs('?state=waiting')
   assert.deepEqual(
-    waiting.map(({ item_id, state: one, error }) => [item_id, one, error?.includes('not mended')]),
+    waiting.map(({ item_id, state, error }) => [item_id, state, error?.includes('not mended')]),
     [1, 2, 3].map(id => [id, 'waiting', true]),
   )
   assert.deepEqual(await runs('?state=dead'), [])
@@ -137,7 +140,7 @@ test('waiting and dead runs are listed in pages, and can be retried and skipped'
   assert.deepEqual(state.notified, ['two'])
   const jobs = await runs()
   assert.deepEqual(
-    jobs.map(({ state: one, item_id }) => [one, item_id]),
+    jobs.map(({ state, item_id }) => [state, item_id]),
     [['waiting', null]],
   )
   assert.equal((await act('retry', jobs[0]?.id ?? '')).status, 202)
@@ -148,8 +151,8 @@ test('waiting and dead runs are listed in pages, and can be retried and skipped'
 })
 
 test('the OpenAPI document has the paths of runs only if the model has reactions or jobs', async () => {
-  const paths = async (one: Pick<typeof service, 'request'>) =>
-    Object.keys(JSON.parse((await one.request('GET /api/v1/openapi.json')).text).paths).filter(name =>
+  const paths = async (client: Pick<typeof service, 'request'>) =>
+    Object.keys(JSON.parse((await client.request('GET /api/v1/openapi.json')).text).paths).filter(name =>
       name.startsWith(path),
     )
   assert.deepEqual(await paths(service), [path, `${path}/retry`, `${path}/skip`])

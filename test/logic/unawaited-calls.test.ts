@@ -26,7 +26,7 @@ const declaration = model(
           })()
         }
         if (kind === 'starts')
-          (later as (at: string, name: string, input: object) => void)(now, 'renames', { task: id })
+          (later as (runAt: string, name: string, input: object) => void)(now, 'renames', { task: id })
       }),
     },
     jobs: {

@@ -20,7 +20,7 @@ export default model({
 })
 `
 
-async function imported(project: Project, ...rows: readonly object[]) {
+async function importRows(project: Project, ...rows: readonly object[]) {
   project.write('things.ndjson', rows.map(row => `${JSON.stringify(row)}\n`).join(''))
   return project.portico('import', 'things', 'things.ndjson')
 }
@@ -29,18 +29,18 @@ for (const kind of kinds) {
   test(`an import applies prepare, check and limits of its collection (${kind})`, () =>
     withProject(kind, async project => {
       project.write('model.ts', modelText)
-      const fine = await imported(project, { name: 'ONE', kind: 'a' }, { name: 'Two', kind: 'a' })
+      const fine = await importRows(project, { name: 'ONE', kind: 'a' }, { name: 'Two', kind: 'a' })
       assert.equal(fine.code, 0, fine.err)
       const slugs = await project.rows('SELECT "slug" FROM "things" ORDER BY "id"')
       assert.deepEqual(
         slugs.map(({ slug }) => slug),
         ['one', 'two'],
       )
-      const wrong = await imported(project, { name: 'three', kind: 'b' }, { name: 'WRONG', kind: 'b' })
+      const wrong = await importRows(project, { name: 'three', kind: 'b' }, { name: 'WRONG', kind: 'b' })
       assert.match(wrong.out + wrong.err, /A wrong name\./)
-      const full = await imported(project, { name: 'four', kind: 'a' })
+      const full = await importRows(project, { name: 'four', kind: 'a' })
       assert.match(full.out + full.err, /Two of a kind are enough\./)
-      const failed = await imported(project, { name: 'fails', kind: 'c' })
+      const failed = await importRows(project, { name: 'fails', kind: 'c' })
       assert.equal(failed.code, 1)
       assert.match(failed.err, /things\.prepare has failed\.\s+it cannot be/)
     }))

@@ -63,7 +63,7 @@ const defaults: Values = { flag: false, weight: null, extra: null, total: null, 
 const caller = user(3, 'user', 'all')
 const guard = createGuard(prepared)
 
-type Stored = Map<number, LogicItem>
+type StoredItems = Map<number, LogicItem>
 
 /** The item stored by a write, or the codes of its faults. */
 function reference(next: LogicItem, previous: LogicItem | undefined): LogicItem | readonly string[] {
@@ -80,27 +80,27 @@ interface Operation {
 }
 
 const document = fc.constantFrom<JsonValue>(null, 1, 'x', { a: 1 }, { a: null, b: { c: [1] } }, [])
-const given = {
+const arbitraries = {
   name: fc.constantFrom('a', 'b c', 'ü'),
   rank: fc.integer({ min: 0, max: 18 }),
   flag: fc.boolean(),
   weight: fc.option(fc.constantFrom(0, 0.5, -2)),
   extra: document,
 }
-const whole = fc.record(given, { requiredKeys: ['name', 'rank'] })
+const arbitraryItem = fc.record(arbitraries, { requiredKeys: ['name', 'rank'] })
 const operations: fc.Arbitrary<Operation> = fc.oneof(
-  fc.record({ kind: fc.constant('create' as const), at: fc.nat(9), values: whole }),
-  fc.record({ kind: fc.constant('replace' as const), at: fc.nat(9), values: whole }),
+  fc.record({ kind: fc.constant('create' as const), at: fc.nat(9), values: arbitraryItem }),
+  fc.record({ kind: fc.constant('replace' as const), at: fc.nat(9), values: arbitraryItem }),
   fc.record({
     kind: fc.constant('merge' as const),
     at: fc.nat(9),
-    values: fc.record(given, { requiredKeys: [] }).filter(values => Object.keys(values).length > 0),
+    values: fc.record(arbitraries, { requiredKeys: [] }).filter(values => Object.keys(values).length > 0),
   }),
 )
 
 function planOf({ kind, values }: Operation, id: number): Plan<WriteShape> {
   const fields = Object.keys(values)
-  const set = fields.map((field, at) => ({ field, param: at + 1 }))
+  const set = fields.map((field, index) => ({ field, param: index + 1 }))
   const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
   const args = [id, ...Object.values(values)]
   const create: CreateShape = { kind: 'create', collection: 'items', set, computed: [], select }
@@ -115,10 +115,10 @@ function planOf({ kind, values }: Operation, id: number): Plan<WriteShape> {
 function nextOf({ kind, values }: Operation, previous: LogicItem | undefined): LogicItem | undefined {
   if (previous === undefined || kind === 'create') return { ...defaults, ...values }
   // Read-only fields keep their values.
-  const kept = { total: previous.total ?? null, changes: previous.changes ?? null }
+  const keptValues = { total: previous.total ?? null, changes: previous.changes ?? null }
   const extra = mergePatch(previous.extra, values.extra ?? null)
   const merged = { ...previous, ...values, ...('extra' in values ? { extra } : {}) }
-  const next: LogicItem = kind === 'replace' ? { ...defaults, ...values, ...kept } : merged
+  const next: LogicItem = kind === 'replace' ? { ...defaults, ...values, ...keptValues } : merged
   const isSame = names.every(name => canonical(next[name]) === canonical(previous[name]))
   return isSame ? undefined : next
 }
@@ -132,7 +132,7 @@ async function codesOf(store: Store, plan: Plan<WriteShape>): Promise<number | r
     return (await store.write(guard(plan, caller))).id
   } catch (error) {
     if (error instanceof ApiError && error.code === 'VALIDATION_FAILED')
-      return error.details?.map(one => one.code) ?? []
+      return error.details?.map(detail => detail.code) ?? []
     throw error
   }
 }
@@ -147,7 +147,7 @@ async function itemsOf(store: Store): Promise<readonly (LogicItem & { readonly i
 async function checkAll(place: Place, all: readonly Operation[]): Promise<void> {
   const store = await place.open(prepared)
   try {
-    const stored: Stored = new Map()
+    const stored: StoredItems = new Map()
     for (const operation of all) {
       const ids = [...stored.keys()]
       const id = ids[operation.at % ids.length]
@@ -160,9 +160,9 @@ async function checkAll(place: Place, all: readonly Operation[]): Promise<void> 
       else if (typeof written === 'number') stored.set(written, expected as LogicItem)
       else assert.fail(`refused: ${written.join()}`)
     }
-    const found = await itemsOf(store)
+    const items = await itemsOf(store)
     assert.deepEqual(
-      found.map(({ id, ...item }) => [id, item]),
+      items.map(({ id, ...item }) => [id, item]),
       [...stored].map(([id, item]) => [
         id,
         Object.fromEntries(names.map(name => [name, item[name] ?? null])),

@@ -255,7 +255,7 @@ onEach('a limit without `per` counts all items', async client => {
   const at = '/api/v1/slots'
   const made = await Promise.all([1, 2, 3, 4, 5].map(n => client.ask('POST', at, { name: `s${n}` })))
   assert.deepEqual(made.map(({ status }) => status).sort(), [201, 201, 409, 409, 409])
-  const message = 'There may be at most 2 slots, and there are as many.'
+  const message = 'There can be at most 2 slots, and this limit is reached.'
   const errors = made.flatMap(({ status, json }) => (status === 409 ? [json.error] : []))
   assert.deepEqual(errors[0], { code: 'CONFLICT', message })
   const off = await client.ask('POST', at, { name: 'off', on: false })

@@ -47,8 +47,8 @@ class SecretCollector extends Browser {
     return answer
   }
 
-  note(what: string, value: string): void {
-    if (value.length >= 6) this.#secrets.set(`${what} ${this.#secrets.size}`, value)
+  note(name: string, value: string): void {
+    if (value.length >= 6) this.#secrets.set(`${name} ${this.#secrets.size}`, value)
   }
 }
 
@@ -72,7 +72,7 @@ function spellings(secret: string): readonly string[] {
 function bytesOf(file: string): string {
   return [file, `${file}-wal`, `${file}-journal`]
     .filter(existsSync)
-    .map(each => readFileSync(each, 'latin1'))
+    .map(path => readFileSync(path, 'latin1'))
     .join('\n')
 }
 
@@ -84,21 +84,23 @@ async function turnOnCodes(browser: SecretCollector, person: Person): Promise<vo
   assert.ok('text' in page)
   const start = page.forms.find(({ fields }) => fields.some(({ value }) => value === 'start-totp'))
   assert.ok(start, page.text)
-  const shown = await browser.submit(start)
-  assert.ok('text' in shown)
-  const [, secret = ''] = /class="secret">([A-Z2-7 ]+)</.exec(shown.text) ?? []
+  const signedIn = await browser.submit(start)
+  assert.ok('text' in signedIn)
+  const [, secret = ''] = /class="secret">([A-Z2-7 ]+)</.exec(signedIn.text) ?? []
   const plain = secret.replaceAll(' ', '')
   assert.match(plain, /^[A-Z2-7]{16,}$/)
   browser.note('TOTP', plain)
   browser.note('TOTP bytes', Buffer.from(Secret.fromBase32(plain).buffer).toString('base64url'))
-  const confirm = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'code'))
+  const confirm = signedIn.forms.find(({ fields }) => fields.some(({ name }) => name === 'code'))
   assert.ok(confirm)
-  const done = await browser.submit(confirm, {
+  const confirmation = await browser.submit(confirm, {
     code: new TOTP({ secret: Secret.fromBase32(plain) }).generate(),
   })
-  assert.ok('text' in done)
-  const codes = [...done.text.matchAll(/<li>([a-z0-9]{5}-[a-z0-9]{5})<\/li>/g)].map(([, code = '']) => code)
-  assert.equal(codes.length, 10, done.text)
+  assert.ok('text' in confirmation)
+  const codes = [...confirmation.text.matchAll(/<li>([a-z0-9]{5}-[a-z0-9]{5})<\/li>/g)].map(
+    ([, code = '']) => code,
+  )
+  assert.equal(codes.length, 10, confirmation.text)
   for (const code of codes) {
     browser.note('recovery code', code)
     // An earlier version stored this hash, which can be guessed.
@@ -108,17 +110,17 @@ async function turnOnCodes(browser: SecretCollector, person: Person): Promise<vo
 
 async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> {
   const { url, ann, ben } = fixture
-  const note = (what: string, value: unknown) => {
-    assert.ok(typeof value === 'string' && value.length >= 6, what)
-    secrets.set(`${what} ${secrets.size}`, value)
+  const note = (name: string, value: unknown) => {
+    assert.ok(typeof value === 'string' && value.length >= 6, name)
+    secrets.set(`${name} ${secrets.size}`, value)
   }
   const browser = new SecretCollector(url, secrets)
   try {
     const app = await fixture.app({ default_scopes: ['openid', 'offline_access', 'read:post'] })
     note('client secret', app.client_secret)
     const jwtApp = await fixture.app({ access_token_format: 'jwt' })
-    for (const each of [app, jwtApp]) {
-      const tokens = await newTokens(fixture, each, {
+    for (const oauthApp of [app, jwtApp]) {
+      const tokens = await newTokens(fixture, oauthApp, {
         browser,
         person: ann,
         scope: 'openid offline_access read:post',
@@ -139,10 +141,10 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
     const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
     note('device code', device.json.device_code)
     note('user code', device.json.user_code)
-    const other = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
-    note('user code', String(other.json.user_code).replaceAll('-', ''))
-    note('user code', other.json.user_code)
-    const verify = await browser.open(`/oauth/device?user_code=${other.json.user_code}`)
+    const otherAnswer = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    note('user code', String(otherAnswer.json.user_code).replaceAll('-', ''))
+    note('user code', otherAnswer.json.user_code)
+    const verify = await browser.open(`/oauth/device?user_code=${otherAnswer.json.user_code}`)
     assert.ok('text' in verify)
     // An interaction that waits for its user.
     const waiting = new SecretCollector(url, secrets)
@@ -214,11 +216,11 @@ test('no secret is contained in the database, in any encoding', async t => {
       'form csrf',
     ])
       assert.ok(
-        [...secrets.keys()].some(what => what.startsWith(kind)),
+        [...secrets.keys()].some(name => name.startsWith(kind)),
         kind,
       )
-    for (const [what, secret] of secrets)
-      for (const spelling of spellings(secret)) assert.ok(!bytes.includes(spelling), `${what}: ${spelling}`)
+    for (const [name, secret] of secrets)
+      for (const spelling of spellings(secret)) assert.ok(!bytes.includes(spelling), `${name}: ${spelling}`)
   })
 })
 
@@ -245,14 +247,14 @@ test('the device flow, consent and one-time codes work with encrypted records ac
     }
     assert.ok(
       'text' in page && page.text.includes('is connected'),
-      'text' in page ? page.text : page.left.href,
+      'text' in page ? page.text : page.location.href,
     )
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
     const device_code = String(device.json.device_code)
     const token = await post(`${url}/oauth/token`, { ...secretOf(app), grant_type, device_code })
     assert.equal(token.status, 200, token.text)
     const [recovery = ''] = [...secrets]
-      .filter(([what]) => what.startsWith('recovery code'))
+      .filter(([name]) => name.startsWith('recovery code'))
       .map(([, code]) => code)
     const visitor = fixture.browser()
     const signIn = await visitor.open('/account/sign-in')

@@ -113,7 +113,7 @@ export interface Context {
 }
 
 const assignmentsOf = (names: readonly string[], from = 0) =>
-  names.map((field, at) => ({ field, param: from + at }))
+  names.map((field, index) => ({ field, param: from + index }))
 
 /** Opens the database as another process would. */
 export async function openContext(place: Place): Promise<Context> {
@@ -124,19 +124,19 @@ export async function openContext(place: Place): Promise<Context> {
     await store.refresh()
     return [...model.collections.keys()].map(name => store.version(name)).join()
   }
-  let known: { readonly version: string; readonly data: Data } | undefined
+  let cached: { readonly version: string; readonly data: Data } | undefined
   return {
     run,
     close: () => store.close(),
     async snapshot() {
       const now = await version()
-      if (known && known.version === now) return known.data
+      if (cached && cached.version === now) return cached.data
       const data: Record<string, readonly Row[]> = {}
       for (const name of model.collections.keys()) {
         const text = await dumpCollection(model, run, name)
         data[name] = JSON.parse(text.slice(text.indexOf(' ')))
       }
-      known = { version: now, data }
+      cached = { version: now, data }
       return data
     },
     async insert(collection, values) {
@@ -180,16 +180,20 @@ const ownValues: Readonly<Record<string, ReadonlySet<string>>> = {
 }
 
 function comparable(collection: string, rows: readonly Row[] = []): readonly Row[] {
-  const own = ownValues[collection]
+  const ownValue = ownValues[collection]
   return rows
     .map(row =>
-      Object.fromEntries(Object.entries(row).filter(([name]) => !times.has(name) && !own?.has(name))),
+      Object.fromEntries(Object.entries(row).filter(([name]) => !times.has(name) && !ownValue?.has(name))),
     )
     .sort((a, b) => Number(a.id) - Number(b.id))
 }
 
 /** Whether two states are equal, except for the values that the service chooses. */
-export function same(a: Data, b: Data, collections: Iterable<string> = model.collections.keys()): boolean {
+export function equalData(
+  a: Data,
+  b: Data,
+  collections: Iterable<string> = model.collections.keys(),
+): boolean {
   return [...collections].every(name =>
     isDeepStrictEqual(comparable(name, a[name]), comparable(name, b[name])),
   )

@@ -13,7 +13,7 @@ import {
 import { model } from './context.ts'
 
 export interface Credential {
-  readonly what: string
+  readonly name: string
   readonly headers: Readonly<Record<string, string>>
   readonly who: Principal
 }
@@ -31,7 +31,7 @@ export const scopeSets: Readonly<Record<string, readonly string[]>> = {
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 
 export function none(): Credential {
-  return { what: 'no credential', headers: {}, who: anonymous('127.0.0.1') }
+  return { name: 'no credential', headers: {}, who: anonymous('127.0.0.1') }
 }
 
 export function people({ admin, ann, ben, cleo }: Fixture): readonly Person[] {
@@ -51,13 +51,13 @@ function principalByApp({ id, role }: Person, scopes: readonly string[]): Princi
 
 /** Creates a key with the user’s own key, which has every scope. */
 async function createKey({ call }: Fixture, person: Person, scopes: readonly string[]): Promise<string> {
-  const made = await call('/api/v1/api_keys', {
+  const created = await call('/api/v1/api_keys', {
     method: 'POST',
     key: person.key,
     body: { name: 'matrix', scopes },
   })
-  assert.equal(made.status, 201, made.text)
-  return String(made.json.key)
+  assert.equal(created.status, 201, created.text)
+  return String(created.json.key)
 }
 
 export async function keys(
@@ -65,24 +65,24 @@ export async function keys(
   sets: readonly string[] = Object.keys(scopeSets),
   persons = people(fixture),
 ): Promise<Credential[]> {
-  const made: Credential[] = []
+  const credentials: Credential[] = []
   for (const person of persons) {
-    made.push({
-      what: `${person.name}'s key for *`,
+    credentials.push({
+      name: `${person.name}'s key for *`,
       headers: bearer(person.key),
       who: principal(person, ['*']),
     })
     for (const name of sets) {
       const scopes = scopeSets[name] ?? []
       const key = await createKey(fixture, person, scopes)
-      made.push({
-        what: `${person.name}'s key for ${name}`,
+      credentials.push({
+        name: `${person.name}'s key for ${name}`,
         headers: { 'X-API-Key': key },
         who: principal(person, scopes),
       })
     }
   }
-  return made
+  return credentials
 }
 
 /** Tokens from the authorization code flow, each with its own consent. */
@@ -98,7 +98,7 @@ export async function tokens(
     scopes: everyScope,
     default_scopes: null,
   })
-  const made: Credential[] = []
+  const credentials: Credential[] = []
   for (const person of persons) {
     const browser = fixture.browser()
     for (const name of sets) {
@@ -107,14 +107,14 @@ export async function tokens(
       const { access_token = '', scope = '' } = await newTokens(fixture, app, options)
       assert.deepEqual(scope.split(',').sort(), [...scopes].sort())
       assert.equal(access_token.split('.').length, format === 'jwt' ? 3 : 1)
-      made.push({
-        what: `${person.name}'s ${format} token for ${name}`,
+      credentials.push({
+        name: `${person.name}'s ${format} token for ${name}`,
         headers: bearer(access_token),
         who: principalByApp(person, scopes),
       })
     }
   }
-  return made
+  return credentials
 }
 
 /** Tokens from client credentials, which have no user, whoever owns the app. */
@@ -123,7 +123,7 @@ export async function clientTokens(
   sets: readonly string[] = Object.keys(scopeSets),
 ): Promise<Credential[]> {
   const app: App = await fixture.app({ name: 'Matrix client', scopes: everyScope, default_scopes: null })
-  const made: Credential[] = []
+  const credentials: Credential[] = []
   for (const name of sets) {
     const scopes = scopeSets[name] ?? []
     const answer = await post(`${fixture.url}/oauth/token`, {
@@ -132,25 +132,25 @@ export async function clientTokens(
       ...secretOf(app),
     })
     assert.equal(answer.status, 200, answer.text)
-    made.push({
-      what: `an app's own token for ${name}`,
+    credentials.push({
+      name: `an app's own token for ${name}`,
       headers: bearer(String(answer.json.access_token)),
       who: ofApp(app.client_id, new Set(scopes), throughApp),
     })
   }
-  return made
+  return credentials
 }
 
 /** Session cookies: in requests of the same origin they have every scope, and in others they are ignored. */
 export async function sessions(fixture: Fixture, persons = people(fixture)): Promise<Credential[]> {
-  const made: Credential[] = []
+  const credentials: Credential[] = []
   for (const [index, person] of persons.entries()) {
     const Cookie = await signedInCookie(fixture.url, person)
     const who = principal(person, ['*'])
-    made.push({ what: `${person.name}'s session`, headers: { Cookie, ...sameOrigin }, who })
+    credentials.push({ name: `${person.name}'s session`, headers: { Cookie, ...sameOrigin }, who })
     if (index > 0) continue
     const foreign = { Cookie, 'Sec-Fetch-Site': 'same-site', Origin: 'https://evil.example' }
-    made.push({ ...none(), what: `${person.name}'s session from another origin`, headers: foreign })
+    credentials.push({ ...none(), name: `${person.name}'s session from another origin`, headers: foreign })
   }
-  return made
+  return credentials
 }

@@ -8,10 +8,14 @@ import { matrix } from './service.ts'
 const userOutcomes = ['read', 'refused', 'written', 'write refused']
 const appOutcomes = ['read', 'refused', 'write refused']
 
-for (const { what, setup, credentials, isOfUsers } of graphqlRows()) {
-  test(`GraphQL enforces the rules for ${what}, for each user and set of scopes (${setup.name})`, async t => {
+for (const { name, setup, credentials, isOfUsers } of graphqlRows()) {
+  test(`GraphQL enforces the rules for ${name}, for each user and set of scopes (${setup.name})`, async t => {
     const schema = schemaOf()
-    const { counts } = await matrix(credentials, (bench, by) => checkGraphql({ ...bench, schema }, by), setup)
+    const { counts } = await matrix(
+      credentials,
+      (bench, credential) => checkGraphql({ ...bench, schema }, credential),
+      setup,
+    )
     t.diagnostic(JSON.stringify([...counts]))
     for (const outcome of isOfUsers ? userOutcomes : appOutcomes)
       assert.ok((counts.get(outcome) ?? 0) > (isOfUsers ? 30 : 10), `${outcome}: ${counts.get(outcome)}`)

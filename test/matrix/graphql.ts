@@ -16,7 +16,7 @@ import type { Collection } from '../../src/model/model.ts'
 import type { Plan, WriteShape } from '../../src/plan/plan.ts'
 import { naiveReply } from '../graphql/naive.ts'
 import { type Data, writeReference } from '../plan/reference.ts'
-import { type Context, model, same } from './context.ts'
+import { type Context, equalData, model } from './context.ts'
 import type { Credential } from './credentials.ts'
 import { opaque, operations, type PlannedRequest, requestsOf } from './operations.ts'
 import { parents, type Send, type Tally, undo } from './rest.ts'
@@ -47,8 +47,8 @@ function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
 }
 
 /** A stored value in the form of a GraphQL argument. */
-function written(of: Collection, name: string, value: JsonValue): unknown {
-  const type = of.fields.get(name)?.type
+function asArgument(collection: Collection, name: string, value: JsonValue): unknown {
+  const type = collection.fields.get(name)?.type
   if (value === null) return null
   if (type?.graphql.type === 'ID') return String(value)
   return type?.name === 'choice' ? String(value).toUpperCase() : value
@@ -62,23 +62,23 @@ export interface Document {
 const plain = (source: string): Document => ({ source, variables: {} })
 
 function argumentType(field: GraphQLField<unknown, unknown>, name: string): string {
-  const argument = field.args.find(one => one.name === name)
+  const argument = field.args.find(arg => arg.name === name)
   assert.ok(argument, `${field.name}(${name})`)
   return String(argument.type)
 }
 
-function filters(of: Collection, list: GraphQLField<unknown, unknown>, data: Data): Document[] {
+function filters(collection: Collection, list: GraphQLField<unknown, unknown>, data: Data): Document[] {
   const argument = list.args.find(({ name }) => name === 'filter')
   const input = argument && getNamedType(argument.type)
   if (!isInputObjectType(input)) return []
-  return [...of.fields.values()].flatMap(({ name }) => {
+  return [...collection.fields.values()].flatMap(({ name }) => {
     const field = input.getFields()[camel(name)]
     const operators = field && getNamedType(field.type)
     if (!isInputObjectType(operators)) return []
-    const values = (data[of.name] ?? []).map(row => row[name] ?? null).filter(value => value !== null)
+    const values = (data[collection.name] ?? []).map(row => row[name] ?? null).filter(value => value !== null)
     const comparisons: Record<string, unknown>[] = [{ isNull: false }, { isNull: true }]
     if (operators.getFields().eq && values[0] !== undefined)
-      comparisons.push({ eq: written(of, name, values[0]) })
+      comparisons.push({ eq: asArgument(collection, name, values[0]) })
     return comparisons.map(comparison => ({
       source: `query($filter: ${argument?.type}) { ${list.name}(limit: 20, filter: $filter) { id } }`,
       variables: { filter: { [camel(name)]: comparison } },
@@ -98,19 +98,19 @@ function orders(list: GraphQLField<unknown, unknown>): Document[] {
 }
 
 /** Queries by which a caller could learn about a collection. */
-export function queries(schema: GraphQLSchema, of: Collection, data: Data): Document[] {
+export function queries(schema: GraphQLSchema, collection: Collection, data: Data): Document[] {
   const root = schema.getQueryType()?.getFields() ?? {}
-  const list = root[camel(of.name)]
-  const one = root[camel(of.singular)]
-  assert.ok(list && one, of.name)
+  const list = root[camel(collection.name)]
+  const single = root[camel(collection.singular)]
+  assert.ok(list && single, collection.name)
   const fields = Object.values(typeOf(list).getFields())
   const leaves = fields.filter(({ type }) => isLeafType(getNamedType(type))).map(({ name }) => name)
-  const relations = fields.filter(({ name }) => [...of.relations.keys()].map(camel).includes(name))
-  const ids = (data[of.name] ?? []).map(({ id }) => Number(id))
+  const relations = fields.filter(({ name }) => [...collection.relations.keys()].map(camel).includes(name))
+  const ids = (data[collection.name] ?? []).map(({ id }) => Number(id))
   return [
     plain(`{ ${list.name}(limit: 20) { ${leaves.join(' ')} } }`),
     ...leaves.map(leaf => plain(`{ ${list.name}(limit: 20) { ${leaf} } }`)),
-    ...[...ids, 4_000_000].map(each => plain(`{ ${one.name}(id: ${each}) { ${leaves.join(' ')} } }`)),
+    ...[...ids, 4_000_000].map(id => plain(`{ ${single.name}(id: ${id}) { ${leaves.join(' ')} } }`)),
     ...relations.map(relation =>
       plain(
         `{ ${list.name}(limit: 20) { id ${relation.name}${relation.args.length > 0 ? '(limit: 20)' : ''} { id } } }`,
@@ -119,15 +119,15 @@ export function queries(schema: GraphQLSchema, of: Collection, data: Data): Docu
     plain(
       `{ ${list.name}Connection(first: 2) { totalCount nodes { id } pageInfo { hasNextPage endCursor } } }`,
     ),
-    ...filters(of, list, data),
+    ...filters(collection, list, data),
     ...orders(list),
   ]
 }
 
-async function reply({ send }: Bench, { source, variables }: Document, by: Credential) {
+async function reply({ send }: Bench, { source, variables }: Document, credential: Credential) {
   const sent = await send(
     { method: 'POST', path: '/graphql', body: { query: source, variables } },
-    by.headers,
+    credential.headers,
   )
   const { data, errors = [] } = sent.json as {
     data?: JsonValue
@@ -136,70 +136,80 @@ async function reply({ send }: Bench, { source, variables }: Document, by: Crede
   return { sent, data, errors }
 }
 
-async function checkQueries(bench: Bench, of: Collection, data: Data, by: Credential): Promise<void> {
-  for (const request of queries(bench.schema, of, data)) {
-    const { sent, data: got, errors } = await reply(bench, request, by)
-    const expected = naiveReply({ model, data, schema: bench.schema, who: by.who }, request)
-    const details = `${by.what}: ${request.source} ${JSON.stringify(request.variables)} → ${sent.status} ${sent.text}`
-    assert.deepEqual({ errors, data: got }, expected, details)
+async function checkQueries(
+  bench: Bench,
+  collection: Collection,
+  data: Data,
+  credential: Credential,
+): Promise<void> {
+  for (const request of queries(bench.schema, collection, data)) {
+    const { sent, data: actual, errors } = await reply(bench, request, credential)
+    const expected = naiveReply({ model, data, schema: bench.schema, who: credential.who }, request)
+    const details = `${credential.name}: ${request.source} ${JSON.stringify(request.variables)} → ${sent.status} ${sent.text}`
+    assert.deepEqual({ errors, data: actual }, expected, details)
     bench.tally.add(expected.errors.length > 0 ? 'refused' : 'read')
   }
 }
 
 const verbs = { create: 'create', update: 'update', delete: 'delete' } as const
 
-function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: PlannedRequest): Document | undefined {
+function mutationOf(
+  schema: GraphQLSchema,
+  { collection, plan, body = {} }: PlannedRequest,
+): Document | undefined {
   const { kind } = plan.shape
   assert.ok(kind === 'create' || kind === 'update' || kind === 'delete')
-  const name = `${verbs[kind]}${camel(`_${of.singular}`)}`
+  const name = `${verbs[kind]}${camel(`_${collection.singular}`)}`
   const field = schema.getMutationType()?.getFields()[name]
   assert.ok(field, name)
   const values: Record<string, unknown> = Object.fromEntries(
-    Object.entries(body).map(([key, value]) => [camel(key), written(of, key, value)]),
+    Object.entries(body).map(([key, value]) => [camel(key), asArgument(collection, key, value)]),
   )
   if (kind !== 'create') values.id = String(plan.args[0])
   // A mutation without a required argument would not be executed.
-  if (field.args.some(each => isRequiredArgument(each) && values[each.name] === undefined)) return undefined
+  if (field.args.some(arg => isRequiredArgument(arg) && values[arg.name] === undefined)) return undefined
   const names = Object.keys(values)
-  const declared = names.map(each => `$${each}: ${argumentType(field, each)}`).join(', ')
-  const given = names.map(each => `${each}: $${each}`).join(', ')
+  const declared = names.map(name => `$${name}: ${argumentType(field, name)}`).join(', ')
+  const args = names.map(name => `${name}: $${name}`).join(', ')
   const inner = isLeafType(getNamedType(field.type)) ? '' : '{ id }'
-  return { source: `mutation(${declared}) { done: ${name}(${given}) ${inner} }`, variables: values }
+  return { source: `mutation(${declared}) { done: ${name}(${args}) ${inner} }`, variables: values }
 }
 
-async function checkMutation(bench: Bench, request: PlannedRequest, by: Credential): Promise<void> {
+async function checkMutation(bench: Bench, request: PlannedRequest, credential: Credential): Promise<void> {
   const data = await bench.context.snapshot()
   const plan = request.plan as Plan<WriteShape>
-  const expected = writeReference(model, data, by.who, plan)
+  const expected = writeReference(model, data, credential.who, plan)
   const allowed = !('errors' in expected)
-  if (allowed && plan.shape.kind === 'delete' && parents.has(request.of.name)) return
+  if (allowed && plan.shape.kind === 'delete' && parents.has(request.collection.name)) return
   const mutation = mutationOf(bench.schema, request)
   if (!mutation) return
-  const { sent, data: got, errors } = await reply(bench, mutation, by)
+  const { sent, data: actual, errors } = await reply(bench, mutation, credential)
   const after = await bench.context.snapshot()
-  const details = `${by.what}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
+  const details = `${credential.name}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
   if (!allowed) {
     const [error] = errors
     assert.ok(
       error && [...expected.errors].some(code => code === error.extensions.code),
       `${details}: ${[...expected.errors]}`,
     )
-    assert.ok(after === data || same(after, data), `${details}: something has changed`)
+    assert.ok(after === data || equalData(after, data), `${details}: something has changed`)
     bench.tally.add('write refused')
     return
   }
-  const before = new Set((data[request.of.name] ?? []).map(({ id }) => id))
+  const before = new Set((data[request.collection.name] ?? []).map(({ id }) => id))
   const id =
-    plan.shape.kind === 'create' ? after[request.of.name]?.find(row => !before.has(row.id))?.id : expected.id
+    plan.shape.kind === 'create'
+      ? after[request.collection.name]?.find(row => !before.has(row.id))?.id
+      : expected.id
   assert.ok(id !== undefined, details)
-  const rows = expected.data[request.of.name] ?? []
+  const rows = expected.data[request.collection.name] ?? []
   const renamed = rows.map(row => (row.id === expected.id ? { ...row, id } : row))
   assert.ok(
-    same({ ...expected.data, [request.of.name]: renamed }, after),
+    equalData({ ...expected.data, [request.collection.name]: renamed }, after),
     `${details}: not what the rules say`,
   )
-  const shown = (got as { done?: { id?: string } } | null)?.done?.id
-  if (shown !== undefined) assert.equal(shown, String(id), details)
+  const returnedId = (actual as { done?: { id?: string } } | null)?.done?.id
+  if (returnedId !== undefined) assert.equal(returnedId, String(id), details)
   await undo(bench.context, request, data, Number(id))
   bench.tally.add('written')
 }
@@ -207,12 +217,12 @@ async function checkMutation(bench: Bench, request: PlannedRequest, by: Credenti
 const kinds = new Set(['create', 'merge', 'delete'])
 
 /** Sends every query of every collection, and every mutation of every row. */
-export async function checkGraphql(bench: Bench, by: Credential): Promise<void> {
-  for (const of of model.collections.values())
-    await checkQueries(bench, of, await bench.context.snapshot(), by)
+export async function checkGraphql(bench: Bench, credential: Credential): Promise<void> {
+  for (const collection of model.collections.values())
+    await checkQueries(bench, collection, await bench.context.snapshot(), credential)
   for (const operation of operations()) {
-    if (!kinds.has(operation.kind) || opaque.has(operation.of.name)) continue
-    for (const request of requestsOf(operation, await bench.context.snapshot(), by.who))
-      await checkMutation(bench, request, by)
+    if (!kinds.has(operation.kind) || opaque.has(operation.collection.name)) continue
+    for (const request of requestsOf(operation, await bench.context.snapshot(), credential.who))
+      await checkMutation(bench, request, credential)
   }
 }

@@ -14,18 +14,18 @@ type Kind = 'list' | 'item' | 'related' | 'create' | 'replace' | 'merge' | 'dele
 
 export interface Operation {
   readonly kind: Kind
-  readonly of: Collection
+  readonly collection: Collection
   /** The to-many relation of a sub-collection. */
   readonly relation: string | undefined
   readonly scopes: readonly string[]
 }
 
 export interface PlannedRequest {
-  readonly what: string
+  readonly description: string
   readonly method: string
   readonly path: string
   readonly body: Values | undefined
-  readonly of: Collection
+  readonly collection: Collection
   readonly plan: Plan<ReadShape> | Plan<WriteShape>
   /** The operation computes values, so the reference knows only whether it is allowed. */
   readonly opaque: boolean
@@ -43,9 +43,9 @@ const methods: Readonly<Record<string, Kind>> = {
 }
 
 function collectionOf(name: string): Collection {
-  const of = model.collections.get(name)
-  assert.ok(of, name)
-  return of
+  const collection = model.collections.get(name)
+  assert.ok(collection, name)
+  return collection
 }
 
 function operationsAt(path: string, item: PathItem): Operation[] {
@@ -60,9 +60,9 @@ function operationsAt(path: string, item: PathItem): Operation[] {
   return Object.entries(item).flatMap(([method, operation]) => {
     if (!['get', 'post', 'put', 'patch', 'delete'].includes(method)) return []
     const scopes = operation['x-required-scopes'] ?? []
-    if (name === 'me') return [{ kind: 'me' as const, of: collectionOf('users'), relation, scopes }]
+    if (name === 'me') return [{ kind: 'me' as const, collection: collectionOf('users'), relation, scopes }]
     const reading: Kind = id === undefined ? 'list' : relation === undefined ? 'item' : 'related'
-    return [{ kind: methods[method] ?? reading, of: collectionOf(name), relation, scopes }]
+    return [{ kind: methods[method] ?? reading, collection: collectionOf(name), relation, scopes }]
   })
 }
 
@@ -116,12 +116,12 @@ const byType: Readonly<Record<string, () => JsonValue>> = {
   json: () => ({ written: true }),
 }
 
-export function sampleOf(of: Collection, { name, type }: Field, reference: number): JsonValue {
-  const made = special[`${of.name}.${name}`] ?? byType[type.name]
-  if (made) return made()
+export function sampleOf(collection: Collection, { name, type }: Field, reference: number): JsonValue {
+  const value = special[`${collection.name}.${name}`] ?? byType[type.name]
+  if (value) return value()
   if (type.name === 'relation') return reference
   const { enum: values } = type.schema as { enum?: readonly JsonValue[] }
-  assert.ok(values?.[0] !== undefined, `${of.name}.${name}: ${type.name}`)
+  assert.ok(values?.[0] !== undefined, `${collection.name}.${name}: ${type.name}`)
   return values[values.length - 1] ?? null
 }
 
@@ -129,26 +129,28 @@ function takes(field: Field, existing: boolean): boolean {
   return field.name !== 'id' && !field.readOnly && !field.internal && !(existing && field.immutable)
 }
 
-const fieldsOf = (of: Collection) => [...of.fields.values()]
+const fieldsOf = (collection: Collection) => [...collection.fields.values()]
 
 /** Without an owner field the caller becomes the owner; with it, the named user. */
 function bodies(
-  of: Collection,
+  collection: Collection,
   kind: 'create' | 'replace' | 'merge',
   row: Row | undefined,
 ): readonly Values[] {
   const existing = kind !== 'create'
-  const open = fieldsOf(of).filter(field => takes(field, existing))
+  const open = fieldsOf(collection).filter(field => takes(field, existing))
   const needed = (field: Field) => !field.optional && field.default === undefined
-  const all = (reference: number, wanted: (field: Field) => boolean): Values =>
-    Object.fromEntries(open.filter(wanted).map(field => [field.name, sampleOf(of, field, reference)]))
+  const all = (reference: number, expected: (field: Field) => boolean): Values =>
+    Object.fromEntries(
+      open.filter(expected).map(field => [field.name, sampleOf(collection, field, reference)]),
+    )
   const plain = (field: Field) => field.access.write.kind === 'anyone' && field.reference === undefined
   // References stay unchanged in an existing row; a uuid is always set, because the reference cannot know its default.
-  const kept = Object.fromEntries(
+  const references = Object.fromEntries(
     open.filter(field => field.reference && row).map(({ name }) => [name, row?.[name] ?? null]),
   )
   // The email stays unchanged: it takes effect only once it is proven, which test/auth/accounts covers.
-  const address = of.name === 'users' && row ? { email: row.email ?? null } : {}
+  const address = collection.name === 'users' && row ? { email: row.email ?? null } : {}
   const certain = (field: Field) => needed(field) || field.type.name === 'uuid'
   if (kind === 'create') {
     return [2, 3, 4]
@@ -157,13 +159,15 @@ function bodies(
   }
   if (kind === 'replace')
     return [
-      { ...all(2, field => certain(field) || plain(field)), ...kept, ...address },
+      { ...all(2, field => certain(field) || plain(field)), ...references, ...address },
       { ...all(3, () => true), ...address },
     ]
   const [first] = open.filter(plain)
-  const single = open.filter(field => !plain(field)).map(field => ({ [field.name]: sampleOf(of, field, 3) }))
-  const innocent = first ? [{ [first.name]: sampleOf(of, first, 2) }] : []
-  return [...innocent, ...single, ...(row ? [{ ...kept, ...innocent[0] }] : [])]
+  const single = open
+    .filter(field => !plain(field))
+    .map(field => ({ [field.name]: sampleOf(collection, field, 3) }))
+  const innocent = first ? [{ [first.name]: sampleOf(collection, first, 2) }] : []
+  return [...innocent, ...single, ...(row ? [{ ...references, ...innocent[0] }] : [])]
 }
 
 /** Whether a hook of the collection sets the field. */
@@ -172,110 +176,125 @@ function isMade({ name, readOnly, internal, optional, default: standard }: Field
 }
 
 function writePlan(
-  of: Collection,
+  collection: Collection,
   kind: 'create' | 'replace' | 'merge',
   id: number,
   body: Values,
 ): Plan<WriteShape> {
-  const set = Object.keys(body).map((field, at) => ({ field, param: at + 1 }))
+  const set = Object.keys(body).map((field, index) => ({ field, param: index + 1 }))
   const args = [id, ...Object.values(body)]
   if (kind === 'create') {
-    const made = fieldsOf(of).filter(field => opaque.has(of.name) && isMade(field))
-    const computed = made.map(({ name }, at) => ({ field: name, param: args.length + at }))
-    const shape = { kind, collection: of.name, set, computed, select: [] } as const
-    return { shape, args: [...args, ...made.map(unique)] }
+    const computedFields = fieldsOf(collection).filter(field => opaque.has(collection.name) && isMade(field))
+    const computed = computedFields.map(({ name }, index) => ({ field: name, param: args.length + index }))
+    const shape = { kind, collection: collection.name, set, computed, select: [] } as const
+    return { shape, args: [...args, ...computedFields.map(unique)] }
   }
   const documents = kind === 'merge' ? 'merge' : 'replace'
-  const common = { collection: of.name, id: 0, set, documents, ifMatch: undefined, select: [] } as const
+  const common = {
+    collection: collection.name,
+    id: 0,
+    set,
+    documents,
+    ifMatch: undefined,
+    select: [],
+  } as const
   return { shape: { kind: 'update', mode: kind, ...common }, args }
 }
 
 /** The selection of a response without `fields`: every field that exists for the caller. */
-export function selectionFor(who: Principal, of: Collection) {
+export function selectionFor(who: Principal, collection: Collection) {
   const context = new Reference(model, {}, who, [])
-  return fieldsOf(of)
-    .filter(({ name }) => context.exists(of, name))
+  return fieldsOf(collection)
+    .filter(({ name }) => context.exists(collection, name))
     .map(({ name }) => ({ kind: 'field', key: name, field: name }) as const)
 }
 
 function listPlan(
   who: Principal,
-  of: Collection,
+  collection: Collection,
   within: { collection: string; relation: string; id: 2 } | undefined,
   id = 0,
 ): Plan<ReadShape> {
   return {
     shape: {
       kind: 'list',
-      collection: of.name,
+      collection: collection.name,
       within,
       filter: undefined,
       search: undefined,
       sort: orderById,
       window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
-      select: selectionFor(who, of),
+      select: selectionFor(who, collection),
     },
     args: [0, 100, id],
   }
 }
 
-function itemPlan(who: Principal, of: Collection, id: number): Plan<ReadShape> {
-  return { shape: { kind: 'item', collection: of.name, id: 0, select: selectionFor(who, of) }, args: [id] }
+function itemPlan(who: Principal, collection: Collection, id: number): Plan<ReadShape> {
+  return {
+    shape: { kind: 'item', collection: collection.name, id: 0, select: selectionFor(who, collection) },
+    args: [id],
+  }
 }
 
 const missing = 4_000_000
 
 /** The requests of an operation: for every existing row, and for one that does not exist. */
 export function* requestsOf(
-  { kind, of, relation }: Operation,
+  { kind, collection, relation }: Operation,
   data: Data,
   who: Principal,
 ): Iterable<PlannedRequest> {
-  const path = `/api/v1/${of.name}`
+  const path = `/api/v1/${collection.name}`
   const request = (
     method: string,
-    at: string,
+    target: string,
     plan: PlannedRequest['plan'],
     body?: Values,
   ): PlannedRequest => ({
-    what: `${method} ${at} ${body ? JSON.stringify(body) : ''}`,
+    description: `${method} ${target} ${body ? JSON.stringify(body) : ''}`,
     method,
-    path: at,
+    path: target,
     body,
-    of,
+    collection,
     plan,
-    opaque: opaque.has(of.name) && method !== 'GET' && method !== 'DELETE',
+    opaque: opaque.has(collection.name) && method !== 'GET' && method !== 'DELETE',
   })
-  const ids = [...(data[of.name] ?? []).map(row => Number(row.id)), missing]
-  if (kind === 'list') yield request('GET', `${path}?per_page=100`, listPlan(who, of, undefined))
-  else if (kind === 'me') yield request('GET', '/api/v1/me', itemPlan(who, of, who.userId ?? missing))
+  const ids = [...(data[collection.name] ?? []).map(row => Number(row.id)), missing]
+  if (kind === 'list') yield request('GET', `${path}?per_page=100`, listPlan(who, collection, undefined))
+  else if (kind === 'me') yield request('GET', '/api/v1/me', itemPlan(who, collection, who.userId ?? missing))
   else if (kind === 'create') {
-    for (const body of bodies(of, kind, undefined))
-      yield request('POST', path, writePlan(of, kind, 0, body), body)
+    for (const body of bodies(collection, kind, undefined))
+      yield request('POST', path, writePlan(collection, kind, 0, body), body)
   } else {
     for (const id of ids) {
-      const at = `${path}/${id}`
-      const row = data[of.name]?.find(each => each.id === id)
-      if (kind === 'item') yield request('GET', at, itemPlan(who, of, id))
+      const itemPath = `${path}/${id}`
+      const row = data[collection.name]?.find(other => other.id === id)
+      if (kind === 'item') yield request('GET', itemPath, itemPlan(who, collection, id))
       else if (kind === 'related') {
-        const target = of.relations.get(relation ?? '')?.target ?? ''
-        const within = { collection: of.name, relation: relation ?? '', id: 2 } as const
+        const target = collection.relations.get(relation ?? '')?.target ?? ''
+        const within = { collection: collection.name, relation: relation ?? '', id: 2 } as const
         yield {
           ...request(
             'GET',
-            `${at}/${relation}?per_page=100`,
+            `${itemPath}/${relation}?per_page=100`,
             listPlan(who, collectionOf(target), within, id),
           ),
-          of: collectionOf(target),
+          collection: collectionOf(target),
         }
       } else if (kind === 'delete') {
-        yield request('DELETE', at, {
-          shape: { kind, collection: of.name, id: 0, ifMatch: undefined },
+        yield request('DELETE', itemPath, {
+          shape: { kind, collection: collection.name, id: 0, ifMatch: undefined },
           args: [id],
         })
       } else {
-        for (const body of bodies(of, kind, row))
-          yield request(kind === 'merge' ? 'PATCH' : 'PUT', at, writePlan(of, kind, id, body), body)
+        for (const body of bodies(collection, kind, row))
+          yield request(
+            kind === 'merge' ? 'PATCH' : 'PUT',
+            itemPath,
+            writePlan(collection, kind, id, body),
+            body,
+          )
       }
     }
   }

@@ -14,26 +14,31 @@ const appOutcomes = ['read', 'refused', 'not found', 'write refused']
 const unwritten: ReadonlySet<string> = new Set(['create webhook_deliveries', 'delete webhook_deliveries'])
 
 test('the document lists every operation of a collection', () => {
-  const listed = new Set(operations().map(({ kind, of, relation }) => `${kind} ${of.name} ${relation ?? ''}`))
+  const documented = new Set(
+    operations().map(({ kind, collection, relation }) => `${kind} ${collection.name} ${relation ?? ''}`),
+  )
   for (const { name, relations } of model.collections.values()) {
     for (const kind of ['list', 'item', 'create', 'delete'])
-      assert.equal(listed.has(`${kind} ${name} `), !unwritten.has(`${kind} ${name}`), `${kind} ${name}`)
+      assert.equal(documented.has(`${kind} ${name} `), !unwritten.has(`${kind} ${name}`), `${kind} ${name}`)
     for (const relation of relations.values())
       assert.equal(
-        listed.has(`related ${name} ${relation.name}`),
+        documented.has(`related ${name} ${relation.name}`),
         relation.kind !== 'one',
         `${name} ${relation.name}`,
       )
   }
-  for (const { kind, of, relation = '', scopes } of operations()) {
+  for (const { kind, collection, relation = '', scopes } of operations()) {
     const action = ['list', 'item', 'related', 'me'].includes(kind) ? 'read' : 'write'
-    const shown = model.collections.get(of.relations.get(relation)?.target ?? '') ?? of
-    assert.ok(scopes.includes(`${action}:${shown.singular}`), `${kind} ${of.name} ${relation}: ${scopes}`)
+    const listed = model.collections.get(collection.relations.get(relation)?.target ?? '') ?? collection
+    assert.ok(
+      scopes.includes(`${action}:${listed.singular}`),
+      `${kind} ${collection.name} ${relation}: ${scopes}`,
+    )
   }
 })
 
-for (const { what, setup, credentials, isOfUsers } of restRows()) {
-  test(`REST enforces the rules for ${what}, for each user and set of scopes (${setup.name})`, async t => {
+for (const { name, setup, credentials, isOfUsers } of restRows()) {
+  test(`REST enforces the rules for ${name}, for each user and set of scopes (${setup.name})`, async t => {
     const { counts } = await matrix(credentials, checkRest, setup)
     t.diagnostic(JSON.stringify([...counts]))
     // The matrix proves something only if each outcome occurs often.

@@ -11,11 +11,11 @@ import {
   readReference,
   writeReference,
 } from '../plan/reference.ts'
-import { type Context, model, same } from './context.ts'
+import { type Context, equalData, model } from './context.ts'
 import type { Credential } from './credentials.ts'
 import { operations, type PlannedRequest, requestsOf } from './operations.ts'
 
-export interface Sent {
+export interface SentRequest {
   readonly status: number
   readonly text: string
   readonly json: { readonly [name: string]: JsonValue }
@@ -24,24 +24,30 @@ export interface Sent {
 export type Send = (
   request: { method: string; path: string; body: unknown },
   headers: Credential['headers'],
-) => Promise<Sent>
+) => Promise<SentRequest>
 
 /** The number of requests with each outcome: the matrix is useful only if each occurs. */
 export class Tally {
   readonly counts = new Map<string, number>()
 
-  add(what: string): void {
-    this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
+  add(outcome: string): void {
+    this.counts.set(outcome, (this.counts.get(outcome) ?? 0) + 1)
   }
 }
 
-function assertRefused(expected: ReadonlySet<ErrorCode>, sent: Sent, details: string): void {
+function assertRefused(expected: ReadonlySet<ErrorCode>, sent: SentRequest, details: string): void {
   const { code } = (sent.json.error ?? {}) as { code?: ErrorCode }
   assert.ok(code !== undefined && expected.has(code), `${details}: expected ${[...expected]}`)
   assert.equal(sent.status, catalogue[code].status, details)
 }
 
-function checkRead(request: PlannedRequest, data: Data, who: Principal, sent: Sent, details: string): string {
+function checkRead(
+  request: PlannedRequest,
+  data: Data,
+  who: Principal,
+  sent: SentRequest,
+  details: string,
+): string {
   if (request.path === '/api/v1/me' && who.userId === null) {
     assert.ok(sent.status === 401 || sent.status === 403, details)
     return 'refused'
@@ -67,22 +73,26 @@ function checkRead(request: PlannedRequest, data: Data, who: Principal, sent: Se
 
 /** The response to a write contains only what its caller may see of the row. */
 function assertShown(
-  { of }: PlannedRequest,
+  { collection }: PlannedRequest,
   data: Data,
   who: Principal,
-  sent: Sent,
+  sent: SentRequest,
   id: number,
   details: string,
 ): void {
-  const row = data[of.name]?.find(each => each.id === id)
+  const row = data[collection.name]?.find(other => other.id === id)
   assert.ok(row, details)
   const context = new Reference(model, data, who, [])
-  context.mustRead(of)
-  const visible = context.errors.size === 0 && context.visible(of).includes(row)
+  context.mustRead(collection)
+  const visible = context.errors.size === 0 && context.visible(collection).includes(row)
   for (const [name, value] of Object.entries(sent.json)) {
     if (name === 'id') continue
-    assert.ok(visible && context.exists(of, name), `${details}: shows ${name}`)
-    assert.deepEqual(value, maySee(model, data, who, of, row, name) ? row[name] : null, `${details}: ${name}`)
+    assert.ok(visible && context.exists(collection, name), `${details}: shows ${name}`)
+    assert.deepEqual(
+      value,
+      maySee(model, data, who, collection, row, name) ? row[name] : null,
+      `${details}: ${name}`,
+    )
   }
 }
 
@@ -94,12 +104,12 @@ export async function undo(
   id: number,
 ): Promise<void> {
   const { kind } = request.plan.shape
-  const old = before[request.of.name]?.find(row => row.id === id)
-  if (kind === 'create') return context.remove(request.of.name, id)
+  const old = before[request.collection.name]?.find(row => row.id === id)
+  if (kind === 'create') return context.remove(request.collection.name, id)
   assert.ok(old)
   const { id: _, ...values } = old
-  if (kind === 'update') return context.update(request.of.name, id, values)
-  await context.insert(request.of.name, values)
+  if (kind === 'update') return context.update(request.collection.name, id, values)
+  await context.insert(request.collection.name, values)
 }
 
 interface Bench {
@@ -111,25 +121,30 @@ interface Bench {
 /** Collections whose deletion may cascade: an allowed deletion of their rows is not sent. */
 export const parents = new Set(['users', 'projects', 'tasks', 'labels', 'oauth_apps'])
 
-async function checkWrite(bench: Bench, request: PlannedRequest, data: Data, by: Credential): Promise<void> {
+async function checkWrite(
+  bench: Bench,
+  request: PlannedRequest,
+  data: Data,
+  credential: Credential,
+): Promise<void> {
   const { context, send, tally } = bench
   const plan = request.plan as Plan<WriteShape>
-  const expected = writeReference(model, data, by.who, plan)
+  const expected = writeReference(model, data, credential.who, plan)
   const allowed = !('errors' in expected)
-  if (allowed && plan.shape.kind === 'delete' && parents.has(request.of.name)) return
-  const sent = await send(request, by.headers)
-  const details = `${by.what}: ${request.what} → ${sent.status} ${sent.text}`
+  if (allowed && plan.shape.kind === 'delete' && parents.has(request.collection.name)) return
+  const sent = await send(request, credential.headers)
+  const details = `${credential.name}: ${request.description} → ${sent.status} ${sent.text}`
   const after = await context.snapshot()
   if (!allowed) {
     if (request.opaque) assert.ok(sent.status >= 400 && sent.status < 500, details)
     else assertRefused(expected.errors, sent, details)
-    assert.ok(after === data || same(after, data), `${details}: something has changed`)
+    assert.ok(after === data || equalData(after, data), `${details}: something has changed`)
     tally.add('write refused')
     return
   }
   if (request.opaque && sent.status >= 400) {
     // Beyond the rules, a key may not have more scopes than its creator.
-    assert.ok([400, 403].includes(sent.status) && same(after, data), details)
+    assert.ok([400, 403].includes(sent.status) && equalData(after, data), details)
     tally.add('hook refused')
     return
   }
@@ -138,7 +153,7 @@ async function checkWrite(bench: Bench, request: PlannedRequest, data: Data, by:
   if (!request.opaque) assertAsExpected(expected.data, after, request, expected.id, id, details)
   if (plan.shape.kind !== 'delete') {
     const { key: _key, client_secret: _secret, secret: _other, ...shown } = sent.json
-    assertShown(request, after, by.who, { ...sent, json: shown }, id, details)
+    assertShown(request, after, credential.who, { ...sent, json: shown }, id, details)
   }
   await undo(context, request, data, id)
   tally.add('written')
@@ -148,27 +163,36 @@ async function checkWrite(bench: Bench, request: PlannedRequest, data: Data, by:
 function assertAsExpected(
   expected: Data,
   after: Data,
-  { of }: PlannedRequest,
+  { collection }: PlannedRequest,
   expectedId: number,
   id: number,
   details: string,
 ) {
-  const renamed = (expected[of.name] ?? []).map(row => (row.id === expectedId ? { ...row, id } : row))
-  assert.ok(same({ ...expected, [of.name]: renamed }, after), `${details}: not what the rules say`)
+  const renamed = (expected[collection.name] ?? []).map(row => (row.id === expectedId ? { ...row, id } : row))
+  assert.ok(
+    equalData({ ...expected, [collection.name]: renamed }, after),
+    `${details}: not what the rules say`,
+  )
 }
 
 /** Checks every operation on every row. */
-export async function checkRest(bench: Bench, by: Credential): Promise<void> {
+export async function checkRest(bench: Bench, credential: Credential): Promise<void> {
   for (const operation of operations()) {
     const data = await bench.context.snapshot()
-    for (const request of requestsOf(operation, data, by.who)) {
+    for (const request of requestsOf(operation, data, credential.who)) {
       if (request.method !== 'GET') {
-        await checkWrite(bench, request, await bench.context.snapshot(), by)
+        await checkWrite(bench, request, await bench.context.snapshot(), credential)
         continue
       }
-      const sent = await bench.send(request, by.headers)
+      const sent = await bench.send(request, credential.headers)
       bench.tally.add(
-        checkRead(request, data, by.who, sent, `${by.what}: ${request.what} → ${sent.status} ${sent.text}`),
+        checkRead(
+          request,
+          data,
+          credential.who,
+          sent,
+          `${credential.name}: ${request.description} → ${sent.status} ${sent.text}`,
+        ),
       )
     }
   }

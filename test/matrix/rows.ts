@@ -13,7 +13,7 @@ import { isWhole } from './service.ts'
 type Make = (fixture: Fixture) => Promise<readonly Credential[]>
 
 export interface MatrixRow {
-  readonly what: string
+  readonly name: string
   readonly setup: Setup
   readonly credentials: Make
   /** False for apps without a user: they own nothing, so they may write nothing. */
@@ -25,7 +25,7 @@ const oneOfEach =
   (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app' | 'session')[]): Make =>
   async fixture => {
     const people = [fixture.ann]
-    const made = {
+    const creators = {
       none: async () => [none()],
       key: () => keys(fixture, ['some'], people),
       opaque: () => tokens(fixture, 'opaque', ['some'], people),
@@ -34,7 +34,7 @@ const oneOfEach =
       session: () => sessions(fixture, people),
     }
     const credentials: Credential[] = []
-    for (const kind of kinds) credentials.push(...(await made[kind]()))
+    for (const kind of kinds) credentials.push(...(await creators[kind]()))
     return credentials
   }
 
@@ -47,19 +47,19 @@ function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] 
     sessions: fixture => sessions(fixture, isWhole ? undefined : [fixture.ann]),
     'client credentials': fixture => clientTokens(fixture),
   }
-  return Object.entries(kinds).map(([what, credentials]) => ({
-    what,
+  return Object.entries(kinds).map(([name, credentials]) => ({
+    name,
     setup,
     credentials,
-    isOfUsers: what !== 'client credentials',
+    isOfUsers: name !== 'client credentials',
   }))
 }
 
 const everySet = Object.keys(scopeSets)
 const everywhere = () => [sqlite, postgresNodes, lockedNodes].flatMap(setup => everyKind(setup, everySet))
 
-const rowOf = (what: string, setup: Setup, credentials: Make): MatrixRow => ({
-  what,
+const rowOf = (name: string, setup: Setup, credentials: Make): MatrixRow => ({
+  name,
   setup,
   credentials,
   isOfUsers: true,

@@ -23,13 +23,13 @@ const anotherSecret: Secrets = {
 /** Gives both services the same times and random values. */
 function equalize(file: string): void {
   const database = new DatabaseSync(file)
-  const at = '2026-01-01T00:00:00.000Z'
+  const createdAt = '2026-01-01T00:00:00.000Z'
   for (const { name, fields } of model.collections.values()) {
-    database.prepare(`UPDATE "${name}" SET created_at = ?`).run(at)
-    if (fields.has('updated_at')) database.prepare(`UPDATE "${name}" SET updated_at = ?`).run(at)
+    database.prepare(`UPDATE "${name}" SET created_at = ?`).run(createdAt)
+    if (fields.has('updated_at')) database.prepare(`UPDATE "${name}" SET updated_at = ?`).run(createdAt)
   }
   database.exec(`
-    UPDATE tasks SET seen_at = '${at}', reference = '00000000-0000-4000-8000-00000000000' || id;
+    UPDATE tasks SET seen_at = '${createdAt}', reference = '00000000-0000-4000-8000-00000000000' || id;
     UPDATE api_keys SET prefix = 'pk_' || id`)
   database.close()
 }
@@ -43,9 +43,9 @@ interface Question {
 
 const secretValues = [oneSecret, anotherSecret].flatMap(secrets => Object.values(secrets).map(String))
 
-function listQuestions(of: Collection): string[] {
-  const names = [...of.fields.keys(), 'no_such_field']
-  const relations = [...of.relations.keys()]
+function listQuestions(collection: Collection): string[] {
+  const names = [...collection.fields.keys(), 'no_such_field']
+  const relations = [...collection.relations.keys()]
   return [
     '',
     'cursor=',
@@ -70,23 +70,23 @@ function listQuestions(of: Collection): string[] {
 const ids = [1, 2, 3, 4, 5, 6, 4_000_000]
 
 /** Reads, and writes that must be refused, since an allowed one would change later responses. */
-function questions(of: Collection, refused: boolean): Question[] {
-  const path = `/api/v1/${of.name}`
-  const relations = [...of.relations.keys()]
+function questions(collection: Collection, refused: boolean): Question[] {
+  const path = `/api/v1/${collection.name}`
+  const relations = [...collection.relations.keys()]
   const reads = [
-    ...listQuestions(of).map(query => `${path}?${query}`),
+    ...listQuestions(collection).map(query => `${path}?${query}`),
     ...ids.flatMap(id => [
       `${path}/${id}`,
       ...relations.flatMap(relation => [`${path}/${id}/${relation}`, `${path}/${id}?include=${relation}`]),
     ]),
-  ].map(each => ({ method: 'GET', path: each }))
+  ].map(path => ({ method: 'GET', path }))
   if (!refused) return reads
   const writes = ids.flatMap(id => [
     { method: 'DELETE', path: `${path}/${id}`, headers: { 'If-Match': '"no"' } },
     { method: 'PATCH', path: `${path}/${id}`, body: { no_such_field: 1 } },
     { method: 'PATCH', path: `${path}/${id}`, body: {}, headers: { 'If-Match': '"no"' } },
   ])
-  return [...reads, ...reads.slice(0, 3).map(each => ({ ...each, method: 'HEAD' })), ...writes]
+  return [...reads, ...reads.slice(0, 3).map(request => ({ ...request, method: 'HEAD' })), ...writes]
 }
 
 const varyingHeaders = new Set(['date', 'x-request-id', 'keep-alive', 'x-ratelimit-reset', 'ratelimit'])
@@ -98,23 +98,23 @@ interface Side {
 
 async function send({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
   const answer = await fixture.call(path, { method, key, headers, body })
-  const kept = [...answer.headers].filter(([name]) => !varyingHeaders.has(name))
+  const stableHeaders = [...answer.headers].filter(([name]) => !varyingHeaders.has(name))
   const withoutAddress = (text: string) => text.replaceAll(fixture.url, '')
   const { status, text } = answer
-  return { status, headers: withoutAddress(JSON.stringify(kept)), text: withoutAddress(text) }
+  return { status, headers: withoutAddress(JSON.stringify(stableHeaders)), text: withoutAddress(text) }
 }
 
 type Who = (fixture: Fixture) => string | undefined
 
 /** Compares the responses of both services; returns their status. */
 async function compareResponses(
-  [one, other]: readonly [Side, Side],
+  [first, second]: readonly [Side, Side],
   question: Question,
   who: Who,
 ): Promise<number> {
   const [a, b] = [
-    await send(one, question, who(one.fixture)),
-    await send(other, question, who(other.fixture)),
+    await send(first, question, who(first.fixture)),
+    await send(second, question, who(second.fixture)),
   ]
   const details = `${question.method} ${question.path} ${JSON.stringify(question.body ?? '')}\n${a.text}\n${b.text}`
   assert.equal(a.status, b.status, details)
@@ -144,11 +144,11 @@ async function withTwo(
   })
 }
 
-async function differing([one, other]: readonly [Side, Side]): Promise<string[]> {
-  const [a, b] = [await one.context.snapshot(), await other.context.snapshot()]
+async function differing([first, second]: readonly [Side, Side]): Promise<string[]> {
+  const [a, b] = [await first.context.snapshot(), await second.context.snapshot()]
   return Object.keys(a).flatMap(name => {
-    const pairs = (a[name] ?? []).flatMap((row, at) =>
-      Object.keys(row).filter(key => row[key] !== b[name]?.[at]?.[key] && typeof row[key] !== 'object'),
+    const pairs = (a[name] ?? []).flatMap((row, index) =>
+      Object.keys(row).filter(key => row[key] !== b[name]?.[index]?.[key] && typeof row[key] !== 'object'),
     )
     return [...new Set(pairs)].map(field => `${name}.${field}`)
   })
@@ -161,9 +161,9 @@ async function compareEverything(
 ): Promise<void> {
   const schema = schemaOf()
   const data: Data = await sides[0].context.snapshot()
-  for (const of of model.collections.values()) {
-    const all: Question[] = [...questions(of, true)]
-    for (const { source, variables } of queries(schema, of, data))
+  for (const collection of model.collections.values()) {
+    const all: Question[] = [...questions(collection, true)]
+    for (const { source, variables } of queries(schema, collection, data))
       all.push({ method: 'POST', path: '/graphql', body: { query: source, variables } })
     for (const question of all) {
       const status = await compareResponses(sides, question, who)
@@ -174,7 +174,7 @@ async function compareEverything(
 
 test('no response reveals the hidden rows of others', async t => {
   await withTwo(anotherSecret, async sides => {
-    const found = await differing(sides)
+    const differences = await differing(sides)
     for (const field of [
       'users.phone',
       'projects.budget',
@@ -184,7 +184,7 @@ test('no response reveals the hidden rows of others', async t => {
       'contacts.passphrase',
       'tasks.ticket',
     ])
-      assert.ok(found.includes(field), `${field} differs: ${found}`)
+      assert.ok(differences.includes(field), `${field} differs: ${differences}`)
     const counts = new Map<number, number>()
     for (const who of [() => undefined, ({ ben }: Fixture) => ben.key] satisfies Who[])
       await compareEverything(sides, who, counts)
@@ -205,10 +205,10 @@ test('no response reveals write-only or internal fields, even to an administrato
       name => model.collections.get(name) ?? [],
     )) {
       for (const question of questions(collection, false)) {
-        const [one, other] = sides
+        const [first, second] = sides
         const [a, b] = [
-          await send(one, question, admin(one.fixture)),
-          await send(other, question, admin(other.fixture)),
+          await send(first, question, admin(first.fixture)),
+          await send(second, question, admin(second.fixture)),
         ]
         assert.deepEqual(a, b, question.path)
       }
@@ -225,8 +225,8 @@ test('an entity tag changes only with what the response shows', async () => {
     )
     assert.ok(before.every(tag => tag !== null))
     // Keeps the times of the rows: only values hidden from Ben change.
-    const { updated_at: at } = (await context.snapshot()).users?.[0] ?? {}
-    await context.update('users', people.root, { phone: '+5 555', updated_at: at ?? null })
+    const { updated_at: updatedAt } = (await context.snapshot()).users?.[0] ?? {}
+    await context.update('users', people.root, { phone: '+5 555', updated_at: updatedAt ?? null })
     await context.insert('notices', { title: 'unseen', published_at: null, audience: 'all' })
     const after = await Promise.all(
       ['/api/v1/users/1', '/api/v1/users', '/api/v1/notices', '/api/v1/projects/1'].map(tagOf),
@@ -235,6 +235,6 @@ test('an entity tag changes only with what the response shows', async () => {
     assert.equal(after[3], before[3])
     const { updated_at: now } = (await context.snapshot()).users?.[0] ?? {}
     // The change of a row may be visible where its updated_at is.
-    assert.equal(after[0] === before[0], at === now)
+    assert.equal(after[0] === before[0], updatedAt === now)
   })
 })

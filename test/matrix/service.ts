@@ -64,14 +64,14 @@ interface Bench {
 /** Runs the check with each of the credentials; returns the number of each outcome. */
 export async function matrix(
   credentials: (fixture: Fixture) => Promise<readonly Credential[]>,
-  check: (bench: Bench, by: Credential) => Promise<void>,
+  check: (bench: Bench, credential: Credential) => Promise<void>,
   setup: Setup = sqlite,
 ): Promise<Tally> {
   const tally = new Tally()
-  const each = async (fixture: Fixture, context: Context) => {
+  const checkAll = async (fixture: Fixture, context: Context) => {
     const bench = { context, send: sender(fixture.url), tally }
     for (const credential of await credentials(fixture)) await check(bench, credential)
   }
-  await withContext(each, oneSecret, setup)
+  await withContext(checkAll, oneSecret, setup)
   return tally
 }

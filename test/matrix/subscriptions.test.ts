@@ -39,9 +39,9 @@ const later: Secrets = {
 
 /** Rows like the existing ones, with other values in unique fields. */
 function newRows(): readonly (readonly [string, Values])[] {
-  const known = new Set(['projects', 'tasks', 'labels', 'contacts', 'notices', 'audits'])
+  const collections = new Set(['projects', 'tasks', 'labels', 'contacts', 'notices', 'audits'])
   return rowsOf(later)
-    .filter(([collection]) => known.has(collection))
+    .filter(([collection]) => collections.has(collection))
     .map(([collection, values]) => {
       const text = (name: string) => `${String(values[name])}x`
       if (collection === 'projects') return [collection, { ...values, slug: text('slug') }] as const
@@ -72,10 +72,10 @@ const changes: readonly (readonly [string, number, Values])[] = [
 ]
 
 /** Waits until each subscriber has received what is expected. */
-async function settled(subscribers: readonly Subscriber[]): Promise<void> {
+async function untilReceived(subscribers: readonly Subscriber[]): Promise<void> {
   const end = performance.now() + 10_000
   const isBehind = () =>
-    subscribers.some(({ feeds }) => feeds.some(({ got, expected }) => got.length < expected.length))
+    subscribers.some(({ feeds }) => feeds.some(({ received, expected }) => received.length < expected.length))
   while (isBehind() && performance.now() < end) await wait(10)
   if (isBehind()) compare(subscribers)
 }
@@ -97,12 +97,12 @@ async function changeEverything({ context, subscribers }: Scene): Promise<number
       id,
       ...(before && { before }),
     })
-    await settled(subscribers)
+    await untilReceived(subscribers)
   }
-  const made: [string, number][] = []
+  const created: [string, number][] = []
   for (const [collection, values] of newRows()) {
     const id = await context.insert(collection, values)
-    made.push([collection, id])
+    created.push([collection, id])
     await note(collection, id)
   }
   for (const [collection, id, values] of changes) {
@@ -111,37 +111,37 @@ async function changeEverything({ context, subscribers }: Scene): Promise<number
     await note(collection, id, before)
   }
   // Newest first, so that no deletion cascades.
-  for (const [collection, id] of made.reverse()) {
+  for (const [collection, id] of created.reverse()) {
     due += expectEvents(subscribers, schema, await context.snapshot(), { collection, kind: 'deleted', id })
     await context.remove(collection, id)
-    await settled(subscribers)
+    await untilReceived(subscribers)
   }
   await wait(400)
   return due
 }
 
 function compare(subscribers: readonly Subscriber[]): void {
-  for (const { by, transport, feeds, isEnded } of subscribers) {
-    assert.equal(isEnded(), false, `${by.what} by ${transport} was ended`)
-    for (const { topic, got, expected } of feeds)
-      assert.deepEqual(got, expected, `${by.what} by ${transport}: ${topic.root}`)
+  for (const { credential, transport, feeds, isEnded } of subscribers) {
+    assert.equal(isEnded(), false, `${credential.name} by ${transport} was ended`)
+    for (const { topic, received, expected } of feeds)
+      assert.deepEqual(received, expected, `${credential.name} by ${transport}: ${topic.root}`)
   }
 }
 
-async function opened(
+async function openSubscribers(
   fixture: Fixture,
   context: Context,
   credentials: readonly Credential[],
   transports: readonly Transport[],
 ): Promise<Subscriber[]> {
   const data = await context.snapshot()
-  const made: Subscriber[] = []
-  for (const by of credentials)
+  const subscribers: Subscriber[] = []
+  for (const credential of credentials)
     for (const transport of transports)
-      made.push(await subscribe(fixture, { schema, data, by }, all, transport))
+      subscribers.push(await subscribe(fixture, { schema, data, credential }, all, transport))
   // An SSE subscription starts shortly after its response headers.
   await wait(300)
-  return made
+  return subscribers
 }
 
 const sets = isWhole ? Object.keys(scopeSets) : ['some', 'users']
@@ -157,13 +157,16 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
 }
 
 /** The test consists mostly of waiting: on PostgreSQL one kind of credential is enough. */
-const setupsOf = (what: string) => (isWhole || what === 'opaque tokens' ? [...setups, lockedNodes] : [sqlite])
+const setupsOf = (name: string) => (isWhole || name === 'opaque tokens' ? [...setups, lockedNodes] : [sqlite])
 
-for (const [what, credentials] of Object.entries(rows)) {
-  for (const setup of setupsOf(what)) {
-    test(`subscribers receive exactly the events that the rules and scopes allow: ${what} (${setup.name})`, async t => {
+for (const [name, credentials] of Object.entries(rows)) {
+  for (const setup of setupsOf(name)) {
+    test(`subscribers receive exactly the events that the rules and scopes allow: ${name} (${setup.name})`, async t => {
       const check = async (fixture: Fixture, context: Context) => {
-        const subscribers = await opened(fixture, context, await credentials(fixture), ['WebSocket', 'SSE'])
+        const subscribers = await openSubscribers(fixture, context, await credentials(fixture), [
+          'WebSocket',
+          'SSE',
+        ])
         try {
           const due = await changeEverything({ fixture, context, subscribers })
           compare(subscribers)
@@ -191,12 +194,13 @@ test('a forbidden field gets the error of a query, at the start or with the firs
     const data = await context.snapshot()
     const apps = (await clientTokens(fixture)).slice(0, 2)
     const streams: ErrorStream[] = []
-    for (const by of [none(), ...(await keys(fixture, ['some', 'users'])), ...apps]) {
+    for (const credential of [none(), ...(await keys(fixture, ['some', 'users'])), ...apps]) {
       for (const topic of all.filter(({ kind }) => kind === 'created')) {
         // One field for each error: the others are refused by the same rule.
-        const refused = refusedFields({ schema, data, by }, topic)
-        const differing = new Map(refused.map(one => [one[1], one]))
-        for (const one of differing.values()) streams.push(await subscribeToRefused(fixture, by, topic, one))
+        const refused = refusedFields({ schema, data, credential }, topic)
+        const differing = new Map(refused.map(refusal => [refusal[1], refusal]))
+        for (const refusal of differing.values())
+          streams.push(await subscribeToRefused(fixture, credential, topic, refusal))
       }
     }
     try {
@@ -204,13 +208,13 @@ test('a forbidden field gets the error of a query, at the start or with the firs
       for (const [collection, values] of newRows()) await context.insert(collection, values)
       await wait(1500)
       const codes = new Map<string, number>()
-      for (const { what, code, text } of streams) {
+      for (const { name, code, text } of streams) {
         const received = /"code":"([A-Z_]+)"/.exec(text())?.[1]
         codes.set(received ?? 'silence', (codes.get(received ?? 'silence') ?? 0) + 1)
-        if (received !== undefined) assert.equal(received, code, `${what}: ${text()}`)
+        if (received !== undefined) assert.equal(received, code, `${name}: ${text()}`)
         for (const secret of [later.phone, later.text, later.passphrase, later.ticket, String(later.budget)])
-          assert.ok(!text().includes(secret), `${what}: ${text()}`)
-        assert.doesNotMatch(text(), /"seen":\{"\w+":[^n}]/, what)
+          assert.ok(!text().includes(secret), `${name}: ${text()}`)
+        assert.doesNotMatch(text(), /"seen":\{"\w+":[^n}]/, name)
       }
       t.diagnostic(JSON.stringify([...codes]))
       for (const code of ['INSUFFICIENT_SCOPE', 'FORBIDDEN', 'UNAUTHORIZED'])
@@ -226,15 +230,15 @@ const maxEndMs = 5000
 
 async function millisecondsToEnd(subscriber: Subscriber): Promise<number> {
   const start = performance.now()
-  const reason = await Promise.race([subscriber.ended, wait(maxEndMs, undefined)])
-  assert.ok(reason !== undefined, `${subscriber.by.what} by ${subscriber.transport} goes on`)
+  const reason = await Promise.race([subscriber.end, wait(maxEndMs, undefined)])
+  assert.ok(reason !== undefined, `${subscriber.credential.name} by ${subscriber.transport} goes on`)
   return Math.round(performance.now() - start)
 }
 
 test('revoking a credential ends all its subscriptions, and no event follows', async t => {
   await withContext(async (fixture, context) => {
     const { call, ann } = fixture
-    const made = await call('/api/v1/api_keys', {
+    const created = await call('/api/v1/api_keys', {
       method: 'POST',
       key: ann.key,
       body: { name: 'short', scopes: ['*'] },
@@ -257,28 +261,28 @@ test('revoking a credential ends all its subscriptions, and no event follows', a
       data: { id: number; name: string }[]
     }
     const remove = (name: string) => {
-      const id = apps.data.find(each => each.name === name)?.id
+      const id = apps.data.find(item => item.name === name)?.id
       return call(`/api/v1/oauth_apps/${id}`, { method: 'DELETE', key: ann.key })
     }
     const cases: readonly (readonly [Credential, () => Promise<{ status: number }>])[] = [
       [
-        { what: 'a key that is deleted', headers: bearer(made.json.key), who },
-        () => call(`/api/v1/api_keys/${made.json.id}`, { method: 'DELETE', key: ann.key }),
+        { name: 'a key that is deleted', headers: bearer(created.json.key), who },
+        () => call(`/api/v1/api_keys/${created.json.id}`, { method: 'DELETE', key: ann.key }),
       ],
       [
-        { what: "an app's token that it revokes", headers: bearer(own.json.access_token), who },
+        { name: "an app's token that it revokes", headers: bearer(own.json.access_token), who },
         () => post(`${fixture.url}/oauth/revoke`, { token: String(own.json.access_token), ...secretOf(app) }),
       ],
-      [{ ...opaque, what: 'an opaque token of an app that is deleted' }, () => remove('Matrix opaque')],
-      [{ ...jwt, what: 'a JWT of an app that is deleted' }, () => remove('Matrix jwt')],
+      [{ ...opaque, name: 'an opaque token of an app that is deleted' }, () => remove('Matrix opaque')],
+      [{ ...jwt, name: 'a JWT of an app that is deleted' }, () => remove('Matrix jwt')],
     ]
-    const labels = all.filter(({ of, kind }) => of.name === 'labels' && kind === 'created')
+    const labels = all.filter(({ collection, kind }) => collection.name === 'labels' && kind === 'created')
     const data = await context.snapshot()
     let name = 0
-    for (const [by, revoke] of cases) {
+    for (const [credential, revoke] of cases) {
       const subscribers: Subscriber[] = []
       // Anyone may read labels, so only the credential decides.
-      const view = { schema, data, by: { ...by, who: none().who } }
+      const view = { schema, data, credential: { ...credential, who: none().who } }
       for (const transport of ['WebSocket', 'SSE'] as const)
         subscribers.push(await subscribe(fixture, view, labels, transport))
       await wait(300)
@@ -288,19 +292,19 @@ test('revoking a credential ends all its subscriptions, and no event follows', a
         kind: 'created',
         id,
       })
-      await settled(subscribers)
+      await untilReceived(subscribers)
       compare(subscribers)
       const revoked = await revoke()
-      assert.ok(revoked.status < 300, `${by.what}: ${revoked.status}`)
+      assert.ok(revoked.status < 300, `${credential.name}: ${revoked.status}`)
       const took = await Promise.all(subscribers.map(millisecondsToEnd))
-      t.diagnostic(`${by.what}: ${took.join(' and ')} ms`)
+      t.diagnostic(`${credential.name}: ${took.join(' and ')} ms`)
       await context.insert('labels', { name: `label ${name++}`, shade: null })
       await wait(300)
       // The last message may be the error that ended the subscription.
-      const isError = (one: unknown) => (one as { errors?: unknown }).errors !== undefined
-      for (const { got, expected } of subscribers.flatMap(({ feeds }) => feeds))
+      const isError = (payload: unknown) => (payload as { errors?: unknown }).errors !== undefined
+      for (const { received, expected } of subscribers.flatMap(({ feeds }) => feeds))
         assert.deepEqual(
-          got.filter(one => !isError(one)),
+          received.filter(payload => !isError(payload)),
           expected,
         )
     }

@@ -13,7 +13,7 @@ type Kind = 'created' | 'updated' | 'deleted'
 export type Transport = 'WebSocket' | 'SSE'
 
 interface Topic {
-  readonly of: Collection
+  readonly collection: Collection
   readonly kind: Kind
   /** The name of the subscription’s root field, and of the query for one item. */
   readonly root: string
@@ -27,25 +27,25 @@ const pascal = (name: string) => camel(`_${name}`)
 export function topics(schema: GraphQLSchema): readonly Topic[] {
   const roots = schema.getSubscriptionType()?.getFields() ?? {}
   const logged = [...model.collections.values()].filter(({ unlogged }) => !unlogged)
-  const found = logged.flatMap((of): Topic[] => {
-    const item = camel(of.singular)
+  const topics = logged.flatMap((collection): Topic[] => {
+    const item = camel(collection.singular)
     return [
-      { of, kind: 'created', root: `new${pascal(of.singular)}`, item },
-      { of, kind: 'updated', root: `${item}Updated`, item },
-      { of, kind: 'deleted', root: `${item}Deleted`, item },
+      { collection, kind: 'created', root: `new${pascal(collection.singular)}`, item },
+      { collection, kind: 'updated', root: `${item}Updated`, item },
+      { collection, kind: 'deleted', root: `${item}Deleted`, item },
     ]
   })
-  for (const { root } of found) assert.ok(roots[root], root)
-  assert.equal(found.length, Object.keys(roots).length)
-  return found
+  for (const { root } of topics) assert.ok(roots[root], root)
+  assert.equal(topics.length, Object.keys(roots).length)
+  return topics
 }
 
 /** Every field of a type, with only the id of its relations. */
 function fieldsOf(schema: GraphQLSchema, { root }: Topic): readonly string[] {
   const type = getNamedType(schema.getSubscriptionType()?.getFields()[root]?.type)
   assert.ok(isObjectType(type))
-  return Object.values(type.getFields()).flatMap(({ name, type: each, args }) => {
-    if (isLeafType(getNamedType(each))) return [name]
+  return Object.values(type.getFields()).flatMap(({ name, type: fieldType, args }) => {
+    if (isLeafType(getNamedType(fieldType))) return [name]
     return args.length === 0 ? [`${name} { id }`] : []
   })
 }
@@ -53,25 +53,28 @@ function fieldsOf(schema: GraphQLSchema, { root }: Topic): readonly string[] {
 interface View {
   readonly schema: GraphQLSchema
   readonly data: Data
-  readonly by: Credential
+  readonly credential: Credential
 }
 
 /** What a query for the item returns; `seen` is undefined if the item is not visible. */
 function itemAt(
-  { schema, data, by }: View,
+  { schema, data, credential }: View,
   { item }: Topic,
   id: number,
   fields: readonly string[],
-): { readonly seen: unknown; readonly codes: readonly string[] } {
+): { readonly item: unknown; readonly codes: readonly string[] } {
   const source = `{ seen: ${item}(id: ${id}) { ${fields.join(' ')} } }`
-  const { data: got, errors } = naiveReply({ model, data, schema, who: by.who }, { source, variables: {} })
+  const { data: actual, errors } = naiveReply(
+    { model, data, schema, who: credential.who },
+    { source, variables: {} },
+  )
   const codes = errors.map(({ extensions }) => ('code' in extensions ? extensions.code : ''))
-  return { seen: (got as { seen?: unknown } | null)?.seen ?? undefined, codes }
+  return { item: (actual as { seen?: unknown } | null)?.seen ?? undefined, codes }
 }
 
 /** The fields that the reference allows this credential to select. */
 export function allowedFields(view: View, topic: Topic): readonly string[] {
-  const [row] = view.data[topic.of.name] ?? []
+  const [row] = view.data[topic.collection.name] ?? []
   const id = Number(row?.id ?? 0)
   return fieldsOf(view.schema, topic).filter(
     field => !itemAt(view, topic, id, [field]).codes.some(code => code !== 'NOT_FOUND'),
@@ -82,16 +85,16 @@ export interface Feed {
   readonly topic: Topic
   readonly fields: readonly string[]
   /** The received and the expected events. */
-  readonly got: unknown[]
+  readonly received: unknown[]
   readonly expected: unknown[]
 }
 
 export interface Subscriber {
-  readonly by: Credential
+  readonly credential: Credential
   readonly transport: Transport
   readonly feeds: readonly Feed[]
   /** Resolves with the reason when the service has ended every subscription. */
-  readonly ended: Promise<string>
+  readonly end: Promise<string>
   isEnded(): boolean
   close(): void
 }
@@ -119,12 +122,16 @@ interface Place {
 }
 
 /** One WebSocket with an operation for each topic. */
-async function byWebSocket({ url }: Place, by: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
+async function byWebSocket(
+  { url }: Place,
+  credential: Credential,
+  feeds: readonly Feed[],
+): Promise<Subscriber> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
-    headers: by.headers,
+    headers: credential.headers,
   })
   let isClosed = false
-  const ended = new Promise<string>(resolve => {
+  const end = new Promise<string>(resolve => {
     socket.on('close', (code, reason) => {
       isClosed = true
       resolve(`${code} ${reason}`)
@@ -137,13 +144,13 @@ async function byWebSocket({ url }: Place, by: Credential, feeds: readonly Feed[
     socket.on('message', data => {
       const { type, id, payload } = JSON.parse(String(data))
       if (type === 'connection_ack') resolve()
-      if (type === 'next') feeds[Number(id)]?.got.push(eventIn(payload))
+      if (type === 'next') feeds[Number(id)]?.received.push(eventIn(payload))
       if (type === 'error') refused.push(`${id} ${JSON.stringify(payload)}`)
     })
   })
-  for (const [at, { topic, fields }] of feeds.entries())
+  for (const [index, { topic, fields }] of feeds.entries())
     socket.send(
-      JSON.stringify({ id: String(at), type: 'subscribe', payload: { query: document(topic, fields) } }),
+      JSON.stringify({ id: String(index), type: 'subscribe', payload: { query: document(topic, fields) } }),
     )
   // The pong comes after the responses to all earlier messages.
   await new Promise<void>(resolve => {
@@ -152,8 +159,15 @@ async function byWebSocket({ url }: Place, by: Credential, feeds: readonly Feed[
     })
     socket.send('{"type":"ping"}')
   })
-  assert.deepEqual(refused, [], by.what)
-  return { by, transport: 'WebSocket', feeds, ended, isEnded: () => isClosed, close: () => socket.close() }
+  assert.deepEqual(refused, [], credential.name)
+  return {
+    credential,
+    transport: 'WebSocket',
+    feeds,
+    end,
+    isEnded: () => isClosed,
+    close: () => socket.close(),
+  }
 }
 
 async function readEvents(response: Response, feed: Feed): Promise<void> {
@@ -165,33 +179,33 @@ async function readEvents(response: Response, feed: Feed): Promise<void> {
       const event = rest.slice(0, end)
       rest = rest.slice(end + 2)
       const data = /^data: ?(.+)$/m.exec(event)?.[1]
-      if (/^event: ?next$/m.test(event) && data) feed.got.push(eventIn(JSON.parse(data)))
+      if (/^event: ?next$/m.test(event) && data) feed.received.push(eventIn(JSON.parse(data)))
     }
   }
 }
 
 /** A stream of server-sent events for each topic. */
-async function byEvents({ url }: Place, by: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
+async function byEvents({ url }: Place, credential: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
   const stop = new AbortController()
   let isClosed = false
   const streams = await Promise.all(
-    feeds.map(async each => {
+    feeds.map(async feed => {
       const response = await fetch(`${url}/graphql`, {
         method: 'POST',
-        headers: { ...by.headers, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
-        body: JSON.stringify({ query: document(each.topic, each.fields) }),
+        headers: { ...credential.headers, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+        body: JSON.stringify({ query: document(feed.topic, feed.fields) }),
         signal: stop.signal,
       })
-      assert.match(String(response.headers.get('content-type')), /^text\/event-stream/, by.what)
+      assert.match(String(response.headers.get('content-type')), /^text\/event-stream/, credential.name)
       // In an object: the returned promise would be awaited until the end of the stream.
-      return { read: readEvents(response, each) }
+      return { read: readEvents(response, feed) }
     }),
   )
-  const ended = Promise.allSettled(streams.map(({ read }) => read)).then(() => {
+  const end = Promise.allSettled(streams.map(({ read }) => read)).then(() => {
     isClosed = true
     return 'every stream has ended'
   })
-  return { by, transport: 'SSE', feeds, ended, isEnded: () => isClosed, close: () => stop.abort() }
+  return { credential, transport: 'SSE', feeds, end, isEnded: () => isClosed, close: () => stop.abort() }
 }
 
 /** Subscribes to those of the topics that the credential may see. */
@@ -203,9 +217,11 @@ export async function subscribe(
 ): Promise<Subscriber> {
   const feeds = all.flatMap((topic): Feed[] => {
     const fields = allowedFields(view, topic)
-    return fields.length === 0 ? [] : [{ topic, fields, got: [], expected: [] }]
+    return fields.length === 0 ? [] : [{ topic, fields, received: [], expected: [] }]
   })
-  return transport === 'SSE' ? byEvents(place, view.by, feeds) : byWebSocket(place, view.by, feeds)
+  return transport === 'SSE'
+    ? byEvents(place, view.credential, feeds)
+    : byWebSocket(place, view.credential, feeds)
 }
 
 interface Change {
@@ -224,10 +240,10 @@ export function expectEvents(
   change: Change,
 ): number {
   let count = 0
-  for (const { by, feeds } of subscribers) {
+  for (const { credential, feeds } of subscribers) {
     for (const { topic, fields, expected } of feeds) {
-      if (topic.of.name !== change.collection) continue
-      const due = dueOf({ schema, data, by }, topic, change, fields)
+      if (topic.collection.name !== change.collection) continue
+      const due = dueOf({ schema, data, credential }, topic, change, fields)
       if (due === undefined) continue
       expected.push(due)
       count++
@@ -237,15 +253,15 @@ export function expectEvents(
 }
 
 function dueOf(view: View, topic: Topic, change: Change, fields: readonly string[]): unknown {
-  const { seen } = itemAt(view, topic, change.id, fields)
-  if (change.before === undefined) return topic.kind === change.kind ? seen : undefined
-  const { seen: seenBefore } = itemAt({ ...view, data: change.before }, topic, change.id, fields)
-  if (topic.kind === 'updated') return isDeepStrictEqual(seen, seenBefore) ? undefined : seen
-  return topic.kind === 'deleted' && seen === undefined && seenBefore !== undefined ? departure : undefined
+  const { item } = itemAt(view, topic, change.id, fields)
+  if (change.before === undefined) return topic.kind === change.kind ? item : undefined
+  const { item: seenBefore } = itemAt({ ...view, data: change.before }, topic, change.id, fields)
+  if (topic.kind === 'updated') return isDeepStrictEqual(item, seenBefore) ? undefined : item
+  return topic.kind === 'deleted' && item === undefined && seenBefore !== undefined ? departure : undefined
 }
 
 export interface ErrorStream {
-  readonly what: string
+  readonly name: string
   readonly code: string
   text(): string
   close(): void
@@ -254,14 +270,14 @@ export interface ErrorStream {
 /** Subscribes to a field that the credential may not select, and collects the text of the stream. */
 export async function subscribeToRefused(
   { url }: Place,
-  by: Credential,
+  credential: Credential,
   topic: Topic,
   [field, code]: readonly [field: string, code: string],
 ): Promise<ErrorStream> {
   const stop = new AbortController()
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
-    headers: { ...by.headers, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+    headers: { ...credential.headers, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
     body: JSON.stringify({ query: document(topic, [field]) }),
     signal: stop.signal,
   })
@@ -274,7 +290,7 @@ export async function subscribeToRefused(
   // Closing the stream rejects.
   read().catch(() => undefined)
   return {
-    what: `${by.what}: ${document(topic, [field])}`,
+    name: `${credential.name}: ${document(topic, [field])}`,
     code,
     text: () => text,
     close: () => stop.abort(),
@@ -283,10 +299,10 @@ export async function subscribeToRefused(
 
 /** The leaf fields that the reference refuses this credential, each with its error code. */
 export function refusedFields(view: View, topic: Topic): readonly (readonly [field: string, code: string])[] {
-  const [row] = view.data[topic.of.name] ?? []
+  const [row] = view.data[topic.collection.name] ?? []
   const leaves = fieldsOf(view.schema, topic).filter(field => !field.includes('{'))
   return leaves.flatMap(field => {
-    const code = itemAt(view, topic, Number(row?.id ?? 0), [field]).codes.find(one => one !== 'NOT_FOUND')
+    const code = itemAt(view, topic, Number(row?.id ?? 0), [field]).codes.find(code => code !== 'NOT_FOUND')
     return code === undefined ? [] : [[field, code] as const]
   })
 }

@@ -15,7 +15,7 @@ import {
   organizationOf,
   permissions,
   type Role,
-  replaced,
+  recreateItems,
   roles,
   type Service,
   type Start,
@@ -81,7 +81,7 @@ function sender(service: Service, id: number | undefined) {
 }
 
 /** Every stored item of the organisation’s collections. */
-async function stored(service: Service): Promise<string> {
+async function dumpStored(service: Service): Promise<string> {
   const all = service.asSystem as unknown as Record<string, { list(): Promise<readonly unknown[]> }>
   return JSON.stringify(await Promise.all(own.map(({ name }) => all[name]?.list())))
 }
@@ -89,8 +89,13 @@ async function stored(service: Service): Promise<string> {
 type Send = ReturnType<typeof sender>
 
 /** Checks the status of a refusal, and that it does not reveal the organisation to others. */
-function assertRefused(answer: Awaited<ReturnType<Send>>, role: Role, seen: boolean, details: string): void {
-  const expected = role === 'anonymous' ? 401 : seen ? 403 : 404
+function assertRefused(
+  answer: Awaited<ReturnType<Send>>,
+  role: Role,
+  isVisible: boolean,
+  details: string,
+): void {
+  const expected = role === 'anonymous' ? 401 : isVisible ? 403 : 404
   assert.equal(answer.status, expected, `${details}: ${answer.text}`)
   if (!isInside(role)) assert.ok(!answer.text.includes(secret), `${details}: ${answer.text}`)
 }
@@ -115,29 +120,34 @@ interface Attempt {
   readonly verb: 'create' | 'update' | 'delete'
   readonly line: string
   readonly body: object | undefined
-  readonly seen: boolean
+  readonly isVisible: boolean
 }
 
 /** A refused write must change nothing; each allowed one gets its own item. */
-async function checkWrites(service: Service, send: Send, role: Role, given: Organization): Promise<number> {
+async function checkWrites(
+  service: Service,
+  send: Send,
+  role: Role,
+  organization: Organization,
+): Promise<number> {
   let allowed = 0
   for (const { name } of own) {
     const may = permissions[name]
-    const seen = may?.read.includes(role) ?? false
-    const now = await replaced(service, given)
+    const canRead = may?.read.includes(role) ?? false
+    const now = await recreateItems(service, organization)
     const path = `/api/v1/${name}/${now.items[name]}`
     const attempts = [
-      { verb: 'create', line: `POST /api/v1/${name}`, body: bodyOf(name, now), seen: true },
-      { verb: 'update', line: `PATCH ${path}`, body: changes[name] ?? {}, seen },
+      { verb: 'create', line: `POST /api/v1/${name}`, body: bodyOf(name, now), isVisible: true },
+      { verb: 'update', line: `PATCH ${path}`, body: changes[name] ?? {}, isVisible: canRead },
       // Deleting an organisation would delete everything, so it is not tried here.
       ...(name === 'organizations'
         ? []
-        : [{ verb: 'delete', line: `DELETE ${path}`, body: undefined, seen }]),
+        : [{ verb: 'delete', line: `DELETE ${path}`, body: undefined, isVisible: canRead }]),
     ]
-    for (const { verb, line, body, seen } of attempts as readonly Attempt[]) {
+    for (const { verb, line, body, isVisible } of attempts as readonly Attempt[]) {
       const details = `${role} ${verb}s ${name}`
       const who = may?.[verb] ?? []
-      const before = await stored(service)
+      const before = await dumpStored(service)
       const answer = await send(line, body)
       if (who.includes(role)) {
         allowed++
@@ -150,28 +160,33 @@ async function checkWrites(service: Service, send: Send, role: Role, given: Orga
       // An invisible item cannot be referred to.
       else if (verb === 'create' && answer.body?.error.code === 'VALIDATION_FAILED')
         assert.ok(!isInside(role), details)
-      else assertRefused(answer, role, seen, details)
+      else assertRefused(answer, role, isVisible, details)
       assert.ok(isInside(role) || !answer.text.includes(secret), details)
-      assert.equal(await stored(service), before, details)
+      assert.equal(await dumpStored(service), before, details)
     }
   }
   return allowed
 }
 
-async function checkOperations(service: Service, send: Send, role: Role, given: Organization): Promise<void> {
+async function checkOperations(
+  service: Service,
+  send: Send,
+  role: Role,
+  organization: Organization,
+): Promise<void> {
   for (const { name, on, may, method } of operations) {
-    const { items } = await replaced(service, given)
+    const { items } = await recreateItems(service, organization)
     const line =
       method === 'POST'
         ? `POST /api/v1/${on}/${items[on]}/${name}`
         : `GET /api/v1/queries/${name}?id=${items[on]}`
-    const before = await stored(service)
+    const before = await dumpStored(service)
     const answer = await send(line)
     const details = `${role} ${name}`
     if (may.includes(role)) assert.ok(answer.status < 300, `${details}: ${answer.text}`)
     else {
       assertRefused(answer, role, permissions[on]?.read.includes(role) ?? false, details)
-      assert.equal(await stored(service), before, details)
+      assert.equal(await dumpStored(service), before, details)
     }
   }
 }
@@ -183,7 +198,7 @@ async function checkBorders(service: Service, { ours, ids }: Cast): Promise<void
     ...{ organization_id: mine.organization, user_id: ours.people.admin, role: 'admin' },
   })
   const send = sender(service, ids.admin)
-  const { tasks, projects } = (await replaced(service, ours)).items
+  const { tasks, projects } = (await recreateItems(service, ours)).items
   for (const [line, body] of [
     [`PATCH /api/v1/tasks/${tasks}`, { assignee_id: mine.items.memberships }],
     ['POST /api/v1/tasks', { project_id: projects, title: 'x', assignee_id: mine.items.memberships }],
@@ -202,7 +217,7 @@ for (const [setup, start] of Object.entries(setups)) {
       const cast = await createCast(service)
       for (const role of roles) {
         const send = sender(service, cast.ids[role])
-        await checkReads(send, role, await replaced(service, cast.ours))
+        await checkReads(send, role, await recreateItems(service, cast.ours))
         const allowed = await checkWrites(service, send, role, cast.ours)
         assert.equal(allowed > 0, isInside(role), role)
         await checkOperations(service, send, role, cast.ours)
@@ -243,10 +258,10 @@ for (const [setup, start] of Object.entries(setups)) {
         assert.deepEqual(events.body.data, [])
       }
       // The same requests show the organisation to its own members.
-      const shown = await Promise.all(
+      const texts = await Promise.all(
         lines.map(async line => (await service.request(line, { as: ours.people.admin })).text),
       )
-      assert.ok(shown.filter(text => text.includes(secret)).length > 20)
+      assert.ok(texts.filter(text => text.includes(secret)).length > 20)
     })
   })
 }
@@ -254,17 +269,17 @@ for (const [setup, start] of Object.entries(setups)) {
 /** Ways to read a collection: items, lists, filters, sorts, relations, computed fields, aggregates. */
 function linesOf({ name, fields, relations, computed }: Collection): readonly string[] {
   const base = `GET /api/v1/${name}`
-  const shown = [...fields.values()].filter(({ internal, writeOnly }) => !internal && !writeOnly)
-  const texts = shown.filter(
+  const visible = [...fields.values()].filter(({ internal, writeOnly }) => !internal && !writeOnly)
+  const texts = visible.filter(
     ({ type }) => type.name === 'text' || type.name === 'string' || type.name === 'email',
   )
   const names = [...computed.keys()]
-  const all = [...shown.map(field => field.name), ...names].join(',')
+  const all = [...visible.map(field => field.name), ...names].join(',')
   return [
-    ...Array.from({ length: 16 }, (_, at) => `${base}/${at + 1}`),
+    ...Array.from({ length: 16 }, (_, index) => `${base}/${index + 1}`),
     `${base}?per_page=100&fields=${all}`,
     ...names.flatMap(field => [`${base}?sort=-${field},id&fields=id,${field}`, `${base}?${field}[gt]=0`]),
-    ...shown.map(field => `${base}?sort=-${field.name},id&per_page=100`),
+    ...visible.map(field => `${base}?sort=-${field.name},id&per_page=100`),
     ...texts.flatMap(field => [
       `${base}?${field.name}[icontains]=${secret}`,
       `${base}?not[${field.name}]=${secret}`,
@@ -273,10 +288,10 @@ function linesOf({ name, fields, relations, computed }: Collection): readonly st
     ...[...relations.keys()].flatMap(relation => [
       `${base}?include=${relation}&per_page=100`,
       `${base}?${relation}.id[gt]=0`,
-      ...Array.from({ length: 9 }, (_, at) => `${base}/${at + 1}/${relation}`),
+      ...Array.from({ length: 9 }, (_, index) => `${base}/${index + 1}/${relation}`),
     ]),
     `${base}/aggregate?count`,
-    ...shown.map(field => `${base}/aggregate?group_by=${field.name}&count`),
+    ...visible.map(field => `${base}/aggregate?group_by=${field.name}&count`),
     `GET /api/v1/queries/report?id=1`,
     `GET /api/v1/queries/report?id=2`,
   ]
@@ -288,7 +303,7 @@ const refusals: ReadonlySet<unknown> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'NO
 async function checkMutations(service: Service, outsider: number, member: number): Promise<void> {
   const mutations = await graphqlMutations(service, member)
   assert.ok(mutations.length > 15, mutations.join('\n'))
-  const before = await stored(service)
+  const before = await dumpStored(service)
   for (const as of [outsider, undefined]) {
     const send = sender(service, as)
     for (const mutation of mutations)
@@ -299,5 +314,5 @@ async function checkMutations(service: Service, outsider: number, member: number
         assert.ok(refusals.has(code) && !text.includes(secret), `${query}: ${text}`)
       }
   }
-  assert.equal(await stored(service), before)
+  assert.equal(await dumpStored(service), before)
 }

@@ -77,21 +77,21 @@ async function itemsOf(
 }
 
 /** Creates a new item of everything that a deletion may have removed. */
-export async function replaced(service: Service, given: Organization): Promise<Organization> {
-  const { organization, people, items } = given
+export async function recreateItems(service: Service, previous: Organization): Promise<Organization> {
+  const { organization, people, items } = previous
   const { asSystem: all } = service
   // An organisation may have at most 20.
   for await (const { id } of all.invitations.all({ where: { organization_id: organization } })) {
     await all.invitations.delete(id)
   }
-  const known = await all.memberships.first({
+  const membership = await all.memberships.first({
     where: { organization_id: organization, user_id: people.other },
   })
   const member =
-    known ??
+    membership ??
     (await all.memberships.create({ organization_id: organization, user_id: people.other, role: 'reader' }))
-  const made = await itemsOf(service, secret, organization, people.reader, member.id)
-  return { ...given, items: { ...items, ...made } }
+  const created = await itemsOf(service, secret, organization, people.reader, member.id)
+  return { ...previous, items: { ...items, ...created } }
 }
 
 /** A body that creates an item in the organisation. */

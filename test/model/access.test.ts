@@ -24,7 +24,7 @@ const literal = (value: string | number | boolean | null | readonly number[]) =>
 
 const userId = { kind: 'userId' } as const
 
-const made: readonly (readonly [AccessRule, Rule])[] = [
+const cases: readonly (readonly [AccessRule, Rule])[] = [
   [anyone, { kind: 'anyone' }],
   [nobody, { kind: 'nobody' }],
   [signedIn, { kind: 'signedIn' }],
@@ -49,7 +49,7 @@ const made: readonly (readonly [AccessRule, Rule])[] = [
   ],
 ]
 
-for (const [rule, data] of made) {
+for (const [rule, data] of cases) {
   test(`the rule ${JSON.stringify(data)} is built`, () => assert.deepEqual(rule.rule, data))
 }
 

@@ -35,7 +35,7 @@ type Loose = (...names: readonly unknown[]) => {
 }
 const loose = field as unknown as Loose
 
-function declared(read: AccessRule, more: object = {}) {
+function modelWithRule(read: AccessRule, more: object = {}) {
   return model(
     untyped({
       users: users(
@@ -66,7 +66,7 @@ function declared(read: AccessRule, more: object = {}) {
 }
 
 function faultsOf(read: AccessRule): readonly string[] {
-  return faultsIn(() => checkModel(declared(read)))
+  return faultsIn(() => checkModel(modelWithRule(read)))
 }
 
 const right: readonly (readonly [AccessRule, string])[] = [
@@ -96,7 +96,7 @@ const right: readonly (readonly [AccessRule, string])[] = [
 
 for (const [rule, words] of right) {
   test(`a valid rule: ${words}`, () => {
-    const { tasks } = Object.fromEntries(checkModel(declared(rule)).collections)
+    const { tasks } = Object.fromEntries(checkModel(modelWithRule(rule)).collections)
     assert.ok(tasks)
     assert.equal(inWords(tasks.access.read), words)
   })
@@ -189,8 +189,8 @@ const wrong: readonly (readonly [string, AccessRule, RegExp])[] = [
   ['a comparison without a field', loose(undefined).eq('a'), /A comparison needs a field/],
 ]
 
-for (const [what, rule, message] of wrong) {
-  test(`an invalid rule: ${what}`, () => {
+for (const [name, rule, message] of wrong) {
+  test(`an invalid rule: ${name}`, () => {
     const faults = faultsOf(not(rule))
     assert.equal(faults.length, 1, faults.join('\n'))
     assert.match(faults[0] ?? '', /^tasks\.access\.read: /)
@@ -202,7 +202,7 @@ test('a model lists the claims that its rules use', () => {
   const rule = loose('title')
     .eq(claim('org'))
     .or(not(loose('points').ne(claim('level'))))
-  assert.deepEqual(checkModel(declared(rule)).claims, ['level', 'org'])
+  assert.deepEqual(checkModel(modelWithRule(rule)).claims, ['level', 'org'])
 })
 
 function usersFaults(fields: object): readonly string[] {
@@ -211,7 +211,7 @@ function usersFaults(fields: object): readonly string[] {
 
 test('narrowing a built-in field of users adds rules to the built-in ones', () => {
   const access = { read: owner('id'), write: field('created_at').gte(now.minus({ days: 1 })) }
-  const { users: found } = Object.fromEntries(
+  const { users: collection } = Object.fromEntries(
     checkModel(
       model(
         untyped({
@@ -224,7 +224,7 @@ test('narrowing a built-in field of users adds rules to the built-in ones', () =
       ),
     ).collections,
   )
-  const fields = found?.fields
+  const fields = collection?.fields
   assert.equal(fields?.get('role')?.description, 'Rank.')
   assert.equal(
     inWords(fields?.get('role')?.access.write ?? { kind: 'nobody' }),
@@ -269,8 +269,8 @@ const notNarrowed: readonly (readonly [string, object, RegExp])[] = [
   ['nothing', { email: null }, /^users\.fields\.email: .*narrowed/],
 ]
 
-for (const [what, fields, message] of notNarrowed) {
-  test(`narrowing a built-in field of users is refused: ${what}`, () => {
+for (const [name, fields, message] of notNarrowed) {
+  test(`narrowing a built-in field of users is refused: ${name}`, () => {
     const faults = usersFaults(fields)
     assert.equal(faults.length, 1, faults.join('\n'))
     assert.match(faults[0] ?? '', message)

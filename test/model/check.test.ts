@@ -48,8 +48,8 @@ import { faultsOf, untyped } from './faults.ts'
 
 /** The faults of a collection `posts` with a plain `title` and these options. */
 function postFaults(options: object, others: object = {}): readonly string[] {
-  const given = { fields: { title: string() }, ...options }
-  return faultsOf(model(untyped({ posts: collection(untyped(given)), ...others })))
+  const withFields = { fields: { title: string() }, ...options }
+  return faultsOf(model(untyped({ posts: collection(untyped(withFields)), ...others })))
 }
 
 const fieldFaults = (fields: object) => postFaults({ fields })
@@ -125,8 +125,8 @@ test('a scope exists only for operations that somebody may do or that a rule nam
     'read:vault': 'Read: vault',
   })
   assert.equal(scopes.has('write:webhook_delivery'), false)
-  const named = JSON.stringify(collections.get('api_keys')?.fields.get('scopes')?.type.schema)
-  assert.ok(named.includes('"write:link"') && !named.includes('write:log'))
+  const scopesJson = JSON.stringify(collections.get('api_keys')?.fields.get('scopes')?.type.schema)
+  assert.ok(scopesJson.includes('"write:link"') && !scopesJson.includes('write:log'))
 })
 
 test('by default signed-in callers read users, and administrators write their roles', () => {
@@ -237,7 +237,7 @@ test('the same declaration can be checked twice', () => {
 })
 
 test('the singular of a regular plural is derived, and of others it is undefined', () => {
-  const known: Readonly<Record<string, string | undefined>> = {
+  const expectedSingulars: Readonly<Record<string, string | undefined>> = {
     posts: 'post',
     causes: 'cause',
     stories: 'story',
@@ -268,11 +268,12 @@ test('the singular of a regular plural is derived, and of others it is undefined
     glass: undefined,
     s: undefined,
   }
-  for (const [plural, singular] of Object.entries(known)) assert.equal(singularOf(plural), singular, plural)
+  for (const [plural, singular] of Object.entries(expectedSingulars))
+    assert.equal(singularOf(plural), singular, plural)
 })
 
 /** The complete faults of each invalid declaration. */
-const wrong: readonly (readonly [what: string, found: () => readonly string[], faults: readonly RegExp[]])[] =
+const wrong: readonly (readonly [name: string, check: () => readonly string[], faults: readonly RegExp[]])[] =
   [
     [
       'an export that is not a model',
@@ -413,7 +414,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'two fields with the same camelCase name',
       () => fieldFaults({ line1: string(), line_1: string() }),
-      [/^posts.line_1: In GraphQL it is `line1`/],
+      [/^posts.line_1: Its GraphQL name, `line1`, is also that of/],
     ],
 
     [
@@ -465,7 +466,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
           c: json({ schema: { type: 'string', pattern: '^a$', maxLength: 3 } }),
           d: json({ schema: { properties: { pattern: { type: 'string' } } } }),
         }),
-      [/^posts.fields.a.schema: A `pattern` may take long .* Write `maxLength`/],
+      [/^posts.fields.a.schema: Matching a `pattern` against a long text may take long\. Write `maxLength`/],
     ],
     [
       'a minimal length above the limit of patterns',
@@ -537,7 +538,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a duplicate value of a choice',
       () => fieldFaults({ a: choice(['x-y', 'X_Y']) }),
-      [/a: The value "X_Y" is there twice/],
+      [/a: The value "X_Y" appears twice/],
     ],
     [
       'an invalid value of a choice',
@@ -650,7 +651,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a field rule for an unknown operation',
       () => fieldFaults({ a: string(untyped({ access: { update: anyone } })) }),
-      [/a.access: There is no `update`/],
+      [/a.access: There is no rule `update`/],
     ],
     [
       'a field rule with an unknown field',
@@ -665,7 +666,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a sunset before the deprecation',
       () => postFaults({ deprecated: { since: '2026-02-01', sunset: '2026-01-01' } }),
-      [/^posts.deprecated.sunset: The end is before/],
+      [/^posts.deprecated.sunset: The sunset is before/],
     ],
     [
       'an invalid sunset',
@@ -681,17 +682,17 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'an old name that is still in use',
       () => fieldFaults({ a: string(), b: string({ renamedFrom: 'a' }) }),
-      [/b.renamedFrom: `a` is still there/],
+      [/b.renamedFrom: `a` still exists/],
     ],
     [
       'two fields with the same old name',
       () => fieldFaults({ a: string({ renamedFrom: 'c' }), b: string({ renamedFrom: 'c' }) }),
-      [/b.renamedFrom: `a` was renamed from `c` already/],
+      [/b.renamedFrom: `a` is already renamed from `c`/],
     ],
     [
       'a collection renamed from an existing one',
       () => postFaults({ renamedFrom: 'users' }),
-      [/^posts.renamedFrom: `users` is still there/],
+      [/^posts.renamedFrom: `users` still exists/],
     ],
     [
       'an invalid old name',
@@ -814,25 +815,25 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
           indexes: [index('a', '-b'), index('-a', 'b'), index('a', '-b', '-id'), index('-b'), index('b')],
         }),
       [
-        /^posts.indexes\[1\]: An index is read in both directions, and its exact reverse is declared already/,
-        /^posts.indexes\[2\]: The same fields have an index already/,
+        /^posts.indexes\[1\]: An index is read in both directions, and its exact reverse is already declared/,
+        /^posts.indexes\[2\]: The same fields already have an index/,
         /^posts.indexes\[4\]: An index is read in both directions/,
       ],
     ],
     [
       'an index with fields after the id',
       () => postFaults({ indexes: [index('title', 'id', 'created_at')] }),
-      [/^posts.indexes\[0\]: `id` is unique, so the fields after it order nothing. Name it last/],
+      [/^posts.indexes\[0\]: `id` is unique, so the fields after it have no effect. Name it last/],
     ],
     [
       'an index on a unique field',
       () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [index('a')] }),
-      [/^posts.indexes\[0\]: `a` is unique, which makes an index already/],
+      [/^posts.indexes\[0\]: `a` is unique, so it already has an index/],
     ],
     [
       'a unique index on a unique field',
       () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [unique('a')] }),
-      [/^posts.indexes\[0\]: `a` is unique already/],
+      [/^posts.indexes\[0\]: `a` is already unique/],
     ],
     [
       'a unique index with a field that is already unique',
@@ -842,15 +843,15 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
           indexes: [unique('b', 'a'), unique('b', 'id')],
         }),
       [
-        /^posts.indexes\[0\]: `a` alone is unique already, so this says nothing more. Leave one out/,
-        /^posts.indexes\[1\]: `id` alone is unique already/,
+        /^posts.indexes\[0\]: `a` alone is already unique, so this index is redundant. Leave one out/,
+        /^posts.indexes\[1\]: `id` alone is already unique/,
       ],
     ],
     [
       'two unique indexes on the same fields in another order',
       () =>
         postFaults({ fields: { a: string(), b: string() }, indexes: [unique('a', 'b'), unique('b', 'a')] }),
-      [/^posts.indexes\[1\]: `a` and `b` are unique already/],
+      [/^posts.indexes\[1\]: `a` and `b` are already unique/],
     ],
     [
       'a unique index that contains the fields of another',
@@ -859,7 +860,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
           fields: { a: string(), b: string(), c: string() },
           indexes: [unique('a', 'b'), unique('c', 'b', 'a')],
         }),
-      [/^posts.indexes\[1\]: `a` and `b` alone are unique already/],
+      [/^posts.indexes\[1\]: `a` and `b` alone are already unique/],
     ],
     [
       'an index of another kind',
@@ -982,11 +983,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     ],
   ]
 
-for (const [what, found, faults] of wrong) {
-  test(`a model is refused: ${what}`, () => {
-    const list = found()
+for (const [name, declaration, faults] of wrong) {
+  test(`a model is refused: ${name}`, () => {
+    const list = declaration()
     assert.equal(list.length, faults.length, list.join('\n'))
-    faults.forEach((fault, at) => void assert.match(list[at] ?? '', fault))
+    faults.forEach((fault, index) => void assert.match(list[index] ?? '', fault))
   })
 }
 
@@ -1029,7 +1030,10 @@ test('member names and values in a JSON Schema are not taken for keywords', () =
     assert.match(String(fieldFaults({ a: json({ schema: untyped(schema) }) })), /cannot be used here/)
   }
   const open = { type: 'object', properties: { maxLength: { type: 'string', pattern: '^x' } } }
-  assert.match(String(fieldFaults({ a: json({ schema: open }) })), /A `pattern` may take long/)
+  assert.match(
+    String(fieldFaults({ a: json({ schema: open }) })),
+    /Matching a `pattern` against a long text may take long/,
+  )
 })
 
 test('patternProperties needs a limit for the length of names', () => {
@@ -1121,9 +1125,9 @@ test('an invalid relation is reported once, and not again where it is used', () 
     relations: { posts: manyToMany('posts', { through: 'post_tags', from: 'tag_id', to: 'post_id' }) },
     access: { read: related('posts', owner('author_id')) },
   })
-  const found = faultsOf(model(untyped({ posts, post_tags, tags })))
+  const faults = faultsOf(model(untyped({ posts, post_tags, tags })))
   assert.deepEqual(
-    found.map(fault => fault.replace(/\. Did.*/, '')),
+    faults.map(fault => fault.replace(/\. Did.*/, '')),
     [
       'posts.fields.author_id: There is no collection `user`',
       'post_tags.fields.post_id: There is no collection `post`',
@@ -1135,8 +1139,8 @@ test('an invalid relation is reported once, and not again where it is used', () 
 test('a rule along `undefined` or `__proto__` is reported even beside another fault', () => {
   const fields = { title: string(), writer_id: relation('users', { as: 'title' }) }
   const read = related('title', anyone).or(related(untyped(undefined), anyone), related('__proto__', anyone))
-  const found = faultsOf(model(untyped({ posts: collection(untyped({ fields, access: { read } })) })))
-  assert.deepEqual(found, [
+  const faults = faultsOf(model(untyped({ posts: collection(untyped({ fields, access: { read } })) })))
+  assert.deepEqual(faults, [
     'posts.fields.writer_id.as: `posts` already has a field called `title`. Choose another name.',
     'posts.access.read: `posts` has no relation `undefined`.',
     'posts.access.read: `posts` has no relation `__proto__`.',
@@ -1149,10 +1153,10 @@ test('faults of a relation in the input of a job are reported', () => {
     post_id: relation('posts', untyped({ access: { write: owner('post_id') } })),
   }
   const jobs = { tidy: job({ input, run() {} }) }
-  const found = faultsOf(model({ posts: collection({ fields: { title: string() } }) }, { jobs }))
-  assert.equal(found.length, 2, found.join('\n'))
-  assert.match(found[0] ?? '', /user_id.default: `currentUser` does not fit/)
-  assert.match(found[1] ?? '', /post_id` holds no user/)
+  const faults = faultsOf(model({ posts: collection({ fields: { title: string() } }) }, { jobs }))
+  assert.equal(faults.length, 2, faults.join('\n'))
+  assert.match(faults[0] ?? '', /user_id.default: `currentUser` does not fit/)
+  assert.match(faults[1] ?? '', /post_id` holds no user/)
 })
 
 test('an invalid rule shared by several operations is reported once; equal but separate rules are reported each', () => {

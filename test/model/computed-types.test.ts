@@ -59,22 +59,22 @@ const fields = {
 }
 
 test('an expression on fields of its collection is checked against them', () => {
-  const made = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
-  made(collection({ fields, computed: { a: concat(field('name'), ' ', field('seats')) } }))
+  const check = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
+  check(collection({ fields, computed: { a: concat(field('name'), ' ', field('seats')) } }))
   // @ts-expect-error Unknown field.
-  made(collection({ fields, computed: { a: concat(field('nam'), ' ') } }))
+  check(collection({ fields, computed: { a: concat(field('nam'), ' ') } }))
   // @ts-expect-error Unknown field.
-  made(collection({ fields, computed: { a: coalesce(concat('a', field('nam')), 'x') } }))
+  check(collection({ fields, computed: { a: coalesce(concat('a', field('nam')), 'x') } }))
   // @ts-expect-error A text is not a number.
-  made(collection({ fields, computed: { a: minus(field('name'), 1) } }))
+  check(collection({ fields, computed: { a: minus(field('name'), 1) } }))
   // @ts-expect-error A text is not a number.
-  made(collection({ fields, computed: { a: dividedBy(field('seats'), 'x') } }))
+  check(collection({ fields, computed: { a: dividedBy(field('seats'), 'x') } }))
   // @ts-expect-error A number is not a date.
-  made(collection({ fields, computed: { a: datePart('month', field('seats')) } }))
+  check(collection({ fields, computed: { a: datePart('month', field('seats')) } }))
   // @ts-expect-error Unknown field.
-  made(collection({ fields, computed: { a: when(owner('nope'), 'a', 'b') } }))
+  check(collection({ fields, computed: { a: when(owner('nope'), 'a', 'b') } }))
   // @ts-expect-error Unknown field.
-  made(collection({ fields, computed: { a: computed(field('name'), { access: { read: owner('nope') } }) } }))
+  check(collection({ fields, computed: { a: computed(field('name'), { access: { read: owner('nope') } }) } }))
 })
 
 test('an expression on related items is checked against the model', () => {

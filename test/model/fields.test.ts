@@ -358,9 +358,9 @@ for (const [name, expected] of Object.entries(cases)) {
       assert.deepEqual(canonicalOf(type, becomes), { value: becomes })
     }
     for (const value of expected.refused) {
-      const found = canonicalOf(type, value)
-      assert.ok('fault' in found, `${JSON.stringify(value)} was accepted`)
-      assert.match(found.fault, /^[A-Z].*\.$/s)
+      const outcome = canonicalOf(type, value)
+      assert.ok('fault' in outcome, `${JSON.stringify(value)} was accepted`)
+      assert.match(outcome.fault, /^[A-Z].*\.$/s)
     }
   })
 
@@ -377,8 +377,8 @@ test('each type has its column types and its GraphQL type', () => {
   const typesOf = (field: FieldDeclaration) => {
     const { encoding, graphql } = field.type
     const { type } = graphql
-    const shown = typeof type === 'string' ? type : 'name' in type ? type.name : 'Enum'
-    return [encoding.name, encoding.sqlite.type, encoding.postgres.type, shown].join(' | ')
+    const typeName = typeof type === 'string' ? type : 'name' in type ? type.name : 'Enum'
+    return [encoding.name, encoding.sqlite.type, encoding.postgres.type, typeName].join(' | ')
   }
   assert.equal(typesOf(string()), 'text | TEXT | text COLLATE "C" | String')
   assert.equal(typesOf(text()), 'text | TEXT | text COLLATE "C" | String')
@@ -398,8 +398,8 @@ test('each type has its column types and its GraphQL type', () => {
 })
 
 test('every type refuses unknown options', () => {
-  const made = [string, text, email, url, uuid, integer, number, boolean, date, datetime, json]
-  for (const builder of made as readonly ((options: object) => FieldDeclaration)[]) {
+  const fieldFunctions = [string, text, email, url, uuid, integer, number, boolean, date, datetime, json]
+  for (const builder of fieldFunctions as readonly ((options: object) => FieldDeclaration)[]) {
     for (const option of ['naturalNumber', 'constructor']) {
       const { faults, type } = builder({ [option]: 1 })
       assert.deepEqual(

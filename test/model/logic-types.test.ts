@@ -150,7 +150,7 @@ type Project = Item<Model, 'projects'>
 type Task = Item<Model, 'tasks'>
 
 /** The code is only compiled, not run. */
-const compiled = (_work: (given: { api: Client<Model>; data: Data<Model> }) => unknown) => assert.ok(true)
+const compiled = (_work: (parts: { api: Client<Model>; data: Data<Model> }) => unknown) => assert.ok(true)
 
 test('the model is valid', () => {
   const { logic } = checkModel(declaration)
@@ -207,7 +207,7 @@ test('a read returns the fields that it selects', () => {
     is<string | undefined>()(task?.project?.owner?.name)
     const project = await data.projects.get(1, { include: ['tasks'] })
     is<readonly Task[] | undefined>()(project?.tasks)
-    for await (const each of data.tasks.all()) is<Task>()(each)
+    for await (const task of data.tasks.all()) is<Task>()(task)
   })
 })
 
@@ -254,7 +254,7 @@ const collections = {
 }
 
 test('`data` in an action rejects unknown names and wrong values', () => {
-  const made = model(collections, {
+  const withActions = model(collections, {
     actions: {
       wrong: action({
         on: 'projects',
@@ -287,11 +287,11 @@ test('`data` in an action rejects unknown names and wrong values', () => {
       }),
     },
   })
-  assert.equal(made.kind, 'model')
+  assert.equal(withActions.kind, 'model')
 })
 
 test('an action rejects a wrong collection, rule, input or output', () => {
-  const made = model(collections, {
+  const withActions = model(collections, {
     actions: {
       // @ts-expect-error Unknown collection.
       a: action({ on: 'project', run() {} }),
@@ -321,11 +321,11 @@ test('an action rejects a wrong collection, rule, input or output', () => {
       l: query({ run: ({ emit }) => void emit }),
     },
   })
-  assert.equal(made.kind, 'model')
+  assert.equal(withActions.kind, 'model')
 })
 
 test('an optional item may be null in the input and the output', () => {
-  const made = model(collections, {
+  const withActions = model(collections, {
     actions: {
       next: action({
         input: { after: item('notes', { optional: true }) },
@@ -348,9 +348,9 @@ test('an optional item may be null in the input and the output', () => {
     },
   })
   compiled(async () => {
-    const api = undefined as unknown as Client<typeof made>
-    is<Item<typeof made, 'notes'> | null>()(await api.actions.next())
-    is<Item<typeof made, 'notes'> | null>()((await api.actions.both()).note)
+    const api = undefined as unknown as Client<typeof withActions>
+    is<Item<typeof withActions, 'notes'> | null>()(await api.actions.next())
+    is<Item<typeof withActions, 'notes'> | null>()((await api.actions.both()).note)
     await api.actions.next({ after: null })
     // @ts-expect-error An item is given by its id.
     await api.actions.next({ after: 'x' })
@@ -359,7 +359,7 @@ test('an optional item may be null in the input and the output', () => {
 
 test('an emitted event has the declared fields', () => {
   const emits = { 'project.moved': { fields: { to: text(), by: integer({ optional: true }) } } } as const
-  const made = model(collections, {
+  const withActions = model(collections, {
     actions: {
       move: action({
         on: 'projects',
@@ -377,11 +377,11 @@ test('an emitted event has the declared fields', () => {
     },
     reactions: { moved: on('project.moved', () => {}) },
   })
-  assert.equal(made.kind, 'model')
+  assert.equal(withActions.kind, 'model')
 })
 
 test('a reaction rejects an unknown type of event and an unknown field of its item', () => {
-  const made = model(collections, {
+  const withReactions = model(collections, {
     reactions: {
       // @ts-expect-error Unknown item.
       a: on('projects.updated', () => {}),
@@ -399,7 +399,7 @@ test('a reaction rejects an unknown type of event and an unknown field of its it
       g: every('day at 03:00', ({ data }) => data.tasks.list()),
     },
   })
-  assert.equal(made.kind, 'model')
+  assert.equal(withReactions.kind, 'model')
 })
 
 const inParts = model(
@@ -490,6 +490,6 @@ test('a name that both parts of the logic declare is refused with its place', ()
 test('outside a model the collections are unknown, so that any names compile', () => {
   const archive = action({ run: ({ data }) => void data.anything?.list({ where: { any: 1 } }) })
   const moved = on('note.created', ({ event }) => event.data.anything)
-  const made = model(collections, { actions: { archive }, reactions: { moved } })
-  assert.equal(made.logic.actions?.archive, archive)
+  const combined = model(collections, { actions: { archive }, reactions: { moved } })
+  assert.equal(combined.logic.actions?.archive, archive)
 })

@@ -104,8 +104,8 @@ const refused: Readonly<Record<string, readonly [logic: object, place: string]>>
   ],
 }
 
-for (const [what, [logic, place]] of Object.entries(refused)) {
-  test(`refused: ${what}`, () => {
+for (const [name, [logic, place]] of Object.entries(refused)) {
+  test(`refused: ${name}`, () => {
     const places = placesOf(logic)
     assert.ok(places.includes(place), JSON.stringify(places))
   })

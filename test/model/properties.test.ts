@@ -48,8 +48,8 @@ const traits = fc.record(
 )
 
 const fieldOf = (traitsOfField: object, kind: number): FieldDeclaration => {
-  const made = [string, text, integer, number, boolean, date, datetime, email, url, uuid]
-  const build = made[kind % made.length] ?? string
+  const fieldFunctions = [string, text, integer, number, boolean, date, datetime, email, url, uuid]
+  const build = fieldFunctions[kind % fieldFunctions.length] ?? string
   return (build as (options: object) => FieldDeclaration)(traitsOfField)
 }
 
@@ -58,15 +58,15 @@ const rule: fc.Arbitrary<AccessRule> = fc.letrec<{ rule: AccessRule }>(tie => ({
     { depthSize: 'small' },
     fc.constantFrom(anyone, signedIn, role('admin'), owner('owner_id'), field('id').gt(3)),
     tie('rule').map(not),
-    fc.tuple(tie('rule'), tie('rule')).map(([one, other]) => one.and(other)),
-    fc.tuple(tie('rule'), tie('rule')).map(([one, other]) => one.or(other)),
+    fc.tuple(tie('rule'), tie('rule')).map(([a, b]) => a.and(b)),
+    fc.tuple(tie('rule'), tie('rule')).map(([a, b]) => a.or(b)),
     fc.constant(related('owner', field('role').eq('editor'))),
     fc.constant(related('siblings', owner('owner_id'))),
   ),
 })).rule
 
 /** With prefix and suffix, so that no name is reserved or conflicts with another. */
-const name = fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.nat(99)).map(([word, at]) => `x${word}_x${at}x`)
+const name = fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.nat(99)).map(([word, n]) => `x${word}_x${n}x`)
 
 const someCollection = fc
   .record({
@@ -113,9 +113,13 @@ test('every well-formed declaration is accepted, and keeps its fields in order',
       assert.deepEqual([...scopes.keys()].sort(), expected.sort())
       for (const [key, { options }] of Object.entries(declared.collections)) {
         const times = options.updatedAt ? ['created_at', 'updated_at'] : ['created_at']
-        const made = collections.get(key)
-        assert.deepEqual([...(made?.fields.keys() ?? [])], ['id', ...Object.keys(options.fields), ...times])
-        for (const relationOf of made?.relations.values() ?? []) assert.ok(collections.has(relationOf.target))
+        const collection = collections.get(key)
+        assert.deepEqual(
+          [...(collection?.fields.keys() ?? [])],
+          ['id', ...Object.keys(options.fields), ...times],
+        )
+        for (const relationOf of collection?.relations.values() ?? [])
+          assert.ok(collections.has(relationOf.target))
       }
     }),
     runs,
@@ -137,8 +141,8 @@ test('checkModel returns a model or a list of faults, whatever a module exports'
     fc.oneof(fc.jsonValue(), fc.constant({ a: string({ max: 3 }) }), fc.constant({ read: owner('a') })),
   )
   fc.assert(
-    fc.property(fc.oneof(fc.anything(), options), fc.string(), (given, key) => {
-      const collections = { [key]: collection(given as never), posts: { kind: 'collection', options: given } }
+    fc.property(fc.oneof(fc.anything(), options), fc.string(), (options, key) => {
+      const collections = { [key]: collection(options as never), posts: { kind: 'collection', options } }
       try {
         checkModel(model(collections as never))
       } catch (error) {
@@ -187,12 +191,12 @@ const likely: fc.Arbitrary<JsonValue> = fc.oneof(
 test('the canonical form of a value is stable and survives JSON', () => {
   fc.assert(
     fc.property(fc.constantFrom(...Object.values(types)), likely, ({ type }, value) => {
-      const found = canonicalOf(type, value)
-      if ('fault' in found) return
-      assert.deepEqual(canonicalOf(type, found.value), found)
+      const canonical = canonicalOf(type, value)
+      if ('fault' in canonical) return
+      assert.deepEqual(canonicalOf(type, canonical.value), canonical)
       // Compared as text, since a document may contain -0, which JSON writes as 0.
-      const copy: JsonValue = JSON.parse(JSON.stringify(found.value))
-      assert.equal(JSON.stringify(canonicalOf(type, copy)), JSON.stringify(found))
+      const copy: JsonValue = JSON.parse(JSON.stringify(canonical.value))
+      assert.equal(JSON.stringify(canonicalOf(type, copy)), JSON.stringify(canonical))
     }),
     { numRuns: 2000 },
   )
@@ -202,8 +206,8 @@ test('the text of a canonical value is parsed as that value', () => {
   const scalars = Object.values(types).filter(({ type }) => type.operators.includes('eq'))
   fc.assert(
     fc.property(fc.constantFrom(...scalars), likely, ({ type }, value) => {
-      const found = canonicalOf(type, value)
-      if (!('fault' in found)) assert.deepEqual(type.fromText(String(found.value)), found.value)
+      const canonical = canonicalOf(type, value)
+      if (!('fault' in canonical)) assert.deepEqual(type.fromText(String(canonical.value)), canonical.value)
     }),
     { numRuns: 2000 },
   )
@@ -215,9 +219,9 @@ test('the canonical form of a datetime is the same instant', () => {
       const ahead = Math.abs(minutes)
       const hours = String(Math.floor(ahead / 60)).padStart(2, '0')
       const zone = `${minutes < 0 ? '-' : '+'}${hours}:${String(ahead % 60).padStart(2, '0')}`
-      const found = canonicalOf(types.datetime.type, time.toISOString().slice(0, -1) + zone)
-      assert.ok('value' in found)
-      assert.equal(Date.parse(String(found.value)), time.getTime() - minutes * 60_000)
+      const canonical = canonicalOf(types.datetime.type, time.toISOString().slice(0, -1) + zone)
+      assert.ok('value' in canonical)
+      assert.equal(Date.parse(String(canonical.value)), time.getTime() - minutes * 60_000)
     }),
     runs,
   )
@@ -251,21 +255,21 @@ test('a body is accepted with canonical values, or refused with a fault for a fi
   const mode = fc.constantFrom('create' as const, 'replace' as const, 'merge' as const)
   fc.assert(
     fc.property(collectionName, mode, body, (name, how, value) => {
-      const found = checked.collections.get(name)
-      assert.ok(found)
-      const { properties } = bodySchema(found, how)
+      const collection = checked.collections.get(name)
+      assert.ok(collection)
+      const { properties } = bodySchema(collection, how)
       try {
-        const { values } = bodyValidator(found)[how](value)
-        for (const [key, one] of Object.entries(values)) {
+        const { values } = bodyValidator(collection)[how](value)
+        for (const [key, value] of Object.entries(values)) {
           assert.ok(Object.hasOwn(Object(properties), key))
-          const written = found.fields.get(key)
+          const written = collection.fields.get(key)
           assert.ok(written)
           // A patch of a document need not fit the schema: the merged document is checked later.
           const isPatch =
-            how === 'merge' && mergesObjects(written) && one === Object(one) && !Array.isArray(one)
+            how === 'merge' && mergesObjects(written) && value === Object(value) && !Array.isArray(value)
           if (isPatch) continue
-          if (one === null) assert.ok(written.optional)
-          else assert.deepEqual(canonicalOf(written.type, one), { value: one })
+          if (value === null) assert.ok(written.optional)
+          else assert.deepEqual(canonicalOf(written.type, value), { value })
         }
       } catch (error) {
         assert.ok(error instanceof ApiError, String(error))
@@ -280,8 +284,8 @@ test('a body is accepted with canonical values, or refused with a fault for a fi
 test('a name with one typo is corrected, and an unrelated one is not', () => {
   const names = ['title', 'author_id', 'created_at']
   fc.assert(
-    fc.property(fc.constantFrom(...names), fc.nat(20), (right, at) => {
-      const place = at % right.length
+    fc.property(fc.constantFrom(...names), fc.nat(20), (right, index) => {
+      const place = index % right.length
       assert.equal(nearest(right.slice(0, place) + right.slice(place + 1), names), right)
       assert.equal(nearest(`${right.slice(0, place)}z${right.slice(place)}`, names), right)
     }),

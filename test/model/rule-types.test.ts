@@ -47,7 +47,7 @@ const fields = {
 }
 
 /** Compiles only if the rule fits the fields. */
-const tasks = (made: { readonly kind: 'collection' }) => assert.equal(made.kind, 'collection')
+const tasks = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
 
 test('a rule on fields of its collection with valid values compiles', () => {
   const authorOrAdmin = owner('author_id').or(role('admin'))
@@ -143,16 +143,16 @@ test('rules with names and values known only at run time compile', () => {
   )
   // @ts-expect-error A text is not a number.
   tasks(collection({ fields, access: { read: field('points').eq(value) } }))
-  const some: Record<string, ReturnType<typeof text>> = {}
-  tasks(collection({ fields: some, access: { read: owner('any') } }))
+  const dynamicFields: Record<string, ReturnType<typeof text>> = {}
+  tasks(collection({ fields: dynamicFields, access: { read: owner('any') } }))
 })
 
 test('a rule of users can use built-in and added fields', () => {
-  const made = users({
+  const declared = users({
     fields: { phone: text({ access: { read: owner('id') } }), email: { access: { read: owner('id') } } },
     access: { read: owner('id').or(field('role').eq('admin'), field('phone').ne(null)) },
   })
-  assert.equal(made.extends, 'users')
+  assert.equal(declared.extends, 'users')
   // @ts-expect-error
   users({ access: { read: owner('nope') } })
   // @ts-expect-error

@@ -76,7 +76,7 @@ test('a daily schedule is due once a day throughout a year, in zones whose clock
   for (const zone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Beirut']) {
     for (const schedule of ['day at 02:30', 'day at 00:15', 'day at 01:59']) {
       const times = dueTimes(schedule, zone, '2026-01-01T00:00:00Z', 366).map(Date.parse)
-      const gaps = times.slice(1).map((time, at) => (time - (times[at] ?? 0)) / 3_600_000)
+      const gaps = times.slice(1).map((time, index) => (time - (times[index] ?? 0)) / 3_600_000)
       assert.ok(
         gaps.every(gap => gap >= 22 && gap <= 26),
         `${zone} ${schedule}: ${gaps}`,
@@ -87,14 +87,14 @@ test('a daily schedule is due once a day throughout a year, in zones whose clock
 
 test('`last` returns the latest due time up to and including a moment', () => {
   const { last } = scheduleOf('hour', 'UTC')
-  const at = (text: string) => Date.parse(`2026-01-01T${text}Z`)
-  assert.equal(last(at('05:30:00'), at('01:00:00')), at('05:00:00'))
-  assert.equal(last(at('05:00:00'), at('01:00:00')), at('05:00:00'))
-  assert.equal(last(at('04:59:59'), at('04:00:00')), undefined)
+  const timeOf = (text: string) => Date.parse(`2026-01-01T${text}Z`)
+  assert.equal(last(timeOf('05:30:00'), timeOf('01:00:00')), timeOf('05:00:00'))
+  assert.equal(last(timeOf('05:00:00'), timeOf('01:00:00')), timeOf('05:00:00'))
+  assert.equal(last(timeOf('04:59:59'), timeOf('04:00:00')), undefined)
   assert.equal(
-    last(at('04:59:59.500'), at('01:00:00')),
-    at('04:00:00'),
+    last(timeOf('04:59:59.500'), timeOf('01:00:00')),
+    timeOf('04:00:00'),
     'within the second before the next due time',
   )
-  assert.equal(last(at('04:59:59.999'), at('04:00:00')), undefined)
+  assert.equal(last(timeOf('04:59:59.999'), timeOf('04:00:00')), undefined)
 })

@@ -5,7 +5,7 @@ import { schemaFaults } from '../../src/model/json-schema/faults.ts'
 
 test('uniqueItems compares items as JSON values (JSON Schema 2020-12 core, 4.2.2)', () => {
   const schema = { type: 'array', uniqueItems: true }
-  const same: readonly (readonly JsonValue[])[] = [
+  const equal: readonly (readonly JsonValue[])[] = [
     [1, 1],
     [1, 1.0],
     [0, -0],
@@ -21,10 +21,10 @@ test('uniqueItems compares items as JSON values (JSON Schema 2020-12 core, 4.2.2
     ],
     JSON.parse('[{"__proto__":1,"a":2},{"a":2,"__proto__":1}]'),
   ]
-  for (const items of same) {
+  for (const items of equal) {
     assert.deepEqual(
       schemaFaults(schema, items, true),
-      [{ code: 'not_unique', must: 'have no item twice', at: '' }],
+      [{ code: 'not_unique', must: 'have no item twice', pointer: '' }],
       JSON.stringify(items),
     )
   }
@@ -46,7 +46,7 @@ test('`url` is an alias of the format `uri`', () => {
     assert.deepEqual(schemaFaults(schema, 'https://example.com/a?b#c', true), [])
     const must = 'be an http or https URL, e.g. https://example.com/page'
     for (const wrong of ['example.com', 'ftp://example.com/', `http://${'a.'.repeat(500)}a/`]) {
-      assert.deepEqual(schemaFaults(schema, wrong, true), [{ code: 'bad_format', must, at: '' }], wrong)
+      assert.deepEqual(schemaFaults(schema, wrong, true), [{ code: 'bad_format', must, pointer: '' }], wrong)
     }
   }
 })

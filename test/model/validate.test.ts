@@ -12,9 +12,9 @@ import rich from '../models/rich.ts'
 const model = checkModel(rich)
 
 function collection(name: string) {
-  const found = model.collections.get(name)
-  assert.ok(found)
-  return found
+  const collection = model.collections.get(name)
+  assert.ok(collection)
+  return collection
 }
 
 const check = (name: string, mode: BodyMode, body: unknown) =>
@@ -192,7 +192,7 @@ test('a fault of a built-in pattern is explained in words', () => {
 })
 
 test('the size of a refusal is limited, however large the body', () => {
-  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`field_${at}`, at]))
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`field_${index}`, index]))
   assert.equal(refusal('tasks', 'merge', many).details?.length, 100)
   assert.match(refusal('tasks', 'merge', many).message, /^The body has at least 100 faults\. /)
   const long = refusal('tasks', 'merge', { ['x'.repeat(100_000)]: 1, title: 'y'.repeat(100_000) })
@@ -208,10 +208,14 @@ test('an object in a PATCH is a patch of a document, and only the merged documen
   assert.deepEqual(faults('projects', 'merge', { settings: ['light'] }), ['settings: wrong_type'])
   assert.deepEqual(faults('tasks', 'merge', { extra: { a: ['\0'] } }), ['extra: bad_format'])
   const field = collection('projects').fields.get('settings') ?? assert.fail()
-  const made = (value: JsonValue, maxLength?: number) => () => requireDocuments([{ field, value, maxLength }])
-  made({ theme: 'dark' })()
-  assert.throws(made(settings), { code: 'VALIDATION_FAILED' })
-  assert.throws(made({ theme: 'dark' }, 10), /settings would become too large: .* at most 10 characters/)
+  const requireOne = (value: JsonValue, maxLength?: number) => () =>
+    requireDocuments([{ field, value, maxLength }])
+  requireOne({ theme: 'dark' })()
+  assert.throws(requireOne(settings), { code: 'VALIDATION_FAILED' })
+  assert.throws(
+    requireOne({ theme: 'dark' }, 10),
+    /settings would become too large: .* at most 10 characters/,
+  )
 })
 
 test('a replacement may omit a required field that not every caller may write', () => {
@@ -250,10 +254,10 @@ test('in the schema of an item, a field with a read rule is nullable and not req
 
 test('a property in the schema has its type, its default and its deprecation', () => {
   const { properties } = bodySchema(collection('tasks'), 'create')
-  const of = (name: string) => Reflect.get(Object(properties), name)
-  assert.deepEqual(of('state'), { type: 'string', enum: ['open', 'doing', 'done'], default: 'open' })
-  assert.equal(of('colour').deprecated, true)
-  assert.deepEqual(of('extra').type, ['object', 'array', 'string', 'number', 'boolean', 'null'])
+  const propertyOf = (name: string) => Reflect.get(Object(properties), name)
+  assert.deepEqual(propertyOf('state'), { type: 'string', enum: ['open', 'doing', 'done'], default: 'open' })
+  assert.equal(propertyOf('colour').deprecated, true)
+  assert.deepEqual(propertyOf('extra').type, ['object', 'array', 'string', 'number', 'boolean', 'null'])
 })
 
 test('a text above the limit for patterns is not matched', () => {

@@ -34,7 +34,7 @@ function faultsOf(options: object): readonly string[] {
   )
 }
 
-const refused: readonly (readonly [name: string, options: object, said: RegExp])[] = [
+const refused: readonly (readonly [name: string, options: object, message: RegExp])[] = [
   [
     'a prepare that is not a function',
     { prepare: {} },
@@ -93,11 +93,11 @@ const refused: readonly (readonly [name: string, options: object, said: RegExp])
   ],
 ]
 
-for (const [name, options, said] of refused) {
+for (const [name, options, message] of refused) {
   test(`refused: ${name}`, () => {
     const faults = faultsOf(options)
     assert.ok(
-      faults.some(fault => said.test(fault)),
+      faults.some(fault => message.test(fault)),
       faults.join('\n') || 'no fault',
     )
   })
@@ -117,8 +117,8 @@ test('valid declarations are accepted, and limits get a default message', () => 
   assert.deepEqual(
     collections.get('posts')?.limits.map(({ count, message }) => [count, message]),
     [
-      [3, 'There may be at most 3 posts with the same user_id, and there are as many.'],
-      [9, 'There may be at most 9 posts, and there are as many.'],
+      [3, 'There can be at most 3 posts with the same user_id, and this limit is reached.'],
+      [9, 'There can be at most 9 posts, and this limit is reached.'],
     ],
   )
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { choice, collection, integer, relation, string, text, users } from '../../src/index.ts'
 import { is } from './type-equality.ts'
 
-const made = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
+const compiled = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
 
 const fields = {
   title: text(),
@@ -18,7 +18,7 @@ const fields = {
 }
 
 test('`prepare` gets the next and the previous item', () => {
-  made(
+  compiled(
     collection({
       fields,
       updatedAt: true,
@@ -47,36 +47,36 @@ test('`prepare` gets the next and the previous item', () => {
 })
 
 test('`prepare` returns valid values of fields of the collection', () => {
-  made(
+  compiled(
     collection({ fields, prepare: ({ next }) => (next.note === null ? { note: 'x', status: 'done' } : {}) }),
   )
-  made(collection({ fields, prepare: () => undefined }))
+  compiled(collection({ fields, prepare: () => undefined }))
   // @ts-expect-error Unknown field.
-  made(collection({ fields, prepare: () => ({ titel: 'x' }) }))
+  compiled(collection({ fields, prepare: () => ({ titel: 'x' }) }))
   // @ts-expect-error Not one of the values.
-  made(collection({ fields, prepare: () => ({ status: 'lost' }) }))
+  compiled(collection({ fields, prepare: () => ({ status: 'lost' }) }))
   // @ts-expect-error A text is needed.
-  made(collection({ fields, prepare: () => ({ title: null }) }))
+  compiled(collection({ fields, prepare: () => ({ title: null }) }))
   // @ts-expect-error The id cannot be set.
-  made(collection({ fields, prepare: () => ({ id: 3 }) }))
+  compiled(collection({ fields, prepare: () => ({ id: 3 }) }))
   // @ts-expect-error `prepare` is synchronous.
-  made(collection({ fields, prepare: async () => ({ title: 'x' }) }))
+  compiled(collection({ fields, prepare: async () => ({ title: 'x' }) }))
 })
 
 test('`check` returns faults of known fields', () => {
-  made(
+  compiled(
     collection({
       fields,
       check: ({ next }) => (next.title === '' ? [{ field: 'title', message: 'Empty.' }] : []),
     }),
   )
-  made(collection({ fields, check: () => [{ message: 'Not now.', code: 'closed' }] }))
+  compiled(collection({ fields, check: () => [{ message: 'Not now.', code: 'closed' }] }))
   // @ts-expect-error Unknown field.
-  made(collection({ fields, check: () => [{ field: 'titel', message: 'Empty.' }] }))
+  compiled(collection({ fields, check: () => [{ field: 'titel', message: 'Empty.' }] }))
   // @ts-expect-error The message is missing.
-  made(collection({ fields, check: () => [{ field: 'title' }] }))
+  compiled(collection({ fields, check: () => [{ field: 'title' }] }))
   // @ts-expect-error The comparison can never hold.
-  made(collection({ fields, check: ({ next }) => (next.status === 'lost' ? [] : undefined) }))
+  compiled(collection({ fields, check: ({ next }) => (next.status === 'lost' ? [] : undefined) }))
 })
 
 test('`check` of users can use the built-in fields', () => {
@@ -84,7 +84,7 @@ test('`check` of users can use the built-in fields', () => {
     fields: { phone: string({ optional: true }) },
     check: ({ next }) => (next.name === next.phone ? [{ field: 'email', message: 'Odd.' }] : []),
   })
-  made(check)
+  compiled(check)
   // @ts-expect-error The field is internal.
   users({ check: ({ next }) => (next.password_hash === '' ? [] : []) })
 })

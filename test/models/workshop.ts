@@ -35,7 +35,7 @@ import {
   when,
 } from '../../src/index.ts'
 
-const seen = field('hidden').eq(false).or(owner('assignee_id'), role('admin'))
+const visible = field('hidden').eq(false).or(owner('assignee_id'), role('admin'))
 const open = field('status').ne('done')
 
 export default model({
@@ -113,7 +113,7 @@ export default model({
         access: { read: owner('assignee_id').or(role('admin')) },
       }),
     },
-    access: { read: seen, create: anyone, update: anyone, delete: anyone },
+    access: { read: visible, create: anyone, update: anyone, delete: anyone },
   }),
   labels: collection({ fields: { name: string() }, access: { read: anyone, create: anyone } }),
   project_labels: collection({

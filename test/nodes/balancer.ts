@@ -23,7 +23,7 @@ export async function openBalancer(ports: () => readonly number[]): Promise<Bala
   }
   const reach = async (): Promise<Socket | undefined> => {
     for (const port of order()) {
-      const socket = await connected(port)
+      const socket = await connectTo(port)
       if (!socket) continue
       forwarded.set(port, (forwarded.get(port) ?? 0) + 1)
       keep(open, socket)
@@ -60,7 +60,7 @@ function keep(open: Set<Duplex>, socket: Duplex): void {
   socket.once('close', () => open.delete(socket))
 }
 
-function connected(port: number): Promise<Socket | undefined> {
+function connectTo(port: number): Promise<Socket | undefined> {
   return new Promise(resolve => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     socket.once('connect', () => resolve(socket))
@@ -74,8 +74,10 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, socket: So
   sent.on('response', response => {
     const { statusCode = 502, statusMessage, rawHeaders: headers } = response
     // The balancer manages the client's connection itself.
-    const kept = headers.filter((_, at) => !/^(connection|keep-alive)$/i.test(headers[at - (at % 2)] ?? ''))
-    outgoing.writeHead(statusCode, statusMessage, kept)
+    const endToEnd = headers.filter(
+      (_, index) => !/^(connection|keep-alive)$/i.test(headers[index - (index % 2)] ?? ''),
+    )
+    outgoing.writeHead(statusCode, statusMessage, endToEnd)
     outgoing.flushHeaders()
     response.pipe(outgoing)
     response.on('error', () => outgoing.destroy())
@@ -91,7 +93,9 @@ function join(
   head: Buffer,
   socket: Socket,
 ): void {
-  const lines = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? `${name}: ${rawHeaders[at + 1]}` : []))
+  const lines = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? `${name}: ${rawHeaders[index + 1]}` : [],
+  )
   socket.write(`${method} ${url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1')
   socket.write(head)
   const end = () => {

@@ -22,7 +22,7 @@ export interface NodeCluster {
   readonly url: string
   readonly balancer: Balancer
   /** The node at an index, modulo the number of nodes. */
-  node(at: number): Node
+  node(index: number): Node
   close(): Promise<void>
 }
 
@@ -55,10 +55,10 @@ export async function startCluster({
     await close()
     throw failed.reason
   }
-  const node = (at: number): Node => {
-    const found = nodes[at % nodes.length]
-    if (!found) throw new Error('there are no nodes')
-    return found
+  const node = (index: number): Node => {
+    const node = nodes[index % nodes.length]
+    if (!node) throw new Error('there are no nodes')
+    return node
   }
   return { nodes, url: balancer.url, balancer, node, close }
 }

@@ -28,7 +28,7 @@ for (const setup of [...nodeSetups, lockedNodes]) {
           })
           await Promise.all(writers)
           const all = urls.length * POSTS
-          await until(() => subscribers.every(one => one.titles().length >= all), 20_000)
+          await until(() => subscribers.every(subscriber => subscriber.titles().length >= all), 20_000)
           // Duplicates would arrive now.
           await wait(500)
           assertAllReceived(subscribers, urls.length, POSTS)

@@ -27,7 +27,7 @@ process.on('exit', () => {
 export class Node {
   readonly #options: NodeOptions
   #child: ChildProcess | undefined
-  #ended: Promise<unknown> = Promise.resolve()
+  #exit: Promise<unknown> = Promise.resolve()
   #port = 0
   /** The output of all runs of the process. */
   log = ''
@@ -98,7 +98,7 @@ export class Node {
     }
     child.stdout.on('data', append)
     child.stderr.on('data', append)
-    this.#ended = once(child, 'close').then(() => {
+    this.#exit = once(child, 'close').then(() => {
       running.delete(child)
       if (this.#child === child) this.#child = undefined
     })
@@ -108,9 +108,9 @@ export class Node {
     const from = this.log.length
     const end = performance.now() + START
     while (performance.now() < end) {
-      const found = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(this.log.slice(from))
-      if (found) {
-        this.#port = Number(found[1])
+      const match = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(this.log.slice(from))
+      if (match) {
+        this.#port = Number(match[1])
         return
       }
       if (!this.#child) break
@@ -122,7 +122,7 @@ export class Node {
   /** `kill -9`. */
   async kill(): Promise<void> {
     this.#child?.kill('SIGKILL')
-    await this.#ended
+    await this.#exit
   }
 
   /** Sends SIGTERM, and SIGKILL if the process does not exit. */
@@ -131,7 +131,7 @@ export class Node {
     if (!child) return
     child.kill('SIGTERM')
     const late = setTimeout(() => child.kill('SIGKILL'), STOP)
-    await this.#ended
+    await this.#exit
     clearTimeout(late)
   }
 

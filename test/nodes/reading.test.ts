@@ -31,7 +31,7 @@ class Writer {
     this.#name = name
   }
 
-  #at(path: string, options: CallOptions = {}): Promise<Answer> {
+  #call(path: string, options: CallOptions = {}): Promise<Answer> {
     const { urls, ann } = this.#fixture
     const url = urls[randomInt(urls.length)] ?? ''
     return call(`${url}${path}`, { key: ann.key, ...options })
@@ -45,14 +45,14 @@ class Writer {
     const title = `${this.#name} ${round}`
     const [id] = [...this.#posts.keys()].slice(randomInt(this.#posts.size + 1))
     if (id === undefined || this.#posts.size < 3) {
-      const made = await this.#at('/api/v1/posts', { method: 'POST', body: { title, body: '' } })
-      assert.equal(made.status, 201, made.text)
-      this.#posts.set(Number(made.json.id), title)
+      const created = await this.#call('/api/v1/posts', { method: 'POST', body: { title, body: '' } })
+      assert.equal(created.status, 201, created.text)
+      this.#posts.set(Number(created.json.id), title)
     } else if (round % 4 === 3) {
-      assert.equal((await this.#at(`/api/v1/posts/${id}`, { method: 'DELETE' })).status, 204)
+      assert.equal((await this.#call(`/api/v1/posts/${id}`, { method: 'DELETE' })).status, 204)
       this.#posts.delete(id)
     } else {
-      const changed = await this.#at(`/api/v1/posts/${id}`, { method: 'PATCH', body: { title } })
+      const changed = await this.#call(`/api/v1/posts/${id}`, { method: 'PATCH', body: { title } })
       assert.equal(changed.status, 200, changed.text)
       this.#posts.set(id, title)
     }
@@ -60,7 +60,7 @@ class Writer {
 
   async #look(hasChanged: boolean): Promise<void> {
     const all = [...this.#posts].sort(([a], [b]) => a - b)
-    const listed = await this.#at(this.#list, {
+    const listed = await this.#call(this.#list, {
       headers: this.#tag === undefined ? {} : { 'If-None-Match': this.#tag },
     })
     if (hasChanged || this.#tag === undefined) {
@@ -74,10 +74,10 @@ class Writer {
     } else assert.equal(listed.status, 304)
     this.#tag = listed.headers.get('etag') ?? undefined
     for (const [id, title] of all.slice(-2)) {
-      const item = await this.#at(`/api/v1/posts/${id}`)
+      const item = await this.#call(`/api/v1/posts/${id}`)
       assert.equal(item.json.title, title)
       const query = `{ post(id: ${id}) { title } }`
-      const answer = await this.#at('/graphql', { method: 'POST', body: { query } })
+      const answer = await this.#call('/graphql', { method: 'POST', body: { query } })
       assert.deepEqual(answer.json.data, { post: { title } })
     }
   }
@@ -106,13 +106,13 @@ async function totalAt(url: string, { ann }: Fixture): Promise<number> {
 async function countWhileWriting(fixture: Fixture): Promise<void> {
   const { urls, ann } = fixture
   const before = await totalAt(fixture.url, fixture)
-  let made = 0
+  let createdCount = 0
   const writing = urls.map(async (url, writer) => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = { title: `${round}`, body: '' }
       const posted = await call(`${url}/api/v1/posts`, { method: 'POST', key: ann.key, body })
       assert.equal(posted.status, 201)
-      const least = before + ++made
+      const least = before + ++createdCount
       const total = await totalAt(urls[(writer + 1) % urls.length] ?? '', fixture)
       assert.ok(total >= least, `${total} of at least ${least}`)
     }

@@ -17,15 +17,15 @@ const withNodes = (settings: GivenSettings, use: (fixture: NodesFixture) => Prom
 test('the limit of a user is exact across three nodes, and every node reports the remaining budget', async () => {
   await withNodes({ rateLimit: 300 }, async ({ cluster, key }) => {
     await earlyInMinute(15)
-    const read = (at: number) => call(`${cluster.node(at).url}/api/v1/posts`, { key })
+    const read = (index: number) => call(`${cluster.node(index).url}/api/v1/posts`, { key })
     const answers = await Promise.all(times(900, read))
     const granted = answers.filter(({ status }) => status === 200)
     assert.equal(granted.length, 300)
     assert.equal(answers.filter(({ status }) => status === 429).length, 600)
-    const left = granted.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+    const remaining = granted.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
     assert.deepEqual(
-      left.sort((a, b) => b - a),
-      times(300, at => 299 - at),
+      remaining.sort((a, b) => b - a),
+      times(300, index => 299 - index),
     )
     const resets = new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset')))
     assert.equal(resets.size, 1)
@@ -49,9 +49,9 @@ test('password guesses at three nodes share one limit', async () => {
     const cookie = /^portico_form=[^;]+/.exec(page.headers.get('set-cookie') ?? '')?.[0] ?? ''
     const csrf = /name="csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? ''
     assert.ok(cookie && csrf)
-    const statuses = await Promise.all(times(30, at => guess(cluster.node(at).url, { csrf, cookie })))
+    const statuses = await Promise.all(times(30, index => guess(cluster.node(index).url, { csrf, cookie })))
     assert.deepEqual(
-      [400, 429].map(status => statuses.filter(one => one === status).length),
+      [400, 429].map(status => statuses.filter(other => other === status).length),
       [10, 20],
     )
   })
@@ -66,7 +66,7 @@ async function states({ nodes }: NodeCluster): Promise<readonly string[]> {
 
 async function untilAll(cluster: NodeCluster, state: string): Promise<void> {
   const end = performance.now() + 30_000
-  while ((await states(cluster)).some(one => one !== state)) {
+  while ((await states(cluster)).some(other => other !== state)) {
     assert.ok(performance.now() < end, `not every node is ${state} after 30 s`)
     await wait(20)
   }
@@ -83,28 +83,28 @@ interface Load {
   readonly wrong: string[]
   slowest: number
   /** The number of answered requests. */
-  answered: number
+  answeredCount: number
   stop(): Promise<void>
 }
 
 /** Reads and writes on all nodes, without a pause. */
 function startLoad({ cluster, key }: NodesFixture): Load {
   let running = true
-  const load: Load = { written: [], wrong: [], slowest: 0, answered: 0, stop: async () => {} }
-  const one = async (at: number, count: number) => {
-    const { url } = cluster.node(at)
-    const title = `${at} ${count}`
+  const load: Load = { written: [], wrong: [], slowest: 0, answeredCount: 0, stop: async () => {} }
+  const sendOne = async (index: number, count: number) => {
+    const { url } = cluster.node(index)
+    const title = `${index} ${count}`
     const start = performance.now()
     const isWrite = count % 3 === 0
     const body = { title, body: '' }
     const answer = await call(`${url}/api/v1/posts`, isWrite ? { method: 'POST', key, body } : { key })
     load.slowest = Math.max(load.slowest, performance.now() - start)
-    load.answered++
+    load.answeredCount++
     if (answer.status !== (isWrite ? 201 : 200)) load.wrong.push(`${answer.status} ${answer.text}`)
     else if (isWrite) load.written.push(title)
   }
-  const loops = times(6, async at => {
-    for (let count = 0; running; count++) await one(at, count)
+  const loops = times(6, async index => {
+    for (let count = 0; running; count++) await sendOne(index, count)
   })
   load.stop = async () => {
     running = false
@@ -114,8 +114,8 @@ function startLoad({ cluster, key }: NodesFixture): Load {
 }
 
 async function untilAnswered(load: Load, requests: number): Promise<void> {
-  const before = load.answered
-  await until(() => load.answered >= before + requests, 30_000)
+  const before = load.answeredCount
+  await until(() => load.answeredCount >= before + requests, 30_000)
 }
 
 /** Kills, restarts, empties and pauses Redis, while requests continue. */
@@ -160,21 +160,24 @@ test('no request fails and no event is lost or duplicated while Redis is killed,
       assert.deepEqual(load.wrong, [])
       // Requests in flight when Redis began to hang waited for five seconds.
       assert.ok(load.slowest < 15_000, `${load.slowest} ms`)
-      await until(() => subscribers.every(one => one.titles().length >= load.written.length), 20_000)
-      const [first = []] = subscribers.map(one => one.titles())
+      await until(
+        () => subscribers.every(subscriber => subscriber.titles().length >= load.written.length),
+        20_000,
+      )
+      const [first = []] = subscribers.map(subscriber => subscriber.titles())
       assert.deepEqual(first.toSorted(), load.written.toSorted())
-      for (const one of subscribers) assert.deepEqual(one.titles(), first)
+      for (const subscriber of subscribers) assert.deepEqual(subscriber.titles(), first)
       for (const node of cluster.nodes) {
         const { url } = node
         // The log is written in blocks.
-        await until(() => node.log.match(/Redis is back/g)?.length === 2)
-        assert.equal(node.log.match(/Redis is away/g)?.length, 2, node.log)
+        await until(() => node.log.match(/Redis is available again/g)?.length === 2)
+        assert.equal(node.log.match(/Redis is unavailable/g)?.length, 2, node.log)
         assert.equal(await metric(url, 'portico_redis_losses_total'), 2)
         assert.ok((await metric(url, 'portico_local_draws_total')) > 0)
         assert.ok((await metric(url, 'portico_redis_wakes_received_total')) > 0)
       }
     } finally {
-      for (const one of subscribers) one.end()
+      for (const subscriber of subscribers) subscriber.end()
     }
   })
 })
@@ -184,7 +187,9 @@ test('without Redis a user has the full limit on each node', async () => {
     await redis.kill()
     await untilAll(cluster, 'degraded')
     await earlyInMinute()
-    const answers = await Promise.all(times(90, at => call(`${cluster.node(at).url}/api/v1/posts`, { key })))
+    const answers = await Promise.all(
+      times(90, index => call(`${cluster.node(index).url}/api/v1/posts`, { key })),
+    )
     assert.equal(answers.filter(({ status }) => status === 200).length, 60)
   })
 })

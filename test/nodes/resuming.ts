@@ -74,8 +74,8 @@ type Request = { readonly query: string; readonly variables: Record<string, unkn
 
 /** If it is terminated before it is open, `ws` emits an error that graphql-ws no longer handles. */
 class CutSocket extends WebSocket {
-  constructor(...given: ConstructorParameters<typeof WebSocket>) {
-    super(...given)
+  constructor(...args: ConstructorParameters<typeof WebSocket>) {
+    super(...args)
     this.on('error', () => {})
   }
 }

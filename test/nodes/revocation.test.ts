@@ -15,20 +15,20 @@ import {
 import { call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
 import { endWithinSecond } from '../within-second.ts'
-import { headersOf, listen, type Sent, stream } from './listeners.ts'
+import { type CredentialHeaders, headersOf, listen, stream } from './listeners.ts'
 
 const scope = 'openid offline_access read:user read:post'
 
-interface Given {
-  readonly token: Sent
+interface RevokedCredential {
+  readonly token: CredentialHeaders
   revoke(url: string): Promise<unknown>
 }
 
 async function newKey({ ben }: Fixture, url: string): Promise<{ id: number; key: string }> {
   const body = { name: 'to be revoked', scopes: ['*'] }
-  const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ben.key, body })
-  assert.equal(made.status, 201, made.text)
-  return made.json as unknown as { id: number; key: string }
+  const created = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ben.key, body })
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as { id: number; key: string }
 }
 
 async function issue(
@@ -45,17 +45,17 @@ async function issue(
 /** Disconnects the app on the page of connected apps. */
 async function disconnect(browser: Browser, { url }: Fixture): Promise<void> {
   const page = await browser.open(`${url}/account/apps`)
-  assert.ok(!('left' in page))
+  assert.ok(!('location' in page))
   const form = page.forms.find(({ buttons }) => buttons.some(({ label }) => /disconnect/i.test(label)))
   assert.ok(form, page.text)
   const after = await browser.submit(form)
-  assert.ok(!('left' in after) && after.status === 200)
+  assert.ok(!('location' in after) && after.status === 200)
 }
 
 const remove = async (address: string, key: string) =>
   assert.equal((await call(address, { method: 'DELETE', key })).status, 204)
 
-const ways: Readonly<Record<string, (fixture: Fixture) => Promise<Given>>> = {
+const ways: Readonly<Record<string, (fixture: Fixture) => Promise<RevokedCredential>>> = {
   'a deleted API key': async fixture => {
     const { id, key } = await newKey(fixture, fixture.url)
     return { token: key, revoke: url => remove(`${url}/api/v1/api_keys/${id}`, fixture.ben.key) }
@@ -92,15 +92,15 @@ const ways: Readonly<Record<string, (fixture: Fixture) => Promise<Given>>> = {
   },
 }
 
-async function statusOf(url: string, token: Sent): Promise<number> {
+async function statusOf(url: string, token: CredentialHeaders): Promise<number> {
   return (await call(`${url}/api/v1/me`, { headers: headersOf(token) })).status
 }
 
 for (const setup of nodeSetups)
   suite(setup.name, () => {
     const withShared = sharedFixtures(setup)
-    for (const [what, way] of Object.entries(ways)) {
-      test(`${what} is refused by every node, and its connections are closed (${setup.name})`, async t => {
+    for (const [name, way] of Object.entries(ways)) {
+      test(`${name} is refused by every node, and its connections are closed (${setup.name})`, async t => {
         await withShared(async fixture => {
           const { urls } = fixture
           const { token, revoke } = await way(fixture)
@@ -110,7 +110,7 @@ for (const setup of nodeSetups)
           const [idle = '', revoking = '', ...others] = urls
           const ends = [
             ...sockets.map(({ closed }) => closed),
-            ...streams.map(({ ended }) => ended.catch(() => 'cut')),
+            ...streams.map(({ end }) => end.catch(() => 'cut')),
           ]
           await revoke(revoking)
           const since = performance.now()
@@ -139,7 +139,7 @@ for (const setup of nodeSetups)
         const streams = await Promise.all(open.map(({ url, token }) => stream(url, token)))
         const ends = [
           ...sockets.map(({ closed }) => closed),
-          ...streams.map(({ ended }) => ended.catch(() => 'cut')),
+          ...streams.map(({ end }) => end.catch(() => 'cut')),
         ]
         const set = (disabled: boolean) =>
           call(`${urls[1]}/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
@@ -171,17 +171,17 @@ for (const setup of nodeSetups)
         const [first = '', second = ''] = urls
         let last = admin
         for (let round = 0; round < 8; round++) {
-          const other = last === admin ? ben : admin
-          const again = await patch(first, last.key, other.id, { role: 'admin', disabled: false })
+          const otherPerson = last === admin ? ben : admin
+          const again = await patch(first, last.key, otherPerson.id, { role: 'admin', disabled: false })
           assert.equal(again.status, 200, again.text)
           const change = round % 2 === 0 ? { disabled: true } : { role: 'user' }
           const answers = await Promise.all([
-            patch(first, last.key, other.id, change),
-            patch(second, other.key, last.id, change),
+            patch(first, last.key, otherPerson.id, change),
+            patch(second, otherPerson.key, last.id, change),
           ])
-          const done = answers.map(({ status }) => status === 200)
-          assert.deepEqual([...done].sort(), [false, true], answers.map(({ text }) => text).join())
-          if (done[1]) last = other
+          const results = answers.map(({ status }) => status === 200)
+          assert.deepEqual([...results].sort(), [false, true], answers.map(({ text }) => text).join())
+          if (results[1]) last = otherPerson
         }
       })
     })
@@ -213,13 +213,17 @@ for (const setup of nodeSetups)
     test(`a change of role takes effect on every node at once (${setup.name})`, async () => {
       await withShared(async fixture => {
         const { urls, admin, ben } = fixture
-        const made = await fixture.call('/api/v1/posts', {
+        const created = await fixture.call('/api/v1/posts', {
           method: 'POST',
           key: fixture.ann.key,
           body: { title: 'Ann’s' },
         })
         const change = (url: string) =>
-          call(`${url}/api/v1/posts/${made.json.id}`, { method: 'PATCH', key: ben.key, body: { title: 'x' } })
+          call(`${url}/api/v1/posts/${created.json.id}`, {
+            method: 'PATCH',
+            key: ben.key,
+            body: { title: 'x' },
+          })
         const set = (url: string, role: string) =>
           call(`${url}/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { role } })
         for (const [turn, role] of ['admin', 'user', 'admin', 'user'].entries()) {
@@ -234,15 +238,15 @@ for (const setup of nodeSetups)
         const browser = fixture.browser()
         const isSignedIn = async () => {
           const page = await browser.open(`${fixture.url}/account`)
-          return !('left' in page) && formWith(page, 'password') === undefined
+          return !('location' in page) && formWith(page, 'password') === undefined
         }
         const first = await browser.open(`${fixture.url}/account`)
-        const form = 'left' in first ? undefined : formWith(first, 'password')
+        const form = 'location' in first ? undefined : formWith(first, 'password')
         assert.ok(form)
         await browser.submit(form, { email: fixture.ben.email, password: fixture.ben.password })
         for (const _ of fixture.urls) assert.ok(await isSignedIn())
         const page = await browser.open(`${fixture.url}/account`)
-        assert.ok(!('left' in page))
+        assert.ok(!('location' in page))
         const out = page.forms.find(({ buttons }) => buttons.some(({ label }) => /sign out/i.test(label)))
         assert.ok(out, page.text)
         await browser.submit(out)

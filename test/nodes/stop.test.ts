@@ -21,12 +21,12 @@ test('stopping a node ends subscriptions at once, over WebSockets and server-sen
   try {
     const node = cluster.node(0)
     const socket = await listen(node.url, key)
-    const { ended } = await stream(node.url, key)
+    const { end } = await stream(node.url, key)
     const since = performance.now()
     await node.stop()
     assert.ok(performance.now() - since < maxStopMs)
     assert.equal((await socket.closed).code, 1001)
-    assert.match(await ended, /event: complete/)
+    assert.match(await end, /event: complete/)
   } finally {
     await cluster.close()
     await place.close()

@@ -40,8 +40,8 @@ export function subscribe(url: string, key: string): Subscriber {
 }
 
 export async function write(url: string, key: string, title: string): Promise<void> {
-  const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title, body: '' } })
-  assert.equal(made.status, 201, made.text)
+  const created = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title, body: '' } })
+  assert.equal(created.status, 201, created.text)
 }
 
 /** Writes warm-up posts until every subscriber has received one, so that all are active. */
@@ -50,7 +50,7 @@ export async function untilAllListen(
   key: string,
   subscribers: readonly Subscriber[],
 ): Promise<void> {
-  for (let round = 0; !subscribers.every(one => one.hasReceived()); round++) {
+  for (let round = 0; !subscribers.every(subscriber => subscriber.hasReceived()); round++) {
     assert.ok(round < 100, 'a subscriber receives nothing')
     await write(url, key, first)
     await wait(50)
@@ -59,16 +59,16 @@ export async function untilAllListen(
 
 /** Requires that all got every post once and in the same order, and those of a writer, `<writer> <post>`, in order. */
 export function assertAllReceived(subscribers: readonly Subscriber[], writers: number, posts: number): void {
-  const [all = []] = subscribers.map(one => one.titles())
+  const [all = []] = subscribers.map(subscriber => subscriber.titles())
   assert.equal(all.length, writers * posts)
-  for (const one of subscribers) {
-    assert.deepEqual(one.titles(), all)
-    assert.deepEqual(one.faults, [])
+  for (const subscriber of subscribers) {
+    assert.deepEqual(subscriber.titles(), all)
+    assert.deepEqual(subscriber.faults, [])
   }
   for (let writer = 0; writer < writers; writer++) {
-    const own = all.filter(title => title.startsWith(`${writer} `))
+    const ofWriter = all.filter(title => title.startsWith(`${writer} `))
     assert.deepEqual(
-      own,
+      ofWriter,
       Array.from({ length: posts }, (_, post) => `${writer} ${post}`),
     )
   }

@@ -74,11 +74,11 @@ async function withNodes(
     ...place.settings,
   } as const
   const writer = await serve(blog, settings)
-  const other = await serve(blog, settings)
+  const otherService = await serve(blog, settings)
   try {
-    await use([writer.url, other.url], key)
+    await use([writer.url, otherService.url], key)
   } finally {
-    await Promise.all([writer.close(), other.close()])
+    await Promise.all([writer.close(), otherService.close()])
     await place.remove()
     await redis.remove()
   }

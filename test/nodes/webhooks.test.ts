@@ -13,7 +13,7 @@ import { sqlite } from '../setups/sqlite.ts'
 import { type NodeCluster, startCluster } from './cluster.ts'
 import type { Node } from './node.ts'
 
-interface Received {
+interface ReceivedMessage {
   readonly messageId: string
   readonly headers: Record<string, string>
   readonly text: string
@@ -22,9 +22,9 @@ interface Received {
 
 interface Receiver {
   readonly url: string
-  readonly received: Received[]
+  readonly received: ReceivedMessage[]
   /** Called with each message before the response. */
-  onMessage: (message: Received) => Promise<void> | void
+  onMessage: (message: ReceivedMessage) => Promise<void> | void
   close(): void
 }
 
@@ -51,10 +51,10 @@ async function openReceiver(): Promise<Receiver> {
   return receiver
 }
 
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>, description: string): Promise<void> {
   const deadline = performance.now() + 60_000
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`never: ${what}`)
+    if (performance.now() > deadline) throw new Error(`never: ${description}`)
     await sleep(50)
   }
 }
@@ -69,13 +69,13 @@ async function isSender(node: Node): Promise<boolean> {
 }
 
 async function senderOf({ nodes }: NodeCluster): Promise<Node> {
-  let found: Node | undefined
+  let sending: Node | undefined
   await until(async () => {
-    for (const node of nodes) if (await isSender(node)) found = node
-    return found !== undefined
+    for (const node of nodes) if (await isSender(node)) sending = node
+    return sending !== undefined
   }, 'a node sends')
-  assert.ok(found)
-  return found
+  assert.ok(sending)
+  return sending
 }
 
 interface Fixture {
@@ -118,13 +118,13 @@ async function within(
     }
   }
   try {
-    const made = await call(`${cluster.node(0).url}/api/v1/webhooks`, {
+    const created = await call(`${cluster.node(0).url}/api/v1/webhooks`, {
       method: 'POST',
       key,
       body: { url: receiver.url, types: ['post.*'] },
     })
-    assert.equal(made.status, 201, made.text)
-    const { secret } = made.json as unknown as { secret: string }
+    assert.equal(created.status, 201, created.text)
+    const { secret } = created.json as unknown as { secret: string }
     await use({ cluster, key, receiver, secret, write })
   } finally {
     await cluster.close()
@@ -138,9 +138,9 @@ function check({ received }: Receiver, secret: string): void {
   const last = new Map<number, number>()
   for (const { messageId, headers, text, event } of received) {
     new Webhook(secret).verify(text, headers)
-    const known = ids.get(event.id)
-    assert.equal(messageId, known ?? messageId, `event ${event.id} came with two ids`)
-    if (known === undefined) {
+    const knownId = ids.get(event.id)
+    assert.equal(messageId, knownId ?? messageId, `event ${event.id} came with two ids`)
+    if (knownId === undefined) {
       assert.ok(Number(event.id) > (last.get(event.item_id) ?? 0), `item ${event.item_id} is out of order`)
       last.set(event.item_id, Number(event.id))
     }
@@ -247,7 +247,7 @@ test('only one of two workers sends webhooks, whichever stored the event', async
   const place = await sqlite.open()
   const use = async ({ cluster, receiver, write, secret }: Fixture) => {
     await senderOf(cluster)
-    const titles = Array.from({ length: 20 }, (_, at) => `post ${at}`)
+    const titles = Array.from({ length: 20 }, (_, index) => `post ${index}`)
     await Promise.all(titles.map(title => write('/api/v1/posts', 'POST', { title, body: 'x' })))
     await until(() => titlesOf(receiver).size === 20, 'all are sent')
     assert.equal(receiver.received.length, 20)

@@ -36,16 +36,22 @@ const databases: Readonly<Record<string, Within>> = {
   },
 }
 
-function withWorkers(within: Within, given: GivenSettings, use: (fixture: NodesFixture) => Promise<void>) {
+function withWorkers(
+  within: Within,
+  overrides: GivenSettings,
+  use: (fixture: NodesFixture) => Promise<void>,
+) {
   const common = { databaseConnections: 8, workers: 2, secretKeys: [secretKey] }
-  return within(settings => withNodesFixture(2, { ...common, ...settings, ...given }, use))
+  return within(settings => withNodesFixture(2, { ...common, ...settings, ...overrides }, use))
 }
 
 /** Waits until every worker has detected that Redis is unavailable. */
 async function untilDegraded(cluster: NodeCluster): Promise<void> {
   const end = performance.now() + 20_000
   for (;;) {
-    const answers = await Promise.all(times(connectionCount, at => call(`${cluster.node(at).url}/readyz`)))
+    const answers = await Promise.all(
+      times(connectionCount, index => call(`${cluster.node(index).url}/readyz`)),
+    )
     if (answers.every(({ json }) => json.status === 'degraded')) return
     assert.ok(performance.now() < end, 'a worker has not detected that Redis is unavailable')
     await wait(50)
@@ -56,17 +62,17 @@ const isGranted = ({ status }: { readonly status: number }) => status === 200
 
 test('a limit is exact across all workers of all nodes; without Redis it applies once per node, not per worker', async () => {
   await withWorkers(postgres, { rateLimit: 100 }, async ({ cluster, redis, key }) => {
-    const read = (at: number, by?: string) =>
-      call(`${cluster.node(at).url}/api/v1/posts`, by === undefined ? {} : { key: by })
+    const read = (index: number, credential?: string) =>
+      call(`${cluster.node(index).url}/api/v1/posts`, credential === undefined ? {} : { key: credential })
     await earlyInMinute(15)
-    const answers = await Promise.all(times(300, at => read(at, key)))
+    const answers = await Promise.all(times(300, index => read(index, key)))
     assert.equal(answers.filter(isGranted).length, 100)
     assert.equal(answers.filter(({ status }) => status === 429).length, 200)
     await redis.kill()
     await untilDegraded(cluster)
     await earlyInMinute()
     // Anonymous requests count by address, which no node has seen before.
-    const alone = await Promise.all(times(400, at => read(at)))
+    const alone = await Promise.all(times(400, index => read(index)))
     assert.equal(alone.filter(isGranted).length, 200)
   })
 })
@@ -74,7 +80,7 @@ test('a limit is exact across all workers of all nodes; without Redis it applies
 for (const [name, within] of Object.entries(databases)) {
   test(`subscribers at every worker of every node get every post once and in the same order (${name})`, async () => {
     await withWorkers(within, { rateLimit: 'off' }, async ({ cluster, key }) => {
-      const subscribers = times(connectionCount, at => subscribe(cluster.node(at).url, key))
+      const subscribers = times(connectionCount, index => subscribe(cluster.node(index).url, key))
       try {
         await untilAllListen(cluster.url, key, subscribers)
         await Promise.all(
@@ -83,7 +89,7 @@ for (const [name, within] of Object.entries(databases)) {
               await write(cluster.node(writer + post).url, key, `${writer} ${post}`)
           }),
         )
-        await until(() => subscribers.every(one => one.titles().length >= 160), 20_000)
+        await until(() => subscribers.every(subscriber => subscriber.titles().length >= 160), 20_000)
         await wait(300)
         assertAllReceived(subscribers, 8, 20)
       } finally {
@@ -94,18 +100,20 @@ for (const [name, within] of Object.entries(databases)) {
 
   test(`a key deleted at one node is refused by every worker, and its connections are closed (${name})`, async () => {
     await withWorkers(within, { rateLimit: 'off' }, async ({ cluster, key }) => {
-      const made = await call(`${cluster.node(0).url}/api/v1/api_keys`, {
+      const created = await call(`${cluster.node(0).url}/api/v1/api_keys`, {
         method: 'POST',
         key,
         body: { name: 'to be revoked', scopes: ['*'] },
       })
-      const { id, key: token } = made.json as unknown as { readonly id: number; readonly key: string }
-      const sockets = await Promise.all(times(connectionCount, at => listen(cluster.node(at).url, token)))
-      const ask = async (at: number) =>
-        (await call(`${cluster.node(at).url}/api/v1/me`, { key: token })).status
+      const { id, key: token } = created.json as unknown as { readonly id: number; readonly key: string }
+      const sockets = await Promise.all(
+        times(connectionCount, index => listen(cluster.node(index).url, token)),
+      )
+      const ask = async (index: number) =>
+        (await call(`${cluster.node(index).url}/api/v1/me`, { key: token })).status
       assert.deepEqual(new Set(await Promise.all(times(connectionCount, ask))), new Set([200]))
-      const gone = await call(`${cluster.node(1).url}/api/v1/api_keys/${id}`, { method: 'DELETE', key })
-      assert.equal(gone.status, 204)
+      const deletion = await call(`${cluster.node(1).url}/api/v1/api_keys/${id}`, { method: 'DELETE', key })
+      assert.equal(deletion.status, 204)
       assert.deepEqual(new Set(await Promise.all(times(connectionCount, ask))), new Set([401]))
       const late = wait(2500, 'still open', { ref: false })
       for (const { closed } of sockets) assert.notEqual(await Promise.race([closed, late]), 'still open')

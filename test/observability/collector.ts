@@ -73,6 +73,6 @@ export async function withCollector(status: number, use: (collector: Collector) 
     await use({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, received })
   } finally {
     server.closeAllConnections()
-    await new Promise(done => server.close(done))
+    await new Promise(resolve => server.close(resolve))
   }
 }

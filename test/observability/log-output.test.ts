@@ -19,19 +19,19 @@ class Disk implements Files {
   fault = 'ENOSPC'
 
   writeSync(_fd: number, data: Buffer, offset: number): number {
-    const taken = data.subarray(offset, offset + this.freeBytes)
-    if (taken.length === 0) throw Object.assign(new Error(this.fault), { code: this.fault })
-    this.freeBytes -= taken.length
-    this.text += taken.toString()
-    return taken.length
+    const written = data.subarray(offset, offset + this.freeBytes)
+    if (written.length === 0) throw Object.assign(new Error(this.fault), { code: this.fault })
+    this.freeBytes -= written.length
+    this.text += written.toString()
+    return written.length
   }
 
-  write(...[fd, data, offset, done]: Parameters<Files['write']>): void {
+  write(...[fd, data, offset, callback]: Parameters<Files['write']>): void {
     setImmediate(() => {
       try {
-        done(null, this.writeSync(fd, data, offset))
+        callback(null, this.writeSync(fd, data, offset))
       } catch (error) {
-        done(error as NodeJS.ErrnoException, 0)
+        callback(error as NodeJS.ErrnoException, 0)
       }
     })
   }
@@ -163,7 +163,7 @@ test('a service whose log is on a full disk responds, and stops on request', asy
   service.stderr?.on('data', text => {
     printed += text
   })
-  const ended = once(service, 'exit')
+  const exit = once(service, 'exit')
   try {
     const url = `http://127.0.0.1:${port}`
     await answering(url)
@@ -172,7 +172,7 @@ test('a service whose log is on a full disk responds, and stops on request', asy
     await wait(600)
     assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
     service.kill('SIGTERM')
-    assert.deepEqual(await ended, [0, null], printed)
+    assert.deepEqual(await exit, [0, null], printed)
     assert.match(printed, /password {2}\S+\n/, 'the password, which is shown once, is not lost')
   } finally {
     service.kill('SIGKILL')

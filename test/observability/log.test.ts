@@ -57,7 +57,7 @@ test('a hostile path cannot break out of its line', () => {
 })
 
 test('successful health checks are logged at debug only', () => {
-  for (const [level, shown] of [
+  for (const [level, lineCount] of [
     ['info', 0],
     ['trace', 3],
   ] as const) {
@@ -65,12 +65,12 @@ test('successful health checks are logged at debug only', () => {
     for (const path of ['/readyz', '/healthz', '/metrics']) log.access({ ...request, path }, 200, 1, 1)
     assert.deepEqual(
       lines.map(line => JSON.parse(line).level),
-      Array(shown).fill(20),
+      Array(lineCount).fill(20),
     )
     log.access({ ...request, path: '/readyz' }, 503, 1, 1)
     log.access({ ...request, path: '/readyz/' }, 200, 1, 1)
     assert.deepEqual(
-      lines.slice(shown).map(line => JSON.parse(line).level),
+      lines.slice(lineCount).map(line => JSON.parse(line).level),
       [30, 30],
     )
   }

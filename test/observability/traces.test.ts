@@ -26,11 +26,11 @@ async function collectSpans(
   })
 }
 
-function one(spans: readonly CollectedSpan[], name: string): CollectedSpan {
-  const [found, second] = spans.filter(span => span.name === name)
-  assert.ok(found, `there is no span ${name} among ${spans.map(span => span.name).join(', ')}`)
+function onlySpan(spans: readonly CollectedSpan[], name: string): CollectedSpan {
+  const [only, second] = spans.filter(span => span.name === name)
+  assert.ok(only, `there is no span ${name} among ${spans.map(span => span.name).join(', ')}`)
   assert.equal(second, undefined, `there are two spans ${name}`)
-  return found
+  return only
 }
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -42,7 +42,7 @@ describe('a trace', () => {
     collectSpans(
       ({ call, key }) => call('/api/v1/users/1', { key }).then(() => {}),
       ({ spans }) => {
-        const request = one(spans, 'GET /api/v1/users/{id}')
+        const request = onlySpan(spans, 'GET /api/v1/users/{id}')
         assert.equal(request.kind, serverKind)
         assert.equal(request.service, 'portico')
         assert.equal(request.parentSpanId, undefined)
@@ -55,15 +55,15 @@ describe('a trace', () => {
           'url.path': '/api/v1/users/1',
           'url.scheme': 'http',
         })
-        const own = spans.filter(span => span.traceId === request.traceId && span !== request)
-        const authenticate = one(own, 'authenticate')
+        const children = spans.filter(span => span.traceId === request.traceId && span !== request)
+        const authenticate = onlySpan(children, 'authenticate')
         assert.equal(authenticate.parentSpanId, request.spanId)
-        const read = own.find(span => span.name === 'read' && span.parentSpanId === request.spanId)
+        const read = children.find(span => span.name === 'read' && span.parentSpanId === request.spanId)
         assert.deepEqual(read?.attributes, {
           'db.operation.name': 'item',
           'db.collection.name': 'users',
         })
-        for (const span of own) {
+        for (const span of children) {
           assert.ok(span.startTimeUnixNano >= request.startTimeUnixNano)
           assert.ok(span.endTimeUnixNano <= request.endTimeUnixNano)
         }
@@ -76,8 +76,8 @@ describe('a trace', () => {
         assert.equal((await call('/api/v1/posts', { method: 'POST', key, body: { title: 'a' } })).status, 201)
       },
       ({ spans }) => {
-        const request = one(spans, 'POST /api/v1/posts')
-        const write = one(spans, 'write')
+        const request = onlySpan(spans, 'POST /api/v1/posts')
+        const write = onlySpan(spans, 'write')
         assert.equal(write.parentSpanId, request.spanId)
         assert.deepEqual(write.attributes, {
           'db.operation.name': 'create',
@@ -202,14 +202,14 @@ describe('a service', () => {
         OTEL_BSP_SCHEDULE_DELAY: '50',
       }
       const service = await startProcess({ environment })
-      for (let at = 0; at < 5; at++) {
+      for (let index = 0; index < 5; index++) {
         assert.equal((await service.call('/api/v1/posts')).status, 200)
         await new Promise(resolve => setTimeout(resolve, 200))
       }
       assert.equal(await service.end(), 0)
-      assert.equal(service.said().split('traces cannot be sent').length, 2)
-      assert.match(service.said(), /sent to http:\/\/127\.0\.0\.1:9\/v1\/traces/)
-      assert.doesNotMatch(service.said(), /hunter2/)
+      assert.equal(service.output().split('traces cannot be sent').length, 2)
+      assert.match(service.output(), /sent to http:\/\/127\.0\.0\.1:9\/v1\/traces/)
+      assert.doesNotMatch(service.output(), /hunter2/)
     }))
 
   it('takes its name from OTEL_SERVICE_NAME, and sends all spans before it stops', () =>
@@ -219,7 +219,7 @@ describe('a service', () => {
         const service = await startProcess({ environment })
         await service.call('/api/v1/posts')
         assert.equal(await service.end(), 0)
-        assert.equal(one(spans, 'GET /api/v1/posts').service, 'blog')
+        assert.equal(onlySpan(spans, 'GET /api/v1/posts').service, 'blog')
       }),
     ))
 })

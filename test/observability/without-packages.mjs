@@ -1,4 +1,4 @@
-// As where the optional packages are not installed: asking for one fails.
+// Simulates missing optional packages: importing one fails.
 import { registerHooks } from 'node:module'
 
 registerHooks({

@@ -104,9 +104,9 @@ const inside = [
 
 /** Resolves every known name to the same addresses. */
 function lookupOf(...addresses: readonly string[]): never {
-  const lookup: LookupFunction = (_name, _options, done) => {
-    const found = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
-    done(null, found)
+  const lookup: LookupFunction = (_name, _options, callback) => {
+    const results = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+    callback(null, results)
   }
   return lookup as never
 }
@@ -168,10 +168,14 @@ test('a name with a private address is refused, and of several addresses only pu
 test('a name whose address changes with each lookup never leads to a private address', async () => {
   await withServer(async (port, requests) => {
     let lookups = 0
-    const changing = (_name: string, _options: object, done: (error: null, found: object[]) => void) => {
+    const changing = (
+      _name: string,
+      _options: object,
+      callback: (error: null, results: object[]) => void,
+    ) => {
       // A public address that refuses connections: nothing is sent anywhere, whichever address is looked up first.
       const address = lookups++ % 2 === 0 ? '192.0.2.1' : '127.0.0.1'
-      done(null, [{ address, family: 4 }])
+      callback(null, [{ address, family: 4 }])
     }
     const outgoing = new Outgoing({ allowPrivate: false, lookup: changing as never })
     for (let round = 0; round < 20; round++) {

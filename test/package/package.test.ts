@@ -145,7 +145,7 @@ describe('the package', () => {
   after(() => rmSync(project, { recursive: true, force: true }))
 
   it('contains what a user needs and nothing else', () => {
-    for (const wanted of [
+    for (const path of [
       'dist/index.js',
       'dist/index.d.ts',
       'dist/bin.js',
@@ -153,7 +153,7 @@ describe('the package', () => {
       'README.md',
       'CHANGELOG.md',
     ]) {
-      assert.ok(packed.includes(wanted), `${wanted} is missing`)
+      assert.ok(packed.includes(path), `${path} is missing`)
     }
     const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md|package\.json)$)/
     assert.deepEqual(
@@ -186,7 +186,7 @@ describe('the package', () => {
     const bin = join(project, 'node_modules', 'portico', 'dist', 'bin.js')
     const settings = { PORT: '0', HOST: '127.0.0.1', PORTICO_MODEL: 'model.ts', DATABASE_URL: './started.db' }
     const child = spawn(process.execPath, [bin, 'start'], { cwd: project, env: { ...env, ...settings } })
-    const ended = new Promise<number | null>(resolve => child.on('exit', resolve))
+    const exit = new Promise<number | null>(resolve => child.on('exit', resolve))
     try {
       const origin = await listening(child)
       const page = await fetch(`${origin}/docs/assets/scalar.js`)
@@ -201,7 +201,7 @@ describe('the package', () => {
     } finally {
       child.kill('SIGTERM')
     }
-    assert.equal(await ended, 0)
+    assert.equal(await exit, 0)
   })
 
   it('can be called from code', async () => {

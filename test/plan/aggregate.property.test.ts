@@ -38,8 +38,8 @@ const fields: Record<Name, readonly string[]> = {
   post_tags: ['id', 'post_id', 'tag_id', 'created_at'],
 }
 
-function aggregationOf(of: Name) {
-  const name = fc.constantFrom(...fields[of])
+function aggregationOf(collection: Name) {
+  const name = fc.constantFrom(...fields[collection])
   const group: fc.Arbitrary<GroupKey> = name.chain(field =>
     field === 'created_at'
       ? fc.constantFrom(undefined, 'year', 'month', 'day', 'hour').map(part => ({ field, part }) as GroupKey)
@@ -59,14 +59,14 @@ function aggregationOf(of: Name) {
     })
     .map(({ groups, measures, sort, ...window }) => {
       const all = [
-        ...groups.map((_, at) => ({ by: 'group', at }) as const),
-        ...measures.map((_, at) => ({ by: 'measure', at }) as const),
+        ...groups.map((_, index) => ({ by: 'group', index }) as const),
+        ...measures.map((_, index) => ({ by: 'measure', index }) as const),
       ]
       const sorted: GroupSort[] = sort.flatMap(([which, descending]) => {
         const key = all[which % Math.max(1, all.length)]
         return key ? [{ ...key, descending }] : []
       })
-      const select = all.map(({ by, at }) => ({ kind: by, key: `${by}${at}`, at }) as const)
+      const select = all.map(({ by, index }) => ({ kind: by, key: `${by}${index}`, index }) as const)
       return { groups, measures, sort: sorted, select, ...window }
     })
 }
@@ -162,7 +162,7 @@ const values = [
 const time = '2026-01-01T00:00:00.000Z'
 const data = {
   users: [],
-  rows: values.map((row, at) => ({ id: at + 1, ...row, created_at: time })),
+  rows: values.map((row, index) => ({ id: index + 1, ...row, created_at: time })),
 }
 
 function aggregateBy(groups: readonly GroupKey[], measures: readonly Measure[]): AggregateShape {
@@ -171,10 +171,10 @@ function aggregateBy(groups: readonly GroupKey[], measures: readonly Measure[]):
     ...{ collection: 'rows', within: undefined, filter: undefined, search: undefined },
     ...{ groups, measures, sort: [], offset: 0, limit: 1 },
     select: [
-      ...groups.map(({ field }, at) => ({ kind: 'group', key: field, at }) as const),
-      ...measures.map((each, at) => {
+      ...groups.map(({ field }, index) => ({ kind: 'group', key: field, index }) as const),
+      ...measures.map((each, index) => {
         const key = each.kind === 'count' ? 'count' : `${each.kind}_${each.field}`
-        return { kind: 'measure', key, at } as const
+        return { kind: 'measure', key, index } as const
       }),
     ],
   }

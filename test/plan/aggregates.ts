@@ -16,40 +16,43 @@ export function aggregateReference(
 ): Refused | { readonly groups: readonly JsonValue[] | null; readonly more: boolean } {
   const { shape, args } = plan
   const evaluation = new Evaluation(model, data, who, args)
-  const of = evaluation.collection(shape.collection)
-  evaluation.mustRead(of)
+  const collection = evaluation.collection(shape.collection)
+  evaluation.mustRead(collection)
   const parent = shape.within && evaluation.collection(shape.within.collection)
   if (parent) evaluation.mustRead(parent)
   const relation = parent && shape.within && evaluation.mustReach(parent, shape.within.relation)
-  evaluation.checkFilter(shape.filter, of)
-  if (shape.search !== undefined && evaluation.searched(of).length === 0) evaluation.errors.add('BAD_REQUEST')
-  for (const { field } of shape.groups) evaluation.mustKnow(of, field)
+  evaluation.checkFilter(shape.filter, collection)
+  if (shape.search !== undefined && evaluation.searchFields(collection).length === 0)
+    evaluation.errors.add('BAD_REQUEST')
+  for (const { field } of shape.groups) evaluation.mustKnow(collection, field)
   for (const measure of shape.measures) {
     if (measure.kind === 'count') continue
-    evaluation.mustKnow(of, measure.field)
-    const type = of.fields.get(measure.field)?.type
+    evaluation.mustKnow(collection, measure.field)
+    const type = collection.fields.get(measure.field)?.type
     const isQuantity = type?.summable === true
     if (measure.kind === 'sum' || measure.kind === 'avg') {
       if (!isQuantity) evaluation.errors.add('BAD_REQUEST')
     } else if (!type?.sortable) evaluation.errors.add('BAD_REQUEST')
   }
   for (const { field, part } of shape.groups) {
-    const type = of.fields.get(field)?.type
+    const type = collection.fields.get(field)?.type
     if (!type?.sortable || (part && !type.dateParts?.includes(part))) evaluation.errors.add('BAD_REQUEST')
   }
   if (evaluation.errors.size > 0) return evaluation
-  const parentRow = parent && evaluation.visible(parent).find(one => one.id === args[shape.within?.id ?? 0])
+  const parentRow = parent && evaluation.visible(parent).find(row => row.id === args[shape.within?.id ?? 0])
   if (parent && !parentRow) return { groups: null, more: false }
   const members =
-    parent && parentRow && relation ? evaluation.reached(parent, relation, parentRow) : evaluation.visible(of)
+    parent && parentRow && relation
+      ? evaluation.readableRows(parent, relation, parentRow)
+      : evaluation.visible(collection)
   const rows = members.filter(
     row =>
-      evaluation.fulfils(shape.filter, of, row) &&
-      (shape.search === undefined || evaluation.finds(shape.search, of, row)),
+      evaluation.fulfils(shape.filter, collection, row) &&
+      (shape.search === undefined || evaluation.finds(shape.search, collection, row)),
   )
   const keysOf = (row: Row) =>
     shape.groups.map(({ field, part }) => {
-      const value = evaluation.shown(of, row, field)
+      const value = evaluation.valueOf(collection, row, field)
       return part && value !== null ? String(value).slice(0, partLengths[part]) : value
     })
   const groups = new Map<string, { keys: JsonValue[]; rows: Row[] }>()
@@ -60,38 +63,45 @@ export function aggregateReference(
     groups.set(JSON.stringify(keys), group)
     group.rows.push(row)
   }
-  const made = [...groups.values()].map(group => ({
+  const measured = [...groups.values()].map(group => ({
     keys: group.keys,
     measures: shape.measures.map(measure =>
-      measureOf(measure, group.rows, name => group.rows.map(row => evaluation.shown(of, row, name))),
+      measureOf(measure, group.rows, name =>
+        group.rows.map(row => evaluation.valueOf(collection, row, name)),
+      ),
     ),
   }))
-  made.sort((a, b) => {
-    for (const { by, at, descending } of shape.sort) {
-      const found = compare(
-        (by === 'group' ? a.keys : a.measures)[at] ?? null,
-        (by === 'group' ? b.keys : b.measures)[at] ?? null,
+  measured.sort((a, b) => {
+    for (const { by, index, descending } of shape.sort) {
+      const order = compare(
+        (by === 'group' ? a.keys : a.measures)[index] ?? null,
+        (by === 'group' ? b.keys : b.measures)[index] ?? null,
       )
-      if (found !== 0) return descending ? -found : found
+      if (order !== 0) return descending ? -order : order
     }
-    for (const [at, key] of a.keys.entries()) {
-      const found = compare(key, b.keys[at] ?? null)
-      if (found !== 0) return found
+    for (const [index, key] of a.keys.entries()) {
+      const order = compare(key, b.keys[index] ?? null)
+      if (order !== 0) return order
     }
     return 0
   })
   const offset = Number(args[shape.offset])
   const limit = Number(args[shape.limit])
   return {
-    groups: made.slice(offset, offset + limit).map(group =>
+    groups: measured.slice(offset, offset + limit).map(group =>
       Object.fromEntries(
-        shape.select.flatMap(each => {
-          if (each.kind !== 'group' && each.kind !== 'measure') return []
-          return [[each.key, (each.kind === 'group' ? group.keys : group.measures)[each.at] ?? null] as const]
+        shape.select.flatMap(selection => {
+          if (selection.kind !== 'group' && selection.kind !== 'measure') return []
+          return [
+            [
+              selection.key,
+              (selection.kind === 'group' ? group.keys : group.measures)[selection.index] ?? null,
+            ] as const,
+          ]
         }),
       ),
     ),
-    more: made.length > offset + limit,
+    more: measured.length > offset + limit,
   }
 }
 

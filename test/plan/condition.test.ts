@@ -44,7 +44,7 @@ describe('conditions are simplified while they are built', () => {
     ['a double negation is dropped', not(not(a)), a],
     ['the order of the parts is kept', or(c, a, b), any(c, a, b)],
   ]
-  for (const [name, made, expected] of table) test(name, () => assert.deepEqual(made, expected))
+  for (const [name, condition, expected] of table) test(name, () => assert.deepEqual(condition, expected))
 })
 
 describe('conditions known to hold are dropped', () => {
@@ -58,7 +58,7 @@ describe('conditions known to hold are dropped', () => {
     ['no known condition changes nothing', assuming(always, a), a],
     ['never stays never', assuming(a, never), never],
   ]
-  for (const [name, made, expected] of table) test(name, () => assert.deepEqual(made, expected))
+  for (const [name, condition, expected] of table) test(name, () => assert.deepEqual(condition, expected))
 })
 
 test('conditions with different meanings have different keys', () => {
@@ -108,9 +108,9 @@ test('the dependencies of a condition are its fields, other collections and the 
     operand: { kind: 'userId' },
   }
   const path = { relation, target: posts, through, joinRows: always }
-  const found = addCondition(and(a, { kind: 'related', path, rows: mine }), noDependencies())
-  assert.deepEqual([...found.fields], ['n'])
-  assert.deepEqual([...found.collections].sort(), ['post_tags', 'posts'])
-  assert.equal(found.userId, true)
+  const dependencies = addCondition(and(a, { kind: 'related', path, rows: mine }), noDependencies())
+  assert.deepEqual([...dependencies.fields], ['n'])
+  assert.deepEqual([...dependencies.collections].sort(), ['post_tags', 'posts'])
+  assert.equal(dependencies.userId, true)
   assert.equal(addCondition(a, noDependencies()).userId, false)
 })

@@ -12,17 +12,18 @@ const up = (field: string): Sort => ({ field, descending: false })
 const down = (field: string): Sort => ({ field, descending: true })
 
 function collection(name: string): Collection {
-  const found = smallModel().collections.get(name)
-  assert.ok(found)
-  return found
+  const collection = smallModel().collections.get(name)
+  assert.ok(collection)
+  return collection
 }
 
 const posts = collection('posts')
-const packed = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const refused = (run: () => unknown) =>
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const assertRefused = (run: () => unknown) =>
   assert.throws(run, error => error instanceof ApiError && error.code === 'INVALID_CURSOR')
 
-const cursorsOf = (of: Collection, sort: readonly Sort[]) => cursorsOfOrder(of, totalOrder(sort))
+const cursorsOf = (collection: Collection, sort: readonly Sort[]) =>
+  cursorsOfOrder(collection, totalOrder(sort))
 
 describe('orders', () => {
   test('every order ends with id', () => {
@@ -68,10 +69,10 @@ describe('cursors', () => {
   test('a cursor is refused for another collection, sort or direction', () => {
     const text = cursorsOf(posts, [up('title')]).encode(['a', 1])
     for (const other of [[down('title')], [up('note')], [up('title'), down('id')], []]) {
-      refused(() => cursorsOf(posts, other).decode(text))
+      assertRefused(() => cursorsOf(posts, other).decode(text))
     }
     const ids = cursorsOf(posts, []).encode([1])
-    refused(() => cursorsOf(collection('tags'), []).decode(ids))
+    assertRefused(() => cursorsOf(collection('tags'), []).decode(ids))
     assert.deepEqual(cursorsOf(posts, [up('id')]).decode(ids), [1])
   })
 
@@ -93,8 +94,8 @@ describe('cursors', () => {
       ['a\0', 1, true, 1],
       ['\ud800', 1, true, 1],
     ]
-    for (const values of wrong) refused(() => cursors.decode(packed([binding, ...values])))
-    assert.deepEqual(cursors.decode(packed([binding, 'a', null, false, 1])), ['a', null, false, 1])
+    for (const values of wrong) assertRefused(() => cursors.decode(encode([binding, ...values])))
+    assert.deepEqual(cursors.decode(encode([binding, 'a', null, false, 1])), ['a', null, false, 1])
   })
 
   test('any other text is refused', () => {
@@ -107,18 +108,18 @@ describe('cursors', () => {
       `${good}=`,
       `${good} `,
       '%00',
-      packed(null),
-      packed({}),
-      packed('x'),
-      packed([]),
+      encode(null),
+      encode({}),
+      encode('x'),
+      encode([]),
     ]) {
-      refused(() => cursors.decode(text))
+      assertRefused(() => cursors.decode(text))
     }
-    refused(() => cursors.decode('A'.repeat(MAX_CURSOR_LENGTH + 1)))
+    assertRefused(() => cursors.decode('A'.repeat(MAX_CURSOR_LENGTH + 1)))
     const byNote = cursorsOf(posts, [up('note')])
     const [binding] = JSON.parse(Buffer.from(byNote.encode(['a', 1]), 'base64url').toString())
-    refused(() => byNote.decode(packed([binding, 'x'.repeat(MAX_CURSOR_LENGTH), 1])))
-    fc.assert(fc.property(fc.string(), text => refused(() => cursors.decode(text))))
+    assertRefused(() => byNote.decode(encode([binding, 'x'.repeat(MAX_CURSOR_LENGTH), 1])))
+    fc.assert(fc.property(fc.string(), text => assertRefused(() => cursors.decode(text))))
   })
 
   test('sort keys too long for a URL cause an error that says so', () => {

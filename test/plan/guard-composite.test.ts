@@ -29,7 +29,7 @@ const list = (collection: string, more: Partial<ListRoot['list']> = {}): ListRoo
   select: [id],
 })
 
-function guarded(model: Model, roots: readonly Root[], who: Principal = ann): GuardedComposite {
+function guardComposite(model: Model, roots: readonly Root[], who: Principal = ann): GuardedComposite {
   return createGuard(model)({ shape: { kind: 'composite', roots }, args: [0] }, who).shape
 }
 
@@ -37,7 +37,7 @@ const ofOwn = smallModel({ access: { posts: { read: owner('author_id') } } })
 
 test('each root has its read rule, combined with the filter of a list', () => {
   const filter = { kind: 'compare', field: 'rank', operator: 'eq', param: 0 } as const
-  const { roots } = guarded(ofOwn, [item('posts'), list('posts'), list('posts', { filter })])
+  const { roots } = guardComposite(ofOwn, [item('posts'), list('posts'), list('posts', { filter })])
   assert.deepEqual(
     roots.map(({ rows }) => (rows.kind === 'and' ? rows.conditions.length : rows.kind)),
     ['compare', 'compare', 2],
@@ -53,7 +53,7 @@ const behind = smallModel({
 const note: Selected = { kind: 'field', key: 'note', field: 'note' }
 
 const answers: readonly (readonly [
-  what: string,
+  name: string,
   model: Model,
   roots: readonly Root[],
   personal: boolean,
@@ -80,9 +80,9 @@ const answers: readonly (readonly [
   ['a rule on related rows', behind, [list('posts')], true, ['posts', 'users']],
 ]
 
-for (const [what, model, roots, personal, reads] of answers) {
-  test(`an answer with ${what} is ${personal ? '' : 'not '}personal`, () => {
-    const shape = guarded(model, roots)
+for (const [name, model, roots, personal, reads] of answers) {
+  test(`an answer with ${name} is ${personal ? '' : 'not '}personal`, () => {
+    const shape = guardComposite(model, roots)
     assert.deepEqual([shape.personal, shape.reads], [personal, reads])
   })
 }
@@ -93,14 +93,14 @@ test('a refused root or field is omitted and reported with its path, and the oth
     fields: { 'posts.note': { access: { read: admin, write: anyone } } },
   })
   const roots = [list('tags'), item('posts', [id, note]), item('users')]
-  const answered = (who: Principal) => {
-    const shape = guarded(model, roots, who)
+  const describe = (who: Principal) => {
+    const shape = guardComposite(model, roots, who)
     return [
-      shape.roots.map(root => [root.key, 'select' in root && root.select.map(each => each.key)]),
+      shape.roots.map(root => [root.key, 'select' in root && root.select.map(selection => selection.key)]),
       shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code]),
     ]
   }
-  assert.deepEqual(answered(ann), [
+  assert.deepEqual(describe(ann), [
     [
       ['one of posts', ['id']],
       ['one of users', ['id']],
@@ -110,8 +110,8 @@ test('a refused root or field is omitted and reported with its path, and the oth
       ['one of posts.note', 'FORBIDDEN'],
     ],
   ])
-  assert.deepEqual(answered(root)[1], [['all tags', 'FORBIDDEN']])
-  assert.deepEqual(answered(anonymous('192.0.2.1'))[1], [
+  assert.deepEqual(describe(root)[1], [['all tags', 'FORBIDDEN']])
+  assert.deepEqual(describe(anonymous('192.0.2.1'))[1], [
     ['all tags', 'UNAUTHORIZED'],
     ['one of posts.note', 'UNAUTHORIZED'],
     ['one of users', 'UNAUTHORIZED'],
@@ -119,7 +119,7 @@ test('a refused root or field is omitted and reported with its path, and the oth
 })
 
 test('each root needs the scope of its collection', () => {
-  const { roots, refusals } = guarded(
+  const { roots, refusals } = guardComposite(
     smallModel(),
     [item('posts'), list('posts'), item('tags'), list('tags')],
     user(1, 'user', new Set(['read:tag'])),

@@ -22,7 +22,7 @@ function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
 }
 
 test('reads return exactly what the reference returns, or are refused as it refuses them', () => {
-  let answered = 0
+  let answeredCount = 0
   let refused = 0
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     const expected = readReference(model, data, who, plan)
@@ -32,30 +32,30 @@ test('reads return exactly what the reference returns, or are refused as it refu
       assert.ok('refused' in outcome, `answered instead of ${[...expected.errors]}`)
       assert.ok(expected.errors.has(outcome.refused), `${outcome.refused}, not ${[...expected.errors]}`)
     } else {
-      answered++
+      answeredCount++
       assert.ok(!('refused' in outcome), `refused with ${'refused' in outcome && outcome.refused}`)
       assert.deepEqual(outcome.result, expected)
     }
   })
   fc.assert(property, { numRuns: RUNS })
-  assert.ok(answered > RUNS / 8 && refused > RUNS / 20, `${answered} answered, ${refused} refused`)
+  assert.ok(answeredCount > RUNS / 8 && refused > RUNS / 20, `${answeredCount} answered, ${refused} refused`)
 })
 
 test('consecutive pages by cursor equal those of the reference', () => {
   const walked = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     if (plan.shape.kind !== 'list' || plan.shape.window.kind !== 'cursor') return
     const guard = createGuard(model)
-    let at: Plan<ReadShape> = plan
+    let pagePlan: Plan<ReadShape> = plan
     for (let page = 0; page < 10; page++) {
-      const expected = readReference(model, data, who, at)
+      const expected = readReference(model, data, who, pagePlan)
       if ('errors' in expected) return
-      const { result } = interpretRead(data, guard(at as Plan<ListShape>, who))
+      const { result } = interpretRead(data, guard(pagePlan as Plan<ListShape>, who))
       assert.deepEqual(result, expected)
       if (!('list' in result) || !Array.isArray(result.next)) return
       const { length } = plan.args
       const after = result.next.map((_, i) => length + i)
       const shape: ListShape = { ...plan.shape, window: { ...plan.shape.window, after } }
-      at = { shape, args: [...plan.args, ...result.next] }
+      pagePlan = { shape, args: [...plan.args, ...result.next] }
     }
   })
   fc.assert(walked, { numRuns: RUNS / 2 })

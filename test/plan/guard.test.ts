@@ -81,13 +81,13 @@ describe('scopes', () => {
   const all = ['user', 'post', 'tag', 'post_tag'].map(type => `read:${type}`)
   for (const [where, shape, scope] of everywhere) {
     test(`reading ${where} needs ${scope} or the write scope of the same type, and no other scope suffices`, () => {
-      const without = scoped(...all.filter(one => one !== scope))
+      const without = scoped(...all.filter(other => other !== scope))
       const error = refusal(() => guardList(smallModel(), without, shape))
       assert.equal(error.code, 'INSUFFICIENT_SCOPE')
       assert.equal(error.scope, scope)
       assert.match(error.message, new RegExp(`${scope}\\.`))
       assert.ok(guardList(smallModel(), scoped(...all), shape))
-      const writing = [...all.filter(one => one !== scope), scope.replace('read', 'write')]
+      const writing = [...all.filter(other => other !== scope), scope.replace('read', 'write')]
       assert.ok(guardList(smallModel(), scoped(...writing), shape))
     })
   }
@@ -155,10 +155,10 @@ describe('collection rules', () => {
   test('callers of the same access class share a guarded shape', () => {
     const guard = createGuard(read('posts', owner('author_id')))
     const shape = listOf('posts')
-    const one = guard({ shape, args: [1] }, ann)
+    const first = guard({ shape, args: [1] }, ann)
     const other = guard({ shape, args: [2] }, user(2, 'user', 'all'))
-    assert.equal(one.shape, other.shape)
-    assert.notEqual(one.shape, guard({ shape, args: [1] }, root).shape)
+    assert.equal(first.shape, other.shape)
+    assert.notEqual(first.shape, guard({ shape, args: [1] }, root).shape)
     assert.deepEqual([other.args, other.principal.userId], [[2], 2])
   })
 })
@@ -186,7 +186,7 @@ describe('hidden fields', () => {
   test('an operator that its type lacks does not reveal a hidden field', () => {
     const filter: Filter = { kind: 'compare', field: 'pin', operator: 'gt', param: 0 }
     const error = refusal(() => guardList(model, ann, listOf('posts', { filter })))
-    assert.equal(error.message, 'The request names "pin", which is no field of posts.')
+    assert.equal(error.message, 'The request names "pin", which is not a field of posts.')
   })
 
   test('a default selection contains the fields that the access class may read', () => {
@@ -219,17 +219,17 @@ describe('hidden fields', () => {
       const bare = ({ message }: Error) => message.replace(/ Did you mean .*/, '')
       assert.equal(bare(error).replace(relation, 'other'), bare(refusal(() => ask(ann, 'other'))))
       assert.ok(ask(root, relation))
-      const of = secret.collections.get(collection)
-      assert.ok(of && !namesFor(secret, of, ann.access).relations.has(relation))
+      const target = secret.collections.get(collection)
+      assert.ok(target && !namesFor(secret, target, ann.access).relations.has(relation))
     }
   })
 
   test('a many-to-many relation is unknown if either of its fields is hidden', () => {
     for (const field of ['post_tags.post_id', 'post_tags.tag_id']) {
       const secret = smallModel({ fields: { [field]: { access: { read: admin, write: anyone } } } })
-      const of = secret.collections.get('posts')
-      assert.ok(of && !namesFor(secret, of, ann.access).relations.has('tags'), field)
-      assert.ok(namesFor(secret, of, root.access).relations.has('tags'), field)
+      const collection = secret.collections.get('posts')
+      assert.ok(collection && !namesFor(secret, collection, ann.access).relations.has('tags'), field)
+      assert.ok(namesFor(secret, collection, root.access).relations.has('tags'), field)
     }
   })
 
@@ -322,20 +322,20 @@ describe('sort, filter, search, reads', () => {
       'posts.title': { searchable: true },
       'posts.note': { searchable: true, access: { read: admin, write: anyone } },
     }
-    const searched = (who: Principal, model: Model) => {
+    const searchFieldsOf = (who: Principal, model: Model) => {
       const { rows } = guardList(model, who, listOf('posts', { search: 0 }))
       return rows.kind === 'search' ? rows.fields.map(field => field.name) : []
     }
-    assert.deepEqual(searched(ann, smallModel({ fields })), ['title'])
-    assert.deepEqual(searched(root, smallModel({ fields })), ['title', 'note'])
+    assert.deepEqual(searchFieldsOf(ann, smallModel({ fields })), ['title'])
+    assert.deepEqual(searchFieldsOf(root, smallModel({ fields })), ['title', 'note'])
     const inSomeRows = {
       ...fields,
       'posts.note': { searchable: true, access: { read: owner('author_id'), write: anyone } },
     }
-    assert.deepEqual(searched(ann, smallModel({ fields: inSomeRows })), ['title'])
+    assert.deepEqual(searchFieldsOf(ann, smallModel({ fields: inSomeRows })), ['title'])
     const onlyNote = smallModel({ fields: { 'posts.note': fields['posts.note'] } })
-    const none = refusal(() => searched(ann, smallModel()))
-    assert.equal(refusal(() => searched(ann, onlyNote)).message, none.message)
+    const none = refusal(() => searchFieldsOf(ann, smallModel()))
+    assert.equal(refusal(() => searchFieldsOf(ann, onlyNote)).message, none.message)
     assert.equal(none.code, 'BAD_REQUEST')
   })
 
@@ -400,9 +400,9 @@ describe('sort, filter, search, reads', () => {
         ['posts', 'users'],
       ],
     ]
-    for (const [what, model, shape, reads] of rows) {
+    for (const [name, model, shape, reads] of rows) {
       const guarded = guardList(model, ann, shape)
-      assert.deepEqual([guarded.personal, guarded.reads], [true, reads], what)
+      assert.deepEqual([guarded.personal, guarded.reads], [true, reads], name)
     }
   })
 })
@@ -428,16 +428,24 @@ describe('writes', () => {
     ifMatch: undefined,
     select: [id],
   })
-  const made = (model: Model, who: Principal, shape: CreateShape, args: JsonValue[]): GuardedCreate =>
-    createGuard(model)({ shape, args }, who).shape
-  const changed = (model: Model, who: Principal, shape: UpdateShape, args: JsonValue[]): GuardedUpdate =>
-    createGuard(model)({ shape, args }, who).shape
+  const guardedCreate = (
+    model: Model,
+    who: Principal,
+    shape: CreateShape,
+    args: JsonValue[],
+  ): GuardedCreate => createGuard(model)({ shape, args }, who).shape
+  const guardedUpdate = (
+    model: Model,
+    who: Principal,
+    shape: UpdateShape,
+    args: JsonValue[],
+  ): GuardedUpdate => createGuard(model)({ shape, args }, who).shape
   const faults = (error: ApiError) => error.details?.map(({ field, code }) => [field, code])
 
   test('every field of a new item gets the given value, its default, or null', () => {
     const model = smallModel({ fields: { 'posts.note': { default: { kind: 'value', value: 'new' } } } })
-    const { set } = made(model, ann, create(['title']), ['a'])
-    const values = Object.fromEntries(set.map(one => [one.field.name, one.value]))
+    const { set } = guardedCreate(model, ann, create(['title']), ['a'])
+    const values = Object.fromEntries(set.map(assignment => [assignment.field.name, assignment.value]))
     assert.deepEqual(values.title, { kind: 'param', param: 0 })
     assert.deepEqual(values.note, { kind: 'default', default: { kind: 'value', value: 'new' } })
     assert.deepEqual(values.rank, { kind: 'literal', value: null })
@@ -446,7 +454,11 @@ describe('writes', () => {
   })
 
   test('a computed value overrides a given one', () => {
-    const { set } = made(smallModel(), ann, create(['title', 'note'], 'posts', ['note']), ['a', 'b', 'c'])
+    const { set } = guardedCreate(smallModel(), ann, create(['title', 'note'], 'posts', ['note']), [
+      'a',
+      'b',
+      'c',
+    ])
     const values = set.filter(({ field }) => field.name === 'note').map(({ value }) => value)
     assert.deepEqual(values, [{ kind: 'param', param: 2 }])
   })
@@ -454,7 +466,7 @@ describe('writes', () => {
   test('fields that cannot be set are all reported in one error', () => {
     const model = smallModel({ fields: { 'posts.rank': { immutable: true } } })
     const wrong = ['id', 'created_at', 'nothing', '__proto__']
-    const error = refusal(() => made(model, ann, create(['title', ...wrong]), []))
+    const error = refusal(() => guardedCreate(model, ann, create(['title', ...wrong]), []))
     assert.equal(error.code, 'VALIDATION_FAILED')
     assert.deepEqual(faults(error), [
       ['id', 'read_only'],
@@ -462,26 +474,31 @@ describe('writes', () => {
       ['nothing', 'unknown_field'],
       ['__proto__', 'unknown_field'],
     ])
-    const late = refusal(() => changed(model, ann, change('merge', ['rank']), []))
+    const late = refusal(() => guardedUpdate(model, ann, change('merge', ['rank']), []))
     assert.deepEqual(faults(late), [['rank', 'immutable']])
-    assert.ok(made(model, ann, create(['title', 'rank']), ['a', 1]))
+    assert.ok(guardedCreate(model, ann, create(['title', 'rank']), ['a', 1]))
   })
 
   test('an internal field is unknown to clients and can be set by Portico', () => {
-    const error = refusal(() => made(smallModel(), root, create(['name', 'password_hash'], 'users'), []))
+    const error = refusal(() =>
+      guardedCreate(smallModel(), root, create(['name', 'password_hash'], 'users'), []),
+    )
     assert.deepEqual(faults(error), [['password_hash', 'unknown_field']])
-    const { set } = made(smallModel(), ann, create(['name'], 'users', ['password_hash']), ['a', 'h'])
-    assert.deepEqual(set.find(one => one.field.name === 'password_hash')?.value, { kind: 'param', param: 1 })
-    assert.ok(made(smallModel(), system, create(['name', 'password_hash'], 'users'), ['a', 'h']))
+    const { set } = guardedCreate(smallModel(), ann, create(['name'], 'users', ['password_hash']), ['a', 'h'])
+    assert.deepEqual(set.find(assignment => assignment.field.name === 'password_hash')?.value, {
+      kind: 'param',
+      param: 1,
+    })
+    assert.ok(guardedCreate(smallModel(), system, create(['name', 'password_hash'], 'users'), ['a', 'h']))
   })
 
   test('a create and a replacement need every required field, a merge does not', () => {
-    assert.deepEqual(faults(refusal(() => made(smallModel(), ann, create(['note']), ['a']))), [
+    assert.deepEqual(faults(refusal(() => guardedCreate(smallModel(), ann, create(['note']), ['a']))), [
       ['title', 'required'],
     ])
-    const replaced = refusal(() => changed(smallModel(), ann, change('replace', ['note']), ['a', 1]))
+    const replaced = refusal(() => guardedUpdate(smallModel(), ann, change('replace', ['note']), ['a', 1]))
     assert.deepEqual(faults(replaced), [['title', 'required']])
-    assert.ok(changed(smallModel(), ann, change('merge', ['note']), ['a', 1]))
+    assert.ok(guardedUpdate(smallModel(), ann, change('merge', ['note']), ['a', 1]))
   })
 
   test('a replacement resets only fields that the caller may write', () => {
@@ -494,25 +511,27 @@ describe('writes', () => {
       },
     })
     const names = (who: Principal) =>
-      changed(model, who, change('replace', ['title']), ['a', 1]).set.map(one => one.field.name)
+      guardedUpdate(model, who, change('replace', ['title']), ['a', 1]).set.map(
+        assignment => assignment.field.name,
+      )
     assert.deepEqual(names(ann), ['title', 'public', 'pin', 'author_id'])
     assert.deepEqual(names(root), ['title', 'note', 'public', 'pin', 'author_id'])
   })
 
   test('setting a field that the caller may never write is refused with its name', () => {
     const model = smallModel({ fields: { 'posts.rank': { access: { read: anyone, write: admin } } } })
-    const error = refusal(() => made(model, ann, create(['title', 'rank']), ['a', 1]))
+    const error = refusal(() => guardedCreate(model, ann, create(['title', 'rank']), ['a', 1]))
     assert.deepEqual([error.code, faults(error)], ['FORBIDDEN', [['rank', 'forbidden']]])
     assert.match(error.message, /"rank"/)
-    assert.equal(made(model, root, create(['title', 'rank']), ['a', 1]).after.length, 0)
+    assert.equal(guardedCreate(model, root, create(['title', 'rank']), ['a', 1]).after.length, 0)
   })
 
   test('setting an unwritable but readable field is checked per row, since it may keep its value', () => {
     const rules = { access: { read: anyone, write: admin } }
     const model = smallModel({ fields: { 'posts.rank': rules, 'posts.pin': rules } })
-    const [one] = changed(model, ann, change('merge', ['rank']), [1, 1]).before
-    assert.deepEqual([one?.condition.kind, one?.field?.name], ['never', 'rank'])
-    const unseen = refusal(() => changed(model, ann, change('merge', ['pin']), ['a', 1]))
+    const [check] = guardedUpdate(model, ann, change('merge', ['rank']), [1, 1]).before
+    assert.deepEqual([check?.condition.kind, check?.field?.name], ['never', 'rank'])
+    const unseen = refusal(() => guardedUpdate(model, ann, change('merge', ['pin']), ['a', 1]))
     assert.deepEqual([unseen.code, faults(unseen)], ['FORBIDDEN', [['pin', 'forbidden']]])
   })
 
@@ -521,8 +540,8 @@ describe('writes', () => {
       fields: { 'posts.note': { access: { read: owner('author_id'), write: anyone } } },
     })
     const kinds = (who: Principal) =>
-      changed(model, who, change('merge', ['title', 'note', 'pin']), ['a', 'b', 'c', 1]).set.map(
-        one => one.seen?.kind,
+      guardedUpdate(model, who, change('merge', ['title', 'note', 'pin']), ['a', 'b', 'c', 1]).set.map(
+        assignment => assignment.seen?.kind,
       )
     assert.deepEqual(kinds(ann), [undefined, 'compare', 'never'])
     assert.deepEqual(kinds(system), [undefined, undefined, undefined])
@@ -535,28 +554,28 @@ describe('writes', () => {
         'posts.rank': { optional: false, access: { read: anyone, write: owner('author_id') } },
       },
     })
-    const { set, before } = changed(model, ann, change('replace', ['title']), ['a', 1])
-    const when = (name: string) => set.find(one => one.field.name === name)?.when?.kind
+    const { set, before } = guardedUpdate(model, ann, change('replace', ['title']), ['a', 1])
+    const when = (name: string) => set.find(assignment => assignment.field.name === name)?.when?.kind
     assert.deepEqual(
       [when('title'), when('note'), when('rank'), when('pin')],
       [undefined, 'compare', 'compare', undefined],
     )
     assert.deepEqual(before, [])
-    const given = changed(model, ann, change('replace', ['title', 'note']), ['a', 'b', 1])
+    const replacement = guardedUpdate(model, ann, change('replace', ['title', 'note']), ['a', 'b', 1])
     assert.deepEqual(
-      given.before.map(one => one.field?.name),
+      replacement.before.map(check => check.field?.name),
       ['note'],
     )
   })
 
   test('documents are merged only if the plan requests it, and other fields never', () => {
     const merging = (documents?: 'replace' | 'merge') =>
-      changed(
+      guardedUpdate(
         smallModel(),
         ann,
         { ...change('merge', ['title', 'extra']), ...(documents && { documents }) },
         ['a', {}, 1],
-      ).set.map(one => one.merges)
+      ).set.map(assignment => assignment.merges)
     assert.deepEqual(merging('merge'), [undefined, true])
     assert.deepEqual(merging('replace'), [undefined, undefined])
     assert.deepEqual(merging(), [undefined, undefined])
@@ -567,13 +586,16 @@ describe('writes', () => {
       access: { posts: { create: either(owner('author_id'), admin) } },
       fields: { 'posts.author_id': { default: { kind: 'currentUser' } } },
     })
-    const own = made(model, ann, create(['title', 'author_id']), ['a', 1])
+    const own = guardedCreate(model, ann, create(['title', 'author_id']), ['a', 1])
     assert.deepEqual([own.after, own.references], [[], []])
-    assert.deepEqual(made(model, ann, create(['title']), ['a']).after, [])
-    assert.equal(refusal(() => made(model, ann, create(['title', 'author_id']), ['a', 2])).code, 'FORBIDDEN')
-    const foreign = made(model, root, create(['title', 'author_id']), ['a', 2])
+    assert.deepEqual(guardedCreate(model, ann, create(['title']), ['a']).after, [])
+    assert.equal(
+      refusal(() => guardedCreate(model, ann, create(['title', 'author_id']), ['a', 2])).code,
+      'FORBIDDEN',
+    )
+    const foreign = guardedCreate(model, root, create(['title', 'author_id']), ['a', 2])
     assert.deepEqual(
-      foreign.references.map(one => one.field.name),
+      foreign.references.map(reference => reference.field.name),
       ['author_id'],
     )
   })
@@ -589,43 +611,43 @@ describe('writes', () => {
 
   test('a rule on related rows is left to the store', () => {
     const model = smallModel({ access: { posts: { create: relatedTo('author', equals('level', 1)) } } })
-    assert.equal(made(model, ann, create(['title']), ['a']).after.length, 1)
+    assert.equal(guardedCreate(model, ann, create(['title']), ['a']).after.length, 1)
   })
 
   test('an update rule is checked before the update, and also after if the update sets a field of the rule', () => {
     const model = smallModel({ access: { posts: { update: either(owner('author_id'), admin) } } })
-    const other = changed(model, ann, change('merge', ['title']), ['a', 1])
+    const other = guardedUpdate(model, ann, change('merge', ['title']), ['a', 1])
     assert.deepEqual([other.before.length, other.after.length], [1, 0])
-    const giving = changed(model, ann, change('merge', ['author_id']), [2, 1])
+    const giving = guardedUpdate(model, ann, change('merge', ['author_id']), [2, 1])
     assert.deepEqual([giving.before.length, giving.after.length], [1, 1])
-    const keeping = changed(model, ann, change('merge', ['author_id']), [1, 1])
+    const keeping = guardedUpdate(model, ann, change('merge', ['author_id']), [1, 1])
     assert.deepEqual([keeping.before.length, keeping.after.length], [1, 0])
-    assert.deepEqual(changed(model, root, change('merge', ['author_id']), [2, 1]).before, [])
+    assert.deepEqual(guardedUpdate(model, root, change('merge', ['author_id']), [2, 1]).before, [])
   })
 
   test('a replacement is also checked after if it resets a field of the rule', () => {
     const model = smallModel({
       access: { posts: { update: either(equals('public', true), equals('rank', 1)) } },
     })
-    assert.equal(changed(model, ann, change('merge', ['title']), ['a', 1]).after.length, 0)
-    assert.equal(changed(model, ann, change('replace', ['title']), ['a', 1]).after.length, 1)
+    assert.equal(guardedUpdate(model, ann, change('merge', ['title']), ['a', 1]).after.length, 0)
+    assert.equal(guardedUpdate(model, ann, change('replace', ['title']), ['a', 1]).after.length, 1)
   })
 
   test('a rule on related rows is always checked after an update too', () => {
     const model = smallModel({ access: { posts: { update: relatedTo('author', equals('level', 1)) } } })
-    assert.equal(changed(model, ann, change('merge', ['title']), ['a', 1]).after.length, 1)
+    assert.equal(guardedUpdate(model, ann, change('merge', ['title']), ['a', 1]).after.length, 1)
   })
 
   test('If-Match compares with the default representation of the item for the caller', () => {
     const model = smallModel({ fields: { 'posts.note': { access: { read: admin, write: anyone } } } })
     const keys = (who: Principal) =>
-      changed(model, who, change('merge', ['title']), ['a', 1]).representation.map(one => one.key)
+      guardedUpdate(model, who, change('merge', ['title']), ['a', 1]).representation.map(field => field.key)
     assert.deepEqual(keys(ann), ['id', 'title', 'rank', 'public', 'extra', 'author_id', 'created_at'])
     assert.ok(keys(root).includes('note'))
   })
 
   test('an update without assignments stays empty', () => {
-    assert.deepEqual(changed(smallModel(), ann, change('merge', []), [1]).set, [])
+    assert.deepEqual(guardedUpdate(smallModel(), ann, change('merge', []), [1]).set, [])
   })
 
   test('a caller who may never create, update or delete is refused before anything is read', () => {
@@ -710,8 +732,8 @@ describe('comparisons in rules', () => {
   const rows = (rule: Rule) => guardList(read('users', either(rule, owner('id'))), ann, listOf('users')).rows
   const mine = rows(nobody)
   const other = (rule: Rule) => {
-    const found = rows(rule)
-    return found.kind === 'or' ? found.conditions[0] : found
+    const condition = rows(rule)
+    return condition.kind === 'or' ? condition.conditions[0] : condition
   }
 
   test('with null test whether the field is null', () => {
@@ -735,9 +757,9 @@ describe('comparisons in rules', () => {
   test('with a list ignore nulls and duplicates, and a single value becomes eq', () => {
     const several = other(compare('in', [1, null, 2, 1]))
     assert.deepEqual(several?.kind === 'compare' && several.operand, { kind: 'literal', value: [1, 2] })
-    const one = other(compare('in', [null, 3]))
-    assert.ok(one?.kind === 'compare' && one.operator === 'eq')
-    assert.deepEqual(one.operand, { kind: 'literal', value: 3 })
+    const comparison = other(compare('in', [null, 3]))
+    assert.ok(comparison?.kind === 'compare' && comparison.operator === 'eq')
+    assert.deepEqual(comparison.operand, { kind: 'literal', value: 3 })
   })
 
   test('use the stored value, even of fields that the caller may not read', () => {
@@ -745,8 +767,8 @@ describe('comparisons in rules', () => {
       access: { users: { read: equals('level', 1) } },
       fields: { 'users.level': { access: { read: admin, write: anyone } } },
     })
-    const found = guardList(model, ann, listOf('users')).rows
-    assert.ok(found.kind === 'compare' && found.field.when.kind === 'always')
+    const condition = guardList(model, ann, listOf('users')).rows
+    assert.ok(condition.kind === 'compare' && condition.field.when.kind === 'always')
   })
 })
 

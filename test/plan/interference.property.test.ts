@@ -27,41 +27,41 @@ function answerTo(model: Model, data: Data, who: Principal, plan: Plan<ReadShape
 }
 
 /** The fields that rules use: a rule may depend on hidden values. */
-function ruled(model: Model): ReadonlySet<string> {
-  const found = new Set<string>()
+function ruleFields(model: Model): ReadonlySet<string> {
+  const names = new Set<string>()
   const collectionOf = (name: string) => {
     const target = model.collections.get(name)
     assert.ok(target)
     return target
   }
-  const visitPath = (path: string, of: Collection): void => {
-    const { steps, field } = followPath(path, of, collectionOf)
-    for (const [at, { relation }] of steps.entries()) {
-      found.add(`${steps[at - 1]?.target.name ?? of.name}.${relation.field}`)
+  const visitPath = (path: string, collection: Collection): void => {
+    const { steps, field } = followPath(path, collection, collectionOf)
+    for (const [index, { relation }] of steps.entries()) {
+      names.add(`${steps[index - 1]?.target.name ?? collection.name}.${relation.field}`)
     }
-    found.add(`${steps.at(-1)?.target.name ?? of.name}.${field.name}`)
+    names.add(`${steps.at(-1)?.target.name ?? collection.name}.${field.name}`)
   }
-  const visit = (rule: Rule, of: Collection): void => {
+  const visit = (rule: Rule, collection: Collection): void => {
     if (rule.kind === 'compare') {
-      for (const path of pathsOf(rule)) visitPath(path, of)
-      if (rule.operand.kind === 'caller') found.add(`users.${rule.operand.field}`)
-    } else if (rule.kind === 'not') visit(rule.rule, of)
-    else if (rule.kind === 'and' || rule.kind === 'or') for (const one of rule.rules) visit(one, of)
+      for (const path of pathsOf(rule)) visitPath(path, collection)
+      if (rule.operand.kind === 'caller') names.add(`users.${rule.operand.field}`)
+    } else if (rule.kind === 'not') visit(rule.rule, collection)
+    else if (rule.kind === 'and' || rule.kind === 'or') for (const part of rule.rules) visit(part, collection)
     else if (rule.kind === 'related') {
-      const relation = of.relations.get(rule.relation)
+      const relation = collection.relations.get(rule.relation)
       const target = model.collections.get(relation?.target ?? '')
       assert.ok(relation && target)
       if (relation.kind === 'manyToMany') {
-        found.add(`${relation.through}.${relation.from}`).add(`${relation.through}.${relation.to}`)
-      } else found.add(`${relation.kind === 'one' ? of.name : target.name}.${relation.field}`)
+        names.add(`${relation.through}.${relation.from}`).add(`${relation.through}.${relation.to}`)
+      } else names.add(`${relation.kind === 'one' ? collection.name : target.name}.${relation.field}`)
       visit(rule.rule, target)
     }
   }
-  for (const of of model.collections.values()) {
-    visit(of.access.read, of)
-    for (const field of of.fields.values()) visit(field.access.read, of)
+  for (const collection of model.collections.values()) {
+    visit(collection.access.read, collection)
+    for (const field of collection.fields.values()) visit(field.access.read, collection)
   }
-  return found
+  return names
 }
 
 const columns: Readonly<Record<Name, readonly string[]>> = {
@@ -72,16 +72,19 @@ const columns: Readonly<Record<Name, readonly string[]>> = {
 }
 
 /** `data` with the values hidden from the caller replaced by those of `other`; undefined if there are none. */
-function disguised(model: Model, data: Data, other: Data, who: Principal): Data | undefined {
-  const usedByRules = ruled(model)
+function withHiddenReplaced(model: Model, data: Data, other: Data, who: Principal): Data | undefined {
+  const usedByRules = ruleFields(model)
   let changed = 0
   const disguise = (name: Name, row: Row, i: number): Row => {
-    const of = model.collections.get(name)
+    const collection = model.collections.get(name)
     const strange = other[name]?.[i]
-    assert.ok(of)
+    assert.ok(collection)
     const secret = columns[name].filter(column => {
-      const seen = mayRead(model, data, who, of, row) && maySee(model, data, who, of, row, column)
-      return strange && !usedByRules.has(`${name}.${column}`) && !seen && strange[column] !== row[column]
+      const isReadable =
+        mayRead(model, data, who, collection, row) && maySee(model, data, who, collection, row, column)
+      return (
+        strange && !usedByRules.has(`${name}.${column}`) && !isReadable && strange[column] !== row[column]
+      )
     })
     changed += secret.length
     return { ...row, ...Object.fromEntries(secret.map(column => [column, strange?.[column] ?? null])) }
@@ -102,7 +105,7 @@ test('values hidden from a caller do not influence the answers', () => {
     principals,
     plans,
     (model, data, other, who, requests) => {
-      const strange = disguised(model, data, other, who)
+      const strange = withHiddenReplaced(model, data, other, who)
       if (!strange) return
       compared++
       for (const plan of requests) {
@@ -118,9 +121,9 @@ test('a field that the caller may not read behaves like an unknown field everywh
   let compared = 0
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     if (who.access.system) return
-    const hidden = { ...plan, shape: renamed(plan.shape, 'nothing', 'password_hash') }
-    const never = { ...plan, shape: renamed(plan.shape, 'password_hash', 'nothing') }
-    const answers = [hidden, never].map(one => JSON.stringify(answerTo(model, data, who, one)))
+    const hidden = { ...plan, shape: renameField(plan.shape, 'nothing', 'password_hash') }
+    const never = { ...plan, shape: renameField(plan.shape, 'password_hash', 'nothing') }
+    const answers = [hidden, never].map(variant => JSON.stringify(answerTo(model, data, who, variant)))
     if (JSON.stringify(hidden) !== JSON.stringify(never)) compared++
     assert.equal(answers[0]?.replaceAll('password_hash', 'nothing'), answers[1])
   })
@@ -129,7 +132,7 @@ test('a field that the caller may not read behaves like an unknown field everywh
 })
 
 /** Renames a field. Only names of fields are affected: `"field":"…"` occurs nowhere else in a shape. */
-function renamed(shape: ReadShape, from: string, to: string): ItemShape | ListShape {
-  const made = JSON.parse(JSON.stringify(shape).replaceAll(`"field":"${from}"`, `"field":"${to}"`))
-  return made
+function renameField(shape: ReadShape, from: string, to: string): ItemShape | ListShape {
+  const renamed = JSON.parse(JSON.stringify(shape).replaceAll(`"field":"${from}"`, `"field":"${to}"`))
+  return renamed
 }

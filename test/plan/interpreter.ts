@@ -63,18 +63,18 @@ class Run {
     this.askedForUser = true
     const { userId } = this.plan.principal
     if (operand.kind === 'userId') return userId
-    const own = this.rows(operand.users.name).find(one => one.id === userId)
-    return own?.[operand.field.name] ?? null
+    const caller = this.rows(operand.users.name).find(row => row.id === userId)
+    return caller?.[operand.field.name] ?? null
   }
 
   /** The value at the end of a path. */
-  reached({ steps, field }: FieldPath, row: Row): JsonValue {
-    let at: Row | undefined = row
+  valueOf({ steps, field }: FieldPath, row: Row): JsonValue {
+    let current: Row | undefined = row
     for (const { relation, target } of steps) {
-      const id: JsonValue = at?.[relation.field] ?? null
-      at = this.rows(target.name).find(one => one.id === id)
+      const id: JsonValue = current?.[relation.field] ?? null
+      current = this.rows(target.name).find(row => row.id === id)
     }
-    return at?.[field.name] ?? null
+    return current?.[field.name] ?? null
   }
 
   read({ field, when }: VisibleField, row: Row): JsonValue {
@@ -94,8 +94,8 @@ class Run {
           this.value(condition.operand, condition.field.field),
         )
       case 'fields': {
-        const right = this.reached(condition.right, row)
-        return compares(this.reached(condition.left, row), condition.operator, right)
+        const right = this.valueOf(condition.right, row)
+        return compares(this.valueOf(condition.left, row), condition.operator, right)
       }
       case 'values':
         throw new Error('computed fields are not supported')
@@ -104,69 +104,71 @@ class Run {
       case 'nullness':
         return (this.read(condition.field, row) === null) === this.plan.args[condition.param]
       case 'related':
-        return this.along(condition.path, row).some(one => this.holds(condition.rows, one))
+        return this.along(condition.path, row).some(related => this.holds(condition.rows, related))
       case 'search':
         return this.finds(condition, row)
       case 'and':
-        return condition.conditions.every(one => this.holds(one, row))
+        return condition.conditions.every(condition => this.holds(condition, row))
       case 'or':
-        return condition.conditions.some(one => this.holds(one, row))
+        return condition.conditions.some(condition => this.holds(condition, row))
       case 'not':
         return !this.holds(condition.condition, row)
     }
   }
 
   finds({ fields, param }: Condition & { kind: 'search' }, row: Row): boolean {
-    const wanted = words(this.plan.args[param] ?? null)
+    const expected = words(this.plan.args[param] ?? null)
     const there = fields.flatMap(field => words(row[field.name] ?? null))
-    return wanted.length > 0 && wanted.every(word => there.includes(word))
+    return expected.length > 0 && expected.every(word => there.includes(word))
   }
 
   along(path: Path, row: Row): readonly Row[] {
     const { relation } = path
     const targets = this.rows(path.target.name)
-    if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
-    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row.id)
+    if (relation.kind === 'one') return targets.filter(target => target.id === row[relation.field])
+    if (relation.kind === 'many') return targets.filter(target => target[relation.field] === row.id)
     if (!('through' in path)) throw new Error('no join collection')
     const joins = this.rows(path.through.name).filter(
       join => join[relation.from] === row.id && this.holds(path.joinRows, join),
     )
-    return targets.filter(one => joins.some(join => join[relation.to] === one.id))
+    return targets.filter(target => joins.some(join => join[relation.to] === target.id))
   }
 
   show(select: readonly GuardedSelected[], row: Row): JsonValue {
-    return Object.fromEntries(select.map(one => [one.key, this.showOne(one, row)]))
+    return Object.fromEntries(select.map(selection => [selection.key, this.showOne(selection, row)]))
   }
 
-  showOne(one: GuardedSelected, row: Row): JsonValue {
-    if (one.kind === 'constant') return one.value
-    if (one.kind === 'field') return this.read(one.field, row)
-    const rows = this.holds(one.when, row)
-      ? this.along(one.path, row).filter(each => this.holds(one.rows, each))
+  showOne(selection: GuardedSelected, row: Row): JsonValue {
+    if (selection.kind === 'constant') return selection.value
+    if (selection.kind === 'field') return this.read(selection.field, row)
+    const rows = this.holds(selection.when, row)
+      ? this.along(selection.path, row).filter(related => this.holds(selection.rows, related))
       : []
-    if (!one.list) return rows[0] ? this.show(one.select, rows[0]) : null
-    const limit = Number(this.plan.args[one.list.limit])
-    return this.sorted(rows, one.list.sort)
+    if (!selection.list) return rows[0] ? this.show(selection.select, rows[0]) : null
+    const limit = Number(this.plan.args[selection.list.limit])
+    return this.sorted(rows, selection.list.sort)
       .slice(0, limit)
-      .map(each => this.show(one.select, each))
+      .map(related => this.show(selection.select, related))
   }
 
-  sorted(rows: readonly Row[], sort: readonly GuardedSort[], of?: Condition): Row[] {
-    return [...rows].sort((a, b) => this.place(this.keys(sort, a, of), this.keys(sort, b, of), sort))
+  sorted(rows: readonly Row[], sort: readonly GuardedSort[], search?: Condition): Row[] {
+    return [...rows].sort((a, b) => this.place(this.keys(sort, a, search), this.keys(sort, b, search), sort))
   }
 
   /** `of`: the condition that contains the search for ranking by `q`. */
-  keys(sort: readonly GuardedSort[], row: Row, of?: Condition): JsonValue[] {
-    return sort.map(key => (key.field.field.name === 'q' ? this.rank(of, row) : this.read(key.field, row)))
+  keys(sort: readonly GuardedSort[], row: Row, search?: Condition): JsonValue[] {
+    return sort.map(key =>
+      key.field.field.name === 'q' ? this.rank(search, row) : this.read(key.field, row),
+    )
   }
 
-  rank(of: Condition | undefined, row: Row): number {
-    const parts = of?.kind === 'and' ? of.conditions : [of]
+  rank(condition: Condition | undefined, row: Row): number {
+    const parts = condition?.kind === 'and' ? condition.conditions : [condition]
     const search = parts.find(part => part?.kind === 'search')
     const ranks = (search?.fields ?? [])
       .filter(field => search && this.finds({ ...search, fields: [field] }, row))
       .map(({ name }) => Math.trunc(1_000_000_000 / (100 + Buffer.byteLength(String(row[name])))))
-    return ranks.reduce((sum, each) => sum + each, 0)
+    return ranks.reduce((sum, rank) => sum + rank, 0)
   }
 
   place(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly GuardedSort[]): number {
@@ -197,7 +199,7 @@ export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
 function item(run: Run, shape: GuardedItem): ReadResult {
   const row = run
     .rows(shape.collection.name)
-    .find(one => one.id === run.plan.args[shape.id] && run.holds(shape.rows, one))
+    .find(row => row.id === run.plan.args[shape.id] && run.holds(shape.rows, row))
   return { item: row ? run.show(shape.select, row) : null }
 }
 
@@ -207,7 +209,7 @@ function list(run: Run, shape: GuardedList): ReadResult {
   if (within) {
     const parent = run
       .rows(within.collection.name)
-      .find(one => one.id === run.plan.args[within.id] && run.holds(within.rows, one))
+      .find(row => row.id === run.plan.args[within.id] && run.holds(within.rows, row))
     if (!parent) return { list: null }
     rows = run.along(within.path, parent)
   }
@@ -240,7 +242,7 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
   const { shape } = plan
   if (shape.kind === 'create') return create(run, shape)
   const id = Number(plan.args[shape.id])
-  const row = run.rows(shape.collection.name).find(one => one.id === id && run.holds(shape.rows, one))
+  const row = run.rows(shape.collection.name).find(row => row.id === id && run.holds(shape.rows, row))
   if (!row) throw new ApiError('NOT_FOUND')
   if (shape.kind === 'update') return { data: update(run, shape, row), id }
   check(run, shape.before, row)
@@ -249,8 +251,8 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
 }
 
 function match({ plan }: Run, ifMatch: number | undefined): void {
-  const wanted = ifMatch === undefined ? '*' : plan.args[ifMatch]
-  if (wanted !== '*' && !(Array.isArray(wanted) && wanted.includes(CURRENT))) {
+  const expected = ifMatch === undefined ? '*' : plan.args[ifMatch]
+  if (expected !== '*' && !(Array.isArray(expected) && expected.includes(CURRENT))) {
     throw new ApiError('PRECONDITION_FAILED')
   }
 }
@@ -258,7 +260,7 @@ function match({ plan }: Run, ifMatch: number | undefined): void {
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
   const { name } = shape.collection
   const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1
-  const row = { id, ...assigned(run, shape.set) }
+  const row = { id, ...assign(run, shape.set) }
   const data = { ...run.data, [name]: [...run.rows(name), row] }
   refer(run, shape.references)
   check(new Run(data, run.plan), shape.after, row)
@@ -268,18 +270,18 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
 function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   const { name } = shape.collection
   const set = shape.set.filter(({ when }) => when === undefined || run.holds(when, before))
-  const row = { ...before, ...assigned(run, set, before) }
+  const row = { ...before, ...assign(run, set, before) }
   const unchanged = set.filter(({ field, seen }) => {
-    const same = isDeepStrictEqual(row[field.name] ?? null, before[field.name] ?? null)
-    return same && (seen === undefined || run.holds(seen, before))
+    const isSame = isDeepStrictEqual(row[field.name] ?? null, before[field.name] ?? null)
+    return isSame && (seen === undefined || run.holds(seen, before))
   })
-  const isWritten = (one: Check | ReferenceCheck) => unchanged.every(({ field }) => field !== one.field)
+  const isWritten = (check: Check | ReferenceCheck) => unchanged.every(({ field }) => field !== check.field)
   check(run, shape.before.filter(isWritten), before)
   match(run, shape.ifMatch)
   if (set.some(({ field }) => !field.optional && row[field.name] === null)) {
     throw new ApiError('VALIDATION_FAILED')
   }
-  const data = { ...run.data, [name]: run.rows(name).map(one => (one === before ? row : one)) }
+  const data = { ...run.data, [name]: run.rows(name).map(other => (other === before ? row : other)) }
   refer(run, shape.references.filter(isWritten))
   check(new Run(data, run.plan), shape.after, row)
   return data
@@ -287,14 +289,14 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
 
 function remove(run: Run, shape: GuardedDelete, row: Row): Data {
   const { name } = shape.collection
-  return { ...run.data, [name]: run.rows(name).filter(one => one !== row) }
+  return { ...run.data, [name]: run.rows(name).filter(other => other !== row) }
 }
 
-function assigned(run: Run, set: readonly GuardedAssignment[], before: Row = {}): Row {
+function assign(run: Run, set: readonly GuardedAssignment[], before: Row = {}): Row {
   return Object.fromEntries(
     set.map(({ field, value, merges }) => {
-      const made = value.kind === 'default' ? starting(run, value.default) : run.value(value)
-      return [field.name, merges ? mergePatch(before[field.name], made) : made]
+      const initial = value.kind === 'default' ? starting(run, value.default) : run.value(value)
+      return [field.name, merges ? mergePatch(before[field.name], initial) : initial]
     }),
   )
 }
@@ -305,15 +307,15 @@ function starting(run: Run, standard: NonNullable<GuardedAssignment['field']['de
 }
 
 function check(run: Run, checks: readonly Check[], row: Row): void {
-  if (!checks.every(one => run.holds(one.condition, row))) throw new ApiError('FORBIDDEN')
+  if (!checks.every(check => run.holds(check.condition, row))) throw new ApiError('FORBIDDEN')
 }
 
 function refer(run: Run, references: readonly ReferenceCheck[]): void {
   for (const { value, target, rows, self } of references) {
     const id = run.value(value)
     if (id === null || (self && id === run.plan.principal.userId)) continue
-    const found = run.rows(target.name).some(one => one.id === id && run.holds(rows, one))
-    if (!found) throw new ApiError('VALIDATION_FAILED')
+    const exists = run.rows(target.name).some(row => row.id === id && run.holds(rows, row))
+    if (!exists) throw new ApiError('VALIDATION_FAILED')
   }
 }
 

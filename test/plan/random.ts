@@ -96,17 +96,17 @@ const owners: Readonly<Record<Name, readonly string[]>> = {
   post_tags: [],
 }
 
-function comparison(of: Name): fc.Arbitrary<Rule> {
-  const own = fc
+function comparison(name: Name): fc.Arbitrary<Rule> {
+  const ownRules = fc
     .tuple(
-      fc.constantFrom(...(owners[of].length > 0 ? owners[of] : ['id'])),
+      fc.constantFrom(...(owners[name].length > 0 ? owners[name] : ['id'])),
       fc.constantFrom<Comparison>('eq', 'eq', 'ne'),
     )
     .map(([field, how]): Rule => ({ kind: 'compare', field, comparison: how, operand: { kind: 'userId' } }))
-  const literal = fc.constantFrom(...comparable[of]).chain(field =>
+  const literal = fc.constantFrom(...comparable[name]).chain(field =>
     fc.constantFrom<Comparison>(...(unordered(field) ? equalities : comparisons)).chain(how => {
-      const one = how === 'eq' || how === 'ne' ? fc.option(value(field), { freq: 4 }) : value(field)
-      const operands = how === 'in' ? fc.array(value(field), { minLength: 1, maxLength: 3 }) : one
+      const literal = how === 'eq' || how === 'ne' ? fc.option(value(field), { freq: 4 }) : value(field)
+      const operands = how === 'in' ? fc.array(value(field), { minLength: 1, maxLength: 3 }) : literal
       return operands.map(
         (operand): Rule => ({
           kind: 'compare',
@@ -117,8 +117,8 @@ function comparison(of: Name): fc.Arbitrary<Rule> {
       )
     }),
   )
-  const beside = besides(of)
-  return owners[of].length > 0 ? fc.oneof(own, literal, beside) : fc.oneof(literal, beside)
+  const beside = besides(name)
+  return owners[name].length > 0 ? fc.oneof(ownRules, literal, beside) : fc.oneof(literal, beside)
 }
 
 type Kind = 'number' | 'text' | 'user' | 'truth' | 'time'
@@ -158,22 +158,22 @@ const callerFields: Partial<Record<Kind, readonly string[]>> = {
 const orders: readonly Comparison[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte']
 
 /** Comparisons with other fields, fields of the caller, claims and the time, and of paths with literals. */
-function besides(of: Name): fc.Arbitrary<Rule> {
-  return fc.constantFrom(...(Object.keys(paths[of]) as Kind[])).chain(kind => {
-    const field = fc.constantFrom(...(paths[of][kind] ?? []))
+function besides(collection: Name): fc.Arbitrary<Rule> {
+  return fc.constantFrom(...(Object.keys(paths[collection]) as Kind[])).chain(kind => {
+    const field = fc.constantFrom(...(paths[collection][kind] ?? []))
     const equal = fc.constantFrom(...equalities)
     const among: fc.Arbitrary<Rule>[] = [
       fc
         .tuple(field, kind === 'truth' ? equal : fc.constantFrom(...orders), field)
-        .map(([left, how, right]) => compared(left, how, { kind: 'field', field: right })),
-      fc.tuple(field, equal).map(([left, how]) => compared(left, how, { kind: 'literal', value: null })),
+        .map(([operand, how, right]) => compareRule(operand, how, { kind: 'field', field: right })),
+      fc.tuple(field, equal).map(([left, how]) => compareRule(left, how, { kind: 'literal', value: null })),
     ]
-    const own = callerFields[kind]
-    if (own) {
+    const callerField = callerFields[kind]
+    if (callerField) {
       among.push(
         fc
-          .tuple(field, equal, fc.constantFrom(...own))
-          .map(([left, how, name]) => compared(left, how, { kind: 'caller', field: name })),
+          .tuple(field, equal, fc.constantFrom(...callerField))
+          .map(([left, how, name]) => compareRule(left, how, { kind: 'caller', field: name })),
       )
     }
     if (kind === 'time') {
@@ -181,77 +181,77 @@ function besides(of: Name): fc.Arbitrary<Rule> {
       among.push(
         fc
           .tuple(field, fc.constantFrom(...orders), shifts)
-          .map(([left, how, shiftMs]) => compared(left, how, { kind: 'now', shiftMs })),
+          .map(([left, how, shiftMs]) => compareRule(left, how, { kind: 'now', shiftMs })),
       )
     } else {
       const claims = fc.constantFrom('number', 'text', 'truth', 'missing')
       among.push(
         fc
           .tuple(field, equal, claims)
-          .map(([left, how, claim]) => compared(left, how, { kind: 'claim', claim })),
+          .map(([left, how, claim]) => compareRule(left, how, { kind: 'claim', claim })),
         fc
           .tuple(field, equal, kind === 'text' ? texts : kind === 'truth' ? fc.boolean() : ids)
-          .map(([left, how, value]) => compared(left, how, { kind: 'literal', value })),
+          .map(([left, how, value]) => compareRule(left, how, { kind: 'literal', value })),
       )
     }
     const any = fc.oneof(...among)
     // Null matters under `not`.
     return fc.oneof(
       any,
-      any.map((one): Rule => ({ kind: 'not', rule: one })),
+      any.map((rule): Rule => ({ kind: 'not', rule })),
     )
   })
 }
 
-function compared(field: string, comparison: Comparison, operand: RuleOperand): Rule {
+function compareRule(field: string, comparison: Comparison, operand: RuleOperand): Rule {
   return { kind: 'compare', field, comparison, operand }
 }
 
-export function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
-  if (depth === 0) return fc.oneof(still, comparison(of))
-  const inner = rule(of, depth - 1)
+export function rule(name: Name, depth = 2): fc.Arbitrary<Rule> {
+  if (depth === 0) return fc.oneof(still, comparison(name))
+  const inner = rule(name, depth - 1)
   const several = fc.array(inner, { minLength: 1, maxLength: 3 })
   return fc.oneof(
     { weight: 4, arbitrary: still },
-    { weight: 4, arbitrary: comparison(of) },
+    { weight: 4, arbitrary: comparison(name) },
     { weight: 2, arbitrary: several.map((rules): Rule => ({ kind: 'or', rules })) },
     { weight: 1, arbitrary: several.map((rules): Rule => ({ kind: 'and', rules })) },
-    { weight: 1, arbitrary: inner.map((one): Rule => ({ kind: 'not', rule: one })) },
+    { weight: 1, arbitrary: inner.map((rule): Rule => ({ kind: 'not', rule })) },
     {
       weight: 2,
       arbitrary: fc
-        .constantFrom(...relations[of])
+        .constantFrom(...relations[name])
         .chain(([relation, target]) =>
-          rule(target, depth - 1).map((one): Rule => ({ kind: 'related', relation, rule: one })),
+          rule(target, depth - 1).map((rule): Rule => ({ kind: 'related', relation, rule })),
         ),
     },
   )
 }
 
 /** Mostly open, so that most plans are allowed. */
-function kindRule(of: Name): fc.Arbitrary<Rule> {
+function kindRule(name: Name): fc.Arbitrary<Rule> {
   return fc.oneof(
     { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'anyone' }) },
-    { weight: 3, arbitrary: rule(of) },
+    { weight: 3, arbitrary: rule(name) },
   )
 }
 
-const access = (of: Name): fc.Arbitrary<CollectionAccess> =>
-  fc.record({ read: kindRule(of), create: kindRule(of), update: kindRule(of), delete: kindRule(of) })
+const access = (name: Name): fc.Arbitrary<CollectionAccess> =>
+  fc.record({ read: kindRule(name), create: kindRule(name), update: kindRule(name), delete: kindRule(name) })
 
 const searchables = ['title', 'note', 'label', 'name']
 
-function fieldChoice(of: Name, name: string): fc.Arbitrary<Partial<Field>> {
-  const rules = fc.record({ read: kindRule(of), write: kindRule(of) })
+function fieldChoice(collection: Name, name: string): fc.Arbitrary<Partial<Field>> {
+  const rules = fc.record({ read: kindRule(collection), write: kindRule(collection) })
   const seldom = fc.integer({ min: 0, max: 9 }).map(n => n === 0)
   const searchable = searchables.includes(name) ? fc.boolean() : fc.constant(false)
   const parts = { access: rules, readOnly: seldom, immutable: seldom, searchable, open: still }
-  return fc.record(parts).map(made => ({
+  return fc.record(parts).map(choice => ({
     // A model may not have a searchable field that is hidden in some rows.
-    access: made.searchable ? { ...made.access, read: made.open } : made.access,
-    searchable: made.searchable,
-    ...(name === 'title' ? {} : { readOnly: made.readOnly }),
-    immutable: made.immutable,
+    access: choice.searchable ? { ...choice.access, read: choice.open } : choice.access,
+    searchable: choice.searchable,
+    ...(name === 'title' ? {} : { readOnly: choice.readOnly }),
+    immutable: choice.immutable,
     ...(name === 'author_id' ? { default: { kind: 'currentUser' as const } } : {}),
     ...(name === 'note' ? { default: { kind: 'value' as const, value: 'new' } } : {}),
     ...(name === 'name' ? { readOnly: false } : {}),
@@ -306,9 +306,9 @@ export const datas: fc.Arbitrary<Data> = fc
     tags: table({ label: perhaps(texts) }),
     post_tags: table({ post_id: perhaps(ids), tag_id: perhaps(ids) }),
   })
-  .map(mended)
+  .map(withValidReferences)
 
-function mended(data: Record<Name, Row[]>): Data {
+function withValidReferences(data: Record<Name, Row[]>): Data {
   const within = (row: Row, field: string, target: Name) => {
     const id = row[field]
     return typeof id === 'number' && id > data[target].length ? null : (id ?? null)
@@ -337,7 +337,7 @@ const claimed = fc
     text: texts,
     truth: fc.boolean(),
   })
-  .map(made => ({ key: JSON.stringify(made), values: new Map(Object.entries(made)) }))
+  .map(claims => ({ key: JSON.stringify(claims), values: new Map(Object.entries(claims)) }))
 
 const throughApp = { appId: 7, grant: null, thirdParty: true }
 
@@ -371,12 +371,12 @@ interface Draft<T> {
   readonly make: (param: (value: JsonValue) => number) => T
 }
 
-const drafted = <T>(make: Draft<T>['make']): Draft<T> => ({ make })
+const draftOf = <T>(make: Draft<T>['make']): Draft<T> => ({ make })
 
 /** Mostly known fields, sometimes one that is hidden from all or unknown. */
-function fieldName(of: Name): fc.Arbitrary<string> {
+function fieldName(name: Name): fc.Arbitrary<string> {
   return fc.oneof(
-    { weight: 30, arbitrary: fc.constantFrom('id', ...comparable[of]) },
+    { weight: 30, arbitrary: fc.constantFrom('id', ...comparable[name]) },
     { weight: 1, arbitrary: fc.constantFrom('nothing', 'password_hash', 'pin', 'extra', '__proto__') },
   )
 }
@@ -385,8 +385,8 @@ const operators: readonly FilterOperator[] = [
   ...(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains', 'icontains', 'starts_with', 'null'] as const),
 ]
 
-function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
-  const compare = fieldName(of).chain(field =>
+function filter(name: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
+  const compare = fieldName(name).chain(field =>
     fc
       .constantFrom<FilterOperator>(...(field === 'public' ? (['eq', 'ne', 'null'] as const) : operators))
       .chain(operator => {
@@ -396,43 +396,45 @@ function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
             : operator === 'in'
               ? fc.array(value(field), { maxLength: 3 })
               : value(field)
-        return argument.map(one =>
-          drafted((param): Filter => ({ kind: 'compare', field, operator, param: param(one) })),
+        return argument.map(value =>
+          draftOf((param): Filter => ({ kind: 'compare', field, operator, param: param(value) })),
         )
       }),
   )
   if (depth === 0) return compare
-  const inner = filter(of, depth - 1)
+  const inner = filter(name, depth - 1)
   const several = fc.array(inner, { minLength: 1, maxLength: 2 })
   return fc.oneof(
     { weight: 4, arbitrary: compare },
     {
       weight: 1,
-      arbitrary: inner.map(one => drafted((param): Filter => ({ kind: 'not', filter: one.make(param) }))),
+      arbitrary: inner.map(operand =>
+        draftOf((param): Filter => ({ kind: 'not', filter: operand.make(param) })),
+      ),
     },
     {
       weight: 2,
       arbitrary: fc
         .tuple(fc.constantFrom('and' as const, 'or' as const), several)
         .map(([kind, all]) =>
-          drafted((param): Filter => ({ kind, filters: all.map(one => one.make(param)) })),
+          draftOf((param): Filter => ({ kind, filters: all.map(operand => operand.make(param)) })),
         ),
     },
     {
       weight: 3,
       arbitrary: fc
-        .constantFrom(...relations[of])
+        .constantFrom(...relations[name])
         .chain(([relation, target]) =>
-          filter(target, depth - 1).map(one =>
-            drafted((param): Filter => ({ kind: 'related', relation, filter: one.make(param) })),
+          filter(target, depth - 1).map(operand =>
+            draftOf((param): Filter => ({ kind: 'related', relation, filter: operand.make(param) })),
           ),
         ),
     },
   )
 }
 
-function sort(of: Name): fc.Arbitrary<TotalOrder> {
-  const fields = fc.array(fc.record({ field: fieldName(of), descending: fc.boolean() }), { maxLength: 2 })
+function sort(name: Name): fc.Arbitrary<TotalOrder> {
+  const fields = fc.array(fc.record({ field: fieldName(name), descending: fc.boolean() }), { maxLength: 2 })
   return fc.oneof(
     { weight: 9, arbitrary: fields.map(totalOrder) },
     { weight: 1, arbitrary: fc.constant(byRank) },
@@ -441,19 +443,21 @@ function sort(of: Name): fc.Arbitrary<TotalOrder> {
 
 const byRank = totalOrder([{ field: 'q', descending: true }])
 
-function select(of: Name, depth = 2): fc.Arbitrary<Draft<readonly Selected[]>> {
-  const plain = fieldName(of).map(field => drafted((): Selected => ({ kind: 'field', key: '', field })))
-  const one =
+function select(name: Name, depth = 2): fc.Arbitrary<Draft<readonly Selected[]>> {
+  const plain = fieldName(name).map(field => draftOf((): Selected => ({ kind: 'field', key: '', field })))
+  const single =
     depth === 0
       ? plain
-      : fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: related(of, depth) })
+      : fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: related(name, depth) })
   return fc
-    .array(one, { maxLength: 4 })
-    .map(all => drafted(param => all.map((each, i): Selected => ({ ...each.make(param), key: `k${i}` }))))
+    .array(single, { maxLength: 4 })
+    .map(all =>
+      draftOf(param => all.map((selection, i): Selected => ({ ...selection.make(param), key: `k${i}` }))),
+    )
 }
 
-function related(of: Name, depth: number): fc.Arbitrary<Draft<Selected>> {
-  return fc.constantFrom(...relations[of]).chain(([relation, target, many]) =>
+function related(name: Name, depth: number): fc.Arbitrary<Draft<Selected>> {
+  return fc.constantFrom(...relations[name]).chain(([relation, target, many]) =>
     fc
       .tuple(
         select(target, depth - 1),
@@ -461,81 +465,86 @@ function related(of: Name, depth: number): fc.Arbitrary<Draft<Selected>> {
         sort(target),
         fc.integer({ min: 1, max: 3 }),
       )
-      .map(([inner, wanted, keys, limit]) =>
-        drafted(
+      .map(([inner, filter, keys, limit]) =>
+        draftOf(
           (param): Selected => ({
             kind: 'relation',
             key: '',
             relation,
             select: inner.make(param),
             list:
-              many === 'one' ? undefined : { filter: wanted?.make(param), sort: keys, limit: param(limit) },
+              many === 'one' ? undefined : { filter: filter?.make(param), sort: keys, limit: param(limit) },
           }),
         ),
       ),
   )
 }
 
-function numbered<T extends ReadShape | WriteShape>(draft: Draft<T>): Plan<T> {
+function numberArguments<T extends ReadShape | WriteShape>(draft: Draft<T>): Plan<T> {
   const args: JsonValue[] = []
-  const shape = draft.make(one => args.push(one) - 1)
+  const shape = draft.make(value => args.push(value) - 1)
   return { shape, args }
 }
 
-const itemPlans = fc
-  .constantFrom(...names)
-  .chain(of =>
-    fc
-      .tuple(fc.integer({ min: 1, max: 6 }), select(of))
-      .map(([id, chosen]) =>
-        drafted(
-          (param): ReadShape => ({ kind: 'item', collection: of, id: param(id), select: chosen.make(param) }),
-        ),
-      ),
-  )
+const itemPlans = fc.constantFrom(...names).chain(name =>
+  fc.tuple(fc.integer({ min: 1, max: 6 }), select(name)).map(([id, chosen]) =>
+    draftOf(
+      (param): ReadShape => ({
+        kind: 'item',
+        collection: name,
+        id: param(id),
+        select: chosen.make(param),
+      }),
+    ),
+  ),
+)
 
 type Parent = readonly [parent: Name, relation: string] | undefined
 
-const parents = (of: Name): Parent[] =>
+const parents = (name: Name): Parent[] =>
   names.flatMap(parent =>
     relations[parent]
-      .filter(([, target, many]) => target === of && many === 'many')
+      .filter(([, target, many]) => target === name && many === 'many')
       .map(([relation]) => [parent, relation] as const),
   )
 
-const listPlans = fc.constantFrom(...names).chain(of =>
+const listPlans = fc.constantFrom(...names).chain(name =>
   fc
     .record({
-      parent: fc.constantFrom(undefined, undefined, ...parents(of)),
+      parent: fc.constantFrom(undefined, undefined, ...parents(name)),
       id: ids,
-      filter: fc.option(filter(of)),
+      filter: fc.option(filter(name)),
       search: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: searches }),
-      sort: sort(of),
+      sort: sort(name),
       ranked: fc.boolean(),
-      select: select(of),
+      select: select(name),
       offset: fc.integer({ min: 0, max: 3 }),
       limit: fc.integer({ min: 1, max: 3 }),
       window: fc.constantFrom('exact', 'estimate', 'none', 'cursor'),
     })
-    .map(made =>
-      drafted(
+    .map(draft =>
+      draftOf(
         (param): ReadShape => ({
           kind: 'list',
-          collection: of,
-          within: made.parent && { collection: made.parent[0], relation: made.parent[1], id: param(made.id) },
-          filter: made.filter?.make(param),
-          search: made.search === null ? undefined : param(made.search),
-          sort: made.search !== null && made.ranked ? byRank : made.sort,
+          collection: name,
+          within: draft.parent && {
+            collection: draft.parent[0],
+            relation: draft.parent[1],
+            id: param(draft.id),
+          },
+          filter: draft.filter?.make(param),
+          search: draft.search === null ? undefined : param(draft.search),
+          sort: draft.search !== null && draft.ranked ? byRank : draft.sort,
           window:
-            made.window === 'cursor'
-              ? { kind: 'cursor', after: undefined, limit: param(made.limit) }
+            draft.window === 'cursor'
+              ? { kind: 'cursor', after: undefined, limit: param(draft.limit) }
               : {
                   kind: 'page',
-                  offset: param(made.offset),
-                  limit: param(made.limit),
-                  total: made.window,
+                  offset: param(draft.offset),
+                  limit: param(draft.limit),
+                  total: draft.window,
                 },
-          select: made.select.make(param),
+          select: draft.select.make(param),
         }),
       ),
     ),
@@ -543,18 +552,18 @@ const listPlans = fc.constantFrom(...names).chain(of =>
 
 export const readPlans: fc.Arbitrary<Plan<ReadShape>> = fc
   .oneof({ weight: 1, arbitrary: itemPlans }, { weight: 4, arbitrary: listPlans })
-  .map(numbered)
+  .map(numberArguments)
 
-function assignments(of: Name): fc.Arbitrary<Draft<Assignment[]>> {
-  const candidates = [...declared[of], 'id', 'password_hash', 'nothing']
+function assignments(collection: Name): fc.Arbitrary<Draft<Assignment[]>> {
+  const candidates = [...declared[collection], 'id', 'password_hash', 'nothing']
   const weights = candidates.map(name => ({
-    weight: declared[of].includes(name) ? 12 : 1,
+    weight: declared[collection].includes(name) ? 12 : 1,
     arbitrary: fc.constant(name),
   }))
   return fc
     .uniqueArray(fc.oneof(...weights), { maxLength: 7 })
-    .chain(chosen => fc.tuple(...chosen.map(name => value(name).map(one => [name, one] as const))))
-    .map(pairs => drafted(param => pairs.map(([field, one]) => ({ field, param: param(one) }))))
+    .chain(chosen => fc.tuple(...chosen.map(name => value(name).map(value => [name, value] as const))))
+    .map(pairs => draftOf(param => pairs.map(([field, value]) => ({ field, param: param(value) }))))
 }
 
 const required: Readonly<Record<Name, readonly string[]>> = {
@@ -572,35 +581,35 @@ const matches = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<JsonValue>('*', [], ['"other"'], [CURRENT], ['"other"', CURRENT]) },
 )
 
-export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...names).chain(of =>
+export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...names).chain(collection =>
   fc
     .record({
       kind: fc.constantFrom('create', 'update', 'replace', 'delete'),
       id: fc.integer({ min: 1, max: 5 }),
-      set: assignments(of),
+      set: assignments(collection),
       documents: fc.constantFrom<'merge' | 'replace' | undefined>('merge', 'replace', undefined),
       ifMatch: matches,
       complete: fc.integer({ min: 0, max: 5 }).map(n => n > 0),
     })
-    .map(made =>
-      numbered(
-        drafted((param): WriteShape => {
-          const ifMatch = made.ifMatch === null ? undefined : param(made.ifMatch)
-          if (made.kind === 'delete') return { kind: 'delete', collection: of, id: param(made.id), ifMatch }
-          const chosen = made.set.make(param)
-          const missing = required[of].filter(
-            name => made.complete && !chosen.some(one => one.field === name),
+    .map(draft =>
+      numberArguments(
+        draftOf((param): WriteShape => {
+          const ifMatch = draft.ifMatch === null ? undefined : param(draft.ifMatch)
+          if (draft.kind === 'delete') return { kind: 'delete', collection, id: param(draft.id), ifMatch }
+          const chosen = draft.set.make(param)
+          const missing = required[collection].filter(
+            name => draft.complete && !chosen.some(assignment => assignment.field === name),
           )
           const set = [...chosen, ...missing.map(field => ({ field, param: param('a') }))]
-          if (made.kind === 'create') return { kind: 'create', collection: of, set, computed: [], select: [] }
-          const mode = made.kind === 'replace' ? 'replace' : 'merge'
+          if (draft.kind === 'create') return { kind: 'create', collection, set, computed: [], select: [] }
+          const mode = draft.kind === 'replace' ? 'replace' : 'merge'
           return {
             kind: 'update',
             mode,
-            collection: of,
-            id: param(made.id),
+            collection,
+            id: param(draft.id),
             set,
-            ...(made.documents && { documents: made.documents }),
+            ...(draft.documents && { documents: draft.documents }),
             ifMatch,
             select: [],
           }

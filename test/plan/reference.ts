@@ -46,9 +46,9 @@ export const MOMENT = Date.parse(TIME)
 
 /** A claim if the field can have this value; otherwise null. */
 export function fitting(claim: string | number | boolean, { type }: Field): JsonValue {
-  const wanted = { integer: 'number', text: 'string', string: 'string', boolean: 'boolean' }[type.name]
+  const expected = { integer: 'number', text: 'string', string: 'string', boolean: 'boolean' }[type.name]
   // The ids of relations are integers too.
-  if (typeof claim !== (wanted ?? 'number')) return null
+  if (typeof claim !== (expected ?? 'number')) return null
   return typeof claim === 'number' && !Number.isInteger(claim) ? null : claim
 }
 
@@ -69,8 +69,8 @@ export function caseless(text: string): RegExp {
 
 /** Whether an item whose entity tag is `current` satisfies the precondition. */
 function passes(evaluation: Evaluation, ifMatch: number | undefined): boolean {
-  const wanted = ifMatch === undefined ? '*' : evaluation.args[ifMatch]
-  return wanted === '*' || (Array.isArray(wanted) && wanted.includes('current'))
+  const expected = ifMatch === undefined ? '*' : evaluation.args[ifMatch]
+  return expected === '*' || (Array.isArray(expected) && expected.includes('current'))
 }
 
 export class Evaluation {
@@ -88,9 +88,9 @@ export class Evaluation {
   }
 
   collection(name: string): Collection {
-    const found = this.model.collections.get(name)
-    if (!found) throw new Error(`no ${name}`)
-    return found
+    const collection = this.model.collections.get(name)
+    if (!collection) throw new Error(`no ${name}`)
+    return collection
   }
 
   rows(name: string): readonly Row[] {
@@ -99,7 +99,7 @@ export class Evaluation {
 
   // --- the meaning of rules
 
-  holds(rule: Rule, of: Collection, row: Row): boolean {
+  holds(rule: Rule, collection: Collection, row: Row): boolean {
     if (this.who.access.system) return true
     switch (rule.kind) {
       case 'anyone':
@@ -115,42 +115,42 @@ export class Evaluation {
       case 'scope':
         return !this.isAnonymous() && this.scope(rule.scope)
       case 'and':
-        return rule.rules.every(one => this.holds(one, of, row))
+        return rule.rules.every(part => this.holds(part, collection, row))
       case 'or':
-        return rule.rules.some(one => this.holds(one, of, row))
+        return rule.rules.some(part => this.holds(part, collection, row))
       case 'not':
-        return !this.holds(rule.rule, of, row)
+        return !this.holds(rule.rule, collection, row)
       case 'related': {
-        const relation = relationOf(of, rule.relation)
+        const relation = relationOf(collection, rule.relation)
         const target = this.collection(relation.target)
-        return this.linked(relation, row).some(one => this.holds(rule.rule, target, one))
+        return this.linkedRows(relation, row).some(related => this.holds(rule.rule, target, related))
       }
       case 'compare': {
-        const [value, field] = this.valueAt(rule.field, of, row)
-        const wanted = this.operand(rule.operand, field, of, row)
-        if (rule.operand.kind !== 'literal') return test(value, rule.comparison, wanted)
-        if (wanted === null && rule.comparison === 'eq') return value === null
-        if (wanted === null && rule.comparison === 'ne') return value !== null
-        return test(value, rule.comparison, wanted)
+        const [value, field] = this.valueAt(rule.field, collection, row)
+        const expected = this.operand(rule.operand, field, collection, row)
+        if (rule.operand.kind !== 'literal') return test(value, rule.comparison, expected)
+        if (expected === null && rule.comparison === 'eq') return value === null
+        if (expected === null && rule.comparison === 'ne') return value !== null
+        return test(value, rule.comparison, expected)
       }
     }
   }
 
   /** The value at the end of a path along to-one relations, and its field. */
-  valueAt(path: string, of: Collection, row: Row | undefined): readonly [JsonValue, Field] {
+  valueAt(path: string, collection: Collection, row: Row | undefined): readonly [JsonValue, Field] {
     const [name = '', ...rest] = path.split('.')
     if (rest.length > 0) {
-      const relation = relationOf(of, name)
-      const [only] = row === undefined ? [] : this.linked(relation, row)
+      const relation = relationOf(collection, name)
+      const [only] = row === undefined ? [] : this.linkedRows(relation, row)
       return this.valueAt(rest.join('.'), this.collection(relation.target), only)
     }
-    const field = of.fields.get(name)
+    const field = collection.fields.get(name)
     if (!field) throw new Error(`no ${name}`)
     return [row?.[name] ?? null, field]
   }
 
   /** The value that a field is compared with; null if there is none. */
-  operand(operand: RuleOperand, field: Field, of: Collection, row: Row): JsonValue {
+  operand(operand: RuleOperand, field: Field, collection: Collection, row: Row): JsonValue {
     const { userId, claims } = this.who
     switch (operand.kind) {
       case 'literal':
@@ -160,11 +160,11 @@ export class Evaluation {
       case 'now':
         return new Date(MOMENT + operand.shiftMs).toISOString()
       case 'field':
-        return this.valueAt(operand.field, of, row)[0]
+        return this.valueAt(operand.field, collection, row)[0]
       case 'caller':
         // Like `currentUser`, even if the account was just deleted.
         if (operand.field === 'id') return userId
-        return this.rows('users').find(one => userId !== null && one.id === userId)?.[operand.field] ?? null
+        return this.rows('users').find(row => userId !== null && row.id === userId)?.[operand.field] ?? null
       case 'claim': {
         const claim = claims?.values.get(operand.claim)
         return claim === undefined ? null : fitting(claim, field)
@@ -185,7 +185,7 @@ export class Evaluation {
   }
 
   /** The result of a rule if it is the same for every row; otherwise undefined. */
-  anyway(rule: Rule, of: Collection): boolean | undefined {
+  anyway(rule: Rule, collection: Collection): boolean | undefined {
     if (this.who.access.system) return true
     switch (rule.kind) {
       case 'compare': {
@@ -193,35 +193,35 @@ export class Evaluation {
         if (operand.kind === 'now' || operand.kind === 'field') return undefined
         if (operand.kind !== 'literal') return this.who.userId === null ? false : undefined
         if (operand.value === null) return comparison === 'eq' || comparison === 'ne' ? undefined : false
-        const useful = Array.isArray(operand.value) ? operand.value.some(one => one !== null) : true
+        const useful = Array.isArray(operand.value) ? operand.value.some(value => value !== null) : true
         return useful ? undefined : false
       }
       case 'related': {
-        const target = this.collection(relationOf(of, rule.relation).target)
+        const target = this.collection(relationOf(collection, rule.relation).target)
         return this.anyway(rule.rule, target) === false ? false : undefined
       }
       case 'and': {
-        const all = rule.rules.map(one => this.anyway(one, of))
+        const all = rule.rules.map(part => this.anyway(part, collection))
         return all.includes(false) ? false : all.includes(undefined) ? undefined : true
       }
       case 'or': {
-        const all = rule.rules.map(one => this.anyway(one, of))
+        const all = rule.rules.map(part => this.anyway(part, collection))
         return all.includes(true) ? true : all.includes(undefined) ? undefined : false
       }
       case 'not': {
-        const inner = this.anyway(rule.rule, of)
+        const inner = this.anyway(rule.rule, collection)
         return inner === undefined ? undefined : !inner
       }
       default:
-        return this.holds(rule, of, {})
+        return this.holds(rule, collection, {})
     }
   }
 
   /** The stored rows at the other end. */
-  linked(relation: Relation, row: Row): Row[] {
+  linkedRows(relation: Relation, row: Row): Row[] {
     const targets = this.rows(relation.target)
-    if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
-    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row.id)
+    if (relation.kind === 'one') return targets.filter(target => target.id === row[relation.field])
+    if (relation.kind === 'many') return targets.filter(target => target[relation.field] === row.id)
     return targets.filter(target =>
       this.rows(relation.through).some(
         join => join[relation.from] === row.id && join[relation.to] === target.id,
@@ -231,72 +231,73 @@ export class Evaluation {
 
   // --- what the caller can see
 
-  exists(of: Collection, name: string): boolean {
-    const field = of.fields.get(name)
+  exists(collection: Collection, name: string): boolean {
+    const field = collection.fields.get(name)
     if (!field) return false
     if (this.who.access.system) return true
-    return !field.internal && !field.writeOnly && this.anyway(field.access.read, of) !== false
+    return !field.internal && !field.writeOnly && this.anyway(field.access.read, collection) !== false
   }
 
-  shown(of: Collection, row: Row, name: string): JsonValue {
-    const field = of.fields.get(name)
-    return field && this.holds(field.access.read, of, row) ? (row[name] ?? null) : null
+  valueOf(collection: Collection, row: Row, name: string): JsonValue {
+    const field = collection.fields.get(name)
+    return field && this.holds(field.access.read, collection, row) ? (row[name] ?? null) : null
   }
 
-  visible(of: Collection): Row[] {
-    return this.rows(of.name).filter(row => this.holds(of.access.read, of, row))
+  visible(collection: Collection): Row[] {
+    return this.rows(collection.name).filter(row => this.holds(collection.access.read, collection, row))
   }
 
   /** The rows at the other end that the caller can read. */
-  reached(of: Collection, relation: Relation, row: Row): Row[] {
+  readableRows(collection: Collection, relation: Relation, row: Row): Row[] {
     const target = this.collection(relation.target)
     const targets = this.visible(target)
     if (relation.kind === 'one') {
-      const link = this.shown(of, row, relation.field)
-      return targets.filter(one => link !== null && one.id === link)
+      const link = this.valueOf(collection, row, relation.field)
+      return targets.filter(target => link !== null && target.id === link)
     }
     if (relation.kind === 'many') {
-      return targets.filter(one => this.shown(target, one, relation.field) === row.id)
+      return targets.filter(other => this.valueOf(target, other, relation.field) === row.id)
     }
     const through = this.collection(relation.through)
-    return targets.filter(one =>
+    return targets.filter(target =>
       this.visible(through).some(
         join =>
-          this.shown(through, join, relation.from) === row.id &&
-          this.shown(through, join, relation.to) === one.id,
+          this.valueOf(through, join, relation.from) === row.id &&
+          this.valueOf(through, join, relation.to) === target.id,
       ),
     )
   }
 
   // --- refusals
 
-  mustHaveScope(action: string, of: Collection): void {
-    if (!this.scope(`${action}:${of.singular}`)) this.errors.add('INSUFFICIENT_SCOPE')
+  mustHaveScope(action: string, collection: Collection): void {
+    if (!this.scope(`${action}:${collection.singular}`)) this.errors.add('INSUFFICIENT_SCOPE')
   }
 
-  mustBePossible(rule: Rule, of: Collection): void {
-    if (this.anyway(rule, of) === false) this.errors.add(this.isAnonymous() ? 'UNAUTHORIZED' : 'FORBIDDEN')
+  mustBePossible(rule: Rule, collection: Collection): void {
+    if (this.anyway(rule, collection) === false)
+      this.errors.add(this.isAnonymous() ? 'UNAUTHORIZED' : 'FORBIDDEN')
   }
 
-  mustRead(of: Collection): void {
-    this.mustHaveScope('read', of)
-    this.mustBePossible(of.access.read, of)
+  mustRead(collection: Collection): void {
+    this.mustHaveScope('read', collection)
+    this.mustBePossible(collection.access.read, collection)
   }
 
   /** The relation, or undefined if it is hidden from the caller. */
-  mustReach(of: Collection, name: string): Relation | undefined {
-    const relation = of.relations.get(name)
+  mustReach(collection: Collection, name: string): Relation | undefined {
+    const relation = collection.relations.get(name)
     const target = relation && this.collection(relation.target)
-    const known =
+    const isKnown =
       relation &&
       target &&
       (relation.kind === 'one'
-        ? this.exists(of, relation.field)
+        ? this.exists(collection, relation.field)
         : relation.kind === 'many'
           ? this.exists(target, relation.field)
           : this.exists(this.collection(relation.through), relation.from) &&
             this.exists(this.collection(relation.through), relation.to))
-    if (!known) {
+    if (!isKnown) {
       this.errors.add('BAD_REQUEST')
       return undefined
     }
@@ -305,142 +306,148 @@ export class Evaluation {
     return relation
   }
 
-  mustKnow(of: Collection, name: string): void {
-    if (!this.exists(of, name)) this.errors.add('BAD_REQUEST')
+  mustKnow(collection: Collection, name: string): void {
+    if (!this.exists(collection, name)) this.errors.add('BAD_REQUEST')
   }
 
-  checkFilter(filter: Filter | undefined, of: Collection): void {
+  checkFilter(filter: Filter | undefined, collection: Collection): void {
     if (filter === undefined) return
     if (filter.kind === 'compare') {
-      this.mustKnow(of, filter.field)
-      if (!of.fields.get(filter.field)?.type.operators.includes(filter.operator))
+      this.mustKnow(collection, filter.field)
+      if (!collection.fields.get(filter.field)?.type.operators.includes(filter.operator))
         this.errors.add('BAD_REQUEST')
     } else if (filter.kind === 'related') {
-      const relation = this.mustReach(of, filter.relation)
+      const relation = this.mustReach(collection, filter.relation)
       if (relation) this.checkFilter(filter.filter, this.collection(relation.target))
     } else if (filter.kind === 'not') {
-      this.checkFilter(filter.filter, of)
+      this.checkFilter(filter.filter, collection)
     } else {
-      for (const one of filter.filters) this.checkFilter(one, of)
+      for (const part of filter.filters) this.checkFilter(part, collection)
     }
   }
 
-  checkSort(sort: readonly Sort[], of: Collection, search?: number): void {
+  checkSort(sort: readonly Sort[], collection: Collection, search?: number): void {
     const keys = totalSort(sort)
     if (keys.some(key => key.field === 'q')) {
       const expected = search === undefined ? [] : totalSort([{ field: 'q', descending: true }])
       if (!isDeepStrictEqual(keys, expected)) this.errors.add('BAD_REQUEST')
       return
     }
-    for (const key of keys.filter(one => one.field !== 'id')) {
-      this.mustKnow(of, key.field)
-      if (!of.fields.get(key.field)?.type.sortable) this.errors.add('BAD_REQUEST')
+    for (const key of keys.filter(key => key.field !== 'id')) {
+      this.mustKnow(collection, key.field)
+      if (!collection.fields.get(key.field)?.type.sortable) this.errors.add('BAD_REQUEST')
     }
   }
 
-  checkSelect(select: readonly Selected[], of: Collection): void {
-    for (const one of select) {
-      if (one.kind === 'field') this.mustKnow(of, one.field)
-      if (one.kind !== 'relation') continue
-      const relation = this.mustReach(of, one.relation)
+  checkSelect(select: readonly Selected[], collection: Collection): void {
+    for (const selection of select) {
+      if (selection.kind === 'field') this.mustKnow(collection, selection.field)
+      if (selection.kind !== 'relation') continue
+      const relation = this.mustReach(collection, selection.relation)
       if (!relation) continue
       const target = this.collection(relation.target)
-      this.checkSelect(one.select, target)
+      this.checkSelect(selection.select, target)
       if (relation.kind === 'one') continue
-      this.checkFilter(one.list?.filter, target)
-      this.checkSort(one.list?.sort ?? [], target)
+      this.checkFilter(selection.list?.filter, target)
+      this.checkSort(selection.list?.sort ?? [], target)
     }
   }
 
   // --- answers
 
-  fulfils(filter: Filter | undefined, of: Collection, row: Row): boolean {
+  fulfils(filter: Filter | undefined, collection: Collection, row: Row): boolean {
     if (filter === undefined) return true
     switch (filter.kind) {
       case 'and':
-        return filter.filters.every(one => this.fulfils(one, of, row))
+        return filter.filters.every(part => this.fulfils(part, collection, row))
       case 'or':
-        return filter.filters.some(one => this.fulfils(one, of, row))
+        return filter.filters.some(filter => this.fulfils(filter, collection, row))
       case 'not':
-        return !this.fulfils(filter.filter, of, row)
+        return !this.fulfils(filter.filter, collection, row)
       case 'related': {
-        const relation = relationOf(of, filter.relation)
+        const relation = relationOf(collection, filter.relation)
         const target = this.collection(relation.target)
-        return this.reached(of, relation, row).some(one => this.fulfils(filter.filter, target, one))
+        return this.readableRows(collection, relation, row).some(related =>
+          this.fulfils(filter.filter, target, related),
+        )
       }
       case 'compare': {
-        const value = this.shown(of, row, filter.field)
-        const wanted = this.args[filter.param] ?? null
-        if (filter.operator === 'null') return (value === null) === wanted
-        if (filter.operator === 'contains') return value !== null && String(value).includes(String(wanted))
+        const value = this.valueOf(collection, row, filter.field)
+        const expected = this.args[filter.param] ?? null
+        if (filter.operator === 'null') return (value === null) === expected
+        if (filter.operator === 'contains') return value !== null && String(value).includes(String(expected))
         if (filter.operator === 'icontains')
-          return value !== null && caseless(String(wanted)).test(String(value))
+          return value !== null && caseless(String(expected)).test(String(value))
         if (filter.operator === 'starts_with')
-          return value !== null && String(value).startsWith(String(wanted))
-        return test(value, filter.operator, wanted)
+          return value !== null && String(value).startsWith(String(expected))
+        return test(value, filter.operator, expected)
       }
     }
   }
 
   /** The fields of a search: those that the caller may read in every row. */
-  searched(of: Collection): string[] {
-    return of.searchable
+  searchFields(collection: Collection): string[] {
+    return collection.searchable
       .map(field => field.name)
-      .filter(name => this.exists(of, name) && this.anyway(of.fields.get(name)?.access.read ?? never, of))
+      .filter(
+        name =>
+          this.exists(collection, name) &&
+          this.anyway(collection.fields.get(name)?.access.read ?? never, collection),
+      )
   }
 
   /** Whether each search term is in one of the fields. */
-  finds(search: number, of: Collection, row: Row): boolean {
-    const there = this.searched(of).flatMap(name => words(this.shown(of, row, name)))
-    const wanted = words(this.args[search] ?? null)
-    return wanted.length > 0 && wanted.every(word => there.includes(word))
+  finds(search: number, collection: Collection, row: Row): boolean {
+    const there = this.searchFields(collection).flatMap(name => words(this.valueOf(collection, row, name)))
+    const expected = words(this.args[search] ?? null)
+    return expected.length > 0 && expected.every(word => there.includes(word))
   }
 
-  pick(select: readonly Selected[], of: Collection, row: Row): JsonValue {
+  pick(select: readonly Selected[], collection: Collection, row: Row): JsonValue {
     const picked: Record<string, JsonValue> = {}
-    for (const one of select) {
-      if (one.kind === 'constant') picked[one.key] = one.value
-      if (one.kind === 'field') picked[one.key] = this.shown(of, row, one.field)
-      if (one.kind !== 'relation') continue
-      const relation = relationOf(of, one.relation)
+    for (const selection of select) {
+      if (selection.kind === 'constant') picked[selection.key] = selection.value
+      if (selection.kind === 'field') picked[selection.key] = this.valueOf(collection, row, selection.field)
+      if (selection.kind !== 'relation') continue
+      const relation = relationOf(collection, selection.relation)
       const target = this.collection(relation.target)
-      const rows = this.reached(of, relation, row)
+      const rows = this.readableRows(collection, relation, row)
       if (relation.kind === 'one') {
         const [only] = rows
-        picked[one.key] = only ? this.pick(one.select, target, only) : null
+        picked[selection.key] = only ? this.pick(selection.select, target, only) : null
       } else {
-        picked[one.key] = this.ordered(
-          rows.filter(each => this.fulfils(one.list?.filter, target, each)),
-          one.list?.sort ?? [],
+        picked[selection.key] = this.sortRows(
+          rows.filter(row => this.fulfils(selection.list?.filter, target, row)),
+          selection.list?.sort ?? [],
           target,
         )
-          .slice(0, Number(this.args[one.list?.limit ?? 0]))
-          .map(each => this.pick(one.select, target, each))
+          .slice(0, Number(this.args[selection.list?.limit ?? 0]))
+          .map(related => this.pick(selection.select, target, related))
       }
     }
     return picked
   }
 
   /** The sum over the fields that contain all terms: the shorter the field, the more it adds. */
-  rank(search: number | undefined, of: Collection, row: Row): number {
-    const wanted = words(this.args[search ?? -1] ?? null)
-    const fields = this.searched(of).map(name => this.shown(of, row, name))
+  rank(search: number | undefined, collection: Collection, row: Row): number {
+    const expected = words(this.args[search ?? -1] ?? null)
+    const fields = this.searchFields(collection).map(name => this.valueOf(collection, row, name))
     return fields
-      .filter(text => wanted.every(word => words(text).includes(word)))
+      .filter(text => expected.every(word => words(text).includes(word)))
       .reduce<number>(
         (sum, text) => sum + Math.trunc(1_000_000_000 / (100 + Buffer.byteLength(String(text)))),
         0,
       )
   }
 
-  keys(sort: readonly Sort[], of: Collection, row: Row, search?: number): JsonValue[] {
+  keys(sort: readonly Sort[], collection: Collection, row: Row, search?: number): JsonValue[] {
     return totalSort(sort).map(key =>
-      key.field === 'q' ? this.rank(search, of, row) : this.shown(of, row, key.field),
+      key.field === 'q' ? this.rank(search, collection, row) : this.valueOf(collection, row, key.field),
     )
   }
 
-  ordered(rows: readonly Row[], sort: readonly Sort[], of: Collection, search?: number): Row[] {
-    const keys = (row: Row) => this.keys(sort, of, row, search)
+  sortRows(rows: readonly Row[], sort: readonly Sort[], collection: Collection, search?: number): Row[] {
+    const keys = (row: Row) => this.keys(sort, collection, row, search)
     return [...rows].sort((a, b) => compareKeys(keys(a), keys(b), sort))
   }
 }
@@ -458,40 +465,43 @@ export function readReference(
 }
 
 function readItem(evaluation: Evaluation, shape: ItemShape): ReadResult {
-  const of = evaluation.collection(shape.collection)
-  evaluation.mustRead(of)
-  evaluation.checkSelect(shape.select, of)
+  const collection = evaluation.collection(shape.collection)
+  evaluation.mustRead(collection)
+  evaluation.checkSelect(shape.select, collection)
   if (evaluation.errors.size > 0) return evaluation
-  const row = evaluation.visible(of).find(one => one.id === evaluation.args[shape.id])
-  return { item: row ? evaluation.pick(shape.select, of, row) : null }
+  const row = evaluation.visible(collection).find(row => row.id === evaluation.args[shape.id])
+  return { item: row ? evaluation.pick(shape.select, collection, row) : null }
 }
 
 function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
-  const of = evaluation.collection(shape.collection)
-  evaluation.mustRead(of)
+  const collection = evaluation.collection(shape.collection)
+  evaluation.mustRead(collection)
   const parent = shape.within && evaluation.collection(shape.within.collection)
   if (parent) evaluation.mustRead(parent)
   const relation = parent && shape.within && evaluation.mustReach(parent, shape.within.relation)
-  evaluation.checkFilter(shape.filter, of)
-  if (shape.search !== undefined && evaluation.searched(of).length === 0) evaluation.errors.add('BAD_REQUEST')
-  evaluation.checkSort(shape.sort, of, shape.search)
-  evaluation.checkSelect(shape.select, of)
+  evaluation.checkFilter(shape.filter, collection)
+  if (shape.search !== undefined && evaluation.searchFields(collection).length === 0)
+    evaluation.errors.add('BAD_REQUEST')
+  evaluation.checkSort(shape.sort, collection, shape.search)
+  evaluation.checkSelect(shape.select, collection)
   if (evaluation.errors.size > 0) return evaluation
   const parentRow =
-    parent && evaluation.visible(parent).find(one => one.id === evaluation.args[shape.within?.id ?? 0])
+    parent && evaluation.visible(parent).find(row => row.id === evaluation.args[shape.within?.id ?? 0])
   if (parent && !parentRow) return { list: null }
   const members =
-    parent && parentRow && relation ? evaluation.reached(parent, relation, parentRow) : evaluation.visible(of)
+    parent && parentRow && relation
+      ? evaluation.readableRows(parent, relation, parentRow)
+      : evaluation.visible(collection)
   const { search } = shape
   const matching = members.filter(
     row =>
-      evaluation.fulfils(shape.filter, of, row) &&
-      (search === undefined || evaluation.finds(search, of, row)),
+      evaluation.fulfils(shape.filter, collection, row) &&
+      (search === undefined || evaluation.finds(search, collection, row)),
   )
-  const sorted = evaluation.ordered(matching, shape.sort, of, search)
+  const sorted = evaluation.sortRows(matching, shape.sort, collection, search)
   const { window } = shape
   const limit = Number(evaluation.args[window.limit])
-  const show = (rows: Row[]) => rows.map(row => evaluation.pick(shape.select, of, row))
+  const show = (rows: Row[]) => rows.map(row => evaluation.pick(shape.select, collection, row))
   if (window.kind === 'page') {
     const offset = Number(evaluation.args[window.offset])
     const list = show(sorted.slice(offset, offset + limit))
@@ -502,11 +512,12 @@ function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
   const after = window.after?.map(param => evaluation.args[param] ?? null)
   const following = sorted.filter(
     row =>
-      after === undefined || compareKeys(evaluation.keys(shape.sort, of, row, search), after, shape.sort) > 0,
+      after === undefined ||
+      compareKeys(evaluation.keys(shape.sort, collection, row, search), after, shape.sort) > 0,
   )
   const page = following.slice(0, limit)
   const last = page.at(-1)
-  const next = last && following.length > limit ? evaluation.keys(shape.sort, of, last, search) : null
+  const next = last && following.length > limit ? evaluation.keys(shape.sort, collection, last, search) : null
   return { list: show(page), next }
 }
 
@@ -530,106 +541,119 @@ export function writeReference(
 }
 
 function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): WriteResult {
-  const of = evaluation.collection(shape.collection)
-  evaluation.mustHaveScope('write', of)
-  evaluation.mustBePossible(of.access.create, of)
-  evaluation.checkSelect(shape.select, of)
-  checkSet(evaluation, shape.set, of, false)
+  const collection = evaluation.collection(shape.collection)
+  evaluation.mustHaveScope('write', collection)
+  evaluation.mustBePossible(collection.access.create, collection)
+  evaluation.checkSelect(shape.select, collection)
+  checkSet(evaluation, shape.set, collection, false)
   if (evaluation.errors.size > 0) return evaluation
-  const id = nextId ?? Math.max(0, ...evaluation.rows(of.name).map(row => Number(row.id))) + 1
+  const id = nextId ?? Math.max(0, ...evaluation.rows(collection.name).map(row => Number(row.id))) + 1
   const row: Record<string, JsonValue> = { id }
-  for (const field of of.fields.values()) {
-    if (field.name !== 'id') row[field.name] = initialValue(evaluation, of, field.name)
+  for (const field of collection.fields.values()) {
+    if (field.name !== 'id') row[field.name] = initialValue(evaluation, collection, field.name)
   }
-  for (const one of [...shape.set, ...shape.computed]) row[one.field] = evaluation.args[one.param] ?? null
-  const given = new Set([...shape.set, ...shape.computed].map(one => one.field))
-  for (const field of of.fields.values()) {
-    if (field.name !== 'id' && !given.has(field.name) && !field.optional && row[field.name] === null)
+  for (const assignment of [...shape.set, ...shape.computed])
+    row[assignment.field] = evaluation.args[assignment.param] ?? null
+  const provided = new Set([...shape.set, ...shape.computed].map(assignment => assignment.field))
+  for (const field of collection.fields.values()) {
+    if (field.name !== 'id' && !provided.has(field.name) && !field.optional && row[field.name] === null)
       evaluation.errors.add('VALIDATION_FAILED')
   }
-  checkReferences(evaluation, shape.set, of)
-  const data = { ...evaluation.data, [of.name]: [...evaluation.rows(of.name), row] }
+  checkReferences(evaluation, shape.set, collection)
+  const data = { ...evaluation.data, [collection.name]: [...evaluation.rows(collection.name), row] }
   const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
-  if (!later.holds(of.access.create, of, row)) evaluation.errors.add('FORBIDDEN')
-  for (const one of shape.set) {
-    const field = of.fields.get(one.field)
-    if (field && !later.holds(field.access.write, of, row)) evaluation.errors.add('FORBIDDEN')
+  if (!later.holds(collection.access.create, collection, row)) evaluation.errors.add('FORBIDDEN')
+  for (const assignment of shape.set) {
+    const field = collection.fields.get(assignment.field)
+    if (field && !later.holds(field.access.write, collection, row)) evaluation.errors.add('FORBIDDEN')
   }
   return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
 
 function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
-  const of = evaluation.collection(shape.collection)
-  evaluation.mustHaveScope('write', of)
-  evaluation.mustBePossible(of.access.update, of)
-  evaluation.mustRead(of)
-  evaluation.checkSelect(shape.select, of)
-  checkSet(evaluation, shape.set, of, true)
+  const collection = evaluation.collection(shape.collection)
+  evaluation.mustHaveScope('write', collection)
+  evaluation.mustBePossible(collection.access.update, collection)
+  evaluation.mustRead(collection)
+  evaluation.checkSelect(shape.select, collection)
+  checkSet(evaluation, shape.set, collection, true)
   const always = (name: string) =>
-    evaluation.anyway(of.fields.get(name)?.access.write ?? { kind: 'nobody' }, of)
-  const named = new Set(shape.set.map(one => one.field))
+    evaluation.anyway(collection.fields.get(name)?.access.write ?? { kind: 'nobody' }, collection)
+  const provided = new Set(shape.set.map(assignment => assignment.field))
   const reset =
     shape.mode === 'merge'
       ? []
-      : [...of.fields.values()].filter(field => {
-          const taken = field.name !== 'id' && !field.readOnly && !field.internal && !field.immutable
-          return taken && !named.has(field.name) && evaluation.anyway(field.access.write, of) !== false
+      : [...collection.fields.values()].filter(field => {
+          const isReset = field.name !== 'id' && !field.readOnly && !field.internal && !field.immutable
+          return (
+            isReset &&
+            !provided.has(field.name) &&
+            evaluation.anyway(field.access.write, collection) !== false
+          )
         })
-  const needed = reset.filter(field => !field.optional && initialValue(evaluation, of, field.name) === null)
+  const needed = reset.filter(
+    field => !field.optional && initialValue(evaluation, collection, field.name) === null,
+  )
   if (needed.some(field => always(field.name))) evaluation.errors.add('VALIDATION_FAILED')
   if (evaluation.errors.size > 0) return evaluation
   const id = Number(evaluation.args[shape.id])
-  const before = evaluation.visible(of).find(row => row.id === id)
+  const before = evaluation.visible(collection).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
   const row: Record<string, JsonValue> = { ...before }
   for (const field of reset) {
-    if (!evaluation.holds(field.access.write, of, before)) continue
-    row[field.name] = initialValue(evaluation, of, field.name)
+    if (!evaluation.holds(field.access.write, collection, before)) continue
+    row[field.name] = initialValue(evaluation, collection, field.name)
     if (needed.includes(field)) evaluation.errors.add('VALIDATION_FAILED')
   }
-  const kept = new Set<string>()
-  for (const one of shape.set) {
-    const value = evaluation.args[one.param] ?? null
-    const merges = shape.documents === 'merge' && of.fields.get(one.field)?.type.name === 'json'
-    row[one.field] = merges ? merged(before[one.field], value) : value
-    const same = isDeepStrictEqual(row[one.field], before[one.field] ?? null)
-    if (same && seesStored(evaluation, of, before, one.field)) kept.add(one.field)
+  const unchanged = new Set<string>()
+  for (const assignment of shape.set) {
+    const value = evaluation.args[assignment.param] ?? null
+    const merges =
+      shape.documents === 'merge' && collection.fields.get(assignment.field)?.type.name === 'json'
+    row[assignment.field] = merges ? mergePatch(before[assignment.field], value) : value
+    const isSame = isDeepStrictEqual(row[assignment.field], before[assignment.field] ?? null)
+    if (isSame && canReadStored(evaluation, collection, before, assignment.field))
+      unchanged.add(assignment.field)
   }
   const data = {
     ...evaluation.data,
-    [of.name]: evaluation.rows(of.name).map(one => (one === before ? row : one)),
+    [collection.name]: evaluation.rows(collection.name).map(other => (other === before ? row : other)),
   }
   const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
   if (!passes(evaluation, shape.ifMatch)) evaluation.errors.add('PRECONDITION_FAILED')
-  if (!evaluation.holds(of.access.update, of, before)) evaluation.errors.add('FORBIDDEN')
-  if (!later.holds(of.access.update, of, row)) evaluation.errors.add('FORBIDDEN')
-  const written = shape.set.filter(one => !kept.has(one.field))
+  if (!evaluation.holds(collection.access.update, collection, before)) evaluation.errors.add('FORBIDDEN')
+  if (!later.holds(collection.access.update, collection, row)) evaluation.errors.add('FORBIDDEN')
+  const written = shape.set.filter(assignment => !unchanged.has(assignment.field))
   for (const { field: name } of written) {
-    const field = of.fields.get(name)
-    if (field && !evaluation.holds(field.access.write, of, before)) evaluation.errors.add('FORBIDDEN')
+    const field = collection.fields.get(name)
+    if (field && !evaluation.holds(field.access.write, collection, before)) evaluation.errors.add('FORBIDDEN')
   }
-  checkReferences(evaluation, written, of)
+  checkReferences(evaluation, written, collection)
   return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
 
 /** Whether the caller can read the stored value of the field. */
-function seesStored(evaluation: Evaluation, of: Collection, row: Row, name: string): boolean {
-  const field = of.fields.get(name)
-  return field !== undefined && evaluation.exists(of, name) && evaluation.holds(field.access.read, of, row)
+function canReadStored(evaluation: Evaluation, collection: Collection, row: Row, name: string): boolean {
+  const field = collection.fields.get(name)
+  return (
+    field !== undefined &&
+    evaluation.exists(collection, name) &&
+    evaluation.holds(field.access.read, collection, row)
+  )
 }
 
 /** The algorithm of RFC 7396, section 2. */
-function merged(target: JsonValue | undefined, patch: JsonValue): JsonValue {
+function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
   const isObject = typeof target === 'object' && target !== null && !Array.isArray(target)
   const result: Record<string, JsonValue> = isObject ? { ...(target as object) } : {}
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete result[name]
     else {
-      const made = merged(Object.hasOwn(result, name) ? result[name] : undefined, value)
+      const mergedValue = mergePatch(Object.hasOwn(result, name) ? result[name] : undefined, value)
       // Not by assignment: a member may be named `__proto__`.
       Object.defineProperty(result, name, {
-        value: made,
+        value: mergedValue,
         enumerable: true,
         writable: true,
         configurable: true,
@@ -640,18 +664,22 @@ function merged(target: JsonValue | undefined, patch: JsonValue): JsonValue {
 }
 
 function remove(evaluation: Evaluation, shape: DeleteShape): WriteResult {
-  const of = evaluation.collection(shape.collection)
-  evaluation.mustHaveScope('write', of)
-  evaluation.mustBePossible(of.access.delete, of)
-  evaluation.mustRead(of)
+  const collection = evaluation.collection(shape.collection)
+  evaluation.mustHaveScope('write', collection)
+  evaluation.mustBePossible(collection.access.delete, collection)
+  evaluation.mustRead(collection)
   if (evaluation.errors.size > 0) return evaluation
   const id = Number(evaluation.args[shape.id])
-  const before = evaluation.visible(of).find(row => row.id === id)
+  const before = evaluation.visible(collection).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
-  if (!evaluation.holds(of.access.delete, of, before)) return { errors: new Set(['FORBIDDEN']) }
+  if (!evaluation.holds(collection.access.delete, collection, before))
+    return { errors: new Set(['FORBIDDEN']) }
   if (!passes(evaluation, shape.ifMatch)) return { errors: new Set(['PRECONDITION_FAILED']) }
   return {
-    data: { ...evaluation.data, [of.name]: evaluation.rows(of.name).filter(row => row !== before) },
+    data: {
+      ...evaluation.data,
+      [collection.name]: evaluation.rows(collection.name).filter(row => row !== before),
+    },
     id,
   }
 }
@@ -659,63 +687,63 @@ function remove(evaluation: Evaluation, shape: DeleteShape): WriteResult {
 function checkSet(
   evaluation: Evaluation,
   set: readonly Assignment[],
-  of: Collection,
+  collection: Collection,
   existing: boolean,
 ): void {
   const { system } = evaluation.who.access
-  for (const one of set) {
-    const field = of.fields.get(one.field)
+  for (const assignment of set) {
+    const field = collection.fields.get(assignment.field)
     const closed =
       !field ||
       field.name === 'id' ||
       (!system && (field.internal || field.readOnly || (existing && field.immutable)))
     if (closed) evaluation.errors.add('VALIDATION_FAILED')
-    else if (evaluation.anyway(field.access.write, of) !== false) continue
+    else if (evaluation.anyway(field.access.write, collection) !== false) continue
     // An update may set an unwritable field to its current value, so this depends on the row.
-    else if (!existing || !evaluation.exists(of, field.name)) evaluation.errors.add('FORBIDDEN')
+    else if (!existing || !evaluation.exists(collection, field.name)) evaluation.errors.add('FORBIDDEN')
   }
 }
 
-function checkReferences(evaluation: Evaluation, set: readonly Assignment[], of: Collection): void {
-  for (const one of set) {
-    const target = of.fields.get(one.field)?.reference?.target
-    const id = evaluation.args[one.param] ?? null
+function checkReferences(evaluation: Evaluation, set: readonly Assignment[], collection: Collection): void {
+  for (const assignment of set) {
+    const target = collection.fields.get(assignment.field)?.reference?.target
+    const id = evaluation.args[assignment.param] ?? null
     if (target === undefined || id === null || (target === 'users' && id === evaluation.who.userId)) continue
     if (!evaluation.visible(evaluation.collection(target)).some(row => row.id === id))
       evaluation.errors.add('VALIDATION_FAILED')
   }
 }
 
-function initialValue(evaluation: Evaluation, of: Collection, name: string): JsonValue {
-  const standard = of.fields.get(name)?.default
+function initialValue(evaluation: Evaluation, collection: Collection, name: string): JsonValue {
+  const standard = collection.fields.get(name)?.default
   if (name === 'created_at' || standard?.kind === 'now') return TIME
   if (standard?.kind === 'currentUser') return evaluation.who.userId
   return standard?.kind === 'value' ? standard.value : null
 }
 
-function relationOf(of: Collection, name: string): Relation {
-  const relation = of.relations.get(name)
-  if (!relation) throw new Error(`no ${of.name}.${name}`)
+function relationOf(collection: Collection, name: string): Relation {
+  const relation = collection.relations.get(name)
+  if (!relation) throw new Error(`no ${collection.name}.${name}`)
   return relation
 }
 
-function test(value: JsonValue, comparison: Comparison, wanted: JsonValue): boolean {
-  if (value === null || wanted === null) return false
+function test(value: JsonValue, comparison: Comparison, expected: JsonValue): boolean {
+  if (value === null || expected === null) return false
   switch (comparison) {
     case 'eq':
-      return value === wanted
+      return value === expected
     case 'ne':
-      return value !== wanted
+      return value !== expected
     case 'in':
-      return Array.isArray(wanted) ? wanted.includes(value) : value === wanted
+      return Array.isArray(expected) ? expected.includes(value) : value === expected
     case 'gt':
-      return order(value, wanted) > 0
+      return order(value, expected) > 0
     case 'gte':
-      return order(value, wanted) >= 0
+      return order(value, expected) >= 0
     case 'lt':
-      return order(value, wanted) < 0
+      return order(value, expected) < 0
     case 'lte':
-      return order(value, wanted) <= 0
+      return order(value, expected) <= 0
   }
 }
 
@@ -744,9 +772,12 @@ export function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], so
 }
 
 /** Whether the caller may read the row. */
-export function mayRead(model: Model, data: Data, who: Principal, of: Collection, row: Row): boolean {
+export function mayRead(model: Model, data: Data, who: Principal, collection: Collection, row: Row): boolean {
   const evaluation = new Evaluation(model, data, who, [])
-  return evaluation.scope(`read:${of.singular}`) && evaluation.holds(of.access.read, of, row)
+  return (
+    evaluation.scope(`read:${collection.singular}`) &&
+    evaluation.holds(collection.access.read, collection, row)
+  )
 }
 
 /** Whether the caller may read the field of a readable row. */
@@ -754,11 +785,15 @@ export function maySee(
   model: Model,
   data: Data,
   who: Principal,
-  of: Collection,
+  collection: Collection,
   row: Row,
   name: string,
 ): boolean {
   const evaluation = new Evaluation(model, data, who, [])
-  const field = of.fields.get(name)
-  return field !== undefined && evaluation.exists(of, name) && evaluation.holds(field.access.read, of, row)
+  const field = collection.fields.get(name)
+  return (
+    field !== undefined &&
+    evaluation.exists(collection, name) &&
+    evaluation.holds(field.access.read, collection, row)
+  )
 }

@@ -109,16 +109,16 @@ export function collection(
     ...fields,
     field('created_at', types.datetime, { optional: false, readOnly: true, default: { kind: 'now' } }),
   ]
-  const own = all.flatMap(one => (one.reference ? [one.reference] : []))
+  const references = all.flatMap(field => (field.reference ? [field.reference] : []))
   return {
     name,
     singular,
     description: undefined,
-    fields: new Map(all.map(one => [one.name, one])),
-    relations: new Map([...own, ...relations].map(one => [one.name, one])),
+    fields: new Map(all.map(field => [field.name, field])),
+    relations: new Map([...references, ...relations].map(relation => [relation.name, relation])),
     indexes: [],
     access: { ...open, ...access },
-    searchable: all.filter(one => one.searchable),
+    searchable: all.filter(field => field.searchable),
     deprecated: undefined,
     renamedFrom: undefined,
     unlogged: false,
@@ -131,7 +131,7 @@ export function collection(
 
 export function model(...collections: readonly Collection[]): Model {
   return {
-    collections: new Map(collections.map(one => [one.name, one])),
+    collections: new Map(collections.map(collection => [collection.name, collection])),
     scopes: new Map(),
     claims: [],
     logic: { actions: new Map(), queries: new Map(), reactions: new Map(), jobs: new Map() },
@@ -146,14 +146,14 @@ export interface Choices {
 
 /** Users with bosses, posts with authors, and tags of posts. */
 export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
-  const own = (where: string) => (fields[where] ?? {}) as Partial<Field>
+  const choiceOf = (where: string) => (fields[where] ?? {}) as Partial<Field>
   const users = collection(
     'users',
     'user',
     [
-      field('name', types.text, { optional: false, ...own('users.name') }),
-      field('level', types.integer, own('users.level')),
-      reference('boss_id', 'users', own('users.boss_id')),
+      field('name', types.text, { optional: false, ...choiceOf('users.name') }),
+      field('level', types.integer, choiceOf('users.level')),
+      reference('boss_id', 'users', choiceOf('users.boss_id')),
       field('password_hash', types.text, { internal: true }),
     ],
     [
@@ -166,13 +166,13 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
     'posts',
     'post',
     [
-      field('title', types.text, { optional: false, ...own('posts.title') }),
-      field('note', types.text, own('posts.note')),
-      field('rank', types.integer, own('posts.rank')),
-      field('public', types.boolean, own('posts.public')),
-      field('extra', types.json, own('posts.extra')),
-      field('pin', types.text, { writeOnly: true, ...own('posts.pin') }),
-      reference('author_id', 'users', own('posts.author_id')),
+      field('title', types.text, { optional: false, ...choiceOf('posts.title') }),
+      field('note', types.text, choiceOf('posts.note')),
+      field('rank', types.integer, choiceOf('posts.rank')),
+      field('public', types.boolean, choiceOf('posts.public')),
+      field('extra', types.json, choiceOf('posts.extra')),
+      field('pin', types.text, { writeOnly: true, ...choiceOf('posts.pin') }),
+      reference('author_id', 'users', choiceOf('posts.author_id')),
     ],
     [
       {
@@ -190,7 +190,7 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
   const tags = collection(
     'tags',
     'tag',
-    [field('label', types.text, own('tags.label'))],
+    [field('label', types.text, choiceOf('tags.label'))],
     [
       {
         kind: 'manyToMany',
@@ -207,8 +207,8 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
     'post_tags',
     'post_tag',
     [
-      reference('post_id', 'posts', own('post_tags.post_id')),
-      reference('tag_id', 'tags', own('post_tags.tag_id')),
+      reference('post_id', 'posts', choiceOf('post_tags.post_id')),
+      reference('tag_id', 'tags', choiceOf('post_tags.tag_id')),
     ],
     [],
     access.post_tags,

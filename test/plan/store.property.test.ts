@@ -59,15 +59,16 @@ async function checkRead(model: Model, data: Data, store: Store, who: Principal,
 }
 
 /** `data` without the rows that reference missing rows. */
-function cascaded(model: Model, data: Data): Data {
+function withoutDangling(model: Model, data: Data): Data {
   for (const collection of model.collections.values()) {
     for (const field of collection.fields.values()) {
       const target = field.reference?.target
       if (target === undefined) continue
       const there = new Set(data[target]?.map(row => row.id))
       const rows = data[collection.name] ?? []
-      const kept = rows.filter(row => row[field.name] === null || there.has(row[field.name] ?? null))
-      if (kept.length < rows.length) return cascaded(model, { ...data, [collection.name]: kept })
+      const remaining = rows.filter(row => row[field.name] === null || there.has(row[field.name] ?? null))
+      if (remaining.length < rows.length)
+        return withoutDangling(model, { ...data, [collection.name]: remaining })
     }
   }
   return data
@@ -114,7 +115,7 @@ function isShown(
   id: number,
 ): boolean {
   const collection = model.collections.get(shape.collection)
-  const row = after[shape.collection]?.find(one => one.id === id)
+  const row = after[shape.collection]?.find(row => row.id === id)
   return collection !== undefined && row !== undefined && mayRead(model, after, who, collection, row)
 }
 
@@ -122,8 +123,9 @@ function isShown(
 function setsUnseen(model: Model, data: Data, who: Principal, { shape, args }: Plan<WriteShape>): boolean {
   const collection = model.collections.get(shape.collection)
   if (shape.kind !== 'update' || !collection) return false
-  const row = data[shape.collection]?.find(one => one.id === args[shape.id])
-  const names = shape.mode === 'merge' ? shape.set.map(one => one.field) : [...collection.fields.keys()]
+  const row = data[shape.collection]?.find(row => row.id === args[shape.id])
+  const names =
+    shape.mode === 'merge' ? shape.set.map(assignment => assignment.field) : [...collection.fields.keys()]
   return row !== undefined && !names.every(name => maySee(model, data, who, collection, row, name))
 }
 
@@ -145,22 +147,24 @@ async function withTags(
   )
   const text = 'answer' in read ? read.answer.text : null
   const tag = text === null ? '"none"' : entityTag(text)
-  const tagged = (value: JsonValue) => (value === CURRENT ? tag : value)
-  return args.map((value, at) => (at === shape.ifMatch && Array.isArray(value) ? value.map(tagged) : value))
+  const withTag = (value: JsonValue) => (value === CURRENT ? tag : value)
+  return args.map((value, index) =>
+    index === shape.ifMatch && Array.isArray(value) ? value.map(withTag) : value,
+  )
 }
 
-async function checkWrite(model: Model, opened: OpenSeededStore, who: Principal, plan: Plan<WriteShape>) {
-  const { store } = opened
-  const before = await opened.dump()
-  const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
-  if (gone || !(await idsAgree(opened, before, plan))) return
-  const log = await opened.events()
-  const next = 1 + (await opened.lastId(plan.shape.collection))
+async function checkWrite(model: Model, seeded: OpenSeededStore, who: Principal, plan: Plan<WriteShape>) {
+  const { store } = seeded
+  const before = await seeded.dump()
+  const isDeleted = who.userId !== null && !before.users?.some(row => row.id === who.userId)
+  if (isDeleted || !(await idsAgree(seeded, before, plan))) return
+  const log = await seeded.events()
+  const next = 1 + (await seeded.lastId(plan.shape.collection))
   const expected = writeReference(model, before, who, plan)
   const guard = createGuard(model)
   const args = await withTags(model, store, who, plan)
   const outcome = await attempt(() => store.write(guard({ shape: plan.shape, args }, who)))
-  const after = await opened.dump()
+  const after = await seeded.dump()
   // PostgreSQL may retry a refused create with another id, which a rule on ids may allow.
   if (plan.shape.kind === 'create' && 'answer' in outcome && outcome.answer.id > next) return
   if ('errors' in expected) {
@@ -170,15 +174,15 @@ async function checkWrite(model: Model, opened: OpenSeededStore, who: Principal,
       `${outcome.refused.code}, not ${[...expected.errors]}`,
     )
     assert.deepEqual(after, before)
-    assert.deepEqual(await opened.events(), log)
+    assert.deepEqual(await seeded.events(), log)
   } else {
     assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
     assert.equal(outcome.answer.id, expected.id)
     assert.equal(outcome.answer.text !== null, isShown(model, after, who, plan, expected.id))
-    assert.deepEqual(timeless(after), timeless(cascaded(model, expected.data)))
+    assert.deepEqual(timeless(after), timeless(withoutDangling(model, expected.data)))
     const open = [after, before].map(state => JSON.stringify(timeless(withoutInternal(model, state))))
     const changed = open[0] !== open[1]
-    const logged = (await opened.events()).length > log.length
+    const logged = (await seeded.events()).length > log.length
     // Setting a hidden field counts as a change, whatever its value.
     assert.ok(logged === changed || (logged && setsUnseen(model, before, who, plan)))
   }
@@ -215,9 +219,9 @@ function models(name: string): number {
 
 for (const { name, within } of seededStores) {
   test(`on ${name} the newest ${maxRankedItems} matches are ranked and the others follow, by page and by cursor`, async () => {
-    await within(blog, {}, async opened => {
-      await addPosts(opened)
-      const { store } = opened
+    await within(blog, {}, async seeded => {
+      await addPosts(seeded)
+      const { store } = seeded
       const shape: ListShape = {
         ...listOfPosts,
         search: 2,
@@ -273,8 +277,8 @@ for (const { name, within } of seededStores) {
       await within(
         model,
         data,
-        async opened => {
-          for (const [who, plan] of all) await checkWrite(model, opened, who, plan)
+        async seeded => {
+          for (const [who, plan] of all) await checkWrite(model, seeded, who, plan)
         },
         () => MOMENT,
       )

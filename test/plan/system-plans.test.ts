@@ -23,29 +23,29 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 
 /** Returns pages of `items` by offset and records the arguments. */
 function listing(items: readonly unknown[]) {
-  const seen: unknown[] = []
+  const requests: unknown[] = []
   const list = ({ args }: Plan<ListShape>) => {
-    seen.push(args)
+    requests.push(args)
     const [offset = 0, limit = 0] = args.map(Number)
     return { text: JSON.stringify(items.slice(offset, offset + limit)) }
   }
-  return { run: { list } as unknown as Run, seen }
+  return { run: { list } as unknown as Run, seen: requests }
 }
 
 /** Returns keyset pages of `items` and records the arguments. */
 function keysetListing(items: readonly { readonly id: number }[]) {
-  const seen: unknown[] = []
+  const requests: unknown[] = []
   const list = ({ args }: Plan<ListShape>) => {
-    seen.push(args)
+    requests.push(args)
     const [lastId = 0, limit = 0] = args.map(Number)
     const rows = items.filter(({ id }) => id > lastId)
     const page = rows.slice(0, limit)
     return { text: JSON.stringify(page), next: rows.length > limit ? [page.at(-1)?.id] : null }
   }
-  return { run: { list } as unknown as Run, seen }
+  return { run: { list } as unknown as Run, seen: requests }
 }
 
-const numbered = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1 }))
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ id: index + 1 }))
 
 test('readAll reads all pages of a list', async () => {
   const all = numbered(25_000)
@@ -94,9 +94,9 @@ test('readAll neither misses nor repeats items when others are deleted and creat
       await run.write(createPlan('notes', { title: 'new' }, {}), system)
       return answer
     }
-    const found = await readAll<{ readonly id: number }>({ ...run, list }, listShape('notes', ['id']))
+    const items = await readAll<{ readonly id: number }>({ ...run, list }, listShape('notes', ['id']))
     assert.deepEqual(
-      found,
+      items,
       numbered(10_006).filter(({ id }) => id !== 10_003),
     )
     assert.equal(pages, 2)

@@ -12,7 +12,7 @@ const characters = Array.from({ length: 0x1f000 }, (_, code) => code)
 test('the case forms of a character are those that a case-insensitive regular expression matches', () => {
   const all = characters.join('')
   const sample = ['k', 'S', 'é', 'ß', 'İ', 'i', 'ı', 'σ', 'ΐ', 'ﬅ', '\u0345', '\u{10400}', 'Ꭰ', 'ꭰ', '\u1c80']
-  for (const character of [...sample, ...characters.filter((_, at) => at % 7919 === 70)]) {
+  for (const character of [...sample, ...characters.filter((_, index) => index % 7919 === 70)]) {
     const escaped = character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')
     const expected = all.match(new RegExp(escaped, 'giu'))?.join('')
     assert.equal(caseForms(character), expected, JSON.stringify(character))
@@ -28,8 +28,8 @@ test('a pattern matches the case forms of letters and escapes all other characte
 
 const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\ud7ff', '\ue000', '\u{10ffff}', '\u{1f600}') })
 
-function order(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+function order(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
 test('exactly the texts with a prefix lie between the prefix and beyondPrefix', () => {

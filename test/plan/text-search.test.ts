@@ -49,7 +49,7 @@ test('a term too long for the index is omitted, and the other terms of the text 
 })
 
 test('a search has at most 500 characters and 32 distinct words', () => {
-  const words = (count: number) => Array.from({ length: count }, (_, at) => `w${at}`).join(' ')
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(' ')
   assert.equal(searchFault(words(32)), undefined)
   assert.equal(searchFault('a '.repeat(250)), undefined)
   assert.deepEqual(searchFault(words(33)), {

@@ -1,26 +1,26 @@
 /** Markdown to HTML: text in a guide never becomes markup. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { highlighted } from '../../src/portal/guides/highlight.ts'
+import { highlight } from '../../src/portal/guides/highlight.ts'
 import { renderMarkdown } from '../../src/portal/guides/markdown.ts'
 
 const render = (text: string, resolve = (href: string): string | undefined => href) =>
   renderMarkdown(text, resolve).body.text
 
 test('HTML in a guide is escaped, except for anchors', () => {
-  const shown = render(
+  const html = render(
     'a <b>bold</b> <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n<a id="CODE"></a>`CODE`',
   )
-  assert.doesNotMatch(shown, /<(b|script|img)\b/)
-  assert.match(shown, /&lt;script&gt;/)
-  assert.match(shown, /<a id="CODE"><\/a><code>CODE<\/code>/)
+  assert.doesNotMatch(html, /<(b|script|img)\b/)
+  assert.match(html, /&lt;script&gt;/)
+  assert.match(html, /<a id="CODE"><\/a><code>CODE<\/code>/)
   assert.doesNotMatch(render('<a id="x" onclick="y">z</a>'), /<a id/)
 })
 
 test('a link has its resolved target, or becomes text if it has none', () => {
   const resolve = (href: string) => (href === 'rest.md#lists' ? '/docs/guides/rest#lists' : undefined)
-  const shown = render('[lists](rest.md#lists) [bad](javascript:alert(1)) ![logo](x.png)', resolve)
-  assert.equal(shown, '<p><a href="/docs/guides/rest#lists">lists</a> bad logo</p>\n')
+  const html = render('[lists](rest.md#lists) [bad](javascript:alert(1)) ![logo](x.png)', resolve)
+  assert.equal(html, '<p><a href="/docs/guides/rest#lists">lists</a> bad logo</p>\n')
   assert.match(render('["](https://example.com/"onclick="x)'), /href="https:\/\/example\.com\/[^"]*"/)
 })
 
@@ -52,9 +52,9 @@ test('highlighting does not change the text of code', () => {
     none: '<a> & "b"',
   }
   for (const [language, code] of Object.entries(codes)) {
-    const shown = highlighted(code, language).text
-    assert.equal(plain(shown).replaceAll('&quot;', '"').replaceAll('&#39;', "'"), escaped(code), language)
-    assert.equal(shown.includes('<span'), language !== 'none', language)
+    const html = highlight(code, language).text
+    assert.equal(plain(html).replaceAll('&quot;', '"').replaceAll('&#39;', "'"), escaped(code), language)
+    assert.equal(html.includes('<span'), language !== 'none', language)
   }
-  assert.match(highlighted('{"a": "b"}', 'json').text, /class="name">&quot;a&quot;<\/span>/)
+  assert.match(highlight('{"a": "b"}', 'json').text, /class="name">&quot;a&quot;<\/span>/)
 })

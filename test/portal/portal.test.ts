@@ -14,7 +14,7 @@ import blog from '../models/blog.ts'
 const blogModel = checkModel(blog)
 const origin = 'https://api.example.com'
 
-interface Given {
+interface PortalOptions {
   readonly visitor?: Visitor
   readonly guides?: ShownGuides
   readonly logo?: string
@@ -22,7 +22,7 @@ interface Given {
   readonly model?: typeof blogModel
 }
 
-function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: Given = {}) {
+function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: PortalOptions = {}) {
   const { name = 'Press', model = blogModel } = given
   const portal = createPortal({
     frame: { theme: { name, logo, colour: '#1f5fbf' }, explorer: true },
@@ -130,11 +130,11 @@ test('pages leave out a collection that nobody can read or change', async () => 
   )
   const portal = portalOf({ model: hidden })
   for (const url of [...pages, '/docs/search.json', '/docs/openapi.json']) {
-    const shown = String((await portal({ url })).body)
-    assert.doesNotMatch(shown, /What we pay|Of one person/, url)
+    const html = String((await portal({ url })).body)
+    assert.doesNotMatch(html, /What we pay|Of one person/, url)
     // The scopes name every collection.
-    if (url !== '/docs/openapi.json') assert.doesNotMatch(shown, /payroll/, url)
-    if (url === '/docs') assert.match(shown, /<strong>notes<\/strong>/)
+    if (url !== '/docs/openapi.json') assert.doesNotMatch(html, /payroll/, url)
+    if (url === '/docs') assert.match(html, /<strong>notes<\/strong>/)
   }
 })
 
@@ -166,10 +166,10 @@ test('responses are compressed as the client accepts, and each encoding has its 
     assert.ok(compressed.body.length < plain.body.length / 3)
     tags.add(compressed.headers.ETag)
     const headers = { 'accept-encoding': encoding, 'if-none-match': compressed.headers.ETag }
-    const again = await send({ url, headers })
-    assert.equal(again.status, 304)
-    assert.equal(again.body.length, 0)
-    assert.equal(again.headers['Content-Encoding'], undefined)
+    const second = await send({ url, headers })
+    assert.equal(second.status, 304)
+    assert.equal(second.body.length, 0)
+    assert.equal(second.headers['Content-Encoding'], undefined)
   }
   assert.equal(tags.size, 3)
   for (const refused of ['br;q=0, gzip;q=0.0', 'identity', 'zstd', '']) {
@@ -187,8 +187,8 @@ test('pages that depend on the visitor are cached by the browser only', async ()
 })
 
 test('guides for operators are shown to administrators, unless the setting says otherwise', async () => {
-  const statusOf = async (given: Given, url: string) =>
-    portalOf(given)({ url }).then(
+  const statusOf = async (parts: PortalOptions, url: string) =>
+    portalOf(parts)({ url }).then(
       ({ status }) => status,
       (error: { code: string }) => error.code,
     )
@@ -206,9 +206,9 @@ test('guides for operators are shown to administrators, unless the setting says 
 
 test('every link of the guides leads to an existing page and anchor', async () => {
   const asAdmin = portalOf({ visitor: 'admin' })
-  const listed = String((await asAdmin({ url: '/docs/guides' })).body)
+  const guidesPage = String((await asAdmin({ url: '/docs/guides' })).body)
   const guides = [
-    ...new Set([...listed.matchAll(/href="(\/docs\/guides\/[\w-]+)"/g)].map(([, path = '']) => path)),
+    ...new Set([...guidesPage.matchAll(/href="(\/docs\/guides\/[\w-]+)"/g)].map(([, path = '']) => path)),
   ]
   assert.ok(guides.length > 20, String(guides))
   const texts = new Map<string, string>()
@@ -233,9 +233,9 @@ test('the search index has every operation, with its link in the reference', asy
     .flatMap(item => Object.values<{ operationId?: string; tags?: string[] }>(item as never))
     .flatMap(({ operationId, tags }) => (operationId ? [`/docs/rest#tag/${tags?.[0]}/${operationId}`] : []))
   assert.ok(ids.length > 40)
-  const known = new Set(entries.map(({ href }) => href))
+  const hrefs = new Set(entries.map(({ href }) => href))
   assert.deepEqual(
-    ids.filter(id => !known.has(id)),
+    ids.filter(id => !hrefs.has(id)),
     [],
   )
 })

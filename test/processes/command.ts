@@ -10,7 +10,7 @@ export const blog = resolve(import.meta.dirname, '../../examples/blog/model.ts')
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export interface Ended {
+export interface CommandResult {
   readonly code: unknown
   readonly out: string
   readonly err: string
@@ -26,14 +26,14 @@ export interface Surroundings {
 export function portico(
   words: readonly string[],
   { folder: cwd, environment }: Surroundings = {},
-): Promise<Ended> {
+): Promise<CommandResult> {
   const env = { ...inheritedEnvironment, PORTICO_MODEL: blog, ...environment }
-  return new Promise(ended =>
+  return new Promise(resolve =>
     execFile(
       process.execPath,
       ['--conditions=portico-source', bin, ...words],
       { cwd, env },
-      (error, out, err) => ended({ code: error?.code ?? 0, out, err }),
+      (error, out, err) => resolve({ code: error?.code ?? 0, out, err }),
     ),
   )
 }

@@ -1,16 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 
 /** The URL at which a service in a process listens, and its output until then. */
-export function listening(child: ChildProcess): Promise<{ readonly url: string; readonly said: string }> {
-  return new Promise((found, failed) => {
-    let said = ''
+export function listening(child: ChildProcess): Promise<{ readonly url: string; readonly output: string }> {
+  return new Promise((resolve, reject) => {
+    let output = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', chunk => {
-        said += chunk
-        const [, url] = /listening on (http:\/\/[^"]*:\d+)/.exec(said) ?? []
-        if (url !== undefined) found({ url, said })
+        output += chunk
+        const [, url] = /listening on (http:\/\/[^"]*:\d+)/.exec(output) ?? []
+        if (url !== undefined) resolve({ url, output })
       })
     }
-    child.on('exit', code => failed(new Error(`The service exited with ${code}:\n${said}`)))
+    child.on('exit', code => reject(new Error(`The service exited with ${code}:\n${output}`)))
   })
 }

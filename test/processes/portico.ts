@@ -12,7 +12,7 @@ export interface Process {
   readonly port: number
   readonly pid: number
   /** Its standard output and standard error so far. */
-  said(): string
+  output(): string
   call(path: string, options?: CallOptions): Promise<Answer>
   /** Sends a signal and waits for the exit. Returns the exit code, null if the signal killed it. */
   end(signal?: NodeJS.Signals): Promise<number | null>
@@ -25,14 +25,14 @@ export interface Start extends Surroundings {
   readonly node?: readonly string[]
 }
 
-function listening(child: ChildProcess, said: () => string): Promise<number> {
-  return new Promise((found, failed) => {
+function listening(child: ChildProcess, output: () => string): Promise<number> {
+  return new Promise((resolve, reject) => {
     child.stdout?.on('data', () => {
-      const [, port] = /listening on http:\/\/[^"]*:(\d+)/.exec(said()) ?? []
-      if (port !== undefined) found(Number(port))
+      const [, port] = /listening on http:\/\/[^"]*:(\d+)/.exec(output()) ?? []
+      if (port !== undefined) resolve(Number(port))
     })
-    child.once('error', failed)
-    child.once('close', code => failed(new Error(`The service exited with ${code}:\n${said()}`)))
+    child.once('error', reject)
+    child.once('close', code => reject(new Error(`The service exited with ${code}:\n${output()}`)))
   })
 }
 
@@ -65,8 +65,8 @@ export async function startProcess(start: Start): Promise<Process> {
       text += chunk
     })
   }
-  const said = () => text
-  const port = await listening(child, said).catch(error => {
+  const output = () => text
+  const port = await listening(child, output).catch(error => {
     if (child.exitCode === null) process.kill(serviceOf(child, start), 'SIGKILL')
     throw error
   })
@@ -76,13 +76,13 @@ export async function startProcess(start: Start): Promise<Process> {
     url,
     port,
     pid,
-    said,
+    output,
     call: (path, options) => call(url + path, options),
     async end(signal = 'SIGTERM') {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      const ended = once(child, 'close')
+      const exit = once(child, 'close')
       process.kill(pid, signal)
-      const [code] = await ended
+      const [code] = await exit
       return code
     },
   }

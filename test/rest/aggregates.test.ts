@@ -57,22 +57,22 @@ const declared = model({
 let bench: Bench
 
 before(async () => {
-  bench = await openBench(checkModel(declared), each => openStore(sqlite, each))
+  bench = await openBench(checkModel(declared), model => openStore(sqlite, model))
   for (const name of ['Ann', 'Ben']) await bench.seed('users', { name, email: `${name}@example.com` })
-  for (const [at, name] of ['Wall', 'Roof'].entries())
-    await bench.seed('projects', { name, owner_id: at + 1 })
-  for (let at = 0; at < 12; at++) {
+  for (const [index, name] of ['Wall', 'Roof'].entries())
+    await bench.seed('projects', { name, owner_id: index + 1 })
+  for (let index = 0; index < 12; index++) {
     await bench.seed('tasks', {
-      title: at % 2 === 0 ? 'red kite' : 'blue',
-      status: at % 3 === 0 ? 'done' : 'open',
-      points: at === 5 ? null : at,
-      weight: at / 4,
-      done: at % 2 === 1,
-      due: at < 6 ? `2026-0${1 + (at % 2)}-03T1${at}:00:00.000Z` : null,
-      project_id: 1 + (at % 2),
-      rating: at,
+      title: index % 2 === 0 ? 'red kite' : 'blue',
+      status: index % 3 === 0 ? 'done' : 'open',
+      points: index === 5 ? null : index,
+      weight: index / 4,
+      done: index % 2 === 1,
+      due: index < 6 ? `2026-0${1 + (index % 2)}-03T1${index}:00:00.000Z` : null,
+      project_id: 1 + (index % 2),
+      rating: index,
       salary: 1,
-      count: at % 4,
+      count: index % 4,
       sum: 7,
       limit: 3,
     })
@@ -85,8 +85,13 @@ const ann = user(1, 'user', 'all')
 
 async function send(query: string, principal = ann, path = 'tasks/aggregate', method = 'GET') {
   const reply = await bench.send({ method, url: `/api/v1/${path}${query && `?${query}`}` }, principal)
-  const at = (name: string) => reply.headers[reply.headers.indexOf(name) + 1]
-  return { status: reply.status, at, text: String(reply.body), json: () => JSON.parse(String(reply.body)) }
+  const header = (name: string) => reply.headers[reply.headers.indexOf(name) + 1]
+  return {
+    status: reply.status,
+    header,
+    text: String(reply.body),
+    json: () => JSON.parse(String(reply.body)),
+  }
 }
 
 async function groups(query: string, principal = ann, path?: string) {
@@ -140,7 +145,7 @@ test('groups are sorted and paged', async () => {
   ])
   const first = await send('group_by=points&sort=-count,-points&per_page=5&page=1')
   assert.deepEqual(first.json().meta, { page: 1, per_page: 5, has_more: true })
-  const link = first.at('Link')
+  const link = first.header('Link')
   assert.match(
     String(link),
     /<\/api\/v1\/tasks\/aggregate\?group_by=points&sort=-count%2C-points&page=2&per_page=5>; rel="next"/,
@@ -230,19 +235,19 @@ test('a time-dependent aggregate is correct in the first request after the momen
 
 test('a misspelled parameter gets the correct names', async () => {
   const rows: readonly (readonly [query: string, message: RegExp])[] = [
-    ['group_by=stats', /"group_by" names "stats", which is no field of tasks\. Did you mean `status`\?/],
+    ['group_by=stats', /"group_by" names "stats", which is not a field of tasks\. Did you mean `status`\?/],
     ['group_by=status,done,points,due', /may list at most 3 names/],
-    ['group_by=status:month', /which is no part of it: status has no parts/],
+    ['group_by=status:month', /which is not a part of it: status has no parts/],
     ['group_by=due:week', /write due:year, due:month, due:day, due:hour/],
-    ['group_by=due:', /which is no part of it/],
-    ['sum=title', /"sum" names "title", which is no quantity/],
-    ['avg=project_id', /no quantity/],
+    ['group_by=due:', /which is not a part of it/],
+    ['sum=title', /"sum" names "title", which is not a quantity/],
+    ['avg=project_id', /not a quantity/],
     ['sum=', /"sum" is empty/],
     ['count=points', /"count" must be true or false, or have no value/],
-    ['group_by=count&count', /"group_by" names "count", under which a group has figures too/],
+    ['group_by=count&count', /"group_by" names "count", which is also the name of a measure/],
     [
       'group_by=status&sort=-points',
-      /"sort" names "points", which the groups do not have: it takes status, count\./,
+      /"sort" names "points", which is not a sort key of the groups: use status, count\./,
     ],
     ['group_by=status&sort=status,-status', /lists "status" twice/],
     ['status=done', /write `status\[eq\]=…`/],
@@ -262,20 +267,20 @@ test('a misspelled parameter gets the correct names', async () => {
 })
 
 test('methods, entity tags and caching are those of lists', async () => {
-  const { at, text } = await send('group_by=status')
-  const etag = String(at('ETag'))
-  assert.equal(at('Cache-Control'), 'private, no-cache')
-  const again = await bench.send(
+  const { header, text } = await send('group_by=status')
+  const etag = String(header('ETag'))
+  assert.equal(header('Cache-Control'), 'private, no-cache')
+  const second = await bench.send(
     { url: '/api/v1/tasks/aggregate?group_by=status', headers: { 'if-none-match': etag } },
     ann,
   )
-  assert.equal(again.status, 304)
+  assert.equal(second.status, 304)
   const head = await send('group_by=status', ann, undefined, 'HEAD')
   assert.equal(head.status, 200)
   const options = await send('', ann, undefined, 'OPTIONS')
-  assert.deepEqual([options.status, options.at('Allow')], [204, 'GET, HEAD, OPTIONS'])
+  assert.deepEqual([options.status, options.header('Allow')], [204, 'GET, HEAD, OPTIONS'])
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-    const { status, at: header } = await send('', ann, undefined, method)
+    const { status, header } = await send('', ann, undefined, method)
     assert.deepEqual([status, header('Allow')], [405, 'GET, HEAD, OPTIONS'], method)
   }
   await bench.seed('tasks', { title: 'new', status: 'open', project_id: 1 })

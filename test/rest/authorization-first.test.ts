@@ -19,9 +19,9 @@ const reads = [
   '/api/v1/users/1/api_keys?nonsense=1',
 ]
 
-function assertUnauthorized({ status, code, headers }: Answer, what: string): void {
-  assert.deepEqual([status, code], [401, 'UNAUTHORIZED'], what)
-  assert.ok(headers.get('WWW-Authenticate'), what)
+function assertUnauthorized({ status, code, headers }: Answer, details: string): void {
+  assert.deepEqual([status, code], [401, 'UNAUTHORIZED'], details)
+  assert.ok(headers.get('WWW-Authenticate'), details)
 }
 
 test('a read that lacks its credential is a 401 before its parameters are validated', async () => {

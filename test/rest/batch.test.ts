@@ -14,7 +14,7 @@ import { openStore, sqlite } from '../contract/rest/databases.ts'
 import blog from '../models/blog.ts'
 
 async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
-  const bench = await openBench(checkModel(blog), each => openStore(sqlite, each))
+  const bench = await openBench(checkModel(blog), model => openStore(sqlite, model))
   try {
     await seedBlog(bench)
     await use(bench)
@@ -33,7 +33,7 @@ async function send(bench: Bench, operations: readonly unknown[]) {
 
 test('the results of a batch are limited in total, and a batch over the limit is rolled back', () =>
   withBench(async bench => {
-    for (let at = 0; at < 20; at++) {
+    for (let index = 0; index < 20; index++) {
       await bench.seed('posts', { title: 'long', body: 'x'.repeat(40_000), author_id: 2 })
     }
     const before = await bench.dump()
@@ -74,13 +74,13 @@ test('a body without references stays unchanged, except for doubled dollar signs
 })
 
 test('every text can be written, whatever it looks like', () => {
-  const looks = fc.oneof(
+  const lookalikes = fc.oneof(
     fc.string(),
     fc.stringMatching(/^\$+[a-z]*\.?[a-z]*$/),
     fc.constantFrom('$a.id', '$$a.id', '$', '$$', '$5.00', '$a', '$a.id '),
   )
   fc.assert(
-    fc.property(looks, text => {
+    fc.property(lookalikes, text => {
       const written = text.startsWith('$') ? `$${text}` : text
       assert.deepEqual(resolveBody({ text: [written] }, new Results()), { text: [text] })
     }),
@@ -105,11 +105,11 @@ test('references resolve to own members of results, not to inherited ones', () =
 test('the collections of a batch include those reached through related lists and includes', () => {
   const model = checkModel(blog)
   const collectionsOf = (path: string, query = '') => {
-    const found = new Set<string>()
+    const collections = new Set<string>()
     const route = findRoute(model, `/api/v1${path}`)
     assert.ok(route, path)
-    addCollections(model, route, query, found)
-    return [...found].sort()
+    addCollections(model, route, query, collections)
+    return [...collections].sort()
   }
   assert.deepEqual(collectionsOf('/posts/1'), ['posts'])
   assert.deepEqual(collectionsOf('/posts/1', 'include=author'), ['posts', 'users'])

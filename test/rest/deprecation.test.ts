@@ -30,7 +30,7 @@ const declared = model({
 let bench: Bench
 
 before(async () => {
-  bench = await openBench(checkModel(declared), each => openStore(sqlite, each))
+  bench = await openBench(checkModel(declared), model => openStore(sqlite, model))
   await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
   await bench.seed('boxes', { label: 'Box' })
   for (const name of ['One', 'Two']) await bench.seed('things', { name, box_id: 1 })
@@ -41,9 +41,9 @@ after(() => bench.close())
 async function sunsetOf(request: Request): Promise<string | undefined> {
   const { status, headers, body } = await bench.send(request, user(1, 'admin', 'all'))
   assert.ok(status < 300, `${status} ${body}`)
-  const at = headers.indexOf('Sunset')
-  assert.equal(at === -1, !headers.includes('Deprecation'))
-  return at === -1 ? undefined : /\d{4}/.exec(headers[at + 1] ?? '')?.[0]
+  const index = headers.indexOf('Sunset')
+  assert.equal(index === -1, !headers.includes('Deprecation'))
+  return index === -1 ? undefined : /\d{4}/.exec(headers[index + 1] ?? '')?.[0]
 }
 
 const cases: readonly (readonly [request: Request, year: string | undefined])[] = [

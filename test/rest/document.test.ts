@@ -68,7 +68,7 @@ const benches = new Map<string, Bench>()
 
 before(async () => {
   for (const [name, declaration] of Object.entries(declared)) {
-    const bench = await openBench(checkModel(declaration), each => openStore(sqlite, each))
+    const bench = await openBench(checkModel(declaration), model => openStore(sqlite, model))
     benches.set(name, bench)
     await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
   }
@@ -95,7 +95,9 @@ function sendOperation(name: string, operation: Operation, principal: Principal)
 for (const [name, document] of Object.entries(documents)) {
   test(`the operations of ${name} without security are exactly those open to anonymous callers`, async () => {
     for (const operation of operationsOf(document)) {
-      const open = operation.operation.security.some((one: object) => Object.keys(one).length === 0)
+      const open = operation.operation.security.some(
+        (requirement: object) => Object.keys(requirement).length === 0,
+      )
       const reply = await sendOperation(name, operation, anonymous('192.0.2.1'))
       const label = `${operation.method} ${operation.path}: ${reply.status}`
       assert.equal(codeOf(reply) !== 'UNAUTHORIZED', open, label)
@@ -110,8 +112,8 @@ for (const [name, document] of Object.entries(documents)) {
       // Needs any one of its scopes, and more for named collections: see `test/events/service.test.ts`.
       if (operation.path === '/api/v1/events') continue
       for (const missing of [undefined, ...scopes]) {
-        const held = new Set(scopes.filter(scope => scope !== missing))
-        const reply = await sendOperation(name, operation, user(1, 'admin', held))
+        const scopesHeld = new Set(scopes.filter(scope => scope !== missing))
+        const reply = await sendOperation(name, operation, user(1, 'admin', scopesHeld))
         const label = `${operation.method} ${operation.path} without ${missing}: ${reply.body}`
         assert.equal(codeOf(reply) === 'INSUFFICIENT_SCOPE', missing !== undefined, label)
       }
@@ -121,14 +123,14 @@ for (const [name, document] of Object.entries(documents)) {
   test(`each operation of ${name} has its own id and schemas`, () => {
     const ids = operationsOf(document).map(({ operation }) => operation.operationId)
     assert.equal(new Set(ids).size, ids.length)
-    for (const of of checkModel(declared[name as keyof typeof declared]).collections.values()) {
-      const path = document.paths[`/api/v1/${of.name}`]
+    for (const collection of checkModel(declared[name as keyof typeof declared]).collections.values()) {
+      const path = document.paths[`/api/v1/${collection.name}`]
       const answer = answerOf(document, path?.get)
       if (answer === undefined) continue
       const item = resolve(document, answer.properties.data.items)
-      for (const field of of.fields.values()) {
-        const shown = !field.internal && !field.writeOnly
-        assert.equal(item.properties[field.name] !== undefined, shown, `${of.name}.${field.name}`)
+      for (const field of collection.fields.values()) {
+        const isVisible = !field.internal && !field.writeOnly
+        assert.equal(item.properties[field.name] !== undefined, isVisible, `${collection.name}.${field.name}`)
       }
     }
     const { ErrorResponse: error, Problem: problem } = document.components.schemas
@@ -146,7 +148,7 @@ test('relations that no caller can follow are missing from the document and from
   for (const include of ['judge', 'vault', 'nothing']) {
     const { status, body } = await bench.send({ url: `/api/v1/tasks?include=${include}` }, admin)
     assert.equal(status, 400, include)
-    assert.match(String(body), /which is no relation of tasks/)
+    assert.match(String(body), /which is not a relation of tasks/)
   }
   for (const url of ['/api/v1/users/1/judged', '/api/v1/vaults/1/kept', '/api/v1/users/1/nothing']) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
@@ -158,7 +160,7 @@ test('relations that no caller can follow are missing from the document and from
 test('/me does not exist when no caller can read users', async () => {
   const hidden = model({ users: users({ access: { read: nobody } }) })
   assert.equal(documentOf(hidden).paths['/api/v1/me'], undefined)
-  const bench = await openBench(checkModel(hidden), each => openStore(sqlite, each))
+  const bench = await openBench(checkModel(hidden), model => openStore(sqlite, model))
   try {
     for (const method of ['GET', 'OPTIONS', 'POST'])
       assert.equal((await bench.send({ method, url: '/api/v1/me' }, admin)).status, 404, method)
@@ -186,15 +188,15 @@ const structural: ReadonlySet<string> = new Set(['fields', 'sort', 'include', 'c
 /** The parameters of a list and its filters, by name: the schema of one value, or of several separated by commas. */
 function queryOf(document: Document, path: string): ReadonlyMap<string, Document> {
   const { parameters } = document.paths[path].get
-  const named = (parameters as readonly Document[]).map(one => resolve(document, one))
-  const plain = named.filter(
-    one => one.in === 'query' && one.style === undefined && !structural.has(one.name),
+  const parameterList = (parameters as readonly Document[]).map(parameter => resolve(document, parameter))
+  const plain = parameterList.filter(
+    parameter => parameter.in === 'query' && parameter.style === undefined && !structural.has(parameter.name),
   )
   const all = [
     ...plain.map(({ name, schema }) => [name, schema] as const),
     ...filtersOf(document, parameters),
   ]
-  const schemas = new Map(all.map(([name, given]) => [name, resolve(document, given)]))
+  const schemas = new Map(all.map(([name, schema]) => [name, resolve(document, schema)]))
   return new Map(
     [...schemas].map(([name, schema]) => {
       const items = name.endsWith('[in]') ? schemas.get(name.slice(0, -'[in]'.length)) : undefined
@@ -214,7 +216,7 @@ function jsonValueOf({ type }: { type?: unknown }, text: string): unknown {
 test('a parameter accepts exactly the values of its schema', async () => {
   const ajv = new Ajv2020({ strict: false, strictNumbers: true, validateFormats: true })
   formats.default(ajv)
-  let taken = 0
+  let acceptedCount = 0
   for (const path of ['/api/v1/tasks', '/api/v1/contacts', '/api/v1/users', '/api/v1/projects']) {
     for (const [name, schema] of queryOf(documents.rich, path)) {
       const validate = ajv.compile(schema)
@@ -222,16 +224,16 @@ test('a parameter accepts exactly the values of its schema', async () => {
         const listed = text === '' ? [] : text.split(',')
         const { items } = schema
         const valid = validate(
-          items ? listed.map(each => jsonValueOf(items, each)) : jsonValueOf(schema, text),
+          items ? listed.map(item => jsonValueOf(items, item)) : jsonValueOf(schema, text),
         )
         const url = `${path}?${encodeURIComponent(name)}=${encodeURIComponent(text)}`
         const { status, body } = await benchOf('rich').send({ url }, admin)
         assert.equal(status, valid ? 200 : 400, `${name}=${text}: ${body}`)
-        if (valid) taken += 1
+        if (valid) acceptedCount += 1
       }
     }
   }
-  assert.ok(taken > 500, String(taken))
+  assert.ok(acceptedCount > 500, String(acceptedCount))
 })
 
 test('optional members of a body have the documented default', () => {
@@ -300,7 +302,7 @@ test('a field called total is a filter, and the list has no other parameter with
 
 test('filters along relations share one parameter of their own, and list parameters keep their names', () => {
   const parameters: readonly Document[] = documents.rich.paths['/api/v1/tasks'].get.parameters
-  const names = parameters.map(one => resolve(documents.rich, one).name)
+  const names = parameters.map(parameter => resolve(documents.rich, parameter).name)
   assert.equal(new Set(names).size, names.length)
   assert.ok(names.includes('filter') && names.includes('more_filters'))
   const { description, schema } = documents.rich.components.parameters.MoreFiltersParam
@@ -340,11 +342,11 @@ test('enumerations have named schemas, in bodies, items and filters', () => {
 })
 
 /** All schemas in the document. */
-function schemasOf(value: Document, found: Document[] = []): readonly Document[] {
-  if (typeof value !== 'object' || value === null) return found
-  if (!Array.isArray(value) && value.type !== undefined) found.push(value)
-  for (const part of Object.values(value)) schemasOf(part, found)
-  return found
+function schemasOf(value: Document, schemas: Document[] = []): readonly Document[] {
+  if (typeof value !== 'object' || value === null) return schemas
+  if (!Array.isArray(value) && value.type !== undefined) schemas.push(value)
+  for (const part of Object.values(value)) schemasOf(part, schemas)
+  return schemas
 }
 
 test('every integer has a range, every array has items, and no schema has several types', () => {
@@ -437,7 +439,7 @@ test('a body accepts exactly what its schema allows, merged objects included', a
   ajv.addSchema({ ...documents.values, $id: 'document:' }, 'document:')
   const bench = benchOf('values')
   const names = ['payload', 'anything', 'tags', 'list', 'shape', 'either', 'level', 'state', 'mood', 'body']
-  let taken = 0
+  let acceptedCount = 0
   for (const [index, value] of candidates.entries()) {
     for (const name of names) {
       const requests = [
@@ -457,11 +459,11 @@ test('a body accepts exactly what its schema allows, merged objects included', a
         // A merge is validated as a whole: an object without `width` may have one already.
         const mayLack = kind === 'Update' && /shape must have `width`/.test(String(body))
         if (!mayLack) assert.equal(status < 300, valid, `${JSON.stringify(request)}: ${status} ${body}`)
-        if (valid) taken += 1
+        if (valid) acceptedCount += 1
       }
     }
   }
-  assert.ok(taken > 80, String(taken))
+  assert.ok(acceptedCount > 80, String(acceptedCount))
 })
 
 test('an object is refused for a field that cannot hold one, and the document does not offer it', async () => {
@@ -501,10 +503,10 @@ test('a value revealed once is in the schema of that response only', async () =>
   for (const [name, body] of Object.entries(bodies)) {
     const path = documents.rich.paths[`/api/v1/${name}`]
     const parts: readonly Document[] = answerOf(documents.rich, path.post).allOf
-    const known = parts.flatMap(part => Object.keys(resolve(documents.rich, part).properties))
+    const properties = parts.flatMap(part => Object.keys(resolve(documents.rich, part).properties))
     const reply = await benchOf('rich').send({ method: 'POST', url: `/api/v1/${name}`, body }, admin)
     assert.equal(reply.status, 201, String(reply.body))
-    for (const key of Object.keys(JSON.parse(String(reply.body)))) assert.ok(known.includes(key), key)
+    for (const key of Object.keys(JSON.parse(String(reply.body)))) assert.ok(properties.includes(key), key)
     const secret = name === 'api_keys' ? 'key' : 'client_secret'
     assert.ok(String(reply.body).includes(`"${secret}"`))
     const item = resolve(documents.rich, answerOf(documents.rich, path.get).properties.data.items)

@@ -5,9 +5,9 @@ import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { toCall } from '../contract/rest/bench.ts'
 
 function reply(error: unknown, headers = {}, keyInQuery = false) {
-  const made = errorReply(error, { ...toCall({ url: '/api/v1/posts', headers }), keyInQuery })
-  const header = (name: string) => made.headers[made.headers.indexOf(name) + 1]
-  return { status: made.status, header, names: made.headers, body: JSON.parse(String(made.body)) }
+  const created = errorReply(error, { ...toCall({ url: '/api/v1/posts', headers }), keyInQuery })
+  const header = (name: string) => created.headers[created.headers.indexOf(name) + 1]
+  return { status: created.status, header, names: created.headers, body: JSON.parse(String(created.body)) }
 }
 
 test('every error in the catalogue has both formats', () => {

@@ -34,22 +34,22 @@ const declared = model({
 let bench: Bench
 
 before(async () => {
-  bench = await openBench(checkModel(declared), each => openStore(sqlite, each))
+  bench = await openBench(checkModel(declared), model => openStore(sqlite, model))
   for (const name of ['Ann', 'Ben']) await bench.seed('users', { name, email: `${name}@example.com` })
-  for (let at = 0; at < 24; at++) {
+  for (let index = 0; index < 24; index++) {
     await bench.seed('notes', {
-      title: ['Élan', 'élan', 'Kite', 'a_b', 'axb', '100%', '*?[x]'][at % 7] ?? '',
-      count: at % 3 === 0 ? null : at % 5,
-      sum: at % 4,
-      limit: at % 2,
+      title: ['Élan', 'élan', 'Kite', 'a_b', 'axb', '100%', '*?[x]'][index % 7] ?? '',
+      count: index % 3 === 0 ? null : index % 5,
+      sum: index % 4,
+      limit: index % 2,
       offset: 1,
-      after: at % 2 === 0 ? 'x' : 'y',
+      after: index % 2 === 0 ? 'x' : 'y',
       wait: 2,
       types: 'z',
-      total: at,
-      secret: at % 2 === 0 ? 's' : 't',
-      writer_id: [null, 1, 2][at % 3] ?? null,
-      parent_id: at > 3 ? (at % 4) + 1 : null,
+      total: index,
+      secret: index % 2 === 0 ? 's' : 't',
+      writer_id: [null, 1, 2][index % 3] ?? null,
+      parent_id: index > 3 ? (index % 4) + 1 : null,
     })
   }
 })
@@ -94,12 +94,12 @@ function within(around: string, condition: string): string {
 
 test('disjunctions and negations find the union and complement of their parts', async () => {
   const all = await ids('')
-  const found = new Map<string, number[]>()
-  for (const condition of conditions) found.set(condition, await ids(condition))
-  const has = (condition: string, id: number) => found.get(condition)?.includes(id) ?? false
+  const idsByCondition = new Map<string, number[]>()
+  for (const condition of conditions) idsByCondition.set(condition, await ids(condition))
+  const has = (condition: string, id: number) => idsByCondition.get(condition)?.includes(id) ?? false
   const condition = fc.record({ condition: fc.constantFrom(...conditions), isNegated: fc.boolean() })
   const distinct = {
-    selector: (one: { condition: string; isNegated: boolean }) => fieldOf(one.condition) + one.isNegated,
+    selector: (part: { condition: string; isNegated: boolean }) => fieldOf(part.condition) + part.isNegated,
   }
   const query = fc.record({
     plain: fc.uniqueArray(condition, { maxLength: 2, ...distinct }),
@@ -109,18 +109,18 @@ test('disjunctions and negations find the union and complement of their parts', 
   })
   await fc.assert(
     fc.asyncProperty(query, async ({ plain, alternatives }) => {
-      const holds = (one: { condition: string; isNegated: boolean }, id: number) =>
-        has(one.condition, id) !== one.isNegated
+      const holds = (part: { condition: string; isNegated: boolean }, id: number) =>
+        has(part.condition, id) !== part.isNegated
       const parts = [
-        ...plain.map(one => (one.isNegated ? within('not', one.condition) : one.condition)),
-        ...alternatives.flatMap((group, at) =>
-          group.map(one => within(`or[${at + 1}]${one.isNegated ? '[not]' : ''}`, one.condition)),
+        ...plain.map(part => (part.isNegated ? within('not', part.condition) : part.condition)),
+        ...alternatives.flatMap((group, index) =>
+          group.map(part => within(`or[${index + 1}]${part.isNegated ? '[not]' : ''}`, part.condition)),
         ),
       ]
       const expected = all.filter(
         id =>
-          plain.every(one => holds(one, id)) &&
-          (alternatives.length === 0 || alternatives.some(group => group.every(one => holds(one, id)))),
+          plain.every(part => holds(part, id)) &&
+          (alternatives.length === 0 || alternatives.some(group => group.every(part => holds(part, id)))),
       )
       assert.deepEqual(await ids(parts.map(encodeURI).join('&')), expected, parts.join('&'))
     }),
@@ -169,9 +169,9 @@ test('unreadable items do not match, negated or not', async () => {
     'filter[secret]',
   ]) {
     const unknown = name.replace('secret', 'zzzzzz')
-    const [one, other] = [await listItems(`${name}=s`), await listItems(`${unknown}=s`)]
-    assert.equal(one.status, 400, name)
-    assert.equal(one.message, other.message.replace('zzzzzz', 'secret'), name)
+    const [hidden, unknownAnswer] = [await listItems(`${name}=s`), await listItems(`${unknown}=s`)]
+    assert.equal(hidden.status, 400, name)
+    assert.equal(hidden.message, unknownAnswer.message.replace('zzzzzz', 'secret'), name)
   }
 })
 
@@ -244,7 +244,7 @@ test('alternatives are limited in number, and in the relations that they follow 
   ]) {
     assert.match((await listItems(query)).message, /is not known here/, query)
   }
-  const many = Array.from({ length: 11 }, (_, at) => `or[${at + 1}][not][writer.name]=Ann`)
+  const many = Array.from({ length: 11 }, (_, index) => `or[${index + 1}][not][writer.name]=Ann`)
   assert.equal((await listItems(many.slice(1).join('&'))).status, 200)
   assert.match((await listItems(many.join('&'))).message, /follow at most 10 relations/)
   assert.match(

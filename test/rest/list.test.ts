@@ -10,7 +10,7 @@ import rich from '../models/rich.ts'
 let bench: Bench
 
 before(async () => {
-  bench = await openBench(checkModel(rich), each => openStore(sqlite, each))
+  bench = await openBench(checkModel(rich), model => openStore(sqlite, model))
   await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
 })
 after(() => bench.close())
@@ -30,18 +30,18 @@ test('an unknown name gets a suggestion when it is close to a known one', async 
   const rows: readonly (readonly [url: string, message: string])[] = [
     [
       'tasks?sort=createdAt',
-      '"sort" names "createdAt", which is no field of tasks. Did you mean `created_at`?',
+      '"sort" names "createdAt", which is not a field of tasks. Did you mean `created_at`?',
     ],
-    ['tasks?sort=-Title', '"sort" names "Title", which is no field of tasks. Did you mean `title`?'],
-    ['tasks?fields=id,titel', '"fields" names "titel", which is no field of tasks. Did you mean `title`?'],
-    ['tasks/1?fields=dueOn', '"fields" names "dueOn", which is no field of tasks. Did you mean `due_on`?'],
+    ['tasks?sort=-Title', '"sort" names "Title", which is not a field of tasks. Did you mean `title`?'],
+    ['tasks?fields=id,titel', '"fields" names "titel", which is not a field of tasks. Did you mean `title`?'],
+    ['tasks/1?fields=dueOn', '"fields" names "dueOn", which is not a field of tasks. Did you mean `due_on`?'],
     [
       'tasks?include=asignee',
-      '"include" names "asignee", which is no relation of tasks. Did you mean `assignee`?',
+      '"include" names "asignee", which is not a relation of tasks. Did you mean `assignee`?',
     ],
     [
       'tasks?include=parent.label',
-      '"include" names "label", which is no relation of tasks. Did you mean `labels`?',
+      '"include" names "label", which is not a relation of tasks. Did you mean `labels`?',
     ],
     ['tasks?perPage=3', '"perPage" is not known here. Did you mean `per_page`?'],
     ['tasks?Page=3', '"Page" is not known here. Did you mean `page`?'],
@@ -131,16 +131,16 @@ const related: readonly (readonly [query: string, toOne: boolean])[] = [
 ]
 
 test('combined filters along relations find the same items with every kind of total, order and page', async () => {
-  for (const at of [1, 2, 3]) {
-    const visibility = at === 2 ? 'open' : 'members'
-    await bench.seed('projects', { name: `P${at}`, slug: `p${at}`, owner_id: 1, visibility })
-    await bench.seed('labels', { name: `l${at}` })
+  for (const index of [1, 2, 3]) {
+    const visibility = index === 2 ? 'open' : 'members'
+    await bench.seed('projects', { name: `P${index}`, slug: `p${index}`, owner_id: 1, visibility })
+    await bench.seed('labels', { name: `l${index}` })
   }
-  for (let at = 1; at <= 24; at++) {
-    const parent_id = at > 4 && at % 2 === 0 ? at - 4 : null
-    const values = { title: `T${at}`, project_id: (at % 3) + 1, priority: (at % 5) + 1, parent_id }
-    await bench.seed('tasks', { ...values, assignee_id: at % 4 === 0 ? 1 : null })
-    if (at % 2 === 0) await bench.seed('task_labels', { task_id: at, label_id: (at % 3) + 1 })
+  for (let index = 1; index <= 24; index++) {
+    const parent_id = index > 4 && index % 2 === 0 ? index - 4 : null
+    const values = { title: `T${index}`, project_id: (index % 3) + 1, priority: (index % 5) + 1, parent_id }
+    await bench.seed('tasks', { ...values, assignee_id: index % 4 === 0 ? 1 : null })
+    if (index % 2 === 0) await bench.seed('task_labels', { task_id: index, label_id: (index % 3) + 1 })
   }
   const ask = async (query: string) => {
     const { status, body } = await bench.send({ url: `/api/v1/tasks?per_page=100&fields=id&${query}` }, admin)
@@ -148,12 +148,12 @@ test('combined filters along relations find the same items with every kind of to
     const { data, meta } = JSON.parse(String(body))
     return { ids: data.map(({ id }: { id: number }) => id) as number[], meta }
   }
-  const found = new Map<string, number[]>()
+  const idsByQuery = new Map<string, number[]>()
   for (const [query] of related) {
     const { ids, meta } = await ask(query)
     assert.ok(ids.length > 0, query)
     assert.equal(meta.total, ids.length, query)
-    found.set(query, ids)
+    idsByQuery.set(query, ids)
     for (const more of ['total=estimate', 'total=none', 'sort=-created_at', 'cursor=']) {
       const other = await ask(`${query}&${more}`)
       assert.deepEqual(
@@ -164,16 +164,16 @@ test('combined filters along relations find the same items with every kind of to
       assert.equal(other.meta.total_is_estimate, undefined)
     }
   }
-  for (const [one, oneToOne] of related) {
+  for (const [first, oneToOne] of related) {
     for (const [other, otherToOne] of related) {
-      if (one.split('=')[0] === other.split('=')[0]) continue
-      const { ids } = await ask(`${one}&${other}`)
-      const both = found.get(one)?.filter(id => found.get(other)?.includes(id)) ?? []
-      if (oneToOne && otherToOne) assert.deepEqual(ids, both, `${one}&${other}`)
+      if (first.split('=')[0] === other.split('=')[0]) continue
+      const { ids } = await ask(`${first}&${other}`)
+      const both = idsByQuery.get(first)?.filter(id => idsByQuery.get(other)?.includes(id)) ?? []
+      if (oneToOne && otherToOne) assert.deepEqual(ids, both, `${first}&${other}`)
       else
         assert.ok(
           ids.every(id => both.includes(id)),
-          `${one}&${other}`,
+          `${first}&${other}`,
         )
     }
   }
@@ -190,7 +190,7 @@ test('fields=* selects all fields that are not computed', async () => {
   for (const url of ['users/1?fields=*', 'users?fields=*', 'users?fields=*,id', 'users'])
     assert.deepEqual(await keysOf(url), all, url)
   assert.match(await messageOf('users?fields=*,*'), /lists "\*" twice/)
-  assert.match(await messageOf('users?sort=*'), /names "\*", which is no field/)
+  assert.match(await messageOf('users?sort=*'), /names "\*", which is not a field/)
 })
 
 test('a Link header omits links that are too long, each as a whole', async () => {
@@ -198,8 +198,8 @@ test('a Link header omits links that are too long, each as a whole', async () =>
     const url = `/api/v1/tasks?title=${'x'.repeat(length)}&${page}`
     const { status, headers } = await bench.send({ url }, admin)
     assert.equal(status, 200)
-    const at = headers.indexOf('Link')
-    return at === -1 ? undefined : headers[at + 1]?.match(/rel="[a-z]+"/g)
+    const index = headers.indexOf('Link')
+    return index === -1 ? undefined : headers[index + 1]?.match(/rel="[a-z]+"/g)
   }
   for (const page of ['page=2', 'cursor=']) {
     assert.ok(await linksOf(100, page))

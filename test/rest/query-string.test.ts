@@ -21,7 +21,7 @@ test('only the first equals sign separates name and value', () => {
 })
 
 test('a name may occur once, however it is encoded', () => {
-  assert.throws(() => parseQuery('a=1&%61=2'), /"a" is given twice/)
+  assert.throws(() => parseQuery('a=1&%61=2'), /"a" occurs twice/)
 })
 
 test('malformed escapes are refused', () => {

@@ -61,8 +61,8 @@ test('any other text is not a route, and no other spelling finds one', () => {
   const routes = ['/api/v1/tasks', '/api/v1/tasks/7', '/api/v1/tasks/7/labels', '/api/v1/me']
   const odd = fc.constantFrom('/', '//', ';', '%2f', '%00', '.', '/.', '/..', ' ', '\\', '?', '#', 'é', '%61')
   fc.assert(
-    fc.property(fc.constantFrom(...routes), odd, fc.nat(30), (route, inserted, at) => {
-      const path = route.slice(0, at) + inserted + route.slice(at)
+    fc.property(fc.constantFrom(...routes), odd, fc.nat(30), (route, inserted, position) => {
+      const path = route.slice(0, position) + inserted + route.slice(position)
       assert.equal(findRoute(model, path), undefined, path)
     }),
   )

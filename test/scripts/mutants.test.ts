@@ -40,7 +40,7 @@ test('a mutant whose test file does not exist is stale', () => {
 })
 
 test('equivalent mutants do not count, survivors are listed with the reason, and stale ones are counted separately', () => {
-  const killed: Outcome = { kind: 'killed', by: 'test/plan/x.test.ts' }
+  const killed: Outcome = { kind: 'killed', test: 'test/plan/x.test.ts' }
   const results = [
     { mutant: wrong, outcome: killed },
     { mutant: wrong, outcome: { kind: 'survived' } as const },

@@ -15,14 +15,14 @@ import { lockedNode } from '../../scripts/packages.mjs'
 const root = join(import.meta.dirname, '..', '..')
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
 
-interface Locked {
+interface LockedPackage {
   readonly version: string
   readonly integrity?: string
   readonly hasInstallScript?: boolean
 }
 
 describe('the lock file', () => {
-  const packages: readonly [string, Locked][] = Object.entries(lock)
+  const packages: readonly [string, LockedPackage][] = Object.entries(lock)
 
   it('has a checksum for every package of the runtime, all of one version', () => {
     const { version, optionalDependencies } = JSON.parse(
@@ -30,8 +30,8 @@ describe('the lock file', () => {
     )
     assert.deepEqual(lock.runtime.optionalDependencies, optionalDependencies)
     assert.ok(Object.keys(optionalDependencies).length >= 5)
-    for (const [name, wanted] of Object.entries(optionalDependencies)) {
-      assert.equal(wanted, version, name)
+    for (const [name, requiredVersion] of Object.entries(optionalDependencies)) {
+      assert.equal(requiredVersion, version, name)
       assert.equal(lock[`node_modules/${name}`].version, version, name)
       assert.match(lock[`node_modules/${name}`].integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, name)
     }
@@ -86,10 +86,10 @@ function pack(program: string): { readonly tarball: Buffer; readonly integrity: 
   mkdirSync(join(folder, 'bin'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description))
   writeFileSync(join(folder, 'bin', 'node'), program, { mode: 0o755 })
-  const [made] = JSON.parse(
+  const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--json'], { cwd: folder, stdio: 'pipe' }).toString(),
   )
-  return { tarball: readFileSync(join(folder, made.filename)), integrity: made.integrity }
+  return { tarball: readFileSync(join(folder, packed.filename)), integrity: packed.integrity }
 }
 
 async function openRegistry(program: string): Promise<Registry> {
@@ -102,7 +102,7 @@ async function openRegistry(program: string): Promise<Registry> {
     response.setHeader('content-type', 'application/json')
     return response.end(JSON.stringify({ name, 'dist-tags': { latest: '1.0.0' }, versions }))
   })
-  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, integrity }
 }
 
@@ -122,8 +122,8 @@ function makeClone({ integrity, os = process.platform }: Clone): string {
     cpSync(join(root, 'scripts', script), join(folder, 'scripts', script))
   }
   cpSync(join(root, '.npmrc'), join(folder, '.npmrc'))
-  const served = { served: 'file:served' }
-  const top = { name: 'clone', version: '1.0.0', workspaces: ['runtime'], dependencies: served }
+  const dependencies = { served: 'file:served' }
+  const top = { name: 'clone', version: '1.0.0', workspaces: ['runtime'], dependencies }
   const runtime = { name: 'portico-runtime', version: '1.0.0', optionalDependencies: { [name]: '1.0.0' } }
   const platform = { os: [os], cpu: [process.arch] }
   const packages = {
@@ -155,11 +155,11 @@ function makeClone({ integrity, os = process.platform }: Clone): string {
   return folder
 }
 
-interface Started {
+interface StartResult {
   readonly code: number
   /** The Node that the scripts choose. */
   readonly node: string
-  readonly said: string
+  readonly output: string
 }
 
 /** The first step of `npm start` or `npm test` on a machine whose own Node has this version. */
@@ -168,7 +168,7 @@ function start(
   { url }: Registry,
   ownVersion: string,
   prepare: 'prepareToServe' | 'install' = 'prepareToServe',
-): Promise<Started> {
+): Promise<StartResult> {
   const program = `import { chosenNode, ${prepare} } from './scripts/node.mjs'
     await ${prepare}('${ownVersion}')
     process.stdout.write(chosenNode())`
@@ -176,9 +176,9 @@ function start(
   const npm = { npm_config_registry: url, npm_config_cache: join(folder, 'cache'), NODE_ENV: 'production' }
   const options = { cwd: folder, env: { ...env, ...npm } }
   const args = ['--input-type=module', '--eval', program]
-  return new Promise(ended =>
-    execFile(process.execPath, args, options, (error, node, said) =>
-      ended({ code: error ? 1 : 0, node, said }),
+  return new Promise(resolve =>
+    execFile(process.execPath, args, options, (error, node, output) =>
+      resolve({ code: error ? 1 : 0, node, output }),
     ),
   )
 }
@@ -202,10 +202,10 @@ describe('the first start', () => {
   it('installs the Node with the checksum in the lock file once, in production, too', async () => {
     const folder = makeClone(good)
     const first = await start(folder, good, '20.1.0')
-    assert.deepEqual([first.code, first.node], [0, pathIn(folder)], first.said)
+    assert.deepEqual([first.code, first.node], [0, pathIn(folder)], first.output)
     assert.equal(execFileSync(linkIn(folder)).toString(), 'v1.0.0\n')
     assert.match(
-      first.said,
+      first.output,
       /^Installing what Portico needs to serve, and Node 1\.0\.0 since this machine has 20\.1\.0 \(once\) …\n$/,
     )
     assert.deepEqual(await start(folder, good, '20.1.0'), { code: 0, node: pathIn(folder), said: '' })
@@ -213,10 +213,10 @@ describe('the first start', () => {
 
   it('refuses a Node with another checksum', async () => {
     const folder = makeClone({ integrity: withoutLibrary.integrity })
-    const { code, said } = await start(folder, good, '20.1.0')
+    const { code, output } = await start(folder, good, '20.1.0')
     assert.equal(code, 1)
-    assert.match(said, /npm did not install the pinned Node, node-of-the-test 1\.0\.0: .+ checksum/)
-    assert.match(said, /own Node is 20\.1\.0; version 24\.15 or later would do as well\.\n$/)
+    assert.match(output, /npm did not install the pinned Node, node-of-the-test 1\.0\.0: .+ checksum/)
+    assert.match(output, /own Node is 20\.1\.0; version 24\.15 or later would do as well\.\n$/)
     assert.ok(!existsSync(pathIn(folder)) && !existsSync(dirname(pathIn(folder))))
     // The next start retries.
     writeFileSync(
@@ -232,8 +232,8 @@ describe('the first start', () => {
   it('fetches no Node if the machine’s own is new enough', async () => {
     const folder = makeClone(good)
     const first = await start(folder, good, '24.15.0')
-    assert.deepEqual([first.code, first.node], [0, process.execPath], first.said)
-    assert.match(first.said, /^Installing what Portico needs to serve \(once\) …\n$/)
+    assert.deepEqual([first.code, first.node], [0, process.execPath], first.output)
+    assert.match(first.output, /^Installing what Portico needs to serve \(once\) …\n$/)
     assert.ok(!existsSync(pathIn(folder)))
     assert.deepEqual(await start(folder, good, '24.15.0'), { code: 0, node: process.execPath, said: '' })
     // A later start with an older one installs it.
@@ -241,17 +241,17 @@ describe('the first start', () => {
   })
 
   it('installs the pinned Node for tests, and falls back to the machine’s if it is new enough', async () => {
-    const served = makeClone(good)
-    await start(served, good, '24.15.0')
-    const tests = await start(served, good, '24.15.0', 'install')
-    assert.deepEqual([tests.code, tests.node], [0, pathIn(served)], tests.said)
-    assert.match(tests.said, /^Installing what tests, checks and measurements need \(once\) …\n$/)
-    assert.deepEqual((await start(served, good, '24.15.0')).node, process.execPath)
+    const clone = makeClone(good)
+    await start(clone, good, '24.15.0')
+    const tests = await start(clone, good, '24.15.0', 'install')
+    assert.deepEqual([tests.code, tests.node], [0, pathIn(clone)], tests.output)
+    assert.match(tests.output, /^Installing what tests, checks and measurements need \(once\) …\n$/)
+    assert.deepEqual((await start(clone, good, '24.15.0')).node, process.execPath)
     const folder = makeClone({ integrity: withoutLibrary.integrity })
-    const { code, node, said } = await start(folder, good, '24.15.0', 'install')
-    assert.deepEqual([code, node], [0, process.execPath], said)
+    const { code, node, output } = await start(folder, good, '24.15.0', 'install')
+    assert.deepEqual([code, node], [0, process.execPath], output)
     assert.match(
-      said,
+      output,
       /checksum that package-lock\.json names\. This machine's own Node 24\.15\.0 is used\.\n$/,
     )
   })
@@ -260,7 +260,7 @@ describe('the first start', () => {
     const folder = makeClone({ integrity: good.integrity, os: 'aix' })
     const old = await start(folder, good, '22.0.0')
     assert.equal(old.code, 1)
-    assert.match(old.said, new RegExp(`Portico pins no Node for ${process.platform} on ${process.arch}\\.`))
+    assert.match(old.output, new RegExp(`Portico pins no Node for ${process.platform} on ${process.arch}\\.`))
     const recent = await start(folder, good, '25.0.0', 'install')
     assert.deepEqual([recent.code, recent.node], [0, process.execPath])
   })
@@ -268,9 +268,9 @@ describe('the first start', () => {
   it('names a missing library each time, and leaves nothing that breaks npm’s scripts', async () => {
     const folder = makeClone(withoutLibrary)
     for (let count = 0; count < 2; count += 1) {
-      const { code, said } = await start(folder, withoutLibrary, '20.1.0')
+      const { code, output } = await start(folder, withoutLibrary, '20.1.0')
       assert.equal(code, 1)
-      assert.match(said, /libatomic\.so\.1, which .+ `apt install libatomic1`/)
+      assert.match(output, /libatomic\.so\.1, which .+ `apt install libatomic1`/)
       assert.ok(!existsSync(linkIn(folder)))
     }
     // It is used once the library exists.
@@ -284,9 +284,9 @@ describe('the first start', () => {
 
   it('reports a pinned Node that was built for another system library', async () => {
     const folder = makeClone(withoutLoader)
-    const { code, said } = await start(folder, withoutLoader, '20.1.0')
+    const { code, output } = await start(folder, withoutLoader, '20.1.0')
     assert.equal(code, 1)
-    assert.match(said, /The pinned Node does not run on this machine: spawn .+ ENOENT\./)
+    assert.match(output, /The pinned Node does not run on this machine: spawn .+ ENOENT\./)
     const own = await start(folder, withoutLoader, '26.1.0', 'install')
     assert.deepEqual([own.code, own.node], [0, process.execPath])
   })

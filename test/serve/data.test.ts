@@ -6,7 +6,7 @@ import { serve } from '../../src/index.ts'
 import blog from '../models/blog.ts'
 import { withService } from './service.ts'
 
-const quiet = { port: 0, host: '127.0.0.1', logLevel: 'silent' } as const
+const settings = { port: 0, host: '127.0.0.1', logLevel: 'silent' } as const
 
 test('a program reads and writes as the service, and as a user with their current role', async () => {
   await withService({}, async ({ service: { data }, call, key }) => {
@@ -48,10 +48,11 @@ test('with several workers, the starting thread has data and no handler', async 
   await withService(
     { workers: 2, model: resolve(import.meta.dirname, '../../examples/blog/model.ts') },
     async ({ service, call, key }) => {
-      const made = await service.data.posts?.create({ title: 'Beside', author_id: 1 })
-      assert.equal((await call(`/api/v1/posts/${made?.id}`)).json.title, 'Beside')
+      const created = await service.data.posts?.create({ title: 'Beside', author_id: 1 })
+      assert.equal((await call(`/api/v1/posts/${created?.id}`)).json.title, 'Beside')
       const { id } = (await service.data.users?.create({ name: 'Ada', email: 'ada@example.com' })) ?? {}
-      const edit = (title: string) => service.data.as(Number(id)).posts?.update(Number(made?.id), { title })
+      const edit = (title: string) =>
+        service.data.as(Number(id)).posts?.update(Number(created?.id), { title })
       await assert.rejects(async () => edit('Taken'), { code: 'FORBIDDEN' })
       const body = { role: 'admin' }
       assert.equal((await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body })).status, 200)
@@ -63,7 +64,7 @@ test('with several workers, the starting thread has data and no handler', async 
 
 test('the data of the package is typed by the model', async () => {
   await withService({}, async ({ file }) => {
-    const service = await serve(blog, { ...quiet, database: `${file}.other` })
+    const service = await serve(blog, { ...settings, database: `${file}.other` })
     const { id, title } = await service.data.posts.create({ title: 'Typed', author_id: 1 })
     assert.equal(title, 'Typed')
     assert.equal((await service.data.as(1).posts.get(id))?.author_id, 1)

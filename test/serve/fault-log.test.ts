@@ -9,7 +9,7 @@ import { healthChecks } from '../../src/serve/monitoring/health-checks.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** The lines that are logged for a request that fails with `error`, without their times. */
-function logged(error: unknown): readonly object[] {
+function logLinesOf(error: unknown): readonly object[] {
   const lines: object[] = []
   const log = createLog({ logLevel: 'trace' }, { write: line => void lines.push(JSON.parse(line)) })
   faultLog(log).onFault(error, { requestId: 'r.1', method: 'GET' } as Exchange)
@@ -29,7 +29,7 @@ for (const [when, state, reason] of [
     })
     const ready = async () => checks.get('/readyz')?.({ method: 'GET' } as Exchange)
     const refusal = await ready().catch((error: unknown) => error)
-    assert.deepEqual(logged(refusal), [
+    assert.deepEqual(logLinesOf(refusal), [
       { level: 40, time: 0, reason, request_id: 'r.1', method: 'GET', msg: 'request failed' },
     ])
   })
@@ -37,7 +37,7 @@ for (const [when, state, reason] of [
 
 test('a failure is logged as an error with its stack', () => {
   for (const error of [new Error('boom'), new ApiError('UNAVAILABLE'), new ApiError('INTERNAL_ERROR')]) {
-    const [line, ...others] = logged(error) as readonly { level: number; err: { stack: string } }[]
+    const [line, ...others] = logLinesOf(error) as readonly { level: number; err: { stack: string } }[]
     assert.equal(line?.level, 50)
     assert.match(line.err.stack, /fault-log\.test/)
     assert.deepEqual(others, [])

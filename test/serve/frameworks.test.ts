@@ -41,15 +41,15 @@ function express(...used: readonly (readonly [prefix: string, Middleware])[]): R
   return (req: Routed, res) => {
     req.originalUrl = req.url ?? '/'
     res.setHeader('X-Powered-By', 'Express')
-    const whole = req.originalUrl
-    const go = (at: number): unknown => {
-      const [prefix, middleware] = used[at] ?? []
+    const originalUrl = req.originalUrl
+    const go = (index: number): unknown => {
+      const [prefix, middleware] = used[index] ?? []
       if (prefix === undefined || middleware === undefined) return res.writeHead(404).end('Cannot GET')
-      if (!whole.startsWith(prefix)) return go(at + 1)
+      if (!originalUrl.startsWith(prefix)) return go(index + 1)
       req.baseUrl = prefix
-      const rest = whole.slice(prefix.length)
+      const rest = originalUrl.slice(prefix.length)
       req.url = rest.startsWith('/') ? rest : `/${rest}`
-      return middleware(req, res, () => void go(at + 1))
+      return middleware(req, res, () => void go(index + 1))
     }
     go(0)
   }
@@ -117,24 +117,24 @@ function overWebSocket(url: string, key: string, query: string): Promise<unknown
 }
 
 /** The first event of a stream, which is then closed. */
-async function firstEvent(url: string, key: string, opened: () => unknown): Promise<string> {
+async function firstEvent(url: string, key: string, onOpen: () => unknown): Promise<string> {
   const controller = new AbortController()
   const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' }
   const answer = await fetch(`${url}/api/v1/events`, { headers, signal: controller.signal })
   assert.equal(answer.status, 200)
-  void opened()
-  let said = ''
+  void onOpen()
+  let output = ''
   for await (const part of answer.body ?? []) {
-    said += Buffer.from(part).toString()
-    if (said.includes('\ndata:')) break
+    output += Buffer.from(part).toString()
+    if (output.includes('\ndata:')) break
   }
   controller.abort()
-  return said
+  return output
 }
 
 describe('behind a framework', () => {
-  const made = serviceOfFile({ listen: false, baseUrl: 'https://api.example.com', rateLimit: 'off' })
-  const pass: Middleware = (req, res) => made().service.handler(req, res)
+  const opened = serviceOfFile({ listen: false, baseUrl: 'https://api.example.com', rateLimit: 'off' })
+  const pass: Middleware = (req, res) => opened().service.handler(req, res)
   const mine: Middleware = (req, res, next) => (req.url === '/mine' ? void res.end('mine') : next())
   const hosts: Readonly<Record<string, (service: Service) => RequestListener>> = {
     Koa: koa,
@@ -157,14 +157,14 @@ describe('behind a framework', () => {
 
   for (const [name, host] of Object.entries(hosts)) {
     test(`${name}: reads, writes, pages, event streams and WebSockets work, and so do the host’s own routes`, async () => {
-      const { service, key } = made()
+      const { service, key } = opened()
       const { url, close } = await listening(service, host(service))
       try {
         assert.equal((await call(`${url}/mine`)).text, 'mine')
         const title = `By ${name}`
-        const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title } })
-        assert.deepEqual([made.status, made.json['title']], [201, title], made.text)
-        const { status, json } = await call(`${url}${made.headers.get('location')}`)
+        const created = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title } })
+        assert.deepEqual([created.status, created.json['title']], [201, title], created.text)
+        const { status, json } = await call(`${url}${created.headers.get('location')}`)
         assert.deepEqual([status, json['title']], [200, title])
         // Larger than the part that arrives with the headers.
         const body = { title: 'long', body: 'x'.repeat(300_000) }
@@ -188,11 +188,11 @@ describe('behind a framework', () => {
   }
 
   test('a request whose body was already parsed is refused immediately; one without a body is answered', async () => {
-    const { service, key } = made()
+    const { service, key } = opened()
     const { url, close } = await listening(service, express(['', parsesJson], ['', pass]))
     try {
-      const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Parsed' } })
-      assert.deepEqual([made.status, made.code], [500, 'INTERNAL_ERROR'])
+      const created = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Parsed' } })
+      assert.deepEqual([created.status, created.code], [500, 'INTERNAL_ERROR'])
       assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
       // The parser ignores other media types.
       const form = { method: 'POST', body: new URLSearchParams({ grant_type: 'x' }) }
@@ -203,7 +203,7 @@ describe('behind a framework', () => {
   })
 
   test('a body parser after the service gets the bodies of the host’s own routes', async () => {
-    const { service, key } = made()
+    const { service, key } = opened()
     const own: Middleware = (req, res) => void res.end(JSON.stringify(req.body))
     const first: Middleware = (req, res, next) =>
       req.url?.startsWith('/own') ? next() : service.handler(req, res)
@@ -211,15 +211,15 @@ describe('behind a framework', () => {
     try {
       const answer = await call(`${url}/own/route`, { method: 'POST', body: { a: 1 } })
       assert.equal(answer.text, '{"a":1}')
-      const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Before' } })
-      assert.equal(made.status, 201)
+      const created = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Before' } })
+      assert.equal(created.status, 201)
     } finally {
       await close()
     }
   })
 
   test('a prefix that the host removes is refused, because links would be wrong', async () => {
-    const { service } = made()
+    const { service } = opened()
     const { url, close } = await listening(service, express(['/portico', pass]))
     try {
       for (const path of ['/portico', '/portico/api/v1/posts', '/portico/api/v1/posts?page=1']) {
@@ -232,7 +232,7 @@ describe('behind a framework', () => {
   })
 
   test('a path that the host has rewritten is answered', async () => {
-    const { service } = made()
+    const { service } = opened()
     const rewrites: Middleware = (req, res) => {
       req.url = `/api/v1${req.url}`
       service.handler(req, res)
@@ -246,7 +246,7 @@ describe('behind a framework', () => {
   })
 
   test('passing on a request that the host has answered costs at most its connection', async () => {
-    const { service } = made()
+    const { service } = opened()
     const answers: Middleware = (req, res) => {
       res.end('first')
       service.handler(req, res)
@@ -261,10 +261,10 @@ describe('behind a framework', () => {
   })
 
   test('data accesses the database as the service and as the user who signed in to the host', async () => {
-    const { service } = made()
+    const { service } = opened()
     const counts: Middleware = async (_, res) => {
-      const made = await service.data.posts?.create({ title: 'By a route', author_id: 1 })
-      const own = await service.data.as(1).posts?.get(Number(made?.['id']))
+      const created = await service.data.posts?.create({ title: 'By a route', author_id: 1 })
+      const own = await service.data.as(1).posts?.get(Number(created?.['id']))
       res.end(JSON.stringify(own))
     }
     const { url, close } = await listening(service, express(['/route', counts], ['', pass]))

@@ -10,13 +10,13 @@ const fail = () => {
   throw new Error('disk I/O error')
 }
 
-interface Given {
+interface CheckOptions {
   readonly check?: () => Promise<void>
   readonly trouble?: () => string | undefined
   readonly starting?: boolean
 }
 
-function readiness({ check = async () => {}, trouble = () => undefined, starting = false }: Given) {
+function readiness({ check = async () => {}, trouble = () => undefined, starting = false }: CheckOptions) {
   const store = { check, trouble } as unknown as Store
   const paths = healthChecks({
     store,

@@ -18,7 +18,7 @@ import { dial, parseAnswers, readToEnd, say } from '../http/wire.ts'
 import blog from '../models/blog.ts'
 import { call, withService } from './service.ts'
 
-interface Hosted {
+interface HostedService {
   readonly service: Service
   readonly server: Server
   readonly url: string
@@ -30,7 +30,11 @@ type Host = (service: Service, req: IncomingMessage, res: ServerResponse) => unk
 
 const plain: Host = (service, req, res) => service.handler(req, res)
 
-async function hosted(use: (given: Hosted) => Promise<void>, host = plain, given = {}): Promise<void> {
+async function withHost(
+  use: (hosted: HostedService) => Promise<void>,
+  host = plain,
+  given = {},
+): Promise<void> {
   await withService(
     { listen: false, baseUrl: 'https://api.example.com', ...given },
     async ({ service, key }) => {
@@ -51,12 +55,12 @@ async function hosted(use: (given: Hosted) => Promise<void>, host = plain, given
 }
 
 test('a server of the program responds as the service’s own server does', async () => {
-  await hosted(async ({ url, key, service }) => {
+  await withHost(async ({ url, key, service }) => {
     assert.equal(service.url, 'https://api.example.com')
-    const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
-    assert.deepEqual([made.status, made.json.title], [201, 'One'])
-    assert.equal(made.headers.get('api-version'), '1')
-    assert.ok(made.headers.get('x-ratelimit-limit'))
+    const created = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
+    assert.deepEqual([created.status, created.json.title], [201, 'One'])
+    assert.equal(created.headers.get('api-version'), '1')
+    assert.ok(created.headers.get('x-ratelimit-limit'))
     const list = await call(`${url}/api/v1/posts`)
     assert.equal(list.headers.get('etag') === null, false)
     assert.equal(
@@ -80,7 +84,7 @@ test('the host’s own routes and headers stay', async () => {
     if (req.url === '/mine') res.end('mine')
     else service.handler(req, res)
   }
-  await hosted(async ({ url }) => {
+  await withHost(async ({ url }) => {
     assert.equal((await call(`${url}/mine`)).text, 'mine')
     const list = await call(`${url}/api/v1/posts`)
     assert.deepEqual([list.status, list.headers.get('x-host')], [200, 'yes'])
@@ -90,11 +94,11 @@ test('the host’s own routes and headers stay', async () => {
 })
 
 test('a connection is kept for further requests, with the host’s timeout', async () => {
-  await hosted(async ({ port, server }) => {
+  await withHost(async ({ port, server }) => {
     server.keepAliveTimeout = 7000
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const ports: (number | undefined)[] = []
-    for (let at = 0; at < 3; at++) {
+    for (let index = 0; index < 3; index++) {
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
         request({ port, path: '/api/v1/posts', agent }, resolve).once('error', reject).end()
       })
@@ -108,26 +112,26 @@ test('a connection is kept for further requests, with the host’s timeout', asy
 })
 
 test('pipelined requests are answered in order', async () => {
-  await hosted(async ({ port }) => {
-    const one = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
-    const said = await say(
+  await withHost(async ({ port }) => {
+    const requestFor = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
+    const output = await say(
       port,
-      `${one('/nothing')}${one('/healthz')}${one('/api/v1/posts', 'Connection: close\r\n')}`,
+      `${requestFor('/nothing')}${requestFor('/healthz')}${requestFor('/api/v1/posts', 'Connection: close\r\n')}`,
     )
     assert.deepEqual(
-      parseAnswers(said).map(({ status }) => status),
+      parseAnswers(output).map(({ status }) => status),
       [404, 200, 200],
     )
   })
 })
 
 test('two credentials in one request are refused, even if the host drops the second', async () => {
-  await hosted(async ({ port, key }) => {
-    const said = await say(
+  await withHost(async ({ port, key }) => {
+    const output = await say(
       port,
       `GET /api/v1/posts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer pk_other\r\nConnection: close\r\n\r\n`,
     )
-    assert.equal(parseAnswers(said)[0]?.status, 400)
+    assert.equal(parseAnswers(output)[0]?.status, 400)
   })
 })
 
@@ -136,25 +140,25 @@ test('a request whose body was already read is refused immediately, and the oper
     await text(req)
     service.handler(req, res)
   }
-  await hosted(async ({ url, key }) => {
-    const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
-    assert.deepEqual([made.status, made.code], [500, 'INTERNAL_ERROR'])
+  await withHost(async ({ url, key }) => {
+    const created = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
+    assert.deepEqual([created.status, created.code], [500, 'INTERNAL_ERROR'])
     assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
   }, host)
 })
 
 test('Expect: 100-continue is answered once', async () => {
-  await hosted(async ({ port, key }) => {
+  await withHost(async ({ port, key }) => {
     const body = '{"title":"Expected"}'
-    const said = await say(
+    const output = await say(
       port,
       `POST /api/v1/posts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n${body}`,
     )
-    assert.deepEqual(said.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 100', 'HTTP/1.1 201'])
+    assert.deepEqual(output.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 100', 'HTTP/1.1 201'])
   })
 })
 
-function opened(url: string): Promise<WebSocket> {
+function openSocket(url: string): Promise<WebSocket> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, 'graphql-transport-ws')
     socket.once('open', () => resolve(socket)).once('error', reject)
@@ -168,7 +172,7 @@ interface SocketMessage {
 }
 
 /** Resolves with the first matching message. */
-function heard(socket: WebSocket, fits: (message: SocketMessage) => boolean): Promise<SocketMessage> {
+function untilMessage(socket: WebSocket, fits: (message: SocketMessage) => boolean): Promise<SocketMessage> {
   return new Promise(resolve => {
     const listen = (data: unknown) => {
       const message: SocketMessage = JSON.parse(String(data))
@@ -181,23 +185,23 @@ function heard(socket: WebSocket, fits: (message: SocketMessage) => boolean): Pr
 }
 
 test('WebSockets open at /graphql and nowhere else', async () => {
-  await hosted(async ({ port, key, service }) => {
-    const socket = await opened(`ws://127.0.0.1:${port}/graphql`)
+  await withHost(async ({ port, key, service }) => {
+    const socket = await openSocket(`ws://127.0.0.1:${port}/graphql`)
     const send = (message: object) => socket.send(JSON.stringify(message))
     const subscribe = (id: string, query: string) => send({ id, type: 'subscribe', payload: { query } })
-    const acknowledged = heard(socket, ({ type }) => type === 'connection_ack')
+    const acknowledged = untilMessage(socket, ({ type }) => type === 'connection_ack')
     send({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } })
     await acknowledged
-    const event = heard(socket, ({ id }) => id === '1')
+    const event = untilMessage(socket, ({ id }) => id === '1')
     // The subscription exists once a later query has been answered.
-    const answered = heard(socket, ({ id, type }) => id === '2' && type === 'complete')
+    const completed = untilMessage(socket, ({ id, type }) => id === '2' && type === 'complete')
     subscribe('1', 'subscription { newPost { title } }')
     subscribe('2', '{ posts { title } }')
-    await answered
+    await completed
     await service.data.posts?.create({ title: 'Live', author_id: 1 })
     assert.deepEqual((await event).payload?.data, { newPost: { title: 'Live' } })
     socket.close()
-    await assert.rejects(opened(`ws://127.0.0.1:${port}/other`), /404/)
+    await assert.rejects(openSocket(`ws://127.0.0.1:${port}/other`), /404/)
   })
 })
 
@@ -211,7 +215,7 @@ async function listeners(url: string, count: number): Promise<void> {
 
 // Shorter than the poll, which would end by timeout.
 test('a client that disconnects during a long poll ends it', { timeout: 20_000 }, async () => {
-  await hosted(async ({ port, url, key }) => {
+  await withHost(async ({ port, url, key }) => {
     const headers = { authorization: `Bearer ${key}` }
     const outgoing = request({ port, path: '/api/v1/events?wait=30', headers })
     outgoing.on('error', () => {}).end()
@@ -222,32 +226,32 @@ test('a client that disconnects during a long poll ends it', { timeout: 20_000 }
 })
 
 test('a stop ends open streams and WebSockets, and refuses later requests', async () => {
-  await hosted(async ({ port, url, key, service }) => {
-    const socket = await opened(`ws://127.0.0.1:${port}/graphql`)
+  await withHost(async ({ port, url, key, service }) => {
+    const socket = await openSocket(`ws://127.0.0.1:${port}/graphql`)
     const closed = new Promise(resolve => socket.once('close', resolve))
     const stream = await fetch(`${url}/api/v1/events`, {
       headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' },
     })
-    const ended = stream.text()
+    const end = stream.text()
     await service.close()
-    await Promise.all([closed, ended])
+    await Promise.all([closed, end])
     const late = await call(`${url}/api/v1/posts`)
     assert.deepEqual([late.status, late.code, late.headers.get('connection')], [503, 'UNAVAILABLE', 'close'])
   })
 })
 
 test('an incomplete request does not delay a stop for longer than the grace period', async () => {
-  await hosted(
+  await withHost(
     async ({ port, key, service }) => {
       const socket = await dial(port)
-      const said = readToEnd(socket)
+      const output = readToEnd(socket)
       socket.write(
         `POST /api/v1/posts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"ti`,
       )
       await service.data.posts?.count()
       await service.close()
       socket.destroy()
-      await said
+      await output
     },
     plain,
     { shutdownGrace: 1 },
@@ -266,7 +270,7 @@ test('a request that arrives after its client has disconnected does not delay a 
       }),
     )
   }
-  await hosted(
+  await withHost(
     async ({ port }) => {
       const socket = await dial(port)
       socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -281,7 +285,7 @@ test('a request that arrives after its client has disconnected does not delay a 
 test('listen: false needs no port and no threads', async () => {
   await assert.rejects(
     withService({ listen: false, workers: 2 }, async () => {}),
-    /`workers`: a service that does not listen/,
+    /`workers`: a service with `listen: false`/,
   )
   const service = await testService(blog)
   assert.equal((await service.request('GET /healthz')).status, 200)

@@ -8,9 +8,9 @@ test('a key has a limited number of holders, in the order of their arrival', asy
   const order: number[] = []
   let running = 0
   let most = 0
-  const work = async (at: number) => {
+  const work = async (index: number) => {
     const end = await semaphore.acquire('a')
-    order.push(at)
+    order.push(index)
     running++
     most = Math.max(most, running)
     await setImmediate()

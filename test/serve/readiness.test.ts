@@ -9,16 +9,16 @@ test('requests at the same time, or within the lifetime of a check, share one ch
   let checks = 0
   const check = async () => void checks++
   const readiness = new Readiness(check, { sharedMs: 60_000 })
-  await Promise.all(Array.from({ length: 100 }, () => readiness.ask()))
-  await readiness.ask()
+  await Promise.all(Array.from({ length: 100 }, () => readiness.require()))
+  await readiness.require()
   assert.equal(checks, 1)
 })
 
 test('an expired check is repeated', async () => {
   let checks = 0
   const readiness = new Readiness(async () => void checks++, { sharedMs: 0 })
-  await readiness.ask()
-  await readiness.ask()
+  await readiness.require()
+  await readiness.require()
   assert.equal(checks, 2)
 })
 
@@ -28,11 +28,11 @@ test('a failure is shared, too, and ends with the next check', async () => {
     if (fails) throw new ApiError('UNAVAILABLE', 'The disk is full.')
   }
   const readiness = new Readiness(check, { sharedMs: 50 })
-  await Promise.all([1, 2].map(() => assert.rejects(readiness.ask(), { message: 'The disk is full.' })))
+  await Promise.all([1, 2].map(() => assert.rejects(readiness.require(), { message: 'The disk is full.' })))
   fails = false
-  await assert.rejects(readiness.ask(), { message: 'The disk is full.' })
+  await assert.rejects(readiness.require(), { message: 'The disk is full.' })
   await wait(60)
-  await readiness.ask()
+  await readiness.require()
 })
 
 test('a check that hangs is not started again, and its requests fail in time', async () => {
@@ -44,11 +44,11 @@ test('a check that hangs is not started again, and its requests fail in time', a
   }
   const readiness = new Readiness(check, { sharedMs: 0, timeoutMs: 20 })
   const late = { code: 'UNAVAILABLE', message: 'The database does not answer in time.' }
-  await Promise.all([assert.rejects(readiness.ask(), late), assert.rejects(readiness.ask(), late)])
-  await assert.rejects(readiness.ask(), late)
+  await Promise.all([assert.rejects(readiness.require(), late), assert.rejects(readiness.require(), late)])
+  await assert.rejects(readiness.require(), late)
   assert.equal(checks, 1)
   hanging.resolve()
   await wait(0)
-  await readiness.ask()
+  await readiness.require()
   assert.equal(checks, 2)
 })

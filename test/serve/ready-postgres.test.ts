@@ -17,10 +17,10 @@ async function until({ call }: TestService, expected: string, before: readonly s
   for (const end = performance.now() + 30_000; ; await wait(100)) {
     const { status, json } = await call('/readyz')
     const message = String((json.error as { message?: string } | undefined)?.message ?? json.status)
-    const said = `${status} ${message}`
-    if (said === expected) return
-    assert.ok([...passing, ...before].includes(said), said)
-    assert.ok(performance.now() < end, said)
+    const output = `${status} ${message}`
+    if (output === expected) return
+    assert.ok([...passing, ...before].includes(output), output)
+    assert.ok(performance.now() < end, output)
   }
 }
 
@@ -43,10 +43,7 @@ test('a read-only database makes the service not ready until it is writable agai
         )
       }
       await set('on')
-      await until(service, readOnly, [
-        '200 ok',
-        '503 Changes cannot be stored: the database does not take them.',
-      ])
+      await until(service, readOnly, ['200 ok', '503 Changes cannot be stored: the database rejects them.'])
       assert.equal((await service.call('/api/v1/posts')).status, 200)
       await set('off')
       await until(service, '200 ok', [readOnly])

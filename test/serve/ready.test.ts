@@ -26,7 +26,7 @@ function messageOf({ json }: Answer): string {
   return String((json.error as { message?: string } | undefined)?.message ?? json.status)
 }
 
-const gone = [503, 'The file of the database was moved, replaced or removed.']
+const movedFile = [503, 'The file of the database was moved, replaced or removed.']
 const unfit = [503, 'The tables of the database do not fit the model any more.']
 
 test('a removed database file makes the service not ready, and no write is acknowledged', () =>
@@ -35,9 +35,9 @@ test('a removed database file makes the service not ready, and no write is ackno
     const { file, key, call } = service
     renameSync(file, `${file}.away`)
     await next()
-    assert.deepEqual(await ready(service), gone)
+    assert.deepEqual(await ready(service), movedFile)
     const refused = await call('/api/v1/posts', { method: 'POST', key, body: { title: 'lost' } })
-    assert.deepEqual([refused.status, messageOf(refused)], gone)
+    assert.deepEqual([refused.status, messageOf(refused)], movedFile)
     renameSync(`${file}.away`, file)
     await next()
     assert.deepEqual(await ready(service), [200, 'ok'])
@@ -48,13 +48,13 @@ test('a replaced database file makes the service not ready', () =>
     const { file } = service
     copyFileSync(file, `${file}.copy`)
     renameSync(`${file}.copy`, file)
-    assert.deepEqual(await ready(service), gone)
+    assert.deepEqual(await ready(service), movedFile)
   }))
 
 test('a removed log makes the service not ready', () =>
   withService({}, async service => {
     rmSync(`${service.file}-wal`)
-    assert.deepEqual(await ready(service), gone)
+    assert.deepEqual(await ready(service), movedFile)
   }))
 
 test('a renamed column makes the service not ready, an added table does not', () =>
@@ -87,7 +87,7 @@ test('an idle service does not write to the database with each readiness check',
     file.close()
   }))
 
-test('until the first administrator exists, every request is a 503 and no key is called wrong', () =>
+test('until the first administrator exists, every request is a 503, and no key is reported as invalid', () =>
   withFile(async database => {
     const port = await freePort()
     const adminApiKey = generateKey()

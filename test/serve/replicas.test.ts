@@ -8,7 +8,7 @@ import blog from '../models/blog.ts'
 import { secretKey } from '../setups/postgres.ts'
 import { call } from './service.ts'
 
-const own: GivenSettings = { port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off' }
+const baseSettings: GivenSettings = { port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off' }
 
 test('/readyz and /metrics report the state of the replicas, and requests are answered regardless', async () => {
   const servers = await startStandbys(1)
@@ -16,7 +16,7 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
     const { url: database, standbys } = await servers.newDatabase()
     const [standby] = servers.standbys
     const service = await serve(blog, {
-      ...own,
+      ...baseSettings,
       database,
       databaseReplicas: standbys,
       databaseConnections: 4,
@@ -38,11 +38,11 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
         })
         assert.deepEqual(response.json.data, { posts: [] })
       }
-      const used = async () => {
+      const replicaReads = async () => {
         await read()
         return (await metric('replica_reads_total')) > 1
       }
-      await until('the replica answers', used)
+      await until('the replica answers', replicaReads)
       assert.deepEqual(await ready(), { status: 'ok' })
       assert.equal(await metric('replicas_up'), 1)
       assert.ok((await metric('replica_lag_bytes')) >= 0)
@@ -50,7 +50,7 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
       await standby?.stop()
       await until('the replica is not used', async () => (await metric('replicas_up')) === 0)
       await read()
-      const reason = 'Of 1 read replicas 1 cannot be used: the primary answers instead.'
+      const reason = '1 of 1 read replicas cannot be used: the primary answers instead.'
       assert.deepEqual(await ready(), { status: 'degraded', reason })
       await standby?.start()
       await until('the replica is used again', async () => (await metric('replicas_up')) === 1)
@@ -69,7 +69,7 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
 })
 
 test('SQLite refuses replicas', async () => {
-  const settings = { ...own, database: './never.db', databaseReplicas: ['postgres://u@h/d'] }
+  const settings = { ...baseSettings, database: './never.db', databaseReplicas: ['postgres://u@h/d'] }
   await assert.rejects(serve(blog, settings), error => {
     assert.ok(error instanceof SettingsError)
     assert.match(error.message, /DATABASE_REPLICA_URLS.*`database` names an SQLite file/)

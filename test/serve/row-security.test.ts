@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyText } from '../../src/auth/encryption/record-cipher.ts'
 import { generateKey } from '../../src/auth/key.ts'
-import { printedSql } from '../../src/cli/commands/migrate.ts'
+import { schemaSqlOf } from '../../src/cli/commands/migrate.ts'
 import { readSettings } from '../../src/config.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { serve } from '../../src/serve.ts'
@@ -17,7 +17,7 @@ const quiet = { host: '127.0.0.1', port: 0, logLevel: 'silent' } as const
 test('row security on SQLite is a settings error', async () => {
   const given = { database: './nowhere/data.db', rowSecurity: true }
   await assert.rejects(serve(blog, { ...given, ...quiet }), /SQLite, which has no row security/)
-  await assert.rejects(printedSql(checkModel(blog), readSettings({ given })), /name a PostgreSQL database/)
+  await assert.rejects(schemaSqlOf(checkModel(blog), readSettings({ given })), /name a PostgreSQL database/)
 })
 
 test('a service with row security starts on an empty database, and REST, GraphQL, keys and totals work', async () => {

@@ -16,7 +16,7 @@ const limitHeaders = [
 
 test('health and readiness checks need no credential and draw no budget', async () => {
   await withService({ rateLimit: 1 }, async ({ call }) => {
-    for (let at = 0; at < 3; at++) {
+    for (let index = 0; index < 3; index++) {
       for (const path of ['/healthz', '/readyz']) {
         const { status, json, headers } = await call(path)
         assert.deepEqual([status, json], [200, { status: 'ok' }])
@@ -32,7 +32,7 @@ test('health and readiness checks need no credential and draw no budget', async 
 
 test('metrics count requests by route, refusals and known credentials', async () => {
   await withService({ rateLimit: 2, addressRateLimit: 100 }, async ({ call, key }) => {
-    for (let at = 0; at < 9; at++) await call('/api/v1/posts', { key })
+    for (let index = 0; index < 9; index++) await call('/api/v1/posts', { key })
     await call('/api/v1/nothing-of-this-name')
     const { text, headers } = await call('/metrics')
     assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
@@ -60,13 +60,13 @@ test('every response of the API has the rate limit headers, errors included', as
       ['/api/v1/posts', 'pk_wrong', 401, '120'],
       ['/api/v1/openapi.json', undefined, 200, '120'],
     ] as const
-    for (const [path, by, status, limit] of rows) {
-      const { headers, ...answer } = await call(path, by === undefined ? {} : { key: by })
+    for (const [path, credential, status, limit] of rows) {
+      const { headers, ...answer } = await call(path, credential === undefined ? {} : { key: credential })
       assert.equal(answer.status, status, `${path}: ${answer.text}`)
       for (const name of limitHeaders) assert.ok(headers.has(name), `${path} ${name}`)
       assert.equal(headers.get('x-ratelimit-limit'), limit, path)
-      const left = Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000
-      assert.ok(left > -1 && left <= 60)
+      const remainingSeconds = Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000
+      assert.ok(remainingSeconds > -1 && remainingSeconds <= 60)
       assert.equal(headers.get('api-version'), '1')
       assert.ok(headers.get('x-request-id'))
     }
@@ -76,7 +76,7 @@ test('every response of the API has the rate limit headers, errors included', as
 test('a request over the limit is a 429 in the error format, and does not affect other users', async () => {
   await withService({ rateLimit: 3 }, async ({ call, key }) => {
     const statuses = []
-    for (let at = 0; at < 8; at++) statuses.push(await call('/api/v1/posts'))
+    for (let index = 0; index < 8; index++) statuses.push(await call('/api/v1/posts'))
     const refused = statuses.find(answer => answer.status === 429)
     assert.equal(refused?.code, 'RATE_LIMITED')
     assert.equal(refused.headers.get('x-ratelimit-remaining'), '0')
@@ -96,8 +96,10 @@ test('without a limit there are no rate limit headers', async () => {
 test('a forged X-Forwarded-For does not give a new budget', async () => {
   await withService({ rateLimit: 2 }, async ({ call }) => {
     const statuses = []
-    for (let at = 0; at < 6; at++) {
-      statuses.push((await call('/api/v1/posts', { headers: { 'X-Forwarded-For': `192.0.2.${at}` } })).status)
+    for (let index = 0; index < 6; index++) {
+      statuses.push(
+        (await call('/api/v1/posts', { headers: { 'X-Forwarded-For': `192.0.2.${index}` } })).status,
+      )
     }
     assert.ok(statuses.includes(429), statuses.join())
   })
@@ -114,26 +116,26 @@ test('a body is read only from permitted callers, and its size is limited', asyn
       (await call('/api/v1/posts', { method: 'POST', key: 'pk_no', body: large })).code,
       'UNAUTHORIZED',
     )
-    const said = await say(
+    const output = await say(
       port,
       'POST /api/v1/posts HTTP/1.1\r\nHost: x\r\nContent-Length: 52428800\r\nConnection: close\r\n\r\n{"a',
     )
-    assert.match(said, /^HTTP\/1\.1 413 /)
+    assert.match(output, /^HTTP\/1\.1 413 /)
     assert.equal(((await call('/api/v1/posts')).json.meta as { total: number }).total, 0)
   })
 })
 
 test('the first start creates an administrator once; later starts create none', async () => {
   await withService({}, async ({ service, file, call, key }) => {
-    const { firstAdministrator: made } = service
-    assert.equal(made?.email, 'admin@example.com')
-    assert.ok((made.password ?? '').length >= 20)
-    assert.equal(made.key, undefined, 'a given key is not shown')
+    const { firstAdministrator: administrator } = service
+    assert.equal(administrator?.email, 'admin@example.com')
+    assert.ok((administrator.password ?? '').length >= 20)
+    assert.equal(administrator.key, undefined, 'a given key is not shown')
     const me = await call('/api/v1/me', { key })
     assert.equal(me.json.role, 'admin')
     assert.ok(!('password_hash' in me.json))
-    const given = { port: 0, host: '127.0.0.1', database: file, logLevel: 'silent' } as const
-    const second = await serve(blog, { ...given, adminEmail: 'other@example.com' })
+    const settings = { port: 0, host: '127.0.0.1', database: file, logLevel: 'silent' } as const
+    const second = await serve(blog, { ...settings, adminEmail: 'other@example.com' })
     assert.equal(second.firstAdministrator, undefined)
     await second.close()
     const users = (await call('/api/v1/users', { key })).json as { meta: { total: number } }
@@ -175,7 +177,7 @@ test('an invalid model or setting rejects with every fault, and leaves nothing o
 
 test('a port in use rejects', async () => {
   await withService({}, async ({ port, file }) => {
-    const given = { port, host: '127.0.0.1', database: `${file}-2`, logLevel: 'silent' } as const
-    await assert.rejects(serve(blog, given), { code: 'EADDRINUSE' })
+    const settings = { port, host: '127.0.0.1', database: `${file}-2`, logLevel: 'silent' } as const
+    await assert.rejects(serve(blog, settings), { code: 'EADDRINUSE' })
   })
 })

@@ -65,7 +65,7 @@ export async function call(
 
 /** Runs `use` with a service of the reference model; closes and removes everything afterwards. */
 export async function withService(
-  given: ServeOptions,
+  options: ServeOptions,
   use: (service: TestService) => Promise<void>,
   declaration: Declaration = blog,
 ): Promise<void> {
@@ -79,7 +79,7 @@ export async function withService(
     logLevel: 'silent',
     adminApiKey: key,
     adminEmail: 'admin@example.com',
-    ...given,
+    ...options,
   })
   const { url } = service
   try {
@@ -98,24 +98,24 @@ export async function withService(
 }
 
 /** One service for all tests of a file. Returns its accessor, to be called inside tests. */
-export function serviceOfFile(given: ServeOptions): () => TestService {
+export function serviceOfFile(options: ServeOptions): () => TestService {
   let service: TestService | undefined
   let close = () => {}
-  let ended: Promise<void> | undefined
+  let serving: Promise<void> | undefined
   before(async () => {
     const started = Promise.withResolvers<void>()
-    ended = withService(given, async made => {
-      service = made
+    serving = withService(options, async opened => {
+      service = opened
       started.resolve()
       await new Promise<void>(resolve => {
         close = resolve
       })
     })
-    await Promise.race([started.promise, ended])
+    await Promise.race([started.promise, serving])
   })
   after(() => {
     close()
-    return ended
+    return serving
   })
   return () => service ?? assert.fail('The service is available inside tests only.')
 }

@@ -1,7 +1,7 @@
 /** The shutdown of a service of which a part cannot be closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Running, shutdown } from '../../src/serve/shutdown.ts'
+import { type RunningParts, shutdown } from '../../src/serve/shutdown.ts'
 
 const order = [
   'http',
@@ -17,7 +17,7 @@ const order = [
 ]
 
 /** A service whose parts record their closing; `stuck` rejects. */
-function running(closed: string[], stuck: string): Running {
+function running(closed: string[], stuck: string): RunningParts {
   const end = (name: string) => async () => {
     closed.push(name)
     if (name === stuck) throw new Error(`${name} is stuck`)
@@ -27,7 +27,7 @@ function running(closed: string[], stuck: string): Running {
     webhooks: { close: end('webhooks') },
     reactions: { close: end('reactions') },
     oauth: { idle: end('oauth') },
-    slow: { close: end('slow') },
+    slowLists: { close: end('slow') },
     lastUses: { settled: end('last uses') },
     cluster: { close: end('cluster') },
     store: { close: end('store') },
@@ -35,7 +35,7 @@ function running(closed: string[], stuck: string): Running {
     log: { flush: end('log') },
   }
   const rest = { endStreams: () => undefined, state: { starting: false, closing: false }, delaySeconds: 0 }
-  return { ...parts, ...rest } as unknown as Running
+  return { ...parts, ...rest } as unknown as RunningParts
 }
 
 for (const stuck of order) {

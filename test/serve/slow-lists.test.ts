@@ -69,10 +69,10 @@ test('reports of several nodes are added up and limited in number, and nothing i
     const [stored, ...others] = await storedLists(store.records)
     assert.deepEqual([stored?.request, stored?.runs, stored?.looked, others], [slow.request, 6, 100_000, []])
     // The cheapest entries are replaced, and one cheaper than all others is not kept.
-    waiting = Array.from({ length: 505 }, (_, at) => ({
+    waiting = Array.from({ length: 505 }, (_, index) => ({
       ...slow,
-      request: `GET /posts?sort=f${at}`,
-      runs: at,
+      request: `GET /posts?sort=f${index}`,
+      runs: index,
     }))
     await nodes[0]?.flush()
     const all = await storedLists(store.records)
@@ -114,15 +114,19 @@ test('Server-Timing estimates the rows of a list, and portico explain-queries li
     await service.service.close()
     const model = join(import.meta.dirname, '../models/blog.ts')
     const database = service.file
-    const printed = (...options: string[]) => {
-      const named = { ...command, name: 'explain-queries', sentence: '' }
-      return command.run(parseArguments(named, [...options, '--model', model, '--database', database]))
+    const printQueries = (...options: string[]) => {
+      const explainCommand = { ...command, name: 'explain-queries', sentence: '' }
+      return command.run(
+        parseArguments(explainCommand, [...options, '--model', model, '--database', database]),
+      )
     }
-    const [head, first, advice] = (await printed()).split('\n')
+    const [head, first, advice] = (await printQueries()).split('\n')
     assert.equal(head, '    runs  rows scanned  rows returned  request')
     assert.match(String(first), /^ {7}1 {10}2000 {13}(?:20|10) {2}(?:GET|GraphQL) \/posts\?sort=title$/)
     assert.equal(advice, "          It scans about 2000 posts. In collection `posts`, add `index('title')`.")
-    const requests = JSON.parse(await printed('--json')).map(({ request }: { request: string }) => request)
+    const requests = JSON.parse(await printQueries('--json')).map(
+      ({ request }: { request: string }) => request,
+    )
     assert.deepEqual(requests.toSorted(), ['GET /posts?sort=title', 'GraphQL /posts?sort=title'])
   }))
 

@@ -70,7 +70,7 @@ async function metric({ call }: Pick<TestService, 'call'>, name: string): Promis
 }
 
 /** Collects the responses of the promises as they resolve. */
-function collected(promises: readonly Promise<Answer>[]): Answer[] {
+function collectInto(promises: readonly Promise<Answer>[]): Answer[] {
   const answers: Answer[] = []
   for (const promise of promises) void promise.then(answer => answers.push(answer))
   return answers
@@ -78,15 +78,15 @@ function collected(promises: readonly Promise<Answer>[]): Answer[] {
 
 let service: TestService
 let end: () => void = () => {}
-let ended: Promise<void>
+let serving: Promise<void>
 
 before(async () => {
   const started = Promise.withResolvers<void>()
-  ended = withService(
+  serving = withService(
     { rateLimit: 'off', cacheBytes: 0, databaseTimeout: 60_000 },
-    async made => {
-      service = made
-      fill(made.file)
+    async opened => {
+      service = opened
+      fill(opened.file)
       started.resolve()
       await new Promise<void>(resolve => {
         end = resolve
@@ -94,12 +94,12 @@ before(async () => {
     },
     numbers,
   )
-  await Promise.race([started.promise, ended])
+  await Promise.race([started.promise, serving])
 })
 
 after(async () => {
   end()
-  await ended
+  await serving
   assert.deepEqual(readersOf(process.pid), [], 'none is left')
 })
 
@@ -109,9 +109,9 @@ async function sendOtherRequests({ call, key }: TestService): Promise<void> {
   const { json } = await call('/api/v1/numbers/77')
   assert.equal(json.name, 'number 77')
   assert.equal((await call('/api/v1/numbers')).status, 200)
-  const made = await call('/api/v1/numbers', { method: 'POST', key, body: { n: 1, name: 'new' } })
-  assert.equal(made.status, 201)
-  const { id } = made.json
+  const created = await call('/api/v1/numbers', { method: 'POST', key, body: { n: 1, name: 'new' } })
+  assert.equal(created.status, 201)
+  const { id } = created.json
   assert.equal((await call(`/api/v1/numbers/${id}`)).json.name, 'new')
   assert.equal((await call(`/api/v1/numbers/${id}`, { method: 'DELETE', key })).status, 204)
 }
@@ -123,13 +123,13 @@ test('eight running scans delay no other request, and return the rows of the tab
   const pids = readersOf(process.pid)
   signal(pids, 'SIGSTOP')
   const scans = Array.from({ length: 8 }, (_, n) => call(scan(n)))
-  const answered = collected(scans)
+  const results = collectInto(scans)
   await until(
     async () =>
       (await metric(service, 'slow_reads_running')) + (await metric(service, 'slow_reads_waiting')) === 8,
   )
   await sendOtherRequests(service)
-  assert.deepEqual(answered, [], 'no scan has finished')
+  assert.deepEqual(results, [], 'no scan has finished')
   signal(pids, 'SIGCONT')
   for (const { status, text } of await Promise.all(scans)) {
     assert.equal(status, 200)
@@ -157,11 +157,11 @@ test('a caller with many scans occupies one of two processes; another caller’s
   const { call, key } = service
   await Promise.all([call(scan(0)), call(scan(0), { key })])
   const flood = Array.from({ length: 40 }, (_, n) => call(scan(n)))
-  const answered = collected(flood)
-  await until(() => answered.length > 0)
+  const results = collectInto(flood)
+  await until(() => results.length > 0)
   const { status } = await call(scan(0), { key })
   assert.equal(status, 200)
-  assert.ok(answered.length < flood.length, 'the first caller’s scans are not finished')
+  assert.ok(results.length < flood.length, 'the first caller’s scans are not finished')
   const statuses = (await Promise.all(flood)).map(answer => answer.status)
   assert.deepEqual([...new Set(statuses)], [200])
 })
@@ -176,8 +176,8 @@ test('a scan past its deadline is a 503 and nothing else fails; its process is k
       const pids = readersOf(process.pid).filter(pid => !before.has(pid))
       signal(pids, 'SIGSTOP')
       const late = own.call(scan(1))
-      const answered = collected([late])
-      while (answered.length === 0) await sendOtherRequests(own)
+      const results = collectInto([late])
+      while (results.length === 0) await sendOtherRequests(own)
       const { status, code, headers, json } = await late
       assert.equal(status, 503)
       assert.equal(code, 'UNAVAILABLE')

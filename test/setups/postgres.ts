@@ -28,13 +28,13 @@ interface Given {
   drop(): Promise<void>
 }
 
-function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: GivenSettings): Place {
-  const { rowSecurity = false } = own
+function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, ownSettings: GivenSettings): Place {
+  const { rowSecurity = false } = ownSettings
   const settings = {
     database: url,
     databaseConnections: connectionsPerNode,
     secretKeys: [secretKey],
-    ...own,
+    ...ownSettings,
   }
   return {
     database: url,
@@ -46,14 +46,14 @@ function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: Gi
     },
     openStore: model => openPostgres(model, { url, connections: connectionsPerNode, rowSecurity }),
     dump: () => dump(admin),
-    serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
+    serve: (declaration, overrides) => serve(declaration, { ...settings, ...overrides }),
     close: drop,
   }
 }
 
-async function openNodes(given: Given, own: GivenSettings = {}): Promise<Place> {
+async function openNodes(database: Given, ownSettings: GivenSettings = {}): Promise<Place> {
   const redis = await RedisServer.start()
-  const place = openPlace(given, serveNodes, { redis: { url: redis.url }, ...own })
+  const place = openPlace(database, serveNodes, { redis: { url: redis.url }, ...ownSettings })
   return {
     ...place,
     async close() {

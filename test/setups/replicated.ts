@@ -24,7 +24,7 @@ export const replicatedNodes: Setup = {
       environment: { DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey },
       openStore: model => openPostgres(model, { url, connections: connectionsPerNode }),
       dump: () => dump(url),
-      serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
+      serve: (declaration, overrides) => serveNodes(declaration, { ...settings, ...overrides }),
       close: () => servers.close(),
     }
   },

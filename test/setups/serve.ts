@@ -26,15 +26,15 @@ const files = new Map<Declaration, string>([
 ])
 
 export async function serveHere(declaration: Declaration, settings: GivenSettings): Promise<Served> {
-  const given = { host: '127.0.0.1', logLevel: 'silent', ...settings } as const
-  let service: Service = await serve(declaration, { port: 0, ...given })
+  const allSettings = { host: '127.0.0.1', logLevel: 'silent', ...settings } as const
+  let service: Service = await serve(declaration, { port: 0, ...allSettings })
   const { url } = service
   return {
     url,
     urls: [url],
     async restart() {
       await service.close()
-      service = await serve(declaration, { ...given, port: Number(new URL(url).port) })
+      service = await serve(declaration, { ...allSettings, port: Number(new URL(url).port) })
       // A client's kept connections may have been closed.
       await fetch(`${url}/healthz`).catch(() => undefined)
     },

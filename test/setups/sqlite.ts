@@ -20,7 +20,7 @@ function openPlace(serve: typeof serveHere): Place {
         .filter(file => existsSync(file))
         .map(file => readFileSync(file).toString('latin1'))
         .join(''),
-    serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
+    serve: (declaration, overrides) => serve(declaration, { ...settings, ...overrides }),
     close: async () => rmSync(folder, { recursive: true, force: true }),
   }
 }

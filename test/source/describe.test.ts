@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { shownSteps } from '../../src/cli/commands/migrate.ts'
-import { shownLine } from '../../src/dev/log-lines.ts'
+import { formatSteps } from '../../src/cli/commands/migrate.ts'
+import { formatLine } from '../../src/dev/log-lines.ts'
 import { ModelError } from '../../src/model/check/faults.ts'
 import { declarationPlace } from '../../src/source/declaration-place.ts'
 import { describeCrash, describeLoadError, describeModelError } from '../../src/source/describe.ts'
@@ -129,9 +129,9 @@ const broken: readonly (readonly [name: string, source: string, says: RegExp])[]
   ['end.ts', 'export const a = oops(\n', /Expression expected[\s\S]*end\.ts:1:/],
   ['enum.ts', 'const b = 1\nenum A { b }\n', /as const[\s\S]*enum\.ts:2:1/],
   ['thrown.ts', "const a: string = 'x'\nthrow new RangeError(a)\n", /RangeError: x\.[\s\S]*thrown\.ts:2:7/],
-  ['text.mjs', "throw 'a text'\n", /"a text", which is no error/],
-  ['bigint.mjs', 'throw 1n\n', /1n, which is no error/],
-  ['circular.mjs', 'const self = {}\nself.self = self\nthrow self\n', /Circular.*, which is no error/],
+  ['text.mjs', "throw 'a text'\n", /"a text", which is not an error/],
+  ['bigint.mjs', 'throw 1n\n', /1n, which is not an error/],
+  ['circular.mjs', 'const self = {}\nself.self = self\nthrow self\n', /Circular.*, which is not an error/],
   ['file.ts', "import { a } from './thrown'\n", /ends with `\.ts`[\s\S]*file\.ts:1:19/],
   ['script.ts', "import { a } from './thrown.js'\n", /`\.ts` instead of `\.js`[\s\S]*script\.ts:1:19/],
   ['package.ts', "\nimport a from 'not-installed'\n", /not-installed[\s\S]*package\.ts:2:15/],
@@ -176,12 +176,12 @@ test('the message of an error shows no file that it names, and cannot move the c
       msg: 'failed',
       err: { type: 'Error', message, stack: `Error: ${message}` },
     }
-    assert.doesNotMatch(shownLine(JSON.stringify(line)), shown)
+    assert.doesNotMatch(formatLine(JSON.stringify(line)), shown)
   }
 })
 
 test('data quoted by a migration cannot move the cursor', () => {
-  const step: Parameters<typeof shownSteps>[0][number] = {
+  const step: Parameters<typeof formatSteps>[0][number] = {
     sentence: 'Make the field notes.a shorter.',
     sql: [],
     destructive: false,
@@ -189,5 +189,5 @@ test('data quoted by a migration cannot move the cursor', () => {
     surplus: false,
     faults: ['notes 1: `a\u001b[2J\n\u202e` is too long'],
   }
-  assert.match(shownSteps([step], false), / {2}x notes 1: `a\\u001b\[2J\\u000a\\u202e` is too long\n$/)
+  assert.match(formatSteps([step], false), / {2}x notes 1: `a\\u001b\[2J\\u000a\\u202e` is too long\n$/)
 })

@@ -57,7 +57,7 @@ const modelWith = (...indexes: ReturnType<typeof index>[]) =>
 
 test('the advice names an index for each count that has none: the columns that the count compares for equality', () => {
   assert.deepEqual(
-    countAdvice(modelWith()).map(({ place, collection: of, index: wanted }) => `${place}: ${of} ${wanted}`),
+    countAdvice(modelWith()).map(({ place, collection, index }) => `${place}: ${collection} ${index}`),
     [
       "projects.computed.open: tasks index('project_id', 'status')",
       "projects.computed.points: tasks index('project_id', 'status', 'city')",

@@ -94,9 +94,9 @@ export class Client {
       collection,
       set: assignments(values, 0),
       computed: [],
-      select: this.#shown(collection),
+      select: this.#selection(collection),
     }
-    return { shape: this.#same(shape), args: Object.values(values) }
+    return { shape: this.#canonical(shape), args: Object.values(values) }
   }
 
   update(collection: string, id: number, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
@@ -124,7 +124,7 @@ export class Client {
   deletion(collection: string, id: number, match?: JsonValue): Plan<DeleteShape> {
     const ifMatch = match === undefined ? undefined : 1
     const shape: DeleteShape = { kind: 'delete', collection, id: 0, ifMatch }
-    return { shape: this.#same(shape), args: match === undefined ? [id] : [id, match] }
+    return { shape: this.#canonical(shape), args: match === undefined ? [id] : [id, match] }
   }
 
   item(collection: string, id: number, as: Principal = this.#as): Promise<unknown> {
@@ -132,8 +132,8 @@ export class Client {
   }
 
   itemRead(collection: string, id: number): Plan<ItemShape> {
-    const shape: ItemShape = { kind: 'item', collection, id: 0, select: this.#shown(collection) }
-    return { shape: this.#same(shape), args: [id] }
+    const shape: ItemShape = { kind: 'item', collection, id: 0, select: this.#selection(collection) }
+    return { shape: this.#canonical(shape), args: [id] }
   }
 
   async list(shape: ListShape, args: readonly JsonValue[], as: Principal = this.#as) {
@@ -181,20 +181,20 @@ export class Client {
       id: 0,
       set: assignments(values, 2),
       ifMatch: match === undefined ? undefined : 1,
-      select: this.#shown(collection),
+      select: this.#selection(collection),
     }
-    return { shape: this.#same(shape), args: [id, match ?? null, ...Object.values(values)] }
+    return { shape: this.#canonical(shape), args: [id, match ?? null, ...Object.values(values)] }
   }
 
   /** Returns one object for equal shapes, as the transports do. */
-  #same<S extends WriteShape | ReadShape>(shape: S): S {
+  #canonical<S extends WriteShape | ReadShape>(shape: S): S {
     const key = JSON.stringify(shape)
-    const known = this.#shapes.get(key) ?? shape
-    this.#shapes.set(key, known)
-    return known as S
+    const cached = this.#shapes.get(key) ?? shape
+    this.#shapes.set(key, cached)
+    return cached as S
   }
 
-  #shown(collection: string): Selected[] {
+  #selection(collection: string): Selected[] {
     const all = this.#model.collections.get(collection)?.fields.values() ?? []
     return fields(...[...all].filter(field => !field.internal && !field.writeOnly).map(field => field.name))
   }

@@ -279,21 +279,21 @@ function lists(scenario: Scenario): void {
     await client.create('posts', { title: 'Crème Brûlée', body: 'A dessert' }, ann)
     const { id } = await client.create('posts', { title: 'Dessert wine' }, ann)
     const search: ListShape = { ...listOfPosts, search: 2, select: fields('title') }
-    const found = async (words: string) =>
+    const searchFor = async (words: string) =>
       (await client.list(search, [0, 9, words], ann)).items
         ?.map(item => String(item.title).slice(0, 2))
         .join()
-    assert.equal(await found('dessert'), 'Cr,De')
-    assert.equal(await found('BRULEE creme'), 'Cr')
-    assert.equal(await found('dessert brûlée'), 'Cr')
-    assert.equal(await found('dess'), '')
-    assert.equal(await found('wine" OR "creme'), '')
+    assert.equal(await searchFor('dessert'), 'Cr,De')
+    assert.equal(await searchFor('BRULEE creme'), 'Cr')
+    assert.equal(await searchFor('dessert brûlée'), 'Cr')
+    assert.equal(await searchFor('dess'), '')
+    assert.equal(await searchFor('wine" OR "creme'), '')
     await client.update('posts', id, { title: 'Port' }, ann)
-    assert.equal(await found('wine'), '')
-    assert.equal(await found('port'), 'Po')
+    assert.equal(await searchFor('wine'), '')
+    assert.equal(await searchFor('port'), 'Po')
     await client.remove('posts', id, ann)
-    assert.equal(await found('port'), '')
-    assert.equal(await found('!?'), '')
+    assert.equal(await searchFor('port'), '')
+    assert.equal(await searchFor('!?'), '')
   })
 
   scenario(

@@ -11,13 +11,13 @@ test('concurrent writes share one commit, and repeating a read hits the cache', 
   try {
     const client = new Client(store)
     assert.deepEqual(store.counts(), { commits: 0, writes: 0, answerHits: 0, answerMisses: 0, cascaded: 0 })
-    const made = ['a', 'b', 'b', 'c'].map(name =>
+    const creates = ['a', 'b', 'b', 'c'].map(name =>
       client.create('users', { name, email: `${name}@example.com` }),
     )
-    const outcomes = await Promise.allSettled(made)
-    assert.equal(outcomes.filter(one => one.status === 'rejected').length, 1)
+    const outcomes = await Promise.allSettled(creates)
+    assert.equal(outcomes.filter(outcome => outcome.status === 'rejected').length, 1)
     assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 0, answerMisses: 0, cascaded: 0 })
-    for (let at = 0; at < 3; at++) await client.item('users', 1)
+    for (let index = 0; index < 3; index++) await client.item('users', 1)
     assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 2, answerMisses: 1, cascaded: 0 })
     await client.update('users', 2, { name: 'x' })
     await client.item('users', 1)
@@ -41,7 +41,7 @@ test('the counters of /metrics grow with each commit and cache hit', async () =>
     await until('stored', async () => (await metric('commits')) > first)
     const [commits = 0, writes = 0, hits = 0] = await read()
     for (const title of ['a', 'b']) await call('/api/v1/posts', { method: 'POST', key, body: { title } })
-    for (let at = 0; at < 3; at++) await call('/api/v1/posts?fields=title')
+    for (let index = 0; index < 3; index++) await call('/api/v1/posts?fields=title')
     const after = await read()
     assert.deepEqual(after.slice(0, 2), [commits + 2, writes + 2])
     assert.ok(Number(after[2]) >= hits + 2)

@@ -9,7 +9,7 @@ import { databases, type Place, type TestDatabase } from './databases.ts'
 
 const model = checkModel(blog)
 
-interface Opened {
+interface OpenedStore {
   readonly store: Store
   readonly records: Records
   readonly clock: { now: number }
@@ -17,7 +17,7 @@ interface Opened {
 }
 
 /** A store whose clock the test sets. */
-async function openAt(place: Place): Promise<Opened> {
+async function openAt(place: Place): Promise<OpenedStore> {
   const clock = { now: 1_000_000 }
   const store = await place.open(model, { now: () => clock.now })
   return { store, records: store.records, clock, place }
@@ -28,7 +28,7 @@ const owners = `INSERT INTO "users" ("id", "name", "email", "role", "created_at"
   VALUES (7, 'Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z'),
     (70, 'Ben', 'ben@example.com', 'user', '2026-01-01T00:00:00.000Z')`
 
-function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) {
+function within(database: TestDatabase, use: (opened: OpenedStore) => Promise<void>) {
   return () =>
     database.within(async place => {
       const opened = await openAt(place)
@@ -42,19 +42,19 @@ function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) 
 }
 
 /** Two stores on one database, like those of two nodes. */
-function withinTwo(database: TestDatabase, use: (one: Opened, two: Opened) => Promise<void>) {
-  return within(database, async one => {
-    const two = await openAt(one.place)
+function withinTwo(database: TestDatabase, use: (first: OpenedStore, second: OpenedStore) => Promise<void>) {
+  return within(database, async first => {
+    const second = await openAt(first.place)
     try {
-      await use(one, two)
+      await use(first, second)
     } finally {
-      await two.store.close()
+      await second.store.close()
     }
   })
 }
 
 /** The version that a request sees. */
-async function versionOf({ store, records }: Opened, kind: string): Promise<number> {
+async function versionOf({ store, records }: OpenedStore, kind: string): Promise<number> {
   await store.refresh()
   return records.version(kind)
 }
@@ -108,7 +108,9 @@ function scenarios(database: TestDatabase): void {
       const { payload, grant, alias, owner } = (await records.get('Token', '1')) ?? {}
       assert.deepEqual([payload, grant, alias, owner], ['{"a":3}', 'g', 'short', '7'])
       assert.equal(await records.swap({ ...key, id: '2' }, '{"a":1}', '{"a":3}'), false)
-      const round = Array.from({ length: 20 }, (_, at) => records.swap(key, '{"a":3}', `{"a":${at + 10}}`))
+      const round = Array.from({ length: 20 }, (_, index) =>
+        records.swap(key, '{"a":3}', `{"a":${index + 10}}`),
+      )
       assert.equal((await Promise.all(round)).filter(Boolean).length, 1)
     }),
   )
@@ -206,10 +208,10 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'of concurrent adds, consumes and deletes of a record in two stores, exactly one each succeeds',
-    withinTwo(database, async (one, two) => {
-      const both = [one.records, two.records]
+    withinTwo(database, async (first, second) => {
+      const both = [first.records, second.records]
       for (let round = 0; round < 20; round++) {
-        const ids = Array.from({ length: 5 }, (_, at) => `${round}/${at}`)
+        const ids = Array.from({ length: 5 }, (_, index) => `${round}/${index}`)
         const added = await Promise.all(
           ids.flatMap(id => both.flatMap(records => [records.add(record(id)), records.add(record(id))])),
         )
@@ -217,11 +219,11 @@ function scenarios(database: TestDatabase): void {
         // The second store uses the reverse order, so the rows are locked in both orders.
         const orders = [ids, ids.toReversed()]
         const consumed = await Promise.all(
-          both.flatMap((records, at) => (orders[at] ?? []).map(id => records.consume('Token', id))),
+          both.flatMap((records, index) => (orders[index] ?? []).map(id => records.consume('Token', id))),
         )
         assert.equal(consumed.filter(Boolean).length, ids.length)
         const deleted = await Promise.all(
-          both.flatMap((records, at) => (orders[at] ?? []).map(id => records.delete('Token', id))),
+          both.flatMap((records, index) => (orders[index] ?? []).map(id => records.delete('Token', id))),
         )
         assert.equal(deleted.filter(Boolean).length, ids.length)
       }
@@ -268,13 +270,13 @@ function scenarios(database: TestDatabase): void {
     'a duplicate alias within a kind fails that write alone',
     within(database, async ({ records }) => {
       await records.put(record('1', { alias: 'same' }))
-      const [other, taken, third] = await Promise.allSettled([
+      const [other, duplicate, third] = await Promise.allSettled([
         records.put(record('3', { alias: 'same', kind: 'Other' })),
         records.put(record('2', { alias: 'same' })),
         records.add(record('4')),
       ])
       assert.equal(other.status, 'fulfilled')
-      assert.equal(taken.status === 'rejected' && taken.reason.code, 'CONFLICT')
+      assert.equal(duplicate.status === 'rejected' && duplicate.reason.code, 'CONFLICT')
       assert.equal(third.status === 'fulfilled' && third.value, true)
       assert.equal(await records.get('Token', '2'), undefined)
       assert.deepEqual(idsOf(await records.all('Token')), ['1', '4'])
@@ -311,12 +313,12 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'the version of a kind changes when another store changes a record',
-    withinTwo(database, async (one, two) => {
-      await one.records.put(record('1'))
-      const before = await versionOf(two, 'Token')
-      await one.records.delete('Token', '1')
-      assert.ok((await versionOf(two, 'Token')) > before)
-      assert.equal(await two.records.get('Token', '1'), undefined)
+    withinTwo(database, async (first, second) => {
+      await first.records.put(record('1'))
+      const before = await versionOf(second, 'Token')
+      await first.records.delete('Token', '1')
+      assert.ok((await versionOf(second, 'Token')) > before)
+      assert.equal(await second.records.get('Token', '1'), undefined)
     }),
   )
 
@@ -337,7 +339,7 @@ function scenarios(database: TestDatabase): void {
     'expired records are removed in small steps by later writes',
     within(database, async ({ records, clock, place }) => {
       const [expired, most] = [1100, 500]
-      await Promise.all(Array.from({ length: expired }, (_, at) => records.put(record(`x${at}`))))
+      await Promise.all(Array.from({ length: expired }, (_, index) => records.put(record(`x${index}`))))
       const count = async () => Number((await place.rows('SELECT count(*) AS n FROM "_records"'))[0]?.n)
       let left = await count()
       assert.equal(left, expired)
@@ -373,10 +375,10 @@ function scenarios(database: TestDatabase): void {
     within(database, async ({ records }) => {
       await fc.assert(
         fc.asyncProperty(fc.string({ unit: 'binary' }), fc.string(), async (text, id) => {
-          const whole = Buffer.from(text).toString()
+          const wellFormed = Buffer.from(text).toString()
           if (id.includes('\0')) return
-          await records.put(record(id, { payload: JSON.stringify(whole) }))
-          assert.equal(JSON.parse((await records.get('Token', id))?.payload ?? ''), whole)
+          await records.put(record(id, { payload: JSON.stringify(wellFormed) }))
+          assert.equal(JSON.parse((await records.get('Token', id))?.payload ?? ''), wellFormed)
         }),
         { numRuns: 50 },
       )

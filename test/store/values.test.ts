@@ -48,7 +48,7 @@ const values = checkModel(
 )
 
 /** The value after a round trip through JSON. */
-const sent = (value: JsonValue): unknown => JSON.parse(JSON.stringify(value))
+const asSent = (value: JsonValue): unknown => JSON.parse(JSON.stringify(value))
 
 const numbers = [
   0.1,
@@ -63,20 +63,20 @@ const numbers = [
   2.2250738585072014e-308,
   1.7976931348623157e308,
 ]
-const whole = [0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53 - 1)]
+const wholeNumbers = [0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53 - 1)]
 const large = [1e15, 1e16, 123456789012345680000, 2 ** 53, 2 ** 63, -(2 ** 63)]
 
 const cases: readonly [string, fc.Arbitrary<JsonValue>, readonly JsonValue[]][] = [
-  ['number', fc.double({ noNaN: true, noDefaultInfinity: true }), [...numbers, ...whole, ...large]],
-  ['integer', fc.maxSafeInteger(), whole],
+  ['number', fc.double({ noNaN: true, noDefaultInfinity: true }), [...numbers, ...wholeNumbers, ...large]],
+  ['integer', fc.maxSafeInteger(), wholeNumbers],
   [
     'text',
-    fc.string({ unit: 'binary' }).filter(one => one.isWellFormed()),
+    fc.string({ unit: 'binary' }).filter(text => text.isWellFormed()),
     ['', '\u0000', '\\u0000', '💚"\\\u2028'],
   ],
   [
     'json',
-    fc.jsonValue().filter(one => one !== null) as fc.Arbitrary<JsonValue>,
+    fc.jsonValue().filter(value => value !== null) as fc.Arbitrary<JsonValue>,
     [{ a: [1, 0.1, 1e21] }, [], {}],
   ],
   ['boolean', fc.boolean(), [true, false]],
@@ -102,29 +102,32 @@ for (const { name, within } of databases) {
       withValues(async client => {
         await fc.assert(
           fc.asyncProperty(arbitrary.filter(storable), async value => {
-            const made = await client.create('values', { [field]: value })
-            const item = (await client.item('values', made.id)) as Record<string, unknown>
-            assert.deepEqual(item[field], sent(value))
-            assert.deepEqual(JSON.parse(made.text ?? ''), item)
-            await client.remove('values', made.id)
+            const created = await client.create('values', { [field]: value })
+            const item = (await client.item('values', created.id)) as Record<string, unknown>
+            assert.deepEqual(item[field], asSent(value))
+            assert.deepEqual(JSON.parse(created.text ?? ''), item)
+            await client.remove('values', created.id)
           }),
-          { examples: examples.filter(storable).map(one => [one]), numRuns: name === 'SQLite' ? 300 : 100 },
+          {
+            examples: examples.filter(storable).map(example => [example]),
+            numRuns: name === 'SQLite' ? 300 : 100,
+          },
         )
       }))
   }
 
   test(`${name}: filters and cursors find exactly the stored number`, () =>
     withValues(async client => {
-      const all = [...new Set([...numbers, ...whole, ...large])]
-      for (const one of all) await client.create('values', { number: one })
+      const all = [...new Set([...numbers, ...wholeNumbers, ...large])]
+      for (const number of all) await client.create('values', { number })
       const base: ListShape = { ...listOfPosts, collection: 'values', select: fields('id', 'number') }
-      for (const one of all) {
+      for (const number of all) {
         const shape: ListShape = {
           ...base,
           filter: { kind: 'compare', field: 'number', operator: 'eq', param: 2 },
         }
-        const { items } = await client.list(shape, [0, 100, one])
-        assert.ok(items?.length && items.every(item => Number(item.number) === one), `${one}`)
+        const { items } = await client.list(shape, [0, 100, number])
+        assert.ok(items?.length && items.every(item => Number(item.number) === number), `${number}`)
       }
       const sort = totalOrder([{ field: 'number', descending: false }])
       const walk: ListShape = { ...base, sort, window: { kind: 'cursor', after: undefined, limit: 0 } }
@@ -140,19 +143,21 @@ for (const { name, within } of databases) {
         all
           .map(Number)
           .toSorted((a, b) => a - b)
-          .map(one => one + 0),
+          .map(number => number + 0),
       )
     }))
 
   test(`${name}: texts sort by code point, not by UTF-16 code unit`, () =>
     withValues(async client => {
       const texts = ['a', 'B', 'é', 'z', '\u{1f49a}', '\uffee', '', 'aa', 'Z', '\u{10ffff}']
-      for (const one of texts) await client.create('values', { text: one })
-      const codePoints = (one: string) => [...one].map(character => character.codePointAt(0) ?? 0)
+      for (const text of texts) await client.create('values', { text })
+      const codePoints = (text: string) => [...text].map(character => character.codePointAt(0) ?? 0)
       const expected = texts.toSorted((a, b) => {
         const [left, right] = [codePoints(a), codePoints(b)]
-        const at = left.findIndex((point, index) => point !== right[index])
-        return at < 0 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1)
+        const difference = left.findIndex((point, index) => point !== right[index])
+        return difference < 0
+          ? left.length - right.length
+          : (left[difference] ?? 0) - (right[difference] ?? -1)
       })
       const sort = totalOrder([{ field: 'text', descending: false }])
       const shape: ListShape = { ...listOfPosts, collection: 'values', sort, select: fields('text') }
@@ -167,7 +172,7 @@ for (const { name, within } of databases) {
   test(`${name}: times keep their milliseconds, dates stay dates, and both sort chronologically`, () =>
     withValues(async client => {
       const times = ['2026-01-01T00:00:00.000Z', '1969-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z']
-      for (const one of times) await client.create('values', { datetime: one, date: one.slice(0, 10) })
+      for (const time of times) await client.create('values', { datetime: time, date: time.slice(0, 10) })
       const sort = totalOrder([{ field: 'datetime', descending: true }])
       const shape: ListShape = {
         ...listOfPosts,

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import type { ApiError } from '../../src/client.ts'
 import {
   action,
   anyone,
@@ -39,7 +40,7 @@ const notes = model(
         stamp: string({ optional: true }),
         author_id: relation('users', { inverse: 'notes', default: currentUser }),
       },
-      prepare: ({ now: at }) => ({ stamp: at }),
+      prepare: ({ now }) => ({ stamp: now }),
       access: {
         read: anyone,
         create: owner('author_id'),
@@ -55,8 +56,8 @@ const notes = model(
         input: { by: string({ max: 20 }) },
         output: item('notes'),
         access: owner('author_id'),
-        run: ({ item: note, input, data, now: at }) =>
-          data.notes.update(note.id, { title: `${input.by} ${at}` }),
+        run: ({ item: note, input, data, now }) =>
+          data.notes.update(note.id, { title: `${input.by} ${now}` }),
       }),
       clear: action({
         of: 'notes',
@@ -70,8 +71,8 @@ const notes = model(
       }),
       later_on: action({
         access: signedIn,
-        async run({ later, now: at }) {
-          later(new Date(Date.parse(at) + 60_000), 'remind', { about: 'this' })
+        async run({ later, now }) {
+          later(new Date(Date.parse(now) + 60_000), 'remind', { about: 'this' })
         },
       }),
     },
@@ -94,7 +95,7 @@ const notes = model(
       }),
     },
     jobs: {
-      nightly: every('day at 03:00', async ({ now: at }) => void seen.push(at)),
+      nightly: every('day at 03:00', async ({ now }) => void seen.push(now)),
       remind: job({
         input: { about: string({ max: 20 }) },
         run: async ({ input, mail }) =>
@@ -216,8 +217,8 @@ test('settled runs reactions, due jobs and the work that they cause', async () =
 test('requests pass through the whole HTTP stack', async () => {
   await withNotes(async service => {
     const ada = await service.users.create()
-    const made = await service.request('POST /api/v1/notes', { as: ada, body: { title: 'By HTTP' } })
-    assert.deepEqual([made.status, made.headers.location], [201, '/api/v1/notes/1'])
+    const created = await service.request('POST /api/v1/notes', { as: ada, body: { title: 'By HTTP' } })
+    assert.deepEqual([created.status, created.headers.location], [201, '/api/v1/notes/1'])
     const broken = await service.request('POST /api/v1/notes', { as: ada.id, body: '{' })
     assert.deepEqual([broken.status, broken.body.error.code], [400, 'BAD_REQUEST'])
     const graphql = await service.request('POST /graphql', { body: { query: '{ notes { title } }' } })
@@ -229,14 +230,14 @@ test('requests pass through the whole HTTP stack', async () => {
 })
 
 test('services are independent, and leave no file', async () => {
-  await withNotes(async one => {
-    const ada = await one.users.create()
-    await one.as(ada).notes.create({ title: 'One' })
-    await withNotes(async other => {
-      assert.equal(await other.asSystem.notes.count(), 0)
-      await assert.rejects(other.as(ada).notes.list(), { code: 'NOT_FOUND' })
+  await withNotes(async service => {
+    const ada = await service.users.create()
+    await service.as(ada).notes.create({ title: 'One' })
+    await withNotes(async otherService => {
+      assert.equal(await otherService.asSystem.notes.count(), 0)
+      await assert.rejects(otherService.as(ada).notes.list(), { code: 'NOT_FOUND' })
     })
-    assert.equal(await one.asSystem.notes.count(), 1)
+    assert.equal(await service.asSystem.notes.count(), 1)
   })
   assert.ok(!existsSync(':memory:') && !existsSync(':memory:.key'))
 })
@@ -266,6 +267,44 @@ test('a request as a user who does not exist yet fails until the user is created
     assert.equal(later.id, id + 1)
     assert.equal((await service.request('GET /api/v1/me', { as: later })).status, 200)
   })
+})
+
+test('a refused call says which rule refused it, and a request answers as in production', async () => {
+  const service = await testService(notes)
+  try {
+    const ada = await service.users.create()
+    const ben = await service.users.create()
+    const { id } = await service.as(ada).notes.create({ title: 'hers' })
+    const error: ApiError = await service
+      .as(ben)
+      .notes.update(id, { title: 'his' })
+      .then(
+        () => assert.fail('it was not refused'),
+        cause => cause,
+      )
+    assert.equal(error.code, 'FORBIDDEN')
+    assert.match(error.explain ?? '', /author_id/)
+    const { status, body } = await service.request(`PATCH /api/v1/notes/${id}`, {
+      as: ben,
+      body: { title: 'his' },
+    })
+    assert.equal(status, 403)
+    assert.deepEqual(Object.keys(body.error), ['code', 'message'])
+  } finally {
+    await service.close()
+  }
+})
+
+test('users whose values do not fit the model are refused', async () => {
+  const service = await testService(notes)
+  try {
+    await assert.rejects(service.users.create({ email: 'no address' }), {
+      code: 'VALIDATION_FAILED',
+      message: /^email must be an e-mail address/,
+    })
+  } finally {
+    await service.close()
+  }
 })
 
 test('names that the model does not have do not compile', async () => {

@@ -26,7 +26,7 @@ export interface Blog {
   close(): Promise<void>
 }
 
-export async function openBlog(given: GivenSettings = {}): Promise<Blog> {
+export async function openBlog(settings: GivenSettings = {}): Promise<Blog> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-graphql-'))
   const database = join(folder, 'blog.db')
   const service = await serve(blog, {
@@ -36,16 +36,16 @@ export async function openBlog(given: GivenSettings = {}): Promise<Blog> {
     adminApiKey: adminKey,
     rateLimit: 'off',
     logLevel: 'silent',
-    ...given,
+    ...settings,
   })
   const rest: Blog['rest'] = async (method, path, body, key = adminKey) => {
-    const answered = await fetch(`${service.url}/api/v1/${path}`, {
+    const response = await fetch(`${service.url}/api/v1/${path}`, {
       method,
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await answered.text()
-    if (!answered.ok) throw new Error(`${method} ${path}: ${answered.status} ${text}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
     return text === '' ? {} : JSON.parse(text)
   }
   return {

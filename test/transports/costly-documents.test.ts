@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { admin } from './blog.ts'
-import { type MeasuredService, openMeasuredService, type Taken } from './measured-service.ts'
+import { type MeasuredService, openMeasuredService, type Usage } from './measured-service.ts'
 import { json, post, until, wire } from './service.ts'
 
 let blog: MeasuredService
@@ -13,7 +13,7 @@ before(async () => {
 after(() => blog.close())
 
 const many = (count: number, make: (at: number) => string) =>
-  Array.from({ length: count }, (_, at) => make(at)).join(' ')
+  Array.from({ length: count }, (_, index) => make(index)).join(' ')
 /** Every fragment spreads the next one twice. */
 const dag = (levels: number) =>
   `{ ...f0 } ${many(levels, at => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`)} fragment f${levels} on Query { __typename }`
@@ -43,7 +43,7 @@ const costlyDocuments: readonly [name: string, query: string, message: RegExp][]
   [
     'introspection ten levels deep',
     `{ __schema { types { ${'fields { type { '.repeat(10)} name ${'} }'.repeat(10)} } } }`,
-    /10 lists of an introspection.*at most 1/,
+    /10 nested lists of an introspection.*at most 1/,
   ],
   // The maximum number of tokens, so that they are parsed and validated.
   ['1,980 unknown fields', `{ me { ${many(1980, at => `x${at}`)} } }`, /Cannot query field/],
@@ -91,11 +91,11 @@ async function errorsOf(response: Response): Promise<Errors> {
 async function overSocket(query: string): Promise<Errors> {
   const opened = await wire(blog.socket)
   opened.say({ type: 'connection_init', payload: admin })
-  await until(() => opened.heard.length === 1)
+  await until(() => opened.messages.length === 1)
   opened.say({ id: '1', type: 'subscribe', payload: { query } })
-  await until(() => opened.heard.length === 2)
+  await until(() => opened.messages.length === 2)
   opened.socket.close()
-  const { type, payload } = JSON.parse(opened.heard[1] ?? '')
+  const { type, payload } = JSON.parse(opened.messages[1] ?? '')
   assert.equal(type, 'error')
   return payload
 }
@@ -117,7 +117,7 @@ for (const [transport, send] of Object.entries(transports)) {
   describe(transport, () => {
     for (const [name, query, message] of costlyDocuments) {
       it(`refuses ${name}`, async context => {
-        const taken: Taken[] = []
+        const taken: Usage[] = []
         for (let round = 0; round < rounds; round++) {
           await blog.begin()
           const errors = await send(`${query}#${transport} ${round}`)

@@ -161,9 +161,9 @@ describe('row rules', () => {
     const open = await listen('subscription { newPost { id title } }')
     const curious = await listen('subscription { newPost { id title author { email } } }')
     const { id } = await blog.rest('POST', 'posts', { title: 'public' })
-    await until(() => open.got.length > 0 && curious.opened.heard.length > 1)
+    await until(() => open.got.length > 0 && curious.opened.messages.length > 1)
     assert.deepEqual(open.got, [{ newPost: { id: String(id), title: 'public' } }])
-    const messages = curious.opened.heard.join()
+    const messages = curious.opened.messages.join()
     assert.match(messages, /"code":"UNAUTHORIZED"/)
     assert.doesNotMatch(messages, /admin@example\.com/)
     await leave(open, curious)
@@ -232,10 +232,10 @@ describe('a credential', () => {
 describe('a thousand subscribers', () => {
   it('get one created post each, once and in order', async () => {
     const got: string[][] = []
-    const clients = Array.from({ length: 1000 }, (_, at) => {
+    const clients = Array.from({ length: 1000 }, (_, index) => {
       const mine: string[] = []
       got.push(mine)
-      const socket = client(blog.socket, at % 2 ? admin : undefined)
+      const socket = client(blog.socket, index % 2 ? admin : undefined)
       socket.subscribe<{ newPost: { title: string } }>(
         { query: 'subscription { newPost { id title } }' },
         {
@@ -250,7 +250,7 @@ describe('a thousand subscribers', () => {
     while ((await subscriptions()) < 1000) await new Promise(resolve => setTimeout(resolve, 20))
     assert.ok(before <= 1000)
     await new Promise(resolve => setTimeout(resolve, 50))
-    const titles = Array.from({ length: 5 }, (_, at) => `to all ${at}`)
+    const titles = Array.from({ length: 5 }, (_, index) => `to all ${index}`)
     for (const title of titles) await blog.rest('POST', 'posts', { title })
     await until(() => got.every(mine => mine.length >= titles.length), 20_000)
     for (const mine of got) assert.deepEqual(mine, titles)

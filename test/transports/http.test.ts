@@ -108,13 +108,13 @@ describe('status codes', () => {
     service.accounts.budget = Number.POSITIVE_INFINITY
   })
   it('cost beyond the first hundred points counts as more requests before anything is executed', async () => {
-    const { drawn } = service.accounts
-    drawn.length = 0
+    const { draws } = service.accounts
+    draws.length = 0
     await post(service.url, { query: '{ expensive }' })
-    assert.deepEqual(drawn, [9])
-    drawn.length = 0
+    assert.deepEqual(draws, [9])
+    draws.length = 0
     await post(service.url, hello)
-    assert.deepEqual(drawn, [])
+    assert.deepEqual(draws, [])
   })
   it('a wrong credential is a 401 with a GraphQL error', async () => {
     const answered = await post(service.url, hello, { ...json, Authorization: 'Bearer nobody' })
@@ -257,10 +257,10 @@ describe('GraphiQL', () => {
       const asset = await fetch(new URL(place, service.url))
       assert.equal(asset.status, 200, place)
       assert.ok((await asset.arrayBuffer()).byteLength > 50, place)
-      const again = await fetch(new URL(place, service.url), {
+      const second = await fetch(new URL(place, service.url), {
         headers: { 'If-None-Match': asset.headers.get('ETag') ?? '' },
       })
-      assert.equal(again.status, 304)
+      assert.equal(second.status, 304)
     }
   })
   it('has no other files', async () => {
@@ -275,10 +275,10 @@ describe('GraphiQL', () => {
     assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
   })
   it('can be disabled', async () => {
-    const other = await openService({ explorer: undefined })
-    const answered = await fetch(other.url, { headers: browser })
+    const otherService = await openService({ explorer: undefined })
+    const answered = await fetch(otherService.url, { headers: browser })
     assert.equal(answered.status, 400)
-    await other.close()
+    await otherService.close()
   })
 })
 
@@ -319,21 +319,26 @@ describe('stored documents', () => {
   })
   it('are the only ones executed with mode `registered`', async () => {
     const mode = 'registered' as const
-    const other = await openService({ documents: { mode, registered: new Map([[sha256(query), query]]) } })
+    const otherService = await openService({
+      documents: { mode, registered: new Map([[sha256(query), query]]) },
+    })
     const answer = { data: { hello: 'hello stored' } }
-    assert.deepEqual(await read(await post(other.url, { query })), answer)
-    assert.deepEqual(await read(await post(other.url, { extensions: named })), answer)
-    assert.deepEqual(await read(await post(other.url, { documentId: `sha256:${sha256(query)}` })), answer)
-    const executed = other.engine.executed
+    assert.deepEqual(await read(await post(otherService.url, { query })), answer)
+    assert.deepEqual(await read(await post(otherService.url, { extensions: named })), answer)
+    assert.deepEqual(
+      await read(await post(otherService.url, { documentId: `sha256:${sha256(query)}` })),
+      answer,
+    )
+    const executed = otherService.engine.executed
     for (const request of [
       hello,
       { query: hello.query, extensions: { persistedQuery: { version: 1, sha256Hash: sha256(hello.query) } } },
       { documentId: `sha256:${sha256(hello.query)}` },
       { query: '{ __schema { types { name } } }' },
     ]) {
-      await refuses(await post(other.url, request, spec), 403, 'FORBIDDEN')
+      await refuses(await post(otherService.url, request, spec), 403, 'FORBIDDEN')
     }
-    assert.equal(other.engine.executed, executed)
-    await other.close()
+    assert.equal(otherService.engine.executed, executed)
+    await otherService.close()
   })
 })

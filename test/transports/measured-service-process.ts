@@ -1,7 +1,7 @@
 /** The process of `measured-service.ts`; exits with its parent. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { openBlog } from './blog.ts'
-import type { Taken } from './measured-service.ts'
+import type { Usage } from './measured-service.ts'
 
 const blog = await openBlog()
 const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -20,8 +20,8 @@ process.on('message', word => {
   }
   const { user, system } = process.cpuUsage(before)
   delay.disable()
-  const taken: Taken = { cpu: (user + system) / 1000, pause: Math.round(delay.max / 1e5) / 10 }
-  tell(taken)
+  const usage: Usage = { cpu: (user + system) / 1000, pause: Math.round(delay.max / 1e5) / 10 }
+  tell(usage)
 })
 process.on('disconnect', () => void blog.close())
 tell({ graphql: blog.graphql, socket: blog.socket })

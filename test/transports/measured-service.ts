@@ -6,12 +6,12 @@ export interface MeasuredService {
   readonly graphql: string
   readonly socket: string
   begin(): Promise<void>
-  end(): Promise<Taken>
+  end(): Promise<Usage>
   close(): Promise<void>
 }
 
 /** In milliseconds: CPU time of all threads, and the longest delay of the event loop. */
-export interface Taken {
+export interface Usage {
   readonly cpu: number
   readonly pause: number
 }

@@ -14,8 +14,8 @@ const bound = (operation: 'query' | 'mutation' | 'subscription', cost: number): 
 describe('the metrics', () => {
   it('count operations by kind, and costs in cumulative buckets', () => {
     const metrics = new GraphqlMetrics()
-    for (const cost of [1, 5, 6, 5000, 5001]) metrics.started(bound('query', cost))
-    metrics.started(bound('mutation', 10))
+    for (const cost of [1, 5, 6, 5000, 5001]) metrics.onStarted(bound('query', cost))
+    metrics.onStarted(bound('mutation', 10))
     const lines = metrics.text().split('\n')
     for (const line of [
       'portico_graphql_operations_total{kind="query"} 5',
@@ -61,6 +61,6 @@ describe('a quota', () => {
     assert.throws(() => quota.take('a'), isLimited)
   })
   it('of zero allows nothing', () => {
-    assert.throws(() => new Quota(0, 'things').take('a'), /have 0 open things, and may have 0/)
+    assert.throws(() => new Quota(0, 'things').take('a'), /have 0 open things; the maximum is 0/)
   })
 })

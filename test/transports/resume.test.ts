@@ -17,8 +17,8 @@ import {
 
 const closed = closedAfterEach<Service>(service => service.close())
 
-async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
-  const service = await openService(given)
+async function open(settings: Partial<ServiceSettings> = {}): Promise<Service> {
+  const service = await openService(settings)
   closed(service)
   return service
 }
@@ -31,11 +31,12 @@ const adaInit = { type: 'connection_init', payload: { Authorization: 'Bearer ada
 interface Post {
   readonly newPost: { readonly id: string }
 }
-const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 function commit({ feed }: Service, count: number, row = {}): void {
   const next = feed.log.length + 1
-  feed.commit(...Array.from({ length: count }, (_, at) => ({ row: { id: String(next + at), ...row } })))
+  feed.commit(...Array.from({ length: count }, (_, index) => ({ row: { id: String(next + index), ...row } })))
 }
 
 function metric({ graphql }: Service, name: string): number {
@@ -43,8 +44,8 @@ function metric({ graphql }: Service, name: string): number {
 }
 
 /** The event ids in the received messages. */
-function idsOf({ heard }: Wire): number[] {
-  return heard
+function idsOf({ messages }: Wire): number[] {
+  return messages
     .map(text => JSON.parse(text))
     .filter(({ type }) => type === 'next')
     .map(({ payload }) => Number(payload.data.newPost.id))
@@ -52,7 +53,7 @@ function idsOf({ heard }: Wire): number[] {
 
 /** The ids of the first events of a stream. */
 async function idsIn(answer: Response, count: number): Promise<number[]> {
-  const got: number[] = []
+  const received: number[] = []
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of answer.body ?? []) {
@@ -60,11 +61,11 @@ async function idsIn(answer: Response, count: number): Promise<number[]> {
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const id = /^\n?id: (\d+)\nevent: next\ndata: /.exec(block)?.[1]
-      if (id !== undefined) got.push(Number(id))
+      if (id !== undefined) received.push(Number(id))
     }
-    if (got.length >= count) break
+    if (received.length >= count) break
   }
-  return got
+  return received
 }
 
 async function resumed(service: Service, after: string): Promise<Wire> {
@@ -103,8 +104,8 @@ describe('an event stream', () => {
     commit(service, 20)
     const first = await post(service.url, request('5'), stream)
     assert.deepEqual(await idsIn(first, 15), numbers(6, 20))
-    const again = await post(service.url, request('5'), { ...stream, 'Last-Event-ID': '18' })
-    assert.deepEqual(await idsIn(again, 2), [19, 20])
+    const second = await post(service.url, request('5'), { ...stream, 'Last-Event-ID': '18' })
+    assert.deepEqual(await idsIn(second, 2), [19, 20])
   })
 
   it('with an invalid Last-Event-ID is a 400', async () => {
@@ -125,8 +126,8 @@ describe('an id that cannot be resumed from', () => {
       assert.equal(answer.status, 410)
       assert.match(await answer.text(), /"code":"RESYNC_REQUIRED"/)
       const opened = await resumed(service, after)
-      await until(() => opened.heard.length > 1)
-      const { type, payload } = JSON.parse(opened.heard[1] ?? '')
+      await until(() => opened.messages.length > 1)
+      const { type, payload } = JSON.parse(opened.messages[1] ?? '')
       assert.deepEqual([type, payload[0].extensions.code], ['error', 'RESYNC_REQUIRED'])
       opened.socket.close()
       await opened.closed
@@ -144,7 +145,7 @@ describe('a client that reads a replay slowly', () => {
     const service = await open()
     commit(service, count, { big })
     const slow = await resumed(service, '0')
-    await until(() => slow.heard.length > 0)
+    await until(() => slow.messages.length > 0)
     slow.socket.pause()
     const fast = await resumed(service, '0')
     await until(() => idsOf(fast).length === count, 20_000)

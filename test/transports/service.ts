@@ -42,14 +42,14 @@ export const defaults: ServiceSettings = {
   maxMessageBytes: 100_000,
 }
 
-export async function openService(given: Partial<ServiceSettings> = {}): Promise<Service> {
+export async function openService(overrides: Partial<ServiceSettings> = {}): Promise<Service> {
   const engine = stubEngine()
   const feed = stubFeed()
   const accounts = stubAccounts()
   const faults: unknown[] = []
   const { identify } = accounts
   const onFault = (error: unknown) => faults.push(error)
-  const settings = { ...defaults, ...given }
+  const settings = { ...defaults, ...overrides }
   const events = createEvents({ ...settings, feed, identify, onFault })
   const graphql = createGraphql(
     {
@@ -141,7 +141,7 @@ export async function until(condition: () => boolean, milliseconds = 5000): Prom
 /** A WebSocket that sends and records raw messages. */
 export interface Wire {
   readonly socket: WebSocket
-  readonly heard: string[]
+  readonly messages: string[]
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
   say(message: unknown): void
 }
@@ -153,14 +153,14 @@ export function wire(
 ): Promise<Wire> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, protocol === '' ? [] : [protocol], { headers })
-    const heard: string[] = []
-    socket.on('message', data => heard.push(String(data)))
-    const closed = new Promise<{ code: number; reason: string }>(end => {
-      socket.on('close', (code, reason) => end({ code, reason: String(reason) }))
+    const messages: string[] = []
+    socket.on('message', data => messages.push(String(data)))
+    const closed = new Promise<{ code: number; reason: string }>(resolve => {
+      socket.on('close', (code, reason) => resolve({ code, reason: String(reason) }))
     })
     const say = (message: unknown) =>
       socket.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message))
-    socket.on('open', () => resolve({ socket, heard, closed, say }))
+    socket.on('open', () => resolve({ socket, messages, closed, say }))
     socket.on('error', reject)
   })
 }

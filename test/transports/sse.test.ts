@@ -8,8 +8,8 @@ import { ada, json, openService, post, type Service, type ServiceSettings, sha25
 
 const closed = closedAfterEach<Service>(service => service.close())
 
-async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
-  const service = await openService(given)
+async function open(settings: Partial<ServiceSettings> = {}): Promise<Service> {
+  const service = await openService(settings)
   closed(service)
   return service
 }
@@ -44,7 +44,9 @@ describe('a stream', () => {
     await until(() => got.length === 300)
     assert.deepEqual(
       got,
-      Array.from({ length: 300 }, (_, at) => ({ newPost: { id: String(at + 1), title: `post ${at + 1}` } })),
+      Array.from({ length: 300 }, (_, index) => ({
+        newPost: { id: String(index + 1), title: `post ${index + 1}` },
+      })),
     )
     stop()
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)

@@ -46,12 +46,12 @@ export interface StubEngine extends Engine {
 
 /** Callers with the role `hidden` cannot subscribe and see no post. */
 export function stubEngine(): StubEngine {
-  const rootOf = (principal: Principal, left: () => number | undefined) => ({
+  const rootOf = (principal: Principal, remaining: () => number | undefined) => ({
     hello: ({ name }: { name: string }) => `hello ${name}`,
     secret: () => (principal.userId === null ? null : `user ${principal.userId}`),
     slow: () => new Promise(resolve => setTimeout(resolve, 30, 'late')),
     expensive: () => 'paid',
-    left,
+    left: remaining,
     boom: () => {
       throw new Error('boom')
     },
@@ -109,8 +109,8 @@ export function stubEngine(): StubEngine {
         operationName: prepared.operationName ?? null,
         rootValue: rootOf(principal, () => context.rateLimit?.remaining),
       })
-      const done = (value: unknown) => ({ text: JSON.stringify(value) })
-      return result instanceof Promise ? result.then(done) : done(result)
+      const replyOf = (value: unknown) => ({ text: JSON.stringify(value) })
+      return result instanceof Promise ? result.then(replyOf) : replyOf(result)
     },
     subscribe(bound, principal) {
       if (principal.access.role === 'hidden') {
@@ -139,7 +139,7 @@ export function stubEngine(): StubEngine {
 export interface StubAccounts {
   readonly keys: Map<string, Principal>
   budget: number
-  readonly drawn: number[]
+  readonly draws: number[]
   identify(credential: CredentialHeaders, address: string): Principal
   account(principal: Principal, credential: CredentialHeaders | undefined): Account
 }
@@ -152,7 +152,7 @@ export function stubAccounts(): StubAccounts {
       ['eve', user(3, 'hidden', 'all')],
     ]),
     budget: Number.POSITIVE_INFINITY,
-    drawn: [],
+    draws: [],
     identify({ authorization, 'x-api-key': key }, address) {
       const text = key ?? authorization?.replace('Bearer ', '')
       if (text === undefined) return anonymous(address)
@@ -164,12 +164,12 @@ export function stubAccounts(): StubAccounts {
       principal,
       credential,
       draw(requests) {
-        accounts.drawn.push(requests)
+        accounts.draws.push(requests)
         if (accounts.budget < requests) throw new ApiError('RATE_LIMITED')
         accounts.budget -= requests
         return undefined
       },
-      left: () => ({ limit: 10, remaining: 7, resetAt: 0 }),
+      remaining: () => ({ limit: 10, remaining: 7, resetAt: 0 }),
     }),
   }
   return accounts

@@ -9,8 +9,8 @@ import { client, openService, type Service, type ServiceSettings, until, type Wi
 
 const closed = closedAfterEach<Service>(service => service.close())
 
-async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
-  const service = await openService(given)
+async function open(settings: Partial<ServiceSettings> = {}): Promise<Service> {
+  const service = await openService(settings)
   closed(service)
   return service
 }
@@ -24,14 +24,17 @@ const subscribe = (id: string, query: string, more = {}) => ({
 })
 const newPost = 'subscription { newPost { id title } }'
 
-function heard({ heard: texts }: Wire, type: string): { readonly id: string; readonly payload: unknown }[] {
+function untilMessage(
+  { messages: texts }: Wire,
+  type: string,
+): { readonly id: string; readonly payload: unknown }[] {
   return texts.map(text => JSON.parse(text)).filter(message => message.type === type)
 }
 
 async function ready(service: Service, first: unknown = init): Promise<Wire> {
   const opened = await wire(service.socketUrl)
   opened.say(first)
-  await until(() => heard(opened, 'connection_ack').length === 1)
+  await until(() => untilMessage(opened, 'connection_ack').length === 1)
   return opened
 }
 
@@ -101,8 +104,8 @@ describe('the protocol', () => {
     const opened = await ready(await open())
     opened.say({ type: 'ping' })
     opened.say({ type: 'ping', payload: { a: 1 } })
-    await until(() => heard(opened, 'pong').length === 2)
-    assert.deepEqual(opened.heard.slice(1), ['{"type":"pong"}', '{"type":"pong","payload":{"a":1}}'])
+    await until(() => untilMessage(opened, 'pong').length === 2)
+    assert.deepEqual(opened.messages.slice(1), ['{"type":"pong"}', '{"type":"pong","payload":{"a":1}}'])
     opened.say({ type: 'pong' })
     opened.socket.close()
   })
@@ -112,8 +115,8 @@ describe('the protocol', () => {
     const opened = await wire(service.socketUrl, undefined, headers)
     opened.say(init)
     opened.say(subscribe('1', '{ secret }'))
-    await until(() => heard(opened, 'complete').length === 1)
-    assert.deepEqual(heard(opened, 'next')[0]?.payload, { data: { secret: 'user 1' } })
+    await until(() => untilMessage(opened, 'complete').length === 1)
+    assert.deepEqual(untilMessage(opened, 'next')[0]?.payload, { data: { secret: 'user 1' } })
     const second = await wire(service.socketUrl, undefined, headers)
     second.say(adaInit)
     assert.equal((await second.closed).code, 4400)
@@ -150,8 +153,8 @@ describe('operations', () => {
     const opened = await ready(service, adaInit)
     opened.say(subscribe('q', 'query($n: String) { hello(name: $n) secret }', { variables: { n: 'you' } }))
     opened.say(subscribe('m', 'mutation { add }'))
-    await until(() => heard(opened, 'complete').length === 2)
-    const next = heard(opened, 'next')
+    await until(() => untilMessage(opened, 'complete').length === 2)
+    const next = untilMessage(opened, 'next')
     assert.deepEqual(next[0], {
       id: 'q',
       type: 'next',
@@ -163,19 +166,19 @@ describe('operations', () => {
   it('each operation counts as a request; one over the budget gets an error message, and the connection stays open', async () => {
     const service = await open()
     const opened = await ready(service)
-    service.accounts.drawn.length = 0
+    service.accounts.draws.length = 0
     opened.say(subscribe('1', '{ expensive }'))
-    await until(() => heard(opened, 'complete').length === 1)
-    assert.deepEqual(service.accounts.drawn, [1, 9])
+    await until(() => untilMessage(opened, 'complete').length === 1)
+    assert.deepEqual(service.accounts.draws, [1, 9])
     service.accounts.budget = 3
     const { executed } = service.engine
     opened.say(subscribe('2', '{ expensive }'))
-    await until(() => heard(opened, 'error').length === 1)
+    await until(() => untilMessage(opened, 'error').length === 1)
     assert.equal(service.engine.executed, executed)
-    assert.match(JSON.stringify(heard(opened, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
+    assert.match(JSON.stringify(untilMessage(opened, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
     service.accounts.budget = 100
     opened.say(subscribe('2', '{ hello }'))
-    await until(() => heard(opened, 'complete').length === 2)
+    await until(() => untilMessage(opened, 'complete').length === 2)
     opened.socket.close()
   })
   const wrong: readonly [name: string, payload: Record<string, unknown>][] = [
@@ -190,8 +193,8 @@ describe('operations', () => {
       const service = await open()
       const opened = await ready(service)
       opened.say({ id: '1', type: 'subscribe', payload })
-      await until(() => heard(opened, 'error').length === 1)
-      const errors = heard(opened, 'error')[0]?.payload
+      await until(() => untilMessage(opened, 'error').length === 1)
+      const errors = untilMessage(opened, 'error')[0]?.payload
       assert.ok(Array.isArray(errors) && errors.length > 0)
       assert.equal(service.engine.executed, 0)
       opened.socket.close()
@@ -201,12 +204,12 @@ describe('operations', () => {
     const service = await open({ maxOperations: 2 })
     const opened = await ready(service)
     for (const id of ['1', '2', '3']) opened.say(subscribe(id, newPost))
-    await until(() => heard(opened, 'error').length === 1)
-    assert.equal(heard(opened, 'error')[0]?.id, '3')
+    await until(() => untilMessage(opened, 'error').length === 1)
+    assert.equal(untilMessage(opened, 'error')[0]?.id, '3')
     opened.say({ id: '1', type: 'complete' })
     opened.say(subscribe('4', newPost))
     await until(() => openSubscriptions(service) === 2)
-    assert.equal(heard(opened, 'error').length, 1)
+    assert.equal(untilMessage(opened, 'error').length, 1)
     opened.socket.close()
     await until(() => openSubscriptions(service) === 0)
   })
@@ -218,11 +221,11 @@ describe('operations', () => {
       opened.say({ id, type: 'complete' })
     }
     opened.say(subscribe('4', '{ hello }'))
-    await until(() => heard(opened, 'error').length === 1)
-    assert.deepEqual([heard(opened, 'error')[0]?.id, service.engine.executed], ['4', 2])
+    await until(() => untilMessage(opened, 'error').length === 1)
+    assert.deepEqual([untilMessage(opened, 'error')[0]?.id, service.engine.executed], ['4', 2])
     await new Promise(resolve => setTimeout(resolve, 50))
     opened.say(subscribe('5', '{ hello }'))
-    await until(() => heard(opened, 'next').length === 1)
+    await until(() => untilMessage(opened, 'next').length === 1)
     opened.socket.close()
   })
   it('a caller has at most maxSubscriptions over all connections', async () => {
@@ -231,8 +234,8 @@ describe('operations', () => {
     await listening(service, adaInit)
     const third = await ready(service, adaInit)
     third.say(subscribe('1', newPost))
-    await until(() => heard(third, 'error').length === 1)
-    assert.match(JSON.stringify(heard(third, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
+    await until(() => untilMessage(third, 'error').length === 1)
+    assert.match(JSON.stringify(untilMessage(third, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
     await listening(service, { type: 'connection_init', payload: { Authorization: 'Bearer bob' } })
   })
 })
@@ -259,7 +262,9 @@ describe('subscriptions', () => {
     await until(() => got.length === 500)
     assert.deepEqual(
       got,
-      Array.from({ length: 500 }, (_, at) => ({ newPost: { id: String(at + 1), title: `post ${at + 1}` } })),
+      Array.from({ length: 500 }, (_, index) => ({
+        newPost: { id: String(index + 1), title: `post ${index + 1}` },
+      })),
     )
     stop()
     await until(() => over && openSubscriptions(service) === 0)
@@ -273,12 +278,12 @@ describe('subscriptions', () => {
     service.feed.commit({ id: 1 })
     const opened = await listening(service)
     service.feed.commit({ id: 2 })
-    await until(() => heard(opened, 'next').length === 1)
-    assert.match(opened.heard.at(-1) ?? '', /"id":"2"/)
+    await until(() => untilMessage(opened, 'next').length === 1)
+    assert.match(opened.messages.at(-1) ?? '', /"id":"2"/)
     const second = await listening(service)
     service.feed.commit({ id: 3 })
-    await until(() => heard(second, 'next').length === 1 && heard(opened, 'next').length === 2)
-    assert.match(second.heard.at(-1) ?? '', /"id":"3"/)
+    await until(() => untilMessage(second, 'next').length === 1 && untilMessage(opened, 'next').length === 2)
+    assert.match(second.messages.at(-1) ?? '', /"id":"3"/)
   })
   it('only events that match the arguments are delivered', async () => {
     const service = await open()
@@ -290,9 +295,9 @@ describe('subscriptions', () => {
       { id: 1, kind: 'deleted' },
       { id: 9, collection: 'users' },
     )
-    await until(() => heard(deleted, 'next').length === 1)
-    assert.equal(heard(created, 'next').length, 1)
-    assert.deepEqual(heard(deleted, 'next')[0]?.payload, {
+    await until(() => untilMessage(deleted, 'next').length === 1)
+    assert.equal(untilMessage(created, 'next').length, 1)
+    assert.deepEqual(untilMessage(deleted, 'next')[0]?.payload, {
       data: { postDeleted: { id: '1', title: 'post 1' } },
     })
   })
@@ -304,9 +309,9 @@ describe('subscriptions', () => {
     await until(() => openSubscriptions(service) === 1)
     await new Promise(resolve => setTimeout(resolve, 5))
     service.feed.commit({ id: 1 }, { id: 2 }, { id: 3 })
-    await until(() => heard(opened, 'next').length === 1)
+    await until(() => untilMessage(opened, 'next').length === 1)
     await new Promise(resolve => setTimeout(resolve, 20))
-    assert.equal(heard(opened, 'next').length, 1)
+    assert.equal(untilMessage(opened, 'next').length, 1)
   })
   it('equal subscriptions with equal permissions share one rendering', async () => {
     const service = await open()
@@ -317,15 +322,15 @@ describe('subscriptions', () => {
     await until(() => openSubscriptions(service) === 6)
     await new Promise(resolve => setTimeout(resolve, 10))
     service.feed.commit({ id: 1 })
-    await until(() => [...all, other].every(opened => heard(opened, 'next').length === 1))
+    await until(() => [...all, other].every(opened => untilMessage(opened, 'next').length === 1))
     assert.equal(service.engine.rendered, 2)
   })
   it('slow replies keep the order of the commits', async () => {
     const service = await open()
     const opened = await listening(service)
     service.feed.commit({ row: { id: 'a', later: 30 } }, { row: { id: 'b' } }, { row: { id: 'c', later: 5 } })
-    await until(() => heard(opened, 'next').length === 3)
-    const ids = heard(opened, 'next').map(({ payload }) => JSON.stringify(payload).slice(-6, -4))
+    await until(() => untilMessage(opened, 'next').length === 3)
+    const ids = untilMessage(opened, 'next').map(({ payload }) => JSON.stringify(payload).slice(-6, -4))
     assert.deepEqual(
       ids.map(text => text.replace(/\W/g, '')),
       ['a', 'b', 'c'],
@@ -336,25 +341,25 @@ describe('subscriptions', () => {
     const opened = await listening(service)
     const other = await listening(service, init, 'subscription { postDeleted { id } }')
     service.feed.commit({ row: { fault: true } })
-    await until(() => heard(opened, 'error').length === 1)
-    assert.match(opened.heard.at(-1) ?? '', /INTERNAL_ERROR/)
-    assert.doesNotMatch(opened.heard.at(-1) ?? '', /database/)
+    await until(() => untilMessage(opened, 'error').length === 1)
+    assert.match(opened.messages.at(-1) ?? '', /INTERNAL_ERROR/)
+    assert.doesNotMatch(opened.messages.at(-1) ?? '', /database/)
     assert.match(String(service.faults[0]), /the database is unavailable/)
     service.feed.commit({ kind: 'deleted' })
-    await until(() => heard(other, 'next').length === 1)
+    await until(() => untilMessage(other, 'next').length === 1)
   })
   it('changes by other processes are delivered', async () => {
     const service = await open()
     await listening(service)
-    const { looks } = service.feed
-    await until(() => service.feed.looks > looks + 1)
+    const { lookCount } = service.feed
+    await until(() => service.feed.lookCount > lookCount + 1)
   })
   it('a caller who cannot subscribe gets an error', async () => {
     const service = await open()
     const opened = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer eve' } })
     opened.say(subscribe('1', newPost))
-    await until(() => heard(opened, 'error').length === 1)
-    assert.match(opened.heard.at(-1) ?? '', /FORBIDDEN/)
+    await until(() => untilMessage(opened, 'error').length === 1)
+    assert.match(opened.messages.at(-1) ?? '', /FORBIDDEN/)
     assert.equal(openSubscriptions(service), 0)
     assert.equal(service.feed.listeners.size, 0)
   })
@@ -375,19 +380,19 @@ describe('credentials', () => {
     service.accounts.keys.delete('ada')
     service.feed.commit({ collection: 'api_keys', kind: 'deleted' }, { id: 2 })
     assert.equal((await opened.closed).code, 4403)
-    assert.equal(heard(opened, 'next').length, 0)
+    assert.equal(untilMessage(opened, 'next').length, 0)
   })
   it('a change of permissions ends the subscriptions that it no longer allows, and keeps the others', async () => {
     const service = await open()
     const opened = await listening(service, adaInit)
     service.accounts.keys.set('ada', user(1, 'editor', 'all'))
     service.feed.commit({ collection: 'users', kind: 'updated' }, { id: 7 })
-    await until(() => heard(opened, 'next').length === 1)
+    await until(() => untilMessage(opened, 'next').length === 1)
     service.accounts.keys.set('ada', user(1, 'hidden', 'all'))
     service.feed.commit({ collection: 'users', kind: 'updated' }, { id: 8 })
-    await until(() => heard(opened, 'error').length === 1)
-    assert.match(opened.heard.at(-1) ?? '', /FORBIDDEN/)
-    assert.equal(heard(opened, 'next').length, 1)
+    await until(() => untilMessage(opened, 'error').length === 1)
+    assert.match(opened.messages.at(-1) ?? '', /FORBIDDEN/)
+    assert.equal(untilMessage(opened, 'next').length, 1)
     assert.equal(openSubscriptions(service), 0)
   })
 })
@@ -403,11 +408,11 @@ it('a change of permissions while a subscription begins applies to it', async ()
   let subscribed = 1
   await until(() => {
     opened.say(subscribe(String(++subscribed), '{ secret }'))
-    return opened.heard.some(text => text.includes('user 9'))
+    return opened.messages.some(text => text.includes('user 9'))
   })
   gate.resolve(0)
-  await until(() => heard(opened, 'error').length === 1)
-  const [{ id, payload } = {}] = heard(opened, 'error')
+  await until(() => untilMessage(opened, 'error').length === 1)
+  const [{ id, payload } = {}] = untilMessage(opened, 'error')
   assert.equal(id, '1')
   assert.match(JSON.stringify(payload), /FORBIDDEN/)
   assert.equal(openSubscriptions(service), 0)
@@ -424,14 +429,14 @@ describe('slow readers', () => {
       service.feed.commit({ row: { id: String(id), big } })
       await new Promise(resolve => setImmediate(resolve))
     }
-    await until(() => heard(fast, 'next').length === 200)
+    await until(() => untilMessage(fast, 'next').length === 200)
     await until(() => metric(service.graphql.metrics(), 'slow_readers_total') === 1)
     assert.equal(openSubscriptions(service), 1)
     slow.socket.resume()
     const { code, reason } = await slow.closed
     assert.equal(code, 1013)
     assert.match(reason, /Too slow/)
-    assert.ok(heard(slow, 'next').length < 200)
+    assert.ok(untilMessage(slow, 'next').length < 200)
   })
 })
 

@@ -16,13 +16,13 @@ async function overload({ connections, another }: RunningWorkers): Promise<void>
     all.map(async (connection, nth) => {
       for (let turn = 0; turn < 10; turn++) {
         const title = `${nth} ${turn}`
-        const made = await connection.request('/api/v1/posts', {
+        const created = await connection.request('/api/v1/posts', {
           method: 'POST',
           body: { title, author_id: 1 },
         })
-        assert.equal(made.status, 201)
-        const read = await connection.request(`/api/v1/posts?title=${encodeURIComponent(title)}`)
-        assert.equal(read.status, 200)
+        assert.equal(created.status, 201)
+        const answer = await connection.request(`/api/v1/posts?title=${encodeURIComponent(title)}`)
+        assert.equal(answer.status, 200)
       }
     }),
   )

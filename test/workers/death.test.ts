@@ -36,9 +36,9 @@ if (!isMainThread) setInterval(look, 5).unref()
 /** The worker metrics read last. */
 let lastMetrics = ''
 
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+async function until(description: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await condition()); tries++) {
-    assert.ok(tries < 1000, `never: ${what}; last metrics: ${lastMetrics}`)
+    assert.ok(tries < 1000, `never: ${description}; last metrics: ${lastMetrics}`)
     await sleep(20)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { merged } from '../../src/workers/merge-metrics.ts'
+import { mergeMetrics } from '../../src/workers/merge-metrics.ts'
 
 const worker = (requests: number, lag: number, memory: number, route = 'a') => `# HELP requests How many.
 # TYPE requests counter
@@ -25,33 +25,33 @@ process_resident_memory_bytes ${memory}
 
 test('counters and histograms are summed, process metrics appear once, and lags are the maximum', () => {
   assert.equal(
-    merged([worker(3, 0.5, 1000), worker(5, 0.25, 1002)]),
+    mergeMetrics([worker(3, 0.5, 1000), worker(5, 0.25, 1002)]),
     worker(8, 0.5, 1002).replace('\n\n', '\n'),
   )
 })
 
 test('a series of only one worker is unchanged', () => {
-  const lines = merged([worker(3, 0, 1, 'a'), worker(5, 0, 1, 'b{} "x y" 7')]).split('\n')
+  const lines = mergeMetrics([worker(3, 0, 1, 'a'), worker(5, 0, 1, 'b{} "x y" 7')]).split('\n')
   assert.ok(lines.includes('requests{route="a",status="2xx"} 3'))
   assert.ok(lines.includes('requests{route="b{} "x y" 7",status="2xx"} 5'))
   assert.equal(lines.filter(line => line === '# TYPE requests counter').length, 1)
 })
 
 test('without the metrics of a worker, the sum is that of the others', () => {
-  assert.equal(merged(['', worker(2, 0, 1)]), worker(2, 0, 1).replace('\n\n', '\n'))
+  assert.equal(mergeMetrics(['', worker(2, 0, 1)]), worker(2, 0, 1).replace('\n\n', '\n'))
 })
 
 test('values such as infinities and NaN are preserved', () => {
   const text = (value: string) => `# HELP x X.\n# TYPE x gauge\nx ${value}\n`
   for (const value of ['+Inf', '-Inf', 'NaN', '1e+22', '0.1'])
-    assert.equal(merged([text(value)]), text(value))
+    assert.equal(mergeMetrics([text(value)]), text(value))
 })
 
 test('a boolean metric is the maximum over all workers', () => {
   const text = (value: number) =>
     `# HELP portico_overloaded Whether.\n# TYPE portico_overloaded gauge\nportico_overloaded ${value}\n`
-  assert.equal(merged([text(1), text(0), text(1)]), text(1))
-  assert.equal(merged([text(0), text(0)]), text(0))
+  assert.equal(mergeMetrics([text(1), text(0), text(1)]), text(1))
+  assert.equal(mergeMetrics([text(0), text(0)]), text(0))
 })
 
 test('metrics of the shared event log appear once, and the pruned events are summed', () => {
@@ -65,5 +65,5 @@ portico_event_log_bytes ${bytes}
 # TYPE portico_event_log_pruned_total counter
 portico_event_log_pruned_total ${pruned}
 `
-  assert.equal(merged([text(0, 0, 0), text(7, 900, 3), text(5, 800, 4)]), text(7, 900, 7))
+  assert.equal(mergeMetrics([text(0, 0, 0), text(7, 900, 3), text(5, 800, 4)]), text(7, 900, 7))
 })

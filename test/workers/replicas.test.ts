@@ -71,8 +71,8 @@ const untilUsed = (connection: WorkerConnection) =>
 /** Each worker writes in turn, and all return the write immediately. */
 async function assertOneService(connections: readonly WorkerConnection[], name: string): Promise<void> {
   for (let round = 0; round < 10; round++) {
-    for (const [at, writer] of connections.entries()) {
-      const title = `${name} ${round} ${at}`
+    for (const [index, writer] of connections.entries()) {
+      const title = `${name} ${round} ${index}`
       await setTitle(writer, title)
       for (const reader of connections) assert.equal(await titleAt(reader), title)
     }
@@ -83,19 +83,19 @@ test('workers read from a standby, and none returns data older than a write of a
   withFixture(async ({ pool: { connections }, standby }) => {
     const [connection] = connections
     assert.ok(connection)
-    const made = await connection.request('/api/v1/posts', {
+    const created = await connection.request('/api/v1/posts', {
       method: 'POST',
       body: { title: 'first', body: '' },
     })
-    assert.deepEqual([made.status, made.json.id], [201, 1])
-    for (const each of connections) await untilUsed(each)
+    assert.deepEqual([created.status, created.json.id], [201, 1])
+    for (const connection of connections) await untilUsed(connection)
     await assertOneService(connections, 'followed')
     await pauseReplay(standby)
     await assertOneService(connections, 'behind')
     const [stale] = await query(standby, 'SELECT title FROM posts WHERE id = 1')
     assert.notEqual(stale?.title, 'behind 9 1', 'the standby has not replayed the last write')
     await resumeReplay(standby)
-    for (const each of connections) await untilUsed(each)
+    for (const connection of connections) await untilUsed(connection)
   }))
 
 test('without the standby every worker continues and reports it, and uses it again after its restart', () =>
@@ -103,20 +103,20 @@ test('without the standby every worker continues and reports it, and uses it aga
     const [connection] = connections
     assert.ok(connection)
     await connection.request('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
-    for (const each of connections) await untilUsed(each)
+    for (const connection of connections) await untilUsed(connection)
     assert.equal(await metric(connection, 'replicas_up'), 1)
     await stop()
     const ready = (each: WorkerConnection) => each.request('/readyz')
-    for (const each of connections) {
-      await until('the outage is reported', async () => (await ready(each)).json.status === 'degraded')
-      assert.equal((await ready(each)).status, 200)
+    for (const connection of connections) {
+      await until('the outage is reported', async () => (await ready(connection)).json.status === 'degraded')
+      assert.equal((await ready(connection)).status, 200)
     }
     assert.equal(await metric(connection, 'replicas_up'), 0)
     await assertOneService(connections, 'alone')
     await start()
-    for (const each of connections) {
-      await until('the recovery is reported', async () => (await ready(each)).json.status === 'ok')
-      await untilUsed(each)
+    for (const connection of connections) {
+      await until('the recovery is reported', async () => (await ready(connection)).json.status === 'ok')
+      await untilUsed(connection)
     }
   }))
 
@@ -125,8 +125,10 @@ test('all workers together open no more connections to a standby than the settin
     const [connection] = connections
     assert.ok(connection)
     await connection.request('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
-    for (const each of connections) await untilUsed(each)
-    const all = await Promise.all(connections.flatMap(one => Array.from({ length: 8 }, () => another(one))))
+    for (const connection of connections) await untilUsed(connection)
+    const all = await Promise.all(
+      connections.flatMap(connection => Array.from({ length: 8 }, () => another(connection))),
+    )
     await Promise.all(
       all.map(async (one, nth) => {
         for (let round = 0; round < 20; round++) {

@@ -13,7 +13,7 @@ interface Item {
   readonly key: string
 }
 
-async function made(connection: WorkerConnection, collection: string, body: object): Promise<Item> {
+async function createAt(connection: WorkerConnection, collection: string, body: object): Promise<Item> {
   const { status, json } = await connection.request(`/api/v1/${collection}`, { method: 'POST', body })
   assert.equal(status, 201, JSON.stringify(json))
   return json as unknown as Item
@@ -47,8 +47,8 @@ for (const place of places) {
   const withPlace = (
     workers: number,
     use: (pool: RunningWorkers) => Promise<void>,
-    given: GivenSettings = {},
-  ) => withWorkers(workers, use, given, place)
+    settings: GivenSettings = {},
+  ) => withWorkers(workers, use, settings, place)
 
   test(`three workers grant exactly the limit between them (${place.name})`, async () => {
     await withPlace(
@@ -64,7 +64,7 @@ for (const place of places) {
 
   test(`batches at three workers are serialized (${place.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
-      const { id } = await made(first(connections), 'posts', post('0'))
+      const { id } = await createAt(first(connections), 'posts', post('0'))
       // Each reads the total and adds a post: if they are serialized, no two read the same total.
       const operations = [
         { method: 'GET', path: '/posts?sort=-id&per_page=1&fields=id', as: 'last' },
@@ -84,8 +84,8 @@ for (const place of places) {
         return list?.body.meta.total
       })
       assert.deepEqual(
-        read.toSorted((one, other) => Number(one) - Number(other)),
-        Array.from({ length: 15 }, (_, at) => at + 1),
+        read.toSorted((a, b) => Number(a) - Number(b)),
+        Array.from({ length: 15 }, (_, index) => index + 1),
       )
     })
   })
@@ -93,7 +93,7 @@ for (const place of places) {
   test(`a key created at one worker is accepted by all, and a revoked one refused by all (${place.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
       for (const by of connections) {
-        const { id, key } = await made(by, 'api_keys', { name: 'x', scopes: ['*'] })
+        const { id, key } = await createAt(by, 'api_keys', { name: 'x', scopes: ['*'] })
         const read = () =>
           Promise.all(
             connections.map(connection =>
@@ -116,7 +116,7 @@ for (const place of places) {
       // The subscriptions are active once their responses have started, so no later post may be missed.
       await Promise.all(
         Array.from({ length: count }, (_, nth) =>
-          made(pool.connections[nth % 3] as WorkerConnection, 'posts', post(`t${nth}`)),
+          createAt(pool.connections[nth % 3] as WorkerConnection, 'posts', post(`t${nth}`)),
         ),
       )
       for (let tries = 0; tries < 500; tries++) {
@@ -139,7 +139,7 @@ for (const place of places) {
         const own = numbers.filter(nth => nth % 3 === connection)
         assert.deepEqual(
           own,
-          own.toSorted((one, other) => one - other),
+          own.toSorted((a, b) => a - b),
         )
       }
     })
@@ -189,7 +189,7 @@ for (const place of places) {
       )
       await Promise.all(
         all.map(async (connection, nth) => {
-          for (let turn = 0; turn < 20; turn++) await made(connection, 'posts', post(`${nth} ${turn}`))
+          for (let turn = 0; turn < 20; turn++) await createAt(connection, 'posts', post(`${nth} ${turn}`))
         }),
       )
       for (const connection of connections) {

@@ -98,20 +98,20 @@ async function connectionTo(
 export async function withWorkers(
   workers: number,
   use: (pool: RunningWorkers) => Promise<void>,
-  given: GivenSettings = {},
+  settings: GivenSettings = {},
   place: Backend = sqlite,
 ): Promise<void> {
-  const opened = await place.open()
+  const backend = await place.open()
   try {
-    await withService(workers, { ...opened.settings, ...given }, use)
+    await withService(workers, { ...backend.settings, ...settings }, use)
   } finally {
-    await opened.close()
+    await backend.close()
   }
 }
 
 async function withService(
   workers: number,
-  given: GivenSettings,
+  settings: GivenSettings,
   use: (pool: RunningWorkers) => Promise<void>,
 ): Promise<void> {
   const key = generateKey()
@@ -124,22 +124,22 @@ async function withService(
     logLevel: 'silent',
     adminApiKey: key,
     rateLimit: 'off',
-    ...given,
+    ...settings,
   })
   const connect = async (isWanted: (worker: string) => boolean) => {
-    const made = await connectionTo(service.url, key, isWanted)
-    open.push(made)
-    return made
+    const connection = await connectionTo(service.url, key, isWanted)
+    open.push(connection)
+    return connection
   }
   try {
     const connections: WorkerConnection[] = []
     while (connections.length < workers) {
       connections.push(await connect(worker => connections.every(other => other.worker !== worker)))
     }
-    const another = ({ worker }: WorkerConnection) => connect(found => found === worker)
+    const another = ({ worker }: WorkerConnection) => connect(name => name === worker)
     await use({ service, url: service.url, key, connections, another })
   } finally {
-    for (const each of open) each.close()
+    for (const connection of open) connection.close()
     await service.close()
   }
 }

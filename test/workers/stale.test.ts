@@ -47,13 +47,13 @@ for (const place of places) {
         const author = await firstUser(pool)
         const write = async (writer: number) => {
           const connections = await Promise.all(pool.connections.map(pool.another))
-          const made = await (connections[writer % 3] as WorkerConnection).request('/api/v1/posts', {
+          const created = await (connections[writer % 3] as WorkerConnection).request('/api/v1/posts', {
             method: 'POST',
             body: { title: 'new', body: '', author_id: author },
           })
-          assert.equal(made.status, 201)
-          const { id } = made.json as unknown as Post
-          let tag = String(made.headers.etag)
+          assert.equal(created.status, 201)
+          const { id } = created.json as unknown as Post
+          let tag = String(created.headers.etag)
           for (let turn = 0; turn < TURNS; turn++) {
             const title = `${writer} in turn ${turn}`
             const by = connections[(writer + turn) % 3] as WorkerConnection

@@ -18,7 +18,7 @@ import { modelFile } from './service.ts'
 
 test('a start with several workers that is impossible reports the reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))
-  const given = {
+  const settings = {
     port: 0,
     host: '127.0.0.1',
     database: join(folder, 'x.db'),
@@ -32,12 +32,12 @@ test('a start with several workers that is impossible reports the reason', async
     const about = (pattern: RegExp) => (error: unknown) =>
       error instanceof SettingsError && pattern.test(error.message)
     await assert.rejects(
-      serve(blog, given),
+      serve(blog, settings),
       about(/`workers`: more than one worker needs the model as a file/),
     )
-    await assert.rejects(serve(rich, { ...given, model: modelFile }), about(/has another model/))
+    await assert.rejects(serve(rich, { ...settings, model: modelFile }), about(/has another model/))
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-    await assert.rejects(serve(blog, { ...given, model: modelFile, port }), { code: 'EADDRINUSE' })
+    await assert.rejects(serve(blog, { ...settings, model: modelFile, port }), { code: 'EADDRINUSE' })
   } finally {
     taken.close()
     rmSync(folder, { recursive: true, force: true })

@@ -64,7 +64,7 @@ test('a released lock passes to a waiting worker, which is notified', () => {
     first.take(() => {}),
     false,
   )
-  second.notified()
+  second.onNotified()
   assert.equal(retries, 1)
   assert.deepEqual(notified, [1, 0])
   assert.equal(words[writerIndex], 1)
@@ -82,7 +82,7 @@ test('a worker that no longer needs the lock passes it on', () => {
   )
   first.release()
   assert.equal(words[writerIndex], 2)
-  second.notified()
+  second.onNotified()
   assert.equal(words[writerIndex], 0)
   assert.equal(first.take(assert.fail), true)
   first.release()
@@ -94,9 +94,9 @@ test('a waiting worker takes the lock after a timeout, even if the holder never 
   const { first, second } = two(150)
   assert.equal(first.take(assert.fail), true)
   const done = Promise.withResolvers<number>()
-  const began = performance.now()
+  const start = performance.now()
   const retry = () => {
-    if (second.take(retry)) done.resolve(performance.now() - began)
+    if (second.take(retry)) done.resolve(performance.now() - start)
   }
   retry()
   assert.ok((await done.promise) >= 150)

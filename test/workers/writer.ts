@@ -16,20 +16,20 @@ interface Task {
 const { words, watch, worker, times, dies, peers }: Task = workerData
 const ports = new Map(peers)
 const lock = new WriteLock(words, worker, { notify: to => ports.get(to)?.postMessage('lock') })
-for (const port of ports.values()) port.on('message', () => lock.notified())
+for (const port of ports.values()) port.on('message', () => lock.onNotified())
 markAlive(words, worker)
 
-let done = 0
+let completed = 0
 function next(): void {
   if (!lock.take(next)) return
   if (Atomics.add(watch, 0, 1) !== 0) Atomics.add(watch, 1, 1)
   const until = performance.now() + 0.05
   while (performance.now() < until);
   Atomics.sub(watch, 0, 1)
-  done++
-  if (dies && done === 10) process.exit(0)
+  completed++
+  if (dies && completed === 10) process.exit(0)
   lock.release()
-  if (done < times) setImmediate(next)
+  if (completed < times) setImmediate(next)
   else parentPort?.postMessage('done')
 }
 

@@ -9,7 +9,7 @@ type Change =
   | { readonly kind: 'changed'; readonly id: number; readonly values: Partial<Post> }
   | { readonly kind: 'removed'; readonly id: number }
 
-function applied(posts: readonly Post[], change: Change): readonly Post[] {
+function reducePosts(posts: readonly Post[], change: Change): readonly Post[] {
   switch (change.kind) {
     case 'loaded':
       return change.posts
@@ -50,8 +50,8 @@ function messageOf(error: unknown): string {
 }
 
 export function usePosts(me: User) {
-  const [posts, apply] = useReducer(applied, [])
-  const [shown, expect] = useOptimistic(posts, applied)
+  const [posts, apply] = useReducer(reducePosts, [])
+  const [optimisticPosts, addOptimistic] = useOptimistic(posts, reducePosts)
   const [isConnected, setConnected] = useState(false)
   const [fault, setFault] = useState<string>()
 
@@ -71,7 +71,7 @@ export function usePosts(me: User) {
   /** Shows the expected change until `send` has ended, then the stored one. A refused change is reverted, and its message shown. */
   const attempt = (expected: Change, send: () => Promise<Change>) =>
     startTransition(async () => {
-      expect(expected)
+      addOptimistic(expected)
       try {
         const change = await send()
         startTransition(() => {
@@ -84,7 +84,7 @@ export function usePosts(me: User) {
     })
 
   return {
-    posts: shown,
+    posts: optimisticPosts,
     isConnected,
     fault,
     add(title: string) {

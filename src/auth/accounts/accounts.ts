@@ -1,4 +1,4 @@
-/** Accounts: who users are, and how they authenticate. The pages are in `auth/pages/`. */
+/** The parts that all operations on accounts share. The pages are in `auth/pages/`. */
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -34,9 +34,9 @@ export interface AccountParts {
   readonly run: Run
   readonly records: Records
   readonly mail: Mailer
-  /** Counters shared by all nodes, for attempts. */
+  /** Count attempts. Shared by all nodes. */
   readonly counters: RateCounters
-  /** The service's own address, for links. Never taken from a request. */
+  /** The service's own address, for links. It never comes from a request. */
   readonly issuer: string
   /** The name of the service. */
   readonly name: string
@@ -49,7 +49,7 @@ export interface AccountParts {
   readonly now?: () => number
 }
 
-/** What all operations on accounts share. */
+/** The shared parts, with the tokens, counters and records that are created from them. */
 export interface AccountBase extends AccountParts, BackgroundWork {
   readonly now: () => number
   readonly tokens: Tokens
@@ -97,8 +97,8 @@ export function createAccountBase(parts: AccountParts): AccountBase {
 
 const disabledById = itemShape('users', ['disabled'])
 
-/** Returns a function that says whether an account exists and is enabled. */
-export function accountFinder(run: Run) {
+/** Returns a function that tests whether an account exists and is enabled. */
+export function createAccountCheck(run: Run) {
   return (userId: number): Awaitable<boolean> =>
     then(
       readItem<Pick<UserRow, 'disabled'>>(run, disabledById, userId),

@@ -29,12 +29,12 @@ export interface Addresses {
   confirm(userId: number, email: string): Promise<void>
   /** The record of a new address that is trusted, but not proven yet, for the transaction that stores the address. */
   assignedRecord(userId: number, email: string): Promise<NewRecord>
-  /** Stores an address that the account gets once it is proven. There is one at a time, for a day. */
-  wait(userId: number, email: string): Promise<void>
+  /** Stores an address that the account gets once it is proven. An account has one at a time, for a day. */
+  setPending(userId: number, email: string): Promise<void>
   /** The address that the account gets once it is proven. */
-  waiting(userId: number): Promise<string | undefined>
+  pending(userId: number): Promise<string | undefined>
   /** Drops the pending address. Returns whether there was one. */
-  drop(userId: number): Promise<boolean>
+  dropPending(userId: number): Promise<boolean>
 }
 
 export function createAddresses(records: Records, now: () => number = Date.now): Addresses {
@@ -72,15 +72,15 @@ export function createAddresses(records: Records, now: () => number = Date.now):
       const signedUp = (await find(userId))?.signedUp === true
       return recordOf(userId, { email, verified: false, signedUp })
     },
-    wait(userId, email) {
+    setPending(userId, email) {
       const owner = String(userId)
       const payload = JSON.stringify({ email })
       return records.put({ kind: pendingKind, id: owner, payload, expiresAt: now() + dayMs, owner })
     },
-    async waiting(userId) {
+    async pending(userId) {
       const record = await records.get(pendingKind, String(userId))
       return record && JSON.parse(record.payload).email
     },
-    drop: userId => records.delete(pendingKind, String(userId)),
+    dropPending: userId => records.delete(pendingKind, String(userId)),
   }
 }

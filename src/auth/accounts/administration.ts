@@ -1,4 +1,4 @@
-/** What administrators and operators do to the accounts of other users, also beside a running service. */
+/** Operations of administrators and operators on the accounts of users, also beside a running service. */
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
@@ -10,7 +10,7 @@ import { type Consent, Consents } from '../server/consent/consents.ts'
 import type { SessionInfo } from '../server/server.ts'
 import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { Sessions } from '../server/sessions/sessions.ts'
-import { pauseOfUser } from '../webhooks/grants.ts'
+import { pauseWebhooksOfUser } from '../webhooks/grants.ts'
 import { type NoticeParts, notifyOfDisabling, notifyOfPassword } from './notifications.ts'
 import { replacePassword } from './recovery/account-recovery.ts'
 import { createOneTimeCodes } from './sign-in/one-time-codes.ts'
@@ -18,7 +18,7 @@ import { findUser, type UserRow } from './users.ts'
 
 export interface AdministrationParts {
   readonly run: Run
-  /** Sends mails about what was done to an account; omitted: none are sent. */
+  /** Sends the mails that notify users; omitted: none are sent. */
   readonly notices?: NoticeParts | undefined
   /** Records that deny the JWTs of ended grants: see `withDenials`. */
   readonly records: Records
@@ -35,7 +35,7 @@ const setDisabled = updateShape('users', ['disabled'])
 export async function disableUser({ run, notices }: AdministrationParts, userId: number): Promise<boolean> {
   const user = await findUser(run, userId)
   await run.write({ shape: setDisabled, args: [userId, true] }, system)
-  await pauseOfUser(run, userId)
+  await pauseWebhooksOfUser(run, userId)
   if (user === undefined || user.disabled) return false
   if (notices) notifyOfDisabling(notices, user)
   return true
@@ -46,13 +46,13 @@ export async function enableUser({ run }: AdministrationParts, userId: number): 
   await run.write({ shape: setDisabled, args: [userId, false] }, system)
 }
 
-function sessionsIn({ records, sessionLife }: AdministrationParts): Sessions {
+function sessionStore({ records, sessionLife }: AdministrationParts): Sessions {
   return new Sessions(records, sessionLife)
 }
 
 /** The sessions of a user, the newest first. */
 export function sessionsOf(parts: AdministrationParts, userId: number): Promise<readonly SessionInfo[]> {
-  return sessionsIn(parts).all(userId, undefined)
+  return sessionStore(parts).all(userId, undefined)
 }
 
 /** See `Sessions.beginEnd`. */
@@ -61,10 +61,10 @@ export function beginSessionEnd(
   userId: number,
   id: string,
 ): Promise<readonly RecordChange[] | undefined> {
-  return sessionsIn(parts).beginEnd(userId, id)
+  return sessionStore(parts).beginEnd(userId, id)
 }
 
-/** Commits the last changes of an end. Returns false if there was nothing to end. */
+/** Commits the changes that complete an end. Returns false if there was nothing to end. */
 async function finishEnd(
   { run }: AdministrationParts,
   changes: readonly RecordChange[] | undefined,
@@ -85,39 +85,39 @@ export async function endSession(parts: AdministrationParts, userId: number, id:
   return finishEnd(parts, await beginSessionEnd(parts, userId, id))
 }
 
-/** Ends every sign-in, including pending ones. Grants of apps stay. Returns how many sessions there were. */
+/** Ends every sign-in, including pending ones. Grants of apps stay. Returns the number of sessions that ended. */
 export async function endSessions(parts: AdministrationParts, userId: number): Promise<number> {
   const { records } = parts
-  const { length } = await sessionsOf(parts, userId)
+  const sessions = await sessionsOf(parts, userId)
   await records.put(await accountEndRecord(records, userId, Date.now(), undefined))
-  await sessionsIn(parts).revokeAll(userId, undefined)
-  return length
+  await sessionStore(parts).revokeAll(userId, undefined)
+  return sessions.length
 }
 
-/** What the user has granted apps, and what first-party apps hold without consent. The newest first. */
+/** The user's consents, and the grants of first-party apps, which need no consent. The newest first. */
 export async function grantsOf(
   { records }: AdministrationParts,
   userId: number,
 ): Promise<readonly Consent[]> {
   const consents = new Consents(records)
-  const [allowed, held] = await Promise.all([consents.all(userId), consents.withoutConsent(userId)])
-  return [...allowed, ...held].sort((one, other) => other.at - one.at)
+  const [consented, unasked] = await Promise.all([consents.all(userId), consents.withoutConsent(userId)])
+  return [...consented, ...unasked].sort((a, b) => b.at - a.at)
 }
 
-/** See `Consents.beginRevocation`. Undefined if the app holds nothing of the user. */
+/** See `Consents.beginRevocation`. Undefined if the app has no access to the user's data. */
 export async function beginRevocation(
   parts: AdministrationParts,
   userId: number,
   clientId: string,
 ): Promise<readonly RecordChange[] | undefined> {
   const consents = new Consents(parts.records)
-  const isHeld =
+  const hasAccess =
     (await grantsOf(parts, userId)).some(grant => grant.clientId === clientId) ||
     (await consents.isUser(userId, clientId))
-  return isHeld ? consents.beginRevocation(userId, clientId) : undefined
+  return hasAccess ? consents.beginRevocation(userId, clientId) : undefined
 }
 
-/** Ends everything that an app holds of the user. Returns whether it held anything. */
+/** Revokes an app's access to the user's data. Returns whether it had any. */
 export async function revokeGrant(
   parts: AdministrationParts,
   userId: number,
@@ -126,7 +126,7 @@ export async function revokeGrant(
   return finishEnd(parts, await beginRevocation(parts, userId, clientId))
 }
 
-/** Ends everything that any app holds of the user. */
+/** Revokes the access of all apps to the user's data. */
 export function revokeGrants({ records }: AdministrationParts, userId: number): Promise<void> {
   return new Consents(records).endAll(userId)
 }
@@ -147,14 +147,14 @@ export async function setPassword(
     records,
     now: Date.now,
     codes: createOneTimeCodes(records, Date.now),
-    revokeAll: async (id: number, except?: string) => {
-      await sessionsIn(parts).revokeAll(id, except)
+    revokeAll: async (id: number, exceptSession?: string) => {
+      await sessionStore(parts).revokeAll(id, exceptSession)
       await new Consents(records).endAll(id)
     },
   }
-  const hashed = await hashPassword(password)
+  const passwordHash = await hashPassword(password)
   const extent = { keys: true, passkeys: isOnlyWay, codes: isOnlyWay }
-  const ended = await replacePassword(base, user.id, hashed, extent)
-  if (!ended) throw new ApiError('NOT_FOUND', 'The account was deleted in the meantime.')
-  if (notices) notifyOfPassword(notices, user, 'administrator', ended)
+  const result = await replacePassword(base, user.id, passwordHash, extent)
+  if (!result) throw new ApiError('NOT_FOUND', 'The account was deleted in the meantime.')
+  if (notices) notifyOfPassword(notices, user, 'administrator', result)
 }

@@ -1,9 +1,10 @@
-/** A limit of the records of one kind that belong to one user. */
+/** Limits the number of records of one kind that a user can have. */
 import type { NewRecord, Records } from '../../records.ts'
 
 /**
- * Stores the record unless its id is taken, or its owner has `max` of its kind. Counts again afterwards: of concurrent calls,
- * also on other nodes, the last to commit sees all others. Those that would exceed the limit may all be refused.
+ * Stores the record unless its id is taken or its owner has `max` records of its kind. Counts again afterwards: of concurrent
+ * calls, also on other nodes, the last to commit sees the records of all others. If several calls together exceed the limit,
+ * all of them may be refused.
  */
 export async function addBounded(
   records: Pick<Records, 'add' | 'byOwner' | 'delete'>,

@@ -1,6 +1,6 @@
 /**
- * Notifies users of new credentials: an intruder who uses an account for a minute can create one that outlives a new password.
- * Notices are sent by mail, in the background, and only a few a day: programs may create keys all the time.
+ * Notifies users of new credentials: an intruder with a minute's access to an account can create one that outlives a new
+ * password. Notices are sent by mail, in the background, and only a few a day, because programs may create many keys.
  */
 
 import type { RateCounters } from '../../cluster/cluster.ts'
@@ -31,28 +31,28 @@ type Notice =
   | readonly ['keyCreated', MailValues['keyCreated']]
   | readonly ['secretCreated', MailValues['secretCreated']]
 
-/** For writes of these collections, by name: each create by a user is followed by a mail. */
+/** Rules for the writes of these collections, by name: a mail follows each create by a user. */
 export type CredentialNotices = ReadonlyMap<'api_keys' | 'oauth_app_secrets', WriteRule>
 
 const appById = itemShape('oauth_apps', ['name'])
 
-/** The value that a create gives a field. */
-function assigned({ shape, args }: Plan<WriteShape>, name: string): JsonValue {
+/** The value that a create assigns to a field. */
+function assignedValue({ shape, args }: Plan<WriteShape>, name: string): JsonValue {
   if (shape.kind !== 'create') return null
-  const found = [...shape.set, ...shape.computed].find(({ field }) => field === name)
-  return found ? (args[found.param] ?? null) : null
+  const assignment = [...shape.set, ...shape.computed].find(({ field }) => field === name)
+  return assignment ? (args[assignment.param] ?? null) : null
 }
 
 async function mayNotify(counters: CredentialNoticeParts['counters'], userId: number): Promise<boolean> {
-  const { attempts, window }: Allowance = credentialMails
-  return (await counters.take(`mail-credential:${userId}`, attempts, 1, window)).granted
+  const { attempts, windowSeconds }: Allowance = credentialMails
+  return (await counters.take(`mail-credential:${userId}`, attempts, 1, windowSeconds)).granted
 }
 
 async function send(parts: CredentialNoticeParts, userId: number, [name, values]: Notice): Promise<void> {
   const { run, records, counters, mail } = parts
   const addresses = createAddresses(records)
   const user = await findUser(run, userId)
-  // The names in the mail are chosen by the user, who must not send them to somebody else's address.
+  // The user chooses the names in the mail, and must not have them sent to somebody else's address.
   if (!user || (await addresses.isUnproven(userId)) || !(await addresses.isTrusted(userId, user.email)))
     return
   if (!(await mayNotify(counters, userId))) return
@@ -62,12 +62,12 @@ async function send(parts: CredentialNoticeParts, userId: number, [name, values]
 }
 
 function keyNotice(plan: Plan<WriteShape>, issuer: string): Notice {
-  const scopes = assigned(plan, 'scopes')
+  const scopes = assignedValue(plan, 'scopes')
   return [
     'keyCreated',
     {
-      key: String(assigned(plan, 'name') ?? ''),
-      prefix: String(assigned(plan, 'prefix') ?? ''),
+      key: String(assignedValue(plan, 'name') ?? ''),
+      prefix: String(assignedValue(plan, 'prefix') ?? ''),
       mayAll: allowedScopes(Array.isArray(scopes) ? scopes.map(String) : null) === 'all',
       keysLink: `${issuer}/account/keys`,
       resetLink: `${issuer}/account/reset`,
@@ -76,13 +76,13 @@ function keyNotice(plan: Plan<WriteShape>, issuer: string): Notice {
 }
 
 async function secretNotice(plan: Plan<WriteShape>, { run, issuer }: CredentialNoticeParts): Promise<Notice> {
-  const appId = Number(assigned(plan, 'app_id'))
+  const appId = Number(assignedValue(plan, 'app_id'))
   const app = await readItem<{ readonly name: string }>(run, appById, appId)
   return [
     'secretCreated',
     {
       app: app?.name ?? '',
-      prefix: String(assigned(plan, 'prefix') ?? ''),
+      prefix: String(assignedValue(plan, 'prefix') ?? ''),
       appLink: `${issuer()}/account/developer/${appId}`,
       resetLink: `${issuer()}/account/reset`,
     },
@@ -90,14 +90,14 @@ async function secretNotice(plan: Plan<WriteShape>, { run, issuer }: CredentialN
 }
 
 export function credentialNotices(parts: CredentialNoticeParts): CredentialNotices {
-  const after =
+  const ruleFor =
     (noticeOf: (plan: Plan<WriteShape>) => Notice | Promise<Notice>): WriteRule =>
     (plan, { userId }) => {
       if (plan.shape.kind !== 'create' || userId === null) return undefined
       return async () => parts.background(async () => send(parts, userId, await noticeOf(plan)))
     }
   return new Map([
-    ['api_keys', after(plan => keyNotice(plan, parts.issuer()))],
-    ['oauth_app_secrets', after(plan => secretNotice(plan, parts))],
+    ['api_keys', ruleFor(plan => keyNotice(plan, parts.issuer()))],
+    ['oauth_app_secrets', ruleFor(plan => secretNotice(plan, parts))],
   ])
 }

@@ -1,6 +1,6 @@
 /**
- * Identities: the accounts at other providers by which users sign in here. Issuer and subject name an identity. Addresses and
- * names do not: they change, and are given to other people.
+ * Identities: the accounts at other providers with which users sign in here. Issuer and subject identify an account. Addresses and
+ * names do not, because they change and can be reassigned to other people.
  */
 import { hash } from 'node:crypto'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
@@ -15,7 +15,7 @@ interface StoredIdentity {
   readonly provider: string
   readonly issuer: string
   readonly subject: string
-  /** By which users recognise it: the address or name at the provider when it was linked. */
+  /** The text by which users recognise it: their address or name at the provider when it was linked. */
   readonly label: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -24,7 +24,7 @@ interface StoredIdentity {
 }
 
 export interface Identity {
-  /** A hash, which may be part of a form. */
+  /** A hash, which forms may contain. */
   readonly id: string
   /** The id of the provider in the settings. */
   readonly provider: string
@@ -38,37 +38,38 @@ export interface IdentityProof {
   readonly at: number
 }
 
-export interface IdentityMaker {
+/** The user who links an identity, and their session. */
+export interface IdentityCreator {
   readonly userId: number
   readonly session: string
 }
 
-/** An account at a provider that is linked, or to be linked. */
-export interface Linked {
+/** An identity and the provider that has authenticated it. */
+export interface ProviderIdentity {
   readonly provider: string
   readonly profile: Profile
 }
 
 export interface Identities {
   list(userId: number): Promise<readonly Identity[]>
-  /** The user whose identity it is, and the time of the sign-in. */
+  /** The user who has the identity, and the time of the sign-in. */
   find(profile: Profile): Promise<IdentityProof | undefined>
   /** `full`: the user has as many identities as are allowed; `taken`: it is linked already, to this user or another one. */
-  add(maker: IdentityMaker, linked: Linked): Promise<'added' | 'taken' | 'full'>
+  add(creator: IdentityCreator, identity: ProviderIdentity): Promise<'added' | 'taken' | 'full'>
   /** The record of a new account's identity, for the transaction that creates the account. */
-  recordOf(userId: number, linked: Linked): NewRecord
+  recordOf(userId: number, identity: ProviderIdentity): NewRecord
   /** Removes an identity whose user no longer exists. */
   forget(profile: Profile): Promise<void>
 }
 
-/** The hash of JSON: no separator is possible, since both texts can contain any character. */
+/** A hash of JSON, because no separator is safe: both texts can contain any character. */
 function idOf({ issuer, subject }: Profile): string {
   return hash('sha256', JSON.stringify([issuer, subject]), 'base64url')
 }
 
 function recordOf(
   userId: number,
-  { provider, profile }: Linked,
+  { provider, profile }: ProviderIdentity,
   createdAt: number,
   session?: string,
 ): NewRecord & { readonly owner: string } {
@@ -91,16 +92,13 @@ export function providerOfRecord({ payload }: Pick<StoredRecord, 'payload'>): st
 }
 
 export function createIdentities(records: Records, now: () => number): Identities {
-  const owned = (userId: number) => records.byOwner(identityKind, String(userId))
   return {
     async list(userId) {
-      const found = (await owned(userId)).map(({ id, payload }) => ({
-        id,
-        ...(JSON.parse(payload) as StoredIdentity),
-      }))
-      return found
-        .map(({ id, provider, label, createdAt }) => ({ id, provider, label, createdAt }))
-        .sort((one, other) => one.createdAt - other.createdAt)
+      const identities = (await records.byOwner(identityKind, String(userId))).map(({ id, payload }) => {
+        const { provider, label, createdAt } = JSON.parse(payload) as StoredIdentity
+        return { id, provider, label, createdAt }
+      })
+      return identities.sort((a, b) => a.createdAt - b.createdAt)
     },
     async find(profile) {
       const owner = (await records.get(identityKind, idOf(profile)))?.owner
@@ -110,10 +108,10 @@ export function createIdentities(records: Records, now: () => number): Identitie
       const record = await records.get(identityKind, idOf(profile))
       return record?.owner === owner ? { userId: Number(owner), at } : undefined
     },
-    async add({ userId, session }, linked) {
-      return addBounded(records, recordOf(userId, linked, now(), session), maxIdentities)
+    async add({ userId, session }, identity) {
+      return addBounded(records, recordOf(userId, identity, now(), session), maxIdentities)
     },
-    recordOf: (userId, linked) => recordOf(userId, linked, now()),
+    recordOf: (userId, identity) => recordOf(userId, identity, now()),
     async forget(profile) {
       await records.delete(identityKind, idOf(profile))
     },

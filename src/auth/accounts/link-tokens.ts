@@ -18,7 +18,7 @@ export type TokenKind =
 
 const minuteMs = 60_000
 
-const lifetimes: Readonly<Record<TokenKind, number>> = {
+const lifetimesMs: Readonly<Record<TokenKind, number>> = {
   PasswordReset: 60 * minuteMs,
   AddressVerification: 24 * 60 * minuteMs,
   PendingAccount: 24 * 60 * minuteMs,
@@ -31,11 +31,11 @@ const lifetimes: Readonly<Record<TokenKind, number>> = {
 
 /** The lifetime of a token of the kind. */
 export function lifetimeMinutes(kind: TokenKind): number {
-  return lifetimes[kind] / minuteMs
+  return lifetimesMs[kind] / minuteMs
 }
 
 const secretBytes = 32
-const form = /^[A-Za-z0-9_-]{20,128}$/
+const tokenPattern = /^[A-Za-z0-9_-]{20,128}$/
 
 export interface TokenOptions {
   readonly owner?: string | undefined
@@ -58,13 +58,13 @@ function idOf(token: string): string {
 
 export function createTokens(records: Records, now: () => number = Date.now): Tokens {
   const find = async (kind: TokenKind, token: string | undefined) => {
-    if (token === undefined || !form.test(token)) return undefined
+    if (token === undefined || !tokenPattern.test(token)) return undefined
     const record = await records.get(kind, idOf(token))
     return record && record.consumedAt === null ? record : undefined
   }
   return {
     async issue(kind, payload, { owner, token = randomBytes(secretBytes).toString('base64url') } = {}) {
-      const expiresAt = now() + lifetimes[kind]
+      const expiresAt = now() + lifetimesMs[kind]
       await records.put({ kind, id: idOf(token), payload: JSON.stringify(payload), expiresAt, owner })
       return token
     },

@@ -1,25 +1,25 @@
 /** Mails that notify users of changes to their account, sent in the background. */
-import type { Asker } from '../mail/mailer.ts'
+import type { Requester } from '../mail/mailer.ts'
 import type { MailName, MailValues, ProtectionChange } from '../mail/values.ts'
 import type { AccountBase } from './accounts.ts'
-import type { Ended } from './recovery/account-recovery.ts'
+import type { RecoveryOutcome } from './recovery/account-recovery.ts'
 import type { UserRow } from './users.ts'
 
 type Receiver = Pick<UserRow, 'id' | 'email'>
 
-/** What sending the mails needs. */
+/** What is needed to send the mails. */
 export type NoticeParts = Pick<AccountBase, 'mail' | 'addresses' | 'background' | 'issuer'>
 
 /** Sends to the account's address, unless the user has changed it without proof. */
 function notify<Name extends MailName>(
   { mail, addresses, background }: NoticeParts,
   { id, email }: Receiver,
-  asker: Asker | undefined,
+  requester: Requester | undefined,
   [name, values]: readonly [Name, MailValues[Name]],
 ): void {
   background(async () => {
     if (!(await addresses.isTrusted(id, email))) return
-    await mail.sendTemplate(name, { to: email, userId: id, asker }, values)
+    await mail.sendTemplate(name, { to: email, userId: id, requester }, values)
   })
 }
 
@@ -28,11 +28,11 @@ export function notifyOfPassword(
   base: NoticeParts,
   user: Receiver,
   how: MailValues['passwordChanged']['how'],
-  { ended, left, ownApps }: Ended,
-  asker?: Asker,
+  { ended, left, ownApps }: RecoveryOutcome,
+  requester?: Requester,
 ): void {
   const resetLink = `${base.issuer}/account/reset`
-  notify(base, user, asker, ['passwordChanged', { how, ended, left, ownApps, resetLink }])
+  notify(base, user, requester, ['passwordChanged', { how, ended, left, ownApps, resetLink }])
 }
 
 /** An administrator has disabled the account. */
@@ -45,11 +45,11 @@ export function notifyOfProtection(
   base: AccountBase,
   user: Receiver,
   change: ProtectionChange,
-  asker?: Asker,
+  requester?: Requester,
   provider?: string,
 ): void {
   const resetLink = `${base.issuer}/account/reset`
-  notify(base, user, asker, ['protectionChanged', { change, provider, resetLink }])
+  notify(base, user, requester, ['protectionChanged', { change, provider, resetLink }])
 }
 
 export type AddressNotice =

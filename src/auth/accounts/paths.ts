@@ -1,4 +1,4 @@
-/** Which paths are pages of accounts. A separate file, so that requests for other paths do not load the pages. */
+/** The paths of the account pages. A separate file, so that requests for other paths do not load the pages. */
 import type { Call } from '../../call.ts'
 
 export const interactionPrefix = '/oauth/interaction/'
@@ -7,16 +7,16 @@ export function isAccountPath(path: string): boolean {
   return path === '/account' || path.startsWith('/account/') || path.startsWith(interactionPrefix)
 }
 
-/** Whether a call to such a path sends or accepts JSON instead of forms and pages. */
+/** Whether a call to an account path sends or accepts JSON instead of forms and pages. */
 export function isJsonCall({ method, headers }: Pick<Call, 'method' | 'headers'>): boolean {
   if (method === 'POST') return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')
   const { accept = '' } = headers
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-/** Where apps send browsers, and the authorization server's own pages. All other requests to it come from programs. */
-const forPeople = ['/oauth/authorize', '/oauth/device/verify', '/oauth/logout']
+/** The paths of the authorization server that browsers open. All other requests to it come from programs. */
+const browserPaths = ['/oauth/authorize', '/oauth/device/verify', '/oauth/logout']
 
-export function isForPeople(path: string): boolean {
-  return forPeople.some(start => path === start || path.startsWith(`${start}/`))
+export function isBrowserPath(path: string): boolean {
+  return browserPaths.some(prefix => path === prefix || path.startsWith(`${prefix}/`))
 }

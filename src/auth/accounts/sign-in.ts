@@ -1,14 +1,14 @@
-/** Signing in: by password, by a provider, each with a one-time code where codes are on, or by a passkey. */
+/** Sign-in by password or by a provider, with a one-time code if codes are on, or by passkey. */
 import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Profile } from './providers/provider.ts'
 import type { Passkeys } from './sign-in/passkeys.ts'
-import { findByEmail, findUser, hasStill } from './users.ts'
+import { findByEmail, findUser, hasSamePassword } from './users.ts'
 
-/** A user has authenticated. `methods`: see RFC 8176. */
-export interface Proven {
-  readonly kind: 'proven'
+/** The successful authentication of a user. `methods`: see RFC 8176. */
+export interface Authentication {
+  readonly kind: 'authenticated'
   readonly userId: number
   readonly remember: boolean
   readonly methods: readonly string[]
@@ -17,20 +17,20 @@ export interface Proven {
 }
 
 export type SignInAnswer =
-  | Proven
+  | Authentication
   /** The password or the provider was right and a one-time code is needed; `token` proves the first step. */
   | { readonly kind: 'second-factor'; readonly token: string }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** What attempts are counted by: an address, and the secrets of a browser. */
-export interface From {
+/** Where an attempt comes from: limits are counted by address and by known device. */
+export interface AttemptOrigin {
   readonly address: string
-  /** From the browser's cookie: see `Devices`. */
+  /** The secrets in the browser's cookie: see `Devices`. */
   readonly secrets?: readonly string[]
 }
 
-export interface PasswordAttempt extends From {
+export interface PasswordAttempt extends AttemptOrigin {
   readonly email: string
   readonly password: string
   readonly remember: boolean
@@ -46,21 +46,21 @@ interface Pending {
 
 const wrong = { kind: 'wrong' } as const
 
-/** Unknown addresses and wrong passwords get the same answer after the same work. */
+/** An unknown address and a wrong password cause the same work and get the same answer. */
 export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
   const { run, records, attempts, addresses, codes, tokens, devices, now } = base
   const { password, remember, address, secrets = [] } = attempt
   const email = attempt.email.trim().toLowerCase()
   const user = await findByEmail(run, email)
   const device = await devices.find(secrets, user?.id ?? 0)
-  // The prefix, because anything can be typed as an address, e.g. `confirm:7`.
-  const account = `sign-in:${email}`
-  const seconds = await attempts.take(account, address, device)
+  // With a prefix, because users can enter any text as an address, e.g. `confirm:7`.
+  const key = `sign-in:${email}`
+  const seconds = await attempts.take(key, address, device)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const at = await signInTime(records, user?.id ?? 0, now())
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
-  if (!user || !isRight || !(await hasStill(run, user))) return wrong
-  attempts.succeed(account, address, device)
+  if (!user || !isRight || !(await hasSamePassword(run, user))) return wrong
+  attempts.succeed(key, address, device)
   if (await codes.isOn(user.id)) {
     const pending: Pending = { userId: user.id, remember, at }
     return {
@@ -69,12 +69,12 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
     }
   }
   await addresses.remember(user.id, user.email)
-  return { kind: 'proven', userId: user.id, remember, methods: ['pwd'], at }
+  return { kind: 'authenticated', userId: user.id, remember, methods: ['pwd'], at }
 }
 
 /**
- * By an account at a provider, found by issuer and subject alone; undefined if no user has it. What the provider asked for is
- * unknown here, so no method (RFC 8176) is stated, and a one-time code is required as after a password.
+ * Signs in the user who has the identity, found by issuer and subject alone; undefined if nobody has it. It is unknown how the
+ * provider authenticated the user, so no method (RFC 8176) is stated, and a one-time code is required as after a password.
  */
 export async function signInByProvider(
   { run, identities, codes, tokens }: AccountBase,
@@ -84,12 +84,12 @@ export async function signInByProvider(
   if (!proof) return undefined
   const { userId, at } = proof
   if (!(await findUser(run, userId))) {
-    // The record of a deleted user, which was not removed yet.
+    // The record of a deleted user, which has not been removed yet.
     await identities.forget(profile)
     return undefined
   }
   const remember = true
-  if (!(await codes.isOn(userId))) return { kind: 'proven', userId, remember, methods: [], at }
+  if (!(await codes.isOn(userId))) return { kind: 'authenticated', userId, remember, methods: [], at }
   const pending: Pending = { userId, remember, at, methods: ['otp'] }
   return {
     kind: 'second-factor',
@@ -97,20 +97,20 @@ export async function signInByProvider(
   }
 }
 
-/** Checks the password of a user who is signed in already. Undefined if it is right. */
+/** Verifies the password of a user who is signed in already. Undefined if it is right. */
 export async function confirmPassword(
   { run, attempts, devices }: AccountBase,
   userId: number,
   password: string,
-  { address, secrets = [] }: From,
-): Promise<Exclude<SignInAnswer, Proven> | undefined> {
+  { address, secrets = [] }: AttemptOrigin,
+): Promise<Exclude<SignInAnswer, Authentication> | undefined> {
   const key = `confirm:${userId}`
   const device = await devices.find(secrets, userId)
   const seconds = await attempts.take(key, address, device)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findUser(run, userId)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
-  if (!user || !isRight || !(await hasStill(run, user))) return wrong
+  if (!user || !isRight || !(await hasSamePassword(run, user))) return wrong
   attempts.succeed(key, address, device)
   return undefined
 }
@@ -120,7 +120,7 @@ export async function signInByCode(
   { tokens, codes, codeAttempts, devices, run }: AccountBase,
   token: string,
   code: string,
-  { address, secrets = [] }: From,
+  { address, secrets = [] }: AttemptOrigin,
 ): Promise<SignInAnswer | { readonly kind: 'over' }> {
   const pending = await tokens.peek<Pending>('SecondFactor', token)
   const user = pending && (await findUser(run, pending.userId))
@@ -133,7 +133,7 @@ export async function signInByCode(
   if (!(await tokens.redeem('SecondFactor', token))) return { kind: 'over' }
   codeAttempts.succeed(key, address, device)
   const { remember, at, methods = ['pwd', 'otp', 'mfa'] } = pending
-  return { kind: 'proven', userId: user.id, remember, methods, at }
+  return { kind: 'authenticated', userId: user.id, remember, methods, at }
 }
 
 /** The key by which requests for a challenge are counted. */
@@ -145,7 +145,7 @@ function optionsKey(address: string): string {
 export async function passkeyOptions(
   { passkeyAttempts, devices }: AccountBase,
   passkeys: Passkeys,
-  { address, secrets = [] }: From,
+  { address, secrets = [] }: AttemptOrigin,
 ): Promise<object | number> {
   const device = await devices.findAny(secrets)
   const seconds = await passkeyAttempts.take(optionsKey(address), address, device && `options:${device}`)
@@ -157,9 +157,9 @@ export async function signInByPasskey(
   { run, records, passkeyAttempts, devices, now }: AccountBase,
   passkeys: Passkeys,
   response: string,
-  { address, secrets = [] }: From,
+  { address, secrets = [] }: AttemptOrigin,
 ): Promise<SignInAnswer> {
-  // The account is known only from the response, so attempts are counted by address.
+  // Only the response names the account, so attempts are counted by address.
   const key = `answer:${address}`
   const device = await devices.findAny(secrets)
   const seconds = await passkeyAttempts.take(key, address, device)
@@ -169,7 +169,7 @@ export async function signInByPasskey(
   passkeyAttempts.succeed(key, address, device)
   passkeyAttempts.succeed(optionsKey(address), address, device && `options:${device}`)
   return {
-    kind: 'proven',
+    kind: 'authenticated',
     userId: proof.userId,
     remember: true,
     methods: ['hwk', 'user', 'mfa'],

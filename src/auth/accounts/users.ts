@@ -27,8 +27,8 @@ const fields = ['id', 'name', 'email', 'role', 'disabled', 'password_hash']
 const byId = itemShape('users', fields)
 const byEmail = listShape('users', fields, where('email'))
 
-const newHash = updateShape('users', ['password_hash'])
-const newEmail = updateShape('users', ['email'])
+const updateHash = updateShape('users', ['password_hash'])
+const updateEmail = updateShape('users', ['email'])
 
 export async function findUser(run: Run, id: number): Promise<UserRow | undefined> {
   return readItem(run, byId, id)
@@ -41,10 +41,10 @@ export async function findByEmail(run: Run, email: string): Promise<UserRow | un
 }
 
 /**
- * Whether the password is still the one that was read. It may have changed while it was compared, which takes long. Read in a
- * transaction: the caches know the commits of other nodes only from before the request.
+ * Whether the account still has the password that was read: verifying one takes long enough for another request to replace it.
+ * Read in a transaction, because caches may lack commits that other nodes have made since the request began.
  */
-export function hasStill(
+export function hasSamePassword(
   run: Run,
   { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,
 ): Promise<boolean> {
@@ -59,35 +59,35 @@ export function hasStill(
 }
 
 /**
- * Stores an e-mail address and, in the same transaction, its record. Returns false if the account has got another password
- * or address since `user` was read. Throws CONFLICT where another account has the address.
+ * Stores an e-mail address and, in the same transaction, its record. Returns false if the password or the address of the
+ * account has changed since `user` was read. Throws CONFLICT if another account has the address.
  */
 export function storeEmail(run: Run, user: UserRow, email: string, record: NewRecord): Promise<boolean> {
   return run.transaction({
     principal: system,
     serial: ['users'],
     *steps() {
-      const now = yield* readItemStep<UserRow>(byId, user.id)
-      if (now?.password_hash !== user.password_hash || now.email !== user.email) return false
-      yield { shape: newEmail, args: [user.id, email] }
+      const current = yield* readItemStep<UserRow>(byId, user.id)
+      if (current?.password_hash !== user.password_hash || current.email !== user.email) return false
+      yield { shape: updateEmail, args: [user.id, email] }
       yield { kind: 'put', record }
       return true
     },
   })
 }
 
-export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {
-  await run.write({ shape: newHash, args: [id, hashed] }, system)
+export async function storePasswordHash(run: Run, id: number, passwordHash: string): Promise<void> {
+  await run.write({ shape: updateHash, args: [id, passwordHash] }, system)
 }
 
 /**
- * Stores a password hash if the account is still as expected, together with further steps. Returns whether it did. A
- * password that is set concurrently, also by another node, is stored entirely before this transaction or after it.
+ * Stores a password hash, together with further steps, if the account is still as expected. Returns whether it did. The
+ * transaction is serialized with others that set a password, also on other nodes.
  */
 export function replacePasswordHash(
   run: Run,
   id: number,
-  hashed: string,
+  passwordHash: string,
   isExpected: (user: UserRow) => boolean,
   { collections = [], steps }: FurtherSteps = {},
 ): Promise<boolean> {
@@ -97,14 +97,14 @@ export function replacePasswordHash(
     *steps() {
       const user = yield* readItemStep<UserRow>(byId, id)
       if (user === undefined || !isExpected(user)) return false
-      yield { shape: newHash, args: [id, hashed] }
+      yield { shape: updateHash, args: [id, passwordHash] }
       if (steps) yield* steps()
       return true
     },
   })
 }
 
-/** `collections`: whose items the steps read or write. */
+/** `collections`: those whose items the steps read or write. */
 interface FurtherSteps {
   readonly collections?: readonly string[]
   readonly steps?: () => ProgramSteps<void>

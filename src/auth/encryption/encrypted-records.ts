@@ -26,7 +26,7 @@ export const encryptedKinds: ReadonlySet<string> = new Set([
 /** Kinds whose alias is also a secret: the code that a device displays. */
 const hiddenAliases: ReadonlySet<string> = new Set(['DeviceCode'])
 
-/** The associated data of a payload, which can be decrypted only as part of its own record. */
+/** The associated data of an encrypted payload: it can be decrypted only in the record to which it belongs. */
 export function nameOf({ kind, id }: RecordKey): string {
   return `${kind}/${id}`
 }
@@ -41,34 +41,34 @@ export class EncryptedRecords implements Records {
   }
 
   get(kind: string, id: string): Awaitable<StoredRecord | undefined> {
-    const found = this.#inner.get(kind, id)
-    return encryptedKinds.has(kind) ? then(found, record => this.#decryptedIf(record)) : found
+    const stored = this.#inner.get(kind, id)
+    return encryptedKinds.has(kind) ? then(stored, record => this.#decryptIfEncrypted(record)) : stored
   }
 
   byAlias(kind: string, alias: string): Awaitable<StoredRecord | undefined> {
     if (hiddenAliases.has(kind))
-      return this.#byHidden(kind, this.#cipher.pseudonyms(nameOf({ kind, id: alias })))
-    return then(this.#inner.byAlias(kind, alias), record => this.#decryptedIf(record))
+      return this.#byPseudonym(kind, this.#cipher.pseudonyms(nameOf({ kind, id: alias })))
+    return then(this.#inner.byAlias(kind, alias), record => this.#decryptIfEncrypted(record))
   }
 
   byOwner(kind: string, owner: string): Awaitable<readonly StoredRecord[]> {
-    return this.#all(kind, this.#inner.byOwner(kind, owner))
+    return this.#decryptAll(kind, this.#inner.byOwner(kind, owner))
   }
 
   all(kind: string): Awaitable<readonly StoredRecord[]> {
-    return this.#all(kind, this.#inner.all(kind))
+    return this.#decryptAll(kind, this.#inner.all(kind))
   }
 
   after(kind: string, id: string, limit: number): Awaitable<readonly StoredRecord[]> {
-    return this.#all(kind, this.#inner.after(kind, id, limit))
+    return this.#decryptAll(kind, this.#inner.after(kind, id, limit))
   }
 
   put(record: NewRecord): Promise<void> {
-    return this.#inner.put(this.#encrypted(record))
+    return this.#inner.put(this.#encrypt(record))
   }
 
   add(record: NewRecord): Promise<boolean> {
-    return this.#inner.add(this.#encrypted(record))
+    return this.#inner.add(this.#encrypt(record))
   }
 
   async swap(key: RecordKey, before: string, after: string): Promise<boolean> {
@@ -83,7 +83,7 @@ export class EncryptedRecords implements Records {
   /** A change of a transaction, encrypted as it is to be stored. */
   change(change: RecordChange): RecordChange {
     if (change.kind === 'add' || change.kind === 'put') {
-      return { kind: change.kind, record: this.#encrypted(change.record) }
+      return { kind: change.kind, record: this.#encrypt(change.record) }
     }
     if (change.kind === 'swap' && encryptedKinds.has(change.key.kind)) {
       // Each encryption of a text is different, and a transaction cannot read the record to compare it.
@@ -112,34 +112,36 @@ export class EncryptedRecords implements Records {
     return this.#inner.version(kind)
   }
 
-  async #byHidden(kind: string, names: readonly string[]): Promise<StoredRecord | undefined> {
+  async #byPseudonym(kind: string, names: readonly string[]): Promise<StoredRecord | undefined> {
     for (const name of names) {
-      const found = await this.#inner.byAlias(kind, name)
-      if (found) return this.#decryptedIf(found)
+      const record = await this.#inner.byAlias(kind, name)
+      if (record) return this.#decryptIfEncrypted(record)
     }
     return undefined
   }
 
-  #all(kind: string, found: Awaitable<readonly StoredRecord[]>): Awaitable<readonly StoredRecord[]> {
-    return encryptedKinds.has(kind) ? then(found, records => records.map(one => this.#decrypted(one))) : found
+  #decryptAll(kind: string, stored: Awaitable<readonly StoredRecord[]>): Awaitable<readonly StoredRecord[]> {
+    return encryptedKinds.has(kind)
+      ? then(stored, records => records.map(record => this.#decrypt(record)))
+      : stored
   }
 
-  #decryptedIf(record: StoredRecord | undefined): StoredRecord | undefined {
-    return record && encryptedKinds.has(record.kind) ? this.#decrypted(record) : record
+  #decryptIfEncrypted(record: StoredRecord | undefined): StoredRecord | undefined {
+    return record && encryptedKinds.has(record.kind) ? this.#decrypt(record) : record
   }
 
-  #decrypted(record: StoredRecord): StoredRecord {
+  #decrypt(record: StoredRecord): StoredRecord {
     return { ...record, payload: this.#cipher.decrypt(nameOf(record), record.payload) }
   }
 
-  #encrypted(record: NewRecord): NewRecord {
+  #encrypt(record: NewRecord): NewRecord {
     const { kind, alias, payload } = record
     if (!encryptedKinds.has(kind)) return record
-    const hidden = alias !== undefined && hiddenAliases.has(kind)
+    const hidesAlias = alias !== undefined && hiddenAliases.has(kind)
     return {
       ...record,
       payload: this.#cipher.encrypt(nameOf(record), payload),
-      alias: hidden ? this.#cipher.pseudonyms(nameOf({ kind, id: alias }))[0] : alias,
+      alias: hidesAlias ? this.#cipher.pseudonyms(nameOf({ kind, id: alias }))[0] : alias,
     }
   }
 }

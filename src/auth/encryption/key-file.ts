@@ -21,7 +21,7 @@ export function keyFileOf(database: string): string {
   return join(dir, `${name}.key`)
 }
 
-function isCode(error: unknown, code: string): boolean {
+function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
@@ -31,7 +31,7 @@ export function readKeyFile(file: string): readonly string[] | undefined {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw new EncryptionError(
       `The key file ${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
     )
@@ -43,13 +43,13 @@ export function readKeyFile(file: string): readonly string[] | undefined {
   )
 }
 
-const head =
+const fileComment =
   '# Portico encrypts secrets in the database with these keys. Without this file the secrets are lost: keep a copy, apart from the database.\n'
 
 function writeDurably(file: string, keys: readonly string[]): void {
   const handle = openPrivate(file)
   try {
-    writeSync(handle, `${head}${keys.join('\n')}\n`)
+    writeSync(handle, `${fileComment}${keys.join('\n')}\n`)
     fsyncSync(handle)
   } finally {
     closeSync(handle)
@@ -60,12 +60,12 @@ function linkUnlessExists(draft: string, file: string): void {
   try {
     linkSync(draft, file)
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
+    if (!hasCode(error, 'EEXIST')) throw error
   }
 }
 
 /** Creates the file with a new key, completely or not at all. If several processes try, one creates it. */
-export function makeKeyFile(file: string): readonly string[] {
+export function createKeyFile(file: string): readonly string[] {
   const draft = `${file}.${process.pid}.${newKeyText().slice(0, 8)}`
   try {
     writeDurably(draft, [newKeyText()])
@@ -97,17 +97,17 @@ export function writeKeyFile(file: string, keys: readonly string[]): void {
 }
 
 /**
- * Does `work` while no other process changes the file: of two changes at once, each would write without the other's new key,
- * and what that key had encrypted would be lost. Throws an `EncryptionError` where another process holds the lock.
+ * Does `work` while no other process changes the file. Otherwise one of two concurrent changes would overwrite the new key
+ * of the other, and everything encrypted with that key would be lost. Throws an `EncryptionError` if the file is locked.
  */
 export async function withKeyFileLocked<T>(file: string, work: () => Promise<T>): Promise<T> {
   const lock = `${file}.lock`
   try {
     closeSync(openPrivate(lock))
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
+    if (!hasCode(error, 'EEXIST')) throw error
     throw new EncryptionError(
-      `The key file ${file} is being changed by another command. If none is running, one was killed: delete ${lock} and repeat.`,
+      `The key file ${file} is being changed by another command. If none is running, one was killed: delete ${lock} and try again.`,
     )
   }
   try {
@@ -135,7 +135,7 @@ export class KeyFile implements KeySource {
   constructor(file: string, keys: readonly string[]) {
     this.#file = file
     this.#keys = keys.map(secretKey)
-    this.#modifiedAtMs = this.#modified()
+    this.#modifiedAtMs = this.#readModifiedAt()
     this.#checkedAtMs = performance.now()
   }
 
@@ -152,14 +152,14 @@ export class KeyFile implements KeySource {
   }
 
   #readIfChanged(): void {
-    const at = this.#modified()
-    if (at === this.#modifiedAtMs) return
+    const modifiedAtMs = this.#readModifiedAt()
+    if (modifiedAtMs === this.#modifiedAtMs) return
     this.#keys = readKeyFile(this.#file)?.map(secretKey) ?? this.#keys
-    this.#modifiedAtMs = at
+    this.#modifiedAtMs = modifiedAtMs
   }
 
   /** A file that was deleted while the service runs is reported at the next start. */
-  #modified(): number {
+  #readModifiedAt(): number {
     return statSync(this.#file, { throwIfNoEntry: false })?.mtimeMs ?? 0
   }
 }

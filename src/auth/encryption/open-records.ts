@@ -3,10 +3,10 @@ import type { Records, StoredRecord } from '../../records.ts'
 import { recoveryRecord } from '../accounts/sign-in/recovery-codes.ts'
 import { EncryptedRecords, encryptedKinds, nameOf } from './encrypted-records.ts'
 import {
+  createKeyFile,
   isReadableByOthers,
   KeyFile,
   keyFileOf,
-  makeKeyFile,
   readKeyFile,
   withKeyFileLocked,
   writeKeyFile,
@@ -34,35 +34,32 @@ export interface EncryptionParts {
 const batchSize = 500
 
 /** Stored when every secret is encrypted. Only the right keys decrypt it. */
-const proof = { kind: 'Sealing', id: 'proof' } as const
-const proofText = '"sealed"'
+const markerKey = { kind: 'Sealing', id: 'proof' } as const
+const markerText = '"sealed"'
 
 /** Undefined for PostgreSQL: its nodes share the database, and each would create its own key. */
-function fileOf(database: string): string | undefined {
+function keyFileFor(database: string): string | undefined {
   return /^[a-z][a-z0-9+]+:\/\//i.test(database) ? undefined : keyFileOf(database)
 }
 
 const howToGenerate = 'Generate one with `portico secrets generate`, and set it on every node.'
 
 function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): KeySource {
-  if (keys) {
-    const made = keys.map(secretKey)
-    return { keys: () => made }
-  }
-  const file = fileOf(database)
+  if (keys) return fixedKeys(keys)
+  const file = keyFileFor(database)
   if (file === undefined) {
     throw new EncryptionError(
       `PORTICO_SECRET_KEY must be set: secrets in a PostgreSQL database are encrypted with a key that all nodes share. ${howToGenerate}`,
     )
   }
-  const known = readKeyFile(file)
-  if (!known && !isNew) {
+  const keyTexts = readKeyFile(file)
+  if (!keyTexts && !isNew) {
     throw new EncryptionError(
-      `The key file ${file} is missing, and the database is encrypted with its key: put it back from a backup, or give the key as PORTICO_SECRET_KEY.`,
+      `The key file ${file} is missing, and the database is encrypted with its key: restore it from a backup, or set the key as PORTICO_SECRET_KEY.`,
     )
   }
-  if (!known) note(`created the key file ${file}: back it up, apart from the database`)
-  const source = new KeyFile(file, known ?? makeKeyFile(file))
+  if (!keyTexts) note(`created the key file ${file}: back it up, apart from the database`)
+  const source = new KeyFile(file, keyTexts ?? createKeyFile(file))
   if (isReadableByOthers(file)) note(`the key file ${file} can be read by other users: \`chmod 600\` it`)
   return source
 }
@@ -70,16 +67,16 @@ function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): Ke
 /** The records with encrypted secrets. Throws an `EncryptionError` if the keys are not those of this database. */
 export async function openRecords(parts: EncryptionParts): Promise<EncryptedRecords> {
   const { records } = parts
-  const stored = await records.get(proof.kind, proof.id)
+  const stored = await records.get(markerKey.kind, markerKey.id)
   const recordCipher = new RecordCipher(sourceOf(parts, stored === undefined))
   const encrypted = new EncryptedRecords(records, recordCipher)
   if (!stored) {
-    if (await hasAny(records)) await encryptOld(parts, encrypted, recordCipher)
-    const payload = recordCipher.encrypt(nameOf(proof), proofText)
-    if (await records.add({ ...proof, payload, expiresAt: null })) return encrypted
+    if (await hasAny(records)) await encryptExisting(parts, encrypted, recordCipher)
+    const payload = recordCipher.encrypt(nameOf(markerKey), markerText)
+    if (await records.add({ ...markerKey, payload, expiresAt: null })) return encrypted
   }
-  const proven = stored ?? (await records.get(proof.kind, proof.id))
-  requireRight(recordCipher, proven?.payload ?? '')
+  const marker = stored ?? (await records.get(markerKey.kind, markerKey.id))
+  requireMatchingKey(recordCipher, marker?.payload ?? '')
   return encrypted
 }
 
@@ -89,7 +86,7 @@ async function hasAny(records: Records): Promise<boolean> {
 }
 
 /** For a database of a version without encryption, or one whose first start with encryption did not finish. */
-async function encryptOld(
+async function encryptExisting(
   { records, note, rewrite }: EncryptionParts,
   encrypted: EncryptedRecords,
   recordCipher: RecordCipher,
@@ -105,14 +102,14 @@ async function encryptOld(
   )
 }
 
-function requireRight(recordCipher: RecordCipher, payload: string): void {
+function requireMatchingKey(recordCipher: RecordCipher, payload: string): void {
   try {
-    if (recordCipher.decrypt(nameOf(proof), payload) === proofText) return
+    if (recordCipher.decrypt(nameOf(markerKey), payload) === markerText) return
   } catch (error) {
     if (!(error instanceof EncryptionError)) throw error
   }
   throw new EncryptionError(
-    'The database is encrypted with another key than those given. Give the one that it was encrypted with, in PORTICO_SECRET_KEY or in the key file beside the database.',
+    'The database is encrypted with a key that is not among the given ones. Set the right key in PORTICO_SECRET_KEY, or restore the key file beside the database.',
   )
 }
 
@@ -158,7 +155,7 @@ function encryptPlain(
       await records.delete(kind, id)
       return false
     }
-    if (kind === 'RecoveryCode') return moveCode(record, records, encrypted, recordCipher)
+    if (kind === 'RecoveryCode') return migrateRecoveryCode(record, records, encrypted, recordCipher)
     return records.swap({ kind, id }, payload, recordCipher.encrypt(nameOf(record), payload))
   })
 }
@@ -167,22 +164,22 @@ function encryptPlain(
  * Gives a recovery code another id: the old one is a hash of so few characters that it could be guessed. The new id is the
  * same in every process.
  */
-async function moveCode(
+async function migrateRecoveryCode(
   { kind, id, owner, consumedAt }: StoredRecord,
   records: Records,
   encrypted: EncryptedRecords,
   recordCipher: RecordCipher,
 ): Promise<boolean> {
   const [name] = recordCipher.pseudonyms(nameOf({ kind, id }))
-  // If it is gone, another process has moved it, and it may have been consumed since.
+  // If the record no longer exists, another process has moved it, and the code may have been used since.
   if (consumedAt === null && (await records.get(kind, id)))
     await encrypted.add(recoveryRecord(Number(owner), id, name))
   return records.delete(kind, id)
 }
 
-/** Encrypts every secret with the newest key. Returns how many were encrypted with another key. */
+/** Encrypts every secret with the newest key. Returns the number of secrets that had been encrypted with another key. */
 export function reencryptAll(records: Records, recordCipher: RecordCipher): Promise<number> {
-  return countEach(records, [...encryptedKinds, proof.kind], async ({ kind, id, payload }) => {
+  return countEach(records, [...encryptedKinds, markerKey.kind], async ({ kind, id, payload }) => {
     if (recordCipher.isCurrent(payload)) return false
     const name = nameOf({ kind, id })
     // A record that has changed in the meantime was encrypted with the newest key.
@@ -203,7 +200,7 @@ export interface KeyRotation {
   readonly wait: () => Promise<void>
 }
 
-function keysIn(file: string): readonly string[] {
+function requireKeys(file: string): readonly string[] {
   const keys = readKeyFile(file)
   if (keys) return keys
   throw new EncryptionError(
@@ -217,33 +214,37 @@ function keysIn(file: string): readonly string[] {
  */
 export async function rotateSecrets({ records, keys, database, wait }: KeyRotation): Promise<number> {
   if (keys) return reencryptAll(records, cipherOf(keys))
-  const file = fileOf(database)
+  const file = keyFileFor(database)
   if (file === undefined) throw new EncryptionError('There is no key in PORTICO_SECRET_KEY.')
   return withKeyFileLocked(file, async () => {
-    const all = [newKeyText(), ...keysIn(file)]
-    writeKeyFile(file, all)
+    const keyTexts = [newKeyText(), ...requireKeys(file)]
+    writeKeyFile(file, keyTexts)
     await wait()
-    return reencryptAll(records, cipherOf(all))
+    return reencryptAll(records, cipherOf(keyTexts))
   })
 }
 
 /** Removes all keys but the newest from the file, once no record needs them. Returns how many. */
 export async function forgetSecrets({ records, keys, database }: KeyRotation): Promise<number> {
-  const file = fileOf(database)
+  const file = keyFileFor(database)
   if (keys || file === undefined) {
     throw new EncryptionError(
       'The keys are in PORTICO_SECRET_KEY: after `portico secrets rotate`, leave only the first one there.',
     )
   }
   return withKeyFileLocked(file, async () => {
-    const known = keysIn(file)
-    await reencryptAll(records, cipherOf(known))
-    writeKeyFile(file, known.slice(0, 1))
-    return known.length - 1
+    const keyTexts = requireKeys(file)
+    await reencryptAll(records, cipherOf(keyTexts))
+    writeKeyFile(file, keyTexts.slice(0, 1))
+    return keyTexts.length - 1
   })
 }
 
-function cipherOf(texts: readonly string[]): RecordCipher {
-  const keys = texts.map(secretKey)
-  return new RecordCipher({ keys: () => keys })
+function cipherOf(keyTexts: readonly string[]): RecordCipher {
+  return new RecordCipher(fixedKeys(keyTexts))
+}
+
+function fixedKeys(keyTexts: readonly string[]): KeySource {
+  const keys = keyTexts.map(secretKey)
+  return { keys: () => keys }
 }

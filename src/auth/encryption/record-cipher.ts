@@ -28,12 +28,12 @@ const tagBytes = 16
 
 /** `text`: at least 32 random characters. */
 export function secretKey(text: string): SecretKey {
-  const derived = (purpose: string, length: number) =>
+  const derive = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', text, '', `portico ${purpose}`, length))
   return {
-    id: derived('key id', 6).toString('base64url'),
-    cipher: derived('sealing', 32),
-    mac: derived('names', 32),
+    id: derive('key id', 6).toString('base64url'),
+    cipher: derive('sealing', 32),
+    mac: derive('names', 32),
   }
 }
 
@@ -65,7 +65,7 @@ export class RecordCipher {
   /** Throws an `EncryptionError` if the text is not encrypted, belongs to another record, was changed, or has an unknown key. */
   decrypt(name: string, encrypted: string): string {
     const [, id, data = ''] = encryptedPayload.exec(encrypted) ?? []
-    const key = this.#source.keys().find(one => one.id === id)
+    const key = this.#source.keys().find(candidate => candidate.id === id)
     if (!key) {
       throw new EncryptionError(
         id === undefined
@@ -92,10 +92,10 @@ export class RecordCipher {
 
   /** What is stored in place of a name that must be findable but not readable: one for each key, the newest key's first. */
   pseudonyms(name: string): readonly [string, ...string[]] {
-    const made = ({ mac }: SecretKey) => createHmac('sha256', mac).update(name).digest('base64url')
+    const pseudonym = ({ mac }: SecretKey) => createHmac('sha256', mac).update(name).digest('base64url')
     const [newest, ...older] = this.#source.keys()
     if (!newest) throw new EncryptionError('There is no key to encrypt with.')
-    return [made(newest), ...older.map(made)]
+    return [pseudonym(newest), ...older.map(pseudonym)]
   }
 
   #newest(): SecretKey {

@@ -28,9 +28,9 @@ export function canonicalTag(tag: string): string | undefined {
   }
 }
 
-/** The texts from which a language inherits what it omits; undefined if there are none. */
-export function inherited(tag: string, known: ReadonlyMap<string, MailTexts>): MailTexts | undefined {
-  return known.get(lookup(tag, [...known.keys()]) ?? '')
+/** The texts from which a language inherits those that it omits; undefined if there are none. */
+export function inherited(tag: string, catalogue: ReadonlyMap<string, MailTexts>): MailTexts | undefined {
+  return catalogue.get(lookup(tag, [...catalogue.keys()]) ?? '')
 }
 
 function merged(base: MailTexts | undefined, texts: PartialTexts): MailTexts {
@@ -38,23 +38,23 @@ function merged(base: MailTexts | undefined, texts: PartialTexts): MailTexts {
   return { ...base, ...texts, layout: { ...base?.layout, ...texts.layout } } as MailTexts
 }
 
-function textsOf(known: ReadonlyMap<string, MailTexts>, language: string) {
-  const found = lookup(language, [...known.keys()]) ?? 'en'
-  return { language: found, texts: known.get(found) ?? en }
+function textsOf(catalogue: ReadonlyMap<string, MailTexts>, tag: string) {
+  const language = lookup(tag, [...catalogue.keys()]) ?? 'en'
+  return { language, texts: catalogue.get(language) ?? en }
 }
 
 /** `declared` must have no faults: see `templateFaults`. */
 export function createCatalogue(declared?: DeclaredMailTemplates): MailCatalogue {
-  const known = new Map(ownTexts)
+  const catalogue = new Map(ownTexts)
   const added = Object.entries(declared?.languages ?? {})
-  // Regional variants inherit from their language what they omit.
-  for (const [tag, texts] of added.sort(([one], [other]) => one.length - other.length)) {
+  // The shortest tags first: regional variants inherit the texts that they omit.
+  for (const [tag, texts] of added.sort(([a], [b]) => a.length - b.length)) {
     const canonical = canonicalTag(tag) ?? tag
-    known.set(canonical, merged(inherited(canonical, known), texts))
+    catalogue.set(canonical, merged(inherited(canonical, catalogue), texts))
   }
   return {
-    languages: [...known.keys()],
-    texts: language => textsOf(known, language).texts,
+    languages: [...catalogue.keys()],
+    texts: language => textsOf(catalogue, language).texts,
     own: language => textsOf(ownTexts, language),
   }
 }

@@ -27,11 +27,11 @@ function duration(language: string, minutes: number): string {
   return format.format(unit === 'hour' ? minutes / 60 : minutes)
 }
 
-function time(language: string, at: number): string {
+function time(language: string, timeMs: number): string {
   return new Intl.DateTimeFormat(language, {
     ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
     ...{ hourCycle: 'h23', timeZone: 'UTC', timeZoneName: 'short' },
-  } as const).format(at)
+  } as const).format(timeMs)
 }
 
 /** The time, program and address of the request that has caused the mail. */
@@ -51,8 +51,8 @@ function oneLine(text: string): string {
 }
 
 /**
- * The mails that contain details of the request: those to the owner of an account. Other mails may reach a stranger, who must
- * not learn the IP address of somebody who has mistyped an e-mail address.
+ * The mails to the owner of an account, which contain details of the request. Other mails may reach a stranger, who must not learn
+ * the IP address of somebody who has mistyped an e-mail address.
  */
 const withRequest: ReadonlySet<MailName> = new Set([
   'knownAddress',
@@ -75,10 +75,10 @@ export function compose<Name extends MailName>(
     duration: minutes => duration(language, minutes),
   }
   const templates: MailTemplates = texts
-  const made = templates[name]({ ...quotedValues(values), ...common })
-  const subject = oneLine(made.subject)
-  if ('html' in made) return { subject, text: made.text, html: made.html }
-  const content = { ...made, subject, asked: requestFacts(language, texts.layout, request) }
+  const mail = templates[name]({ ...quotedValues(values), ...common })
+  const subject = oneLine(mail.subject)
+  if ('html' in mail) return { subject, text: mail.text, html: mail.html }
+  const content = { ...mail, subject, requestFacts: requestFacts(language, texts.layout, request) }
   const layout = { theme, language, texts: texts.layout }
   return { subject, text: plainPart(content, layout), html: htmlPart(content, layout) }
 }

@@ -18,17 +18,17 @@ export interface MailContent {
   /** A button, with its link as text below. */
   readonly action?: { readonly label: string; readonly link: string } | undefined
   readonly facts?: Facts | undefined
-  /** E.g. how long a link works, and what to do if it was somebody else. */
+  /** E.g. how long a link works, and what to do if somebody else has caused the mail. */
   readonly notes?: readonly MailParagraph[] | undefined
 }
 
 /** The content with the details of the request. */
 export interface WholeContent extends MailContent {
   /** The details of the request that has caused the mail. */
-  readonly asked: Facts
+  readonly requestFacts: Facts
 }
 
-/** What the layout of both parts needs. */
+/** The parameters of the layout of both parts. */
 export interface Layout {
   readonly theme: Theme
   /** BCP 47. */
@@ -36,7 +36,7 @@ export interface Layout {
   readonly texts: LayoutTexts
 }
 
-/** A mail whose parts are written by the project. `html` is sent unchanged, so the project must escape the values. */
+/** A mail whose parts the project writes. `html` is sent unchanged, so the project must escape the values. */
 export interface WrittenMail {
   readonly subject: string
   readonly text: string
@@ -61,7 +61,7 @@ export type MailTemplates = { readonly [Name in MailName]: MailTemplate<Name> }
 /** Every text of a language. */
 export type MailTexts = { readonly layout: LayoutTexts } & MailTemplates
 
-/** Portico's own texts, whose parts are made by the layout. */
+/** Portico's own texts. The layout creates the parts of their mails. */
 export type OwnTexts = { readonly layout: LayoutTexts } & {
   readonly [Name in MailName]: (values: TemplateValues<Name>) => MailContent
 }

@@ -4,7 +4,7 @@ import type { MailParagraph, OwnTexts } from './content.ts'
 import { changes, passwordChanges } from './de-changes.ts'
 
 function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
-  const listed = [
+  const texts = [
     ...counted(sessions, 'Sitzung', 'Sitzungen'),
     ...counted(apps, 'verbundene App', 'verbundene Apps'),
     ...counted(keys, 'API-Schlüssel', 'API-Schlüssel'),
@@ -12,7 +12,7 @@ function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holding
     ...counted(identities, 'Anmeldung über einen anderen Anbieter', 'Anmeldungen über andere Anbieter'),
     ...(codes ? ['Einmalcodes'] : []),
   ]
-  return listed.join(', ') || none
+  return texts.join(', ') || none
 }
 
 function notYou(resetLink: string): MailParagraph {

@@ -5,7 +5,7 @@ import type { LayoutTexts, MailTexts } from './content.ts'
 export type PartialTexts = { readonly layout?: Partial<LayoutTexts> } & Partial<Omit<MailTexts, 'layout'>>
 
 /** Portico's own languages, and their regional variants, which inherit what they omit. */
-type Known = 'en' | 'de' | `en-${string}` | `de-${string}`
+type OwnLanguage = 'en' | 'de' | `en-${string}` | `de-${string}`
 
 export const declaredKind = 'mail templates'
 
@@ -22,7 +22,7 @@ export interface DeclaredMailTemplates {
  */
 export function defineMailTemplates<const Tag extends string>(
   languages: {
-    readonly [T in Tag]: T extends Known ? PartialTexts : MailTexts
+    readonly [T in Tag]: T extends OwnLanguage ? PartialTexts : MailTexts
   },
 ): DeclaredMailTemplates {
   return { kind: declaredKind, languages: languages as Readonly<Record<string, PartialTexts>> }

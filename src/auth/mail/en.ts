@@ -3,8 +3,9 @@ import { type Holdings, listOf } from '../accounts/recovery/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import type { MailValues, ProtectionChange } from './values.ts'
 
-function holdings(given: Holdings, none: string): string {
-  return listOf(given).join(', ') || none
+/** E.g. `2 sessions, 1 API key`. */
+function holdings(counts: Holdings, none: string): string {
+  return listOf(counts).join(', ') || none
 }
 
 /** `provider`: its name, if the change is about one. */
@@ -13,10 +14,13 @@ type ChangeTexts = (provider: string) => readonly [what: string, meaning: string
 const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
   'passkey-added': () => [
     'A passkey was added to your account',
-    'Whoever has it can sign in without your password.',
+    'Anyone who has it can sign in without your password.',
   ],
-  'passkey-removed': () => ['A passkey was removed from your account', 'It no longer signs anybody in.'],
-  'password-set': () => ['A password was set for your account', 'Whoever knows it can sign in.'],
+  'passkey-removed': () => [
+    'A passkey was removed from your account',
+    'It can no longer be used to sign in.',
+  ],
+  'password-set': () => ['A password was set for your account', 'Anyone who knows it can sign in.'],
   'codes-on': () => [
     'One-time codes were turned on for your account',
     'Signing in by password now also needs a code.',
@@ -26,23 +30,23 @@ const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
     'The password is now enough to sign in.',
   ],
   'recovery-codes': () => [
-    'New recovery codes were made for your account',
+    'New recovery codes were created for your account',
     'The earlier ones no longer work.',
   ],
   'provider-linked': provider => [
     `Sign-in with ${provider} was added to your account`,
-    `Whoever is signed in to that account of ${provider} can sign in without your password.`,
+    `Anyone signed in to that ${provider} account can sign in without your password.`,
   ],
   'provider-unlinked': provider => [
     `Sign-in with ${provider} was removed from your account`,
-    `An account of ${provider} no longer signs in.`,
+    `That ${provider} account can no longer be used to sign in.`,
   ],
 }
 
 const passwordChanges: Readonly<Record<MailValues['passwordChanged']['how'], (service: string) => string>> = {
   changed: service => `The password of your account at ${service} was changed.`,
   reset: service =>
-    `The password of your account at ${service} was set anew, by a link that was sent to this address.`,
+    `The password of your account at ${service} was reset with a link that was sent to this address.`,
   administrator: service => `An administrator has set a new password for your account at ${service}.`,
 }
 
@@ -51,20 +55,20 @@ function notYou(resetLink: string): MailParagraph {
 }
 
 function chooseOwn(resetLink: string): MailParagraph {
-  return { text: 'To choose one that only you know:', link: resetLink }
+  return { text: 'To choose a password that only you know:', link: resetLink }
 }
 
 function unexpected(service: string): string {
-  return `If you did not expect this, write to the people who run ${service}.`
+  return `If you did not expect this, contact the operators of ${service}.`
 }
 
 function addressNotYou(service: string, accountLink: string): readonly MailParagraph[] {
   return [
     {
-      text: 'If it was not you, sign in, change your password and look through your connected apps:',
+      text: 'If it was not you, sign in, change your password and check your connected apps:',
       link: accountLink,
     },
-    `If you cannot sign in, write to the people who run ${service}.`,
+    `If you cannot sign in, contact the operators of ${service}.`,
   ]
 }
 
@@ -82,7 +86,7 @@ export const en: OwnTexts = {
   },
   finishSignUp: ({ service, link, minutes, duration }) => ({
     subject: `Finish signing up at ${service}`,
-    preview: `One step is left. ${expiry(duration(minutes))}`,
+    preview: `Only one step is left. ${expiry(duration(minutes))}`,
     heading: 'Finish signing up',
     paragraphs: [
       `Somebody, probably you, signed up at ${service} with this address. Open the link and enter the password that you chose.`,
@@ -90,20 +94,20 @@ export const en: OwnTexts = {
     action: { label: 'Finish signing up', link },
     notes: [
       expiry(duration(minutes)),
-      'If it was not you, do nothing: without the link there will be no account.',
+      'If it was not you, do nothing: no account is created without the link.',
     ],
   }),
   knownAddress: ({ service, signInLink, resetLink }) => ({
-    subject: `You have an account at ${service} already`,
+    subject: `You already have an account at ${service}`,
     preview: 'Somebody, probably you, signed up again with this address.',
-    heading: 'You have an account already',
+    heading: 'You already have an account',
     paragraphs: [
-      `Somebody, probably you, signed up at ${service} with this address. It has an account already: sign in instead.`,
+      `Somebody, probably you, signed up at ${service} with this address, which already has an account. Sign in instead.`,
     ],
     action: { label: 'Sign in', link: signInLink },
     notes: [
       { text: 'If you have forgotten your password, set a new one:', link: resetLink },
-      'If it was not you, do nothing: your account is as it was.',
+      'If it was not you, do nothing: your account is unchanged.',
     ],
   }),
   confirmAddress: ({ service, link, minutes, duration }) => ({
@@ -114,7 +118,7 @@ export const en: OwnTexts = {
     action: { label: 'Confirm address', link },
     notes: [
       expiry(duration(minutes)),
-      'If you have no account there, do nothing: somebody has probably mistyped their address.',
+      'If you have no account there, do nothing: somebody probably mistyped their address.',
     ],
   }),
   newAddress: ({ service, link, minutes, duration }) => ({
@@ -131,11 +135,11 @@ export const en: OwnTexts = {
     ],
   }),
   addressTaken: ({ service, signInLink }) => ({
-    subject: `This address has an account at ${service} already`,
+    subject: `This address already has an account at ${service}`,
     preview: 'Nothing was changed.',
-    heading: 'This address has an account already',
+    heading: 'This address already has an account',
     paragraphs: [
-      `Somebody, probably you, wanted to give an account at ${service} this address. It belongs to an account already, so nothing was changed.`,
+      `Somebody, probably you, wanted to use this address for an account at ${service}. It already belongs to an account, so nothing was changed.`,
     ],
     action: { label: 'Sign in', link: signInLink },
     notes: ['If it was not you, do nothing.'],
@@ -145,7 +149,7 @@ export const en: OwnTexts = {
     preview: expiry(duration(minutes)),
     heading: 'Set a new password',
     paragraphs: [
-      `Somebody, probably you, asked for a new password for your account at ${service}. Open the link to choose one.`,
+      `Somebody, probably you, requested a new password for your account at ${service}. Open the link to choose one.`,
     ],
     action: { label: 'Set a new password', link },
     notes: [expiry(duration(minutes)), 'If it was not you, do nothing: your password stays as it is.'],
@@ -157,7 +161,7 @@ export const en: OwnTexts = {
     paragraphs: [passwordChanges[how](service)],
     facts: [
       ['No longer valid', holdings(ended, 'nothing else')],
-      ['Still valid', holdings(left, 'nothing but the new password')],
+      ['Still valid', holdings(left, 'only the new password')],
       ...(ownApps.length === 0
         ? []
         : [['Your own apps', `${ownApps.join(', ')}, with their secrets`] as const]),
@@ -176,11 +180,11 @@ export const en: OwnTexts = {
   },
   addressRequested: ({ service, address, accountLink }) => ({
     subject: `A new address for your account at ${service}`,
-    preview: 'It was asked for, and is not confirmed yet.',
-    heading: 'A new address was asked for',
+    preview: 'It was requested, but is not confirmed yet.',
+    heading: 'A new address was requested',
     paragraphs: [
       `Somebody, probably you, asked to give your account at ${service} the address ${address}.`,
-      'Until a link that was sent there is opened and your password is entered, your account keeps this address.',
+      'Your account keeps this address until somebody opens the link that we sent there and enters your password.',
     ],
     notes: addressNotYou(service, accountLink),
   }),
@@ -192,7 +196,7 @@ export const en: OwnTexts = {
       by === 'administrator'
         ? `An administrator has given your account at ${service} the address ${address}.`
         : `Your account at ${service} now has the address ${address}.`,
-      'Messages about it no longer come here.',
+      'Messages about it are no longer sent here.',
     ],
     notes: addressNotYou(service, accountLink),
   }),
@@ -201,7 +205,7 @@ export const en: OwnTexts = {
     preview: 'If it was not you, act now.',
     heading: 'A new API key for your account',
     paragraphs: [
-      `An API key was created for your account at ${service}. Whoever has it can use the API as you${
+      `An API key was created for your account at ${service}. Anyone who has it can use the API as you${
         mayAll ? ', for everything that you may do.' : ', within its scopes.'
       }`,
     ],
@@ -209,7 +213,7 @@ export const en: OwnTexts = {
       ['Name', key],
       ['Begins with', prefix],
     ],
-    action: { label: 'Look at your keys', link: keysLink },
+    action: { label: 'View your keys', link: keysLink },
     notes: [{ text: 'If it was not you, revoke it there, and set a new password:', link: resetLink }],
   }),
   secretCreated: ({ service, app, prefix, appLink, resetLink }) => ({
@@ -217,11 +221,11 @@ export const en: OwnTexts = {
     preview: 'If it was not you, act now.',
     heading: 'A new secret for your app',
     paragraphs: [
-      `A client secret was added to your app ${app} at ${service}. Whoever has it can act as the app. Earlier secrets expire soon.`,
+      `A client secret was added to your app ${app} at ${service}. Anyone who has it can act as the app. Earlier secrets expire soon.`,
     ],
     facts: [['Begins with', prefix]],
-    action: { label: 'Look at the app', link: appLink },
-    notes: [{ text: 'If it was not you, end it there, and set a new password:', link: resetLink }],
+    action: { label: 'View the app', link: appLink },
+    notes: [{ text: 'If it was not you, revoke it there, and set a new password:', link: resetLink }],
   }),
   accountDisabled: ({ service }) => ({
     subject: `Your account at ${service} is disabled`,
@@ -235,27 +239,27 @@ export const en: OwnTexts = {
   }),
   accountDeleted: ({ service, by }) => ({
     subject: `Your account at ${service} was deleted`,
-    preview: 'So were its sessions, API keys and apps.',
+    preview: 'Its sessions, API keys and apps were deleted too.',
     heading: 'Your account was deleted',
     paragraphs: [
       by === 'administrator'
         ? `An administrator has deleted your account at ${service}.`
-        : `Your account at ${service} was deleted, as its owner asked.`,
+        : `Your account at ${service} was deleted at your request.`,
       'Its sessions, API keys and apps no longer exist. This is the last message about it.',
     ],
     notes: [unexpected(service)],
   }),
   webhookPaused: ({ service, webhook, host, reason, webhookLink, enableLink }) => ({
     subject: `A webhook at ${service} was paused`,
-    preview: 'No event is lost: it keeps its place.',
+    preview: 'No event is lost: once enabled, it resumes where it stopped.',
     heading: 'A webhook was paused',
     paragraphs: [
       `Your webhook ${webhook} at ${service}, which sends to ${host}, was paused: ${
         reason === 'gone' ? 'it answered a delivery with 410 Gone' : 'no delivery has succeeded for 24 hours'
       }.`,
-      'It keeps its place in the events: once enabled, it goes on where it stopped.',
+      'No event is lost: once you enable it, it resumes where it stopped.',
     ],
-    action: { label: 'Look at the webhook', link: webhookLink },
-    notes: [{ text: 'A program enables it by a POST request to:', link: enableLink }],
+    action: { label: 'View the webhook', link: webhookLink },
+    notes: [{ text: 'Programs can enable it with a POST request to:', link: enableLink }],
   }),
 }

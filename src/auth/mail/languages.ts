@@ -9,7 +9,7 @@ interface LanguageRange {
 }
 
 /** RFC 9110, 12.5.4 and 12.4.2. */
-const rangeForm =
+const rangePattern =
   /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8}){0,8}|\*)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 
 /** The language ranges of a header, the preferred one first. Malformed and unacceptable ranges are omitted. */
@@ -18,13 +18,13 @@ function rangesOf(header: string): readonly LanguageRange[] {
     .slice(0, maxHeaderCharacters)
     .split(',', maxRanges)
     .flatMap(part => {
-      const [, tag, quality = '1'] = rangeForm.exec(part) ?? []
+      const [, tag, quality = '1'] = rangePattern.exec(part) ?? []
       return tag === undefined || Number(quality) === 0 ? [] : [{ tag, quality: Number(quality) }]
     })
-  return ranges.sort((one, other) => other.quality - one.quality)
+  return ranges.sort((a, b) => b.quality - a.quality)
 }
 
-/** The tag without its last subtag; undefined if it has only one. No language's tag ends in a single letter, so that needs no rule. */
+/** The tag without its last subtag; undefined if it has only one. RFC 4647 also removes a single letter at the end; no valid tag ends in one. */
 function shortened(tag: string): string | undefined {
   const parts = tag.split('-').slice(0, -1)
   return parts.length === 0 ? undefined : parts.join('-')
@@ -32,10 +32,10 @@ function shortened(tag: string): string | undefined {
 
 /** RFC 4647, 3.4, lookup: the tag itself, or its longest available prefix. */
 export function lookup(tag: string, available: readonly string[]): string | undefined {
-  for (let tried: string | undefined = tag; tried !== undefined; tried = shortened(tried)) {
-    const wanted = tried.toLowerCase()
-    const found = available.find(each => each.toLowerCase() === wanted)
-    if (found !== undefined) return found
+  for (let prefix: string | undefined = tag; prefix !== undefined; prefix = shortened(prefix)) {
+    const lowerCase = prefix.toLowerCase()
+    const match = available.find(candidate => candidate.toLowerCase() === lowerCase)
+    if (match !== undefined) return match
   }
   return undefined
 }
@@ -46,8 +46,8 @@ export function acceptedLanguage(
   available: readonly string[],
 ): string | undefined {
   for (const { tag } of rangesOf(header ?? '')) {
-    const found = lookup(tag, available)
-    if (found !== undefined) return found
+    const match = lookup(tag, available)
+    if (match !== undefined) return match
   }
   return undefined
 }

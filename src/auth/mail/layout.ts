@@ -31,8 +31,8 @@ function darkRules(accent: string, onAccent: string): string {
     ['link', `color:${accent}`],
     ['fill', `background-color:${accent};color:${onAccent}`],
   ]
-  const each = (declarations: string) => declarations.replace(/(;|$)/g, ' !important$1')
-  return rules.map(([name, declarations = '']) => `.${name}{${each(declarations)}}`).join('')
+  const important = (declarations: string) => declarations.replace(/(;|$)/g, ' !important$1')
+  return rules.map(([name, declarations = '']) => `.${name}{${important(declarations)}}`).join('')
 }
 
 function head({ theme }: Layout, subject: string): Html {
@@ -69,35 +69,35 @@ function brand({ name, logo, colour }: Theme): Html {
   return html`<p style="margin:0 0 28px;line-height:32px">${mark}<span class="text" style="padding:0 12px;font-size:17px;font-weight:600;color:${text};vertical-align:middle">${name}</span></p>`
 }
 
-function linkAs(link: string, accent: string): Html {
+function linkHtml(link: string, accent: string): Html {
   return html`<a class="link" dir="ltr" href="${link}" style="color:${accent};word-break:break-all">${link}</a>`
 }
 
-function paragraph(shown: MailParagraph, kind: 'text' | 'faint', accent: string): Html {
+function paragraphHtml(paragraph: MailParagraph, kind: 'text' | 'faint', accent: string): Html {
   const style = kind === 'text' ? paragraphStyle : noteStyle
-  if (typeof shown === 'string') return html`<p class="${kind}" style="${style}">${shown}</p>\n`
-  return html`<p class="${kind}" style="${style}">${shown.text}<br>${linkAs(shown.link, accent)}</p>\n`
+  if (typeof paragraph === 'string') return html`<p class="${kind}" style="${style}">${paragraph}</p>\n`
+  return html`<p class="${kind}" style="${style}">${paragraph.text}<br>${linkHtml(paragraph.link, accent)}</p>\n`
 }
 
 function button({ label, link }: { readonly label: string; readonly link: string }, layout: Layout): Html {
   const { accent, onAccent } = palettes(layout.theme).light
   const style = `display:inline-block;padding:13px 24px;border-radius:8px;background-color:${accent};color:${onAccent};font-size:16px;line-height:22px;font-weight:600;text-decoration:none`
   return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:24px 0;border-collapse:separate"><tr><td class="fill" style="border-radius:8px;background-color:${accent}"><a class="fill" href="${link}" style="${style}">${label}</a></td></tr></table>
-<p class="faint" style="${noteStyle}">${layout.texts.linkHint}<br>${linkAs(link, accent)}</p>`
+<p class="faint" style="${noteStyle}">${layout.texts.linkHint}<br>${linkHtml(link, accent)}</p>`
 }
 
 function list(rows: Facts): Html | undefined {
   if (rows.length === 0) return undefined
   const cell = (style: string) => `padding:8px 0;font-size:14px;line-height:21px;vertical-align:top;${style}`
-  const shown = rows.map(
+  const rowsHtml = rows.map(
     ([name, value]) =>
       html`<tr><td class="faint line" style="${cell(`width:30%;padding-inline-end:16px;border-top:1px solid ${line};color:${faint}`)}">${name}</td><td class="text line" style="${cell(`border-top:1px solid ${line};color:${text}`)}">${named(value)}</td></tr>`,
   )
-  return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" width="100%" style="margin:20px 0;border-collapse:collapse">${shown}</table>`
+  return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" width="100%" style="margin:20px 0;border-collapse:collapse">${rowsHtml}</table>`
 }
 
 function direction(language: string): string {
-  // Node supports it, but the types do not yet.
+  // Node supports `getTextInfo`, but the types do not yet.
   const locale = new Intl.Locale(language) as Intl.Locale & {
     getTextInfo?(): { readonly direction?: string }
   }
@@ -107,12 +107,12 @@ function direction(language: string): string {
 /** A whole document. */
 export function htmlPart(content: WholeContent, layout: Layout): string {
   const { theme, language, texts } = layout
-  const { subject, preview, heading, paragraphs, action, facts = [], notes = [], asked } = content
+  const { subject, preview, heading, paragraphs, action, facts = [], notes = [], requestFacts } = content
   const { accent } = palettes(theme).light
   // Without an action, the notes are the most important text.
   const noteKind = action ? 'faint' : 'text'
   const cardStyle = `max-width:560px;margin:0 auto;padding:36px 40px;background-color:${card};border:1px solid ${line};border-radius:12px;text-align:start;box-sizing:border-box`
-  const made = html`<!doctype html>
+  const document = html`<!doctype html>
 <html${attributes({ lang: language, dir: direction(language) })}>
 ${head(layout, subject)}
 <body class="ground" style="margin:0;padding:0;background-color:${ground};font-family:${fonts}">
@@ -122,10 +122,10 @@ ${head(layout, subject)}
 <div class="card" style="${cardStyle}">
 ${brand(theme)}
 <h1 class="text" style="margin:0 0 16px;font-size:24px;line-height:32px;font-weight:700;color:${text}">${heading}</h1>
-${paragraphs.map(each => paragraph(each, 'text', accent))}${action && button(action, layout)}
+${paragraphs.map(part => paragraphHtml(part, 'text', accent))}${action && button(action, layout)}
 ${list(facts)}
-${notes.length > 0 && html`<div style="margin-top:24px">${notes.map(each => paragraph(each, noteKind, accent))}</div>`}
-${list(asked)}
+${notes.length > 0 && html`<div style="margin-top:24px">${notes.map(note => paragraphHtml(note, noteKind, accent))}</div>`}
+${list(requestFacts)}
 <p class="faint line" style="margin:28px 0 0;padding-top:16px;border-top:1px solid ${line};font-size:13px;line-height:20px;color:${faint}">${texts.footer(theme.name)}</p>
 </div>
 </td></tr></table>
@@ -133,5 +133,5 @@ ${list(asked)}
 </body>
 </html>
 `
-  return made.text
+  return document.text
 }

@@ -8,7 +8,7 @@ import { acceptedLanguage, lookup } from './languages.ts'
 import type { MailName, MailRequest, MailValues } from './values.ts'
 
 /** The browser that has caused a mail. */
-export interface Asker {
+export interface Requester {
   /** `Accept-Language` (RFC 9110, 12.5.4). */
   readonly languages: string | undefined
   readonly address?: string | undefined
@@ -19,21 +19,21 @@ export interface MailReceiver {
   readonly to: string
   /** The account that the mail is about, if there is one. */
   readonly userId?: number
-  readonly asker?: Asker | undefined
+  readonly requester?: Requester | undefined
 }
 
 export interface Mailer extends Mail {
   /**
-   * Sends a mail in the language of the user's last sign-in, otherwise in that of the asking browser, otherwise in
-   * `mail.language`. So strangers cannot choose the language of somebody else's mails. Throws UNAVAILABLE if the mail server
-   * refuses the message.
+   * Sends a mail in the language of the user's last sign-in, otherwise in that of the requesting browser, otherwise in
+   * `mail.language`. The first takes precedence, so that strangers cannot choose the language of a user's mails. Throws
+   * UNAVAILABLE if the mail server refuses the message.
    */
   sendTemplate<Name extends MailName>(
     name: Name,
     receiver: MailReceiver,
     values: MailValues[Name],
   ): Promise<void>
-  /** Stores the language for later mails. To be called when a user has signed in. */
+  /** Stores the language for later mails. Call this when a user has signed in. */
   rememberLanguage(userId: number, acceptLanguage: string | undefined): Promise<void>
 }
 
@@ -61,19 +61,19 @@ export function createMailer(parts: MailerParts): Mailer {
     const record = await records.get(kind, String(userId))
     return record && (JSON.parse(record.payload) as StoredLanguage).language
   }
-  const languageOf = async ({ userId, asker }: MailReceiver): Promise<string> => {
+  const languageOf = async ({ userId, requester }: MailReceiver): Promise<string> => {
     const stored = userId === undefined ? undefined : await remembered(userId)
     // The project may have removed the language since then.
-    const known = stored === undefined ? undefined : lookup(stored, languages)
-    return known ?? acceptedLanguage(asker?.languages, languages) ?? parts.language
+    const available = stored === undefined ? undefined : lookup(stored, languages)
+    return available ?? acceptedLanguage(requester?.languages, languages) ?? parts.language
   }
   return {
     delivers: mail.delivers,
     send: message => mail.send(message),
     async sendTemplate(name, receiver, values) {
       const language = await languageOf(receiver)
-      const { asker } = receiver
-      const request = asker && { at: now(), address: asker.address, device: asker.device }
+      const { requester } = receiver
+      const request = requester && { at: now(), address: requester.address, device: requester.device }
       const composed = await composeSafely(parts, { name, values, language, request })
       await mail.send({ to: receiver.to, template: name, ...composed })
     },
@@ -87,19 +87,19 @@ export function createMailer(parts: MailerParts): Mailer {
   }
 }
 
-interface ToCompose<Name extends MailName> {
+interface MailToCompose<Name extends MailName> {
   readonly name: Name
   readonly values: MailValues[Name]
   readonly language: string
   readonly request: MailRequest | undefined
 }
 
-/** If a project's template fails, Portico's own is used: a fault in it must not lock anybody out. */
+/** Composes the mail. If a project's template fails, uses Portico's own, so that a fault does not lock anybody out. */
 async function composeSafely<Name extends MailName>(
   { catalogue, theme, log }: MailerParts,
-  { name, values, language, request }: ToCompose<Name>,
+  { name, values, language, request }: MailToCompose<Name>,
 ): Promise<ComposedMail & { readonly language: string }> {
-  // Loaded with the first mail, so that starts stay short.
+  // Loaded with the first mail, so that the service starts faster.
   const { compose } = await import('./compose.ts')
   try {
     const composed = compose(name, values, { texts: catalogue.texts(language), language, theme, request })

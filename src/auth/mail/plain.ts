@@ -10,7 +10,7 @@ function list(facts: Facts): readonly string[] {
 }
 
 export function plainPart(
-  { paragraphs, action, facts = [], notes = [], asked }: WholeContent,
+  { paragraphs, action, facts = [], notes = [], requestFacts }: WholeContent,
   { texts, theme }: Layout,
 ): string {
   const blocks = [
@@ -18,7 +18,7 @@ export function plainPart(
     ...(action ? [`${action.label}:\n${action.link}`] : []),
     ...list(facts),
     ...notes.map(block),
-    ...list(asked),
+    ...list(requestFacts),
     // RFC 3676, 4.3: the separator of a signature.
     `-- \n${texts.footer(theme.name)}`,
   ]

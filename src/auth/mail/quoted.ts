@@ -5,7 +5,7 @@
 import { normalize } from '../../unicode.ts'
 
 const maxCharacters = 100
-/** Of the text that is read, including characters that are removed. */
+/** The maximum length of the text before characters are removed. */
 const maxReadCharacters = 2000
 
 /** Invisible. Mail programs do not recognise hosts, addresses or schemes that contain it. */
@@ -33,10 +33,10 @@ function quotedValue(name: string, value: unknown): unknown {
   // Links are ours: they begin with the service's own address.
   if (name === 'link' || name.endsWith('Link')) return value
   if (typeof value === 'string') return quoted(value)
-  return Array.isArray(value) ? value.map(each => quotedValue('', each)) : value
+  return Array.isArray(value) ? value.map(element => quotedValue('', element)) : value
 }
 
-/** Quotes every text that is not a link, so that values which are added later are safe too. */
+/** Quotes every text that is not a link, so that values that are added later are safe too. */
 export function quotedValues<Values extends object>(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, quotedValue(name, value)]),

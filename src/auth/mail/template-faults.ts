@@ -1,4 +1,4 @@
-/** The faults of a project's mail templates, found at the start by composing each mail with sample values. */
+/** The faults of a project's mail templates. They are found at startup, by composing each mail with sample values. */
 import type { Theme } from '../pages/frame/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
@@ -27,32 +27,32 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function layoutFaults(tag: string, layout: unknown, isWhole: boolean): readonly TemplateFault[] {
+function layoutFaults(tag: string, layout: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
   const place = `${tag}.layout`
   if (!isObject(layout)) return [{ place, message: 'must be an object of texts.' }]
   return layoutTexts.flatMap(([name, own]): TemplateFault[] => {
     const text = layout[name]
-    if (text === undefined && !isWhole) return []
+    if (text === undefined && !mustBeComplete) return []
     if (typeof text === typeof own && text !== '') return []
-    const says = typeof own === 'function' ? 'a function that returns a text' : 'a text'
-    return [{ place: `${place}.${name}`, message: `must be ${says}.` }]
+    const expected = typeof own === 'function' ? 'a function that returns a text' : 'a text'
+    return [{ place: `${place}.${name}`, message: `must be ${expected}.` }]
   })
 }
 
-/** Faults of the declaration, found without calling a template. */
-function formFaults(tag: string, texts: unknown, isWhole: boolean): readonly TemplateFault[] {
+/** The faults of a language's declaration, found without calling a template. */
+function declarationFaults(tag: string, texts: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
   if (!isObject(texts)) return [{ place: tag, message: 'must be an object of mail templates.' }]
   const missing = names.filter(name => texts[name] === undefined)
   const faults: TemplateFault[] = []
-  if (isWhole && missing.length > 0) {
-    const message = `leaves out ${missing.map(name => `\`${name}\``).join(', ')}. Portico has no mails in this language, so that each is needed.`
+  if (mustBeComplete && missing.length > 0) {
+    const message = `omits ${missing.map(name => `\`${name}\``).join(', ')}. Portico has no mails in this language, so all of them are required.`
     faults.push({ place: tag, message })
   }
   for (const [name, template] of Object.entries(texts)) {
     const place = `${tag}.${name}`
-    if (name === 'layout') faults.push(...layoutFaults(tag, template, isWhole))
+    if (name === 'layout') faults.push(...layoutFaults(tag, template, mustBeComplete))
     else if (!names.includes(name))
-      faults.push({ place, message: `is no mail. The mails are ${mailNames.join(', ')}.` })
+      faults.push({ place, message: `is not the name of a mail. The mails are ${mailNames.join(', ')}.` })
     else if (typeof template !== 'function')
       faults.push({
         place,
@@ -62,14 +62,15 @@ function formFaults(tag: string, texts: unknown, isWhole: boolean): readonly Tem
   return faults
 }
 
-function saysLinks({ text, html }: ComposedMail, name: MailName): string | undefined {
+/** The fault of a mail that does not contain the link to which it leads. */
+function linkFault({ text, html }: ComposedMail, name: MailName): string | undefined {
   const values: Readonly<Record<string, unknown>> = { ...sampleValues[name] }
   const { link } = values
   if (typeof link !== 'string') return undefined
   const escaped = link.replaceAll('&', '&amp;')
-  if (!text.includes(link)) return 'does not say `link` in its plain part, so that nobody could go on.'
+  if (!text.includes(link)) return 'does not contain `link` in its plain part, so recipients cannot continue.'
   if (!html.includes(link) && !html.includes(escaped))
-    return 'does not say `link` in its HTML part, so that nobody could go on.'
+    return 'does not contain `link` in its HTML part, so recipients cannot continue.'
   return undefined
 }
 
@@ -79,10 +80,10 @@ function composedFault(composed: ComposedMail, name: MailName): string | undefin
     return `has no subject of 1 to ${maxSubjectCharacters} characters.`
   if (typeof text !== 'string' || text.trim() === '') return 'has no plain part: `text`.'
   if (typeof html !== 'string' || html.trim() === '') return 'has no HTML part: `html`.'
-  return saysLinks(composed, name)
+  return linkFault(composed, name)
 }
 
-const contentForm =
+const contentRequirement =
   'must return an object with `subject`, `preview`, `heading` and `paragraphs`, or with `subject`, `text` and `html`.'
 
 /** The fault of one template, found by calling it with sample values. */
@@ -95,17 +96,17 @@ function templateFault(
   const language = canonicalTag(tag) ?? tag
   const texts = createCatalogue(declared).texts(language)
   try {
-    const made: unknown = texts[name]({ ...sampleOf(name) } as never)
-    const isForm = isObject(made) && (isWritten(made) || isContent(made))
-    if (!isForm) return { place, message: contentForm }
+    const result: unknown = texts[name]({ ...sampleOf(name) } as never)
+    const isMail = isObject(result) && (isWritten(result) || isContent(result))
+    if (!isMail) return { place, message: contentRequirement }
     const message = composedFault(
       compose(name, sampleValues[name], { texts, language, theme: sampleTheme }),
       name,
     )
     return message === undefined ? undefined : { place, message }
   } catch (error) {
-    const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    return { place, message: `fails with sample values: ${why}` }
+    const cause = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return { place, message: `fails with sample values: ${cause}` }
   }
 }
 
@@ -118,8 +119,8 @@ function sampleOf(name: MailName): object {
   }
 }
 
-function isWritten(made: Readonly<Record<string, unknown>>): boolean {
-  return 'html' in made && ['subject', 'text', 'html'].every(part => typeof made[part] === 'string')
+function isWritten(mail: Readonly<Record<string, unknown>>): boolean {
+  return 'html' in mail && ['subject', 'text', 'html'].every(part => isText(mail[part]))
 }
 
 function isParagraph(value: unknown): boolean {
@@ -130,11 +131,11 @@ function isText(value: unknown): boolean {
   return typeof value === 'string'
 }
 
-function isContent({ action, notes = [], paragraphs, ...made }: Readonly<Record<string, unknown>>): boolean {
+function isContent({ action, notes = [], paragraphs, ...mail }: Readonly<Record<string, unknown>>): boolean {
   const isAction = action === undefined || (isObject(action) && isText(action.label) && isText(action.link))
-  const areTexts = ['subject', 'preview', 'heading'].every(part => isText(made[part]))
+  const areTexts = ['subject', 'preview', 'heading'].every(part => isText(mail[part]))
   return (
-    areTexts && isAction && [paragraphs, notes].every(each => Array.isArray(each) && each.every(isParagraph))
+    areTexts && isAction && [paragraphs, notes].every(list => Array.isArray(list) && list.every(isParagraph))
   )
 }
 
@@ -143,9 +144,9 @@ export function templateFaults(declared: DeclaredMailTemplates): readonly Templa
   const tags = Object.keys(declared.languages)
   const faults = tags.flatMap((tag): readonly TemplateFault[] => {
     if (canonicalTag(tag) === undefined)
-      return [{ place: tag, message: 'is no language tag such as `fr` or `pt-BR` (BCP 47).' }]
+      return [{ place: tag, message: 'is not a language tag such as `fr` or `pt-BR` (BCP 47).' }]
     const others = ['en', 'de', ...tags.filter(other => other !== tag)]
-    return formFaults(
+    return declarationFaults(
       tag,
       declared.languages[tag],
       lookup(tag, others) === undefined && !others.includes(tag),

@@ -19,15 +19,15 @@ export type ProtectionChange =
   | 'provider-unlinked'
 
 export interface MailValues {
-  /** To an address that has signed up: the link creates the account. */
+  /** To an address that was used for a sign-up: the link creates the account. */
   readonly finishSignUp: LinkValues
-  /** To an address that has signed up and has an account already. */
+  /** To an address that was used for a sign-up, but already has an account. */
   readonly knownAddress: { readonly signInLink: string; readonly resetLink: string }
   /** To the address of a new account, and whenever its owner asks for another link. */
   readonly confirmAddress: LinkValues
-  /** To the address that an account is to get. */
+  /** To an address that was requested for an account. */
   readonly newAddress: LinkValues
-  /** To an address that an account is to get and another account has. */
+  /** To an address that was requested for an account, but belongs to another one. */
   readonly addressTaken: { readonly signInLink: string }
   readonly resetPassword: LinkValues
   readonly passwordChanged: {
@@ -110,7 +110,7 @@ export interface CommonValues {
   duration(minutes: number): string
 }
 
-/** The values of a template. Texts of users are bounded, of one line, and do not become links. */
+/** The values of a template. Texts of users are bounded, have one line, and do not become links. */
 export type TemplateValues<Name extends MailName> = MailValues[Name] & CommonValues
 
 const link = (path: string) => `https://example.com/account/${path}`

@@ -45,9 +45,9 @@ export async function createAuthorizationServer(parts: ServerParts): Promise<Ser
 }
 
 function oauthAppsOf({ collections }: Pick<Model, 'collections'>): Collection {
-  const found = collections.get('oauth_apps')
-  if (!found) throw new Error('The model has no OAuth apps.')
-  return found
+  const collection = collections.get('oauth_apps')
+  if (!collection) throw new Error('The model has no OAuth apps.')
+  return collection
 }
 
 /** The scopes that an app can ask for, each with its sentence. */
@@ -119,10 +119,11 @@ export class Server implements AuthorizationServer {
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
-    const found = await this.#interactions.find(await this.#request(req, res))
+    const interaction = await this.#interactions.find(await this.#request(req, res))
+    const { prompt, userId } = interaction
     // At the sign-in page, another account may sign in.
-    if (found.prompt !== 'login' && found.userId !== undefined) await this.#requireEnabled(found.userId)
-    return found
+    if (prompt !== 'login' && userId !== undefined) await this.#requireEnabled(userId)
+    return interaction
   }
 
   async finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath> {
@@ -156,8 +157,8 @@ export class Server implements AuthorizationServer {
 
   async session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined> {
     const { provider } = await this.#provider.get()
-    const found = await this.#sessions.current(provider, req, res)
-    return found && (await this.#parts.hasAccount(found.userId)) ? found : undefined
+    const session = await this.#sessions.current(provider, req, res)
+    return session && (await this.#parts.hasAccount(session.userId)) ? session : undefined
   }
 
   async noteUse(session: SessionInfo, req: IncomingMessage, address: string): Promise<void> {
@@ -197,15 +198,15 @@ export class Server implements AuthorizationServer {
         return client && { app: appOf(client), scopes: this.#sentencesOf(scopes), allowedAt: at, usedAt }
       }),
     )
-    const last = ({ allowedAt, usedAt = 0 }: ConnectedApp) => Math.max(allowedAt, usedAt)
-    return apps.filter(app => app !== undefined).sort((one, other) => last(other) - last(one))
+    const lastActiveAt = ({ allowedAt, usedAt = 0 }: ConnectedApp) => Math.max(allowedAt, usedAt)
+    return apps.filter(app => app !== undefined).sort((one, other) => lastActiveAt(other) - lastActiveAt(one))
   }
 
   async connectedAppCount(userId: number): Promise<number> {
     const { provider } = await this.#provider.get()
     const ids = await this.#consents.clientIds(userId)
-    const found = await Promise.all([...ids].map(id => provider.Client.find(id)))
-    return found.filter(client => client !== undefined).length
+    const clients = await Promise.all([...ids].map(id => provider.Client.find(id)))
+    return clients.filter(client => client !== undefined).length
   }
 
   countUsers(clientId: string, limit: number): Promise<number> {

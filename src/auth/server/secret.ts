@@ -1,7 +1,7 @@
 /** Creating, hashing and comparing secrets. They are random, so the hash needs no salt. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** What is stored of a secret. */
+/** The hash of a secret, which is stored instead of the secret. */
 export function secretHash(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }

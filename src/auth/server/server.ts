@@ -1,4 +1,4 @@
-/** What the rest of the service sees of the authorization server. `create.ts` makes one. */
+/** The interface of the authorization server for the rest of the service. `create.ts` implements it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../call.ts'
 import type { Awaitable } from '../../plan/answer.ts'
@@ -11,7 +11,7 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
-  /** What it does with users’ data, and its terms of service. */
+  /** The privacy policy and the terms of service. */
   readonly policyUri?: string | undefined
   readonly tosUri?: string | undefined
   /** Whether it is one of the service's own apps; false by default. */
@@ -41,7 +41,7 @@ export interface Interaction {
   readonly userId: number | undefined
   /** `login_hint` (OpenID Connect Core, 3.1.2.1), as the app sent it. */
   readonly loginHint: string | undefined
-  /** Whether the app requires authentication whatever session there is, by `prompt=login` or `max_age` (Core, 3.1.2.1). */
+  /** Whether the app requires a new sign-in even if there is a session, by `prompt=login` or `max_age` (Core, 3.1.2.1). */
   readonly requiresAuthentication: boolean
 }
 
@@ -89,7 +89,7 @@ export interface SignIn {
 }
 
 export interface AuthorizationServer {
-  /** The issuer, without a trailing slash; all endpoints stand below it. */
+  /** The issuer, without a trailing slash. The URLs of all endpoints begin with it. */
   readonly issuer: string
   /**
    * Answers every path under `/oauth/` and `/.well-known/` except the interaction pages. `body`: of a POST or PUT.
@@ -137,7 +137,7 @@ export interface AuthorizationServer {
 
 /** An error that cannot be reported to the app by a redirect. */
 export interface ProtocolFault {
-  /** What it means to the person who reads the page. */
+  /** Selects the text that the page shows to the user. */
   readonly kind: 'unknown-app' | 'wrong-address' | 'over' | 'sign-out' | 'service' | 'request'
   /** The error code of the protocol. */
   readonly error: string

@@ -21,7 +21,7 @@ export interface WebhookActionParts {
 const versionById = itemShape('webhooks', ['secret_version'])
 const setVersion = updateShape('webhooks', ['secret_version'])
 
-/** Steps that replace the secret and return the new one. Their transaction must be serializable. */
+/** Returns steps that replace the secret and return the new one. Their transaction must be serializable. */
 export function rotateSecret(
   { secrets }: WebhookActionParts,
   id: number,
@@ -33,7 +33,7 @@ export function rotateSecret(
     return function* steps() {
       const stored = yield* readItemStep<{ readonly secret_version: number }>(versionById, id)
       if (stored?.secret_version !== replaces) {
-        throw new ApiError('CONFLICT', 'The secret was replaced at the same moment. Try again.')
+        throw new ApiError('CONFLICT', 'The secret was replaced concurrently. Try again.')
       }
       yield { as: system, plan: { shape: setVersion, args: [id, replaces + 1] } }
       yield { kind: 'put', record }
@@ -42,14 +42,14 @@ export function rotateSecret(
   })
 }
 
-const enabled = { enabled: true, paused_at: null, pause_reason: null, failing_since: null }
-const enableShape = updateShape('webhooks', Object.keys(enabled))
-const enabledValues: readonly JsonValue[] = Object.values(enabled)
-const adopt = updateShape('webhooks', ['grant'])
+const enabledState = { enabled: true, paused_at: null, pause_reason: null, failing_since: null }
+const enable = updateShape('webhooks', Object.keys(enabledState))
+const enabledValues: readonly JsonValue[] = Object.values(enabledState)
+const setGrant = updateShape('webhooks', ['grant'])
 
 /**
- * Steps that let a webhook send again. A webhook whose credential has ended continues with the caller's, which must have
- * all its scopes.
+ * Returns steps that let a webhook send again. If its credential has ended, it continues with the caller's, which must have all
+ * scopes of the webhook.
  */
 export async function enableWebhook(
   { run, grants }: WebhookActionParts,
@@ -65,8 +65,8 @@ export async function enableWebhook(
     requireLasting(principal)
   }
   return function* steps() {
-    if (!isLive) yield { as: system, plan: { shape: adopt, args: [id, principal.grant] } }
-    yield { as: system, plan: { shape: enableShape, args: [id, ...enabledValues] } }
+    if (!isLive) yield { as: system, plan: { shape: setGrant, args: [id, principal.grant] } }
+    yield { as: system, plan: { shape: enable, args: [id, ...enabledValues] } }
   }
 }
 
@@ -78,15 +78,15 @@ interface WebhookState {
   readonly paused_at: string | null
 }
 
-/** Throws CONFLICT if the delivery would not be sent again. */
+/** Throws CONFLICT if the delivery cannot be sent again. */
 export async function requireRedeliverable(run: Run, id: number, deliveryId: number): Promise<void> {
   const state = await readItem<WebhookState>(run, stateById, id)
   const delivery = await readItem<{ readonly event_id: string | null }>(run, deliveryById, deliveryId)
   if (state === undefined || delivery === undefined) throw new ApiError('NOT_FOUND')
   if (!state.enabled || state.paused_at !== null) {
-    throw new ApiError('CONFLICT', 'The webhook sends nothing now: enable it first.')
+    throw new ApiError('CONFLICT', 'The webhook is disabled or paused. Enable it first.')
   }
   if (delivery.event_id === null) {
-    throw new ApiError('CONFLICT', 'This was a test, not an event. Send another test instead.')
+    throw new ApiError('CONFLICT', 'This delivery was a test, not an event. Send another test instead.')
   }
 }

@@ -1,10 +1,11 @@
-/** The event types and collections that a webhook names: whether they exist, and which scopes they need. */
+/** Checks the event types and collections that a webhook names: whether they exist, and which scopes they need. */
 import type { FieldFault } from '../../errors.ts'
 import { webhookTypes } from '../../model/builtin/webhooks.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
 
-export interface WantedEvents {
+/** The events that a webhook names. */
+export interface EventSelection {
   readonly types: readonly string[]
   /** Null: all. */
   readonly collections: readonly string[] | null
@@ -21,7 +22,7 @@ export class EventTypes {
   }
 
   /** A fault for each type or collection that does not exist. */
-  faults({ types, collections }: Partial<WantedEvents>): readonly FieldFault[] {
+  faults({ types, collections }: Partial<EventSelection>): readonly FieldFault[] {
     return [
       ...unknownNames('types', types ?? [], this.#types.keys(), 'event type'),
       ...unknownNames('collections', collections ?? [], this.#collections.keys(), 'collection with events'),
@@ -29,23 +30,23 @@ export class EventTypes {
   }
 
   /** The scopes without which some of the named events could never be sent. */
-  scopesFor({ types, collections }: WantedEvents): readonly string[] {
-    const named = types.flatMap(type => this.#types.get(type) ?? [])
-    const listed = (collections ?? []).flatMap(name => this.#collections.get(name) ?? [])
-    return [...new Set([...named, ...listed].map(({ singular }) => `read:${singular}`))]
+  scopesFor({ types, collections }: EventSelection): readonly string[] {
+    const ofTypes = types.flatMap(type => this.#types.get(type) ?? [])
+    const ofNames = (collections ?? []).flatMap(name => this.#collections.get(name) ?? [])
+    return [...new Set([...ofTypes, ...ofNames].map(({ singular }) => `read:${singular}`))]
   }
 }
 
 function unknownNames(
   field: string,
   names: readonly string[],
-  known: Iterable<string>,
-  what: string,
+  validNames: Iterable<string>,
+  noun: string,
 ): readonly FieldFault[] {
-  const all = new Set(known)
+  const valid = new Set(validNames)
   return names.flatMap((name, index) => {
-    if (all.has(name)) return []
-    const message = `There is no ${what} \`${name}\`.${didYouMean(name, all)}`
+    if (valid.has(name)) return []
+    const message = `There is no ${noun} \`${name}\`.${didYouMean(name, valid)}`
     return [{ field: `${field}/${index}`, code: 'not_allowed', message }]
   })
 }

@@ -1,4 +1,4 @@
-/** A webhook ends with the credential that created it: with its API key, or the grant of its access token. */
+/** Pauses webhooks when the credential that created them ends: an API key, or the grant of an access token. */
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -20,10 +20,11 @@ import { storedGrant } from '../server/consent/stored-grant.ts'
 import { grantHash } from '../server/tokens/deny-list.ts'
 import type { StoredWebhook } from './stored.ts'
 
-export const endedReason = 'The credential that made it has ended. Enable it with another one to go on.'
+export const endedReason =
+  'The credential that created this webhook has ended. Enable the webhook with another credential.'
 
 export const disabledReason =
-  'The account of its owner was disabled. Once that is enabled again, enable this to go on.'
+  'The account of the owner was disabled. Once the account is enabled again, enable the webhook.'
 
 interface GrantParts {
   readonly run: Run
@@ -39,7 +40,7 @@ interface StoredKey {
   readonly expires_at: string | null
 }
 
-type Granted = Pick<StoredWebhook, 'user_id' | 'scopes' | 'grant'>
+type WebhookGrant = Pick<StoredWebhook, 'user_id' | 'scopes' | 'grant'>
 
 export class WebhookGrants {
   readonly #parts: GrantParts
@@ -48,16 +49,20 @@ export class WebhookGrants {
     this.#parts = parts
   }
 
-  /** The scopes of the webhook now; undefined if the credential that created it has ended. */
-  scopesOf({ user_id: userId, scopes, grant }: Granted): Awaitable<Scopes | undefined> {
-    const own: Scopes = scopes === null ? 'all' : new Set(scopes)
+  /** The current scopes of the webhook; undefined if the credential that created it has ended. */
+  scopesOf({ user_id: userId, scopes, grant }: WebhookGrant): Awaitable<Scopes | undefined> {
+    const storedScopes: Scopes = scopes === null ? 'all' : new Set(scopes)
     const [kind, name = ''] = grant?.split(':') ?? []
-    if (kind === undefined) return own
-    if (kind === 'key') return then(this.#hasKey(userId, Number(name)), has => (has ? own : undefined))
-    return then(this.#rightsOf(userId, name), rights => rights && bothScopes(own, rights.scopes))
+    if (kind === undefined) return storedScopes
+    if (kind === 'key')
+      return then(this.#hasKey(userId, Number(name)), exists => (exists ? storedScopes : undefined))
+    return then(
+      this.#rightsOf(userId, name),
+      rights => rights && intersectScopes(storedScopes, rights.scopes),
+    )
   }
 
-  isLive(webhook: Granted): Awaitable<boolean> {
+  isLive(webhook: WebhookGrant): Awaitable<boolean> {
     return then(this.scopesOf(webhook), scopes => scopes !== undefined)
   }
 
@@ -73,76 +78,76 @@ export class WebhookGrants {
   #rightsOf(userId: number, hash: string): Awaitable<AppRights | undefined> {
     const { records, rightsOfApp } = this.#parts
     return then(records.byOwner('Grant', String(userId)), grants => {
-      const found = grants.find(({ id }) => grantHash(id) === hash)
-      const clientId = found && storedGrant(found).clientId
+      const record = grants.find(({ id }) => grantHash(id) === hash)
+      const clientId = record && storedGrant(record).clientId
       return clientId === undefined ? undefined : rightsOfApp(clientId)
     })
   }
 }
 
-/** The scopes in both. */
-export function bothScopes(one: Scopes, other: Scopes): Scopes {
+/** The scopes that are in both. */
+export function intersectScopes(one: Scopes, other: Scopes): Scopes {
   if (other === 'all') return one
   return one === 'all' ? other : commonScopes(one, other)
 }
 
-const ofGrant = listShape('webhooks', ['id'], where('grant'))
+const webhooksOfGrant = listShape('webhooks', ['id'], where('grant'))
 const pause: UpdateShape = {
   ...updateShape('webhooks', ['paused_at', 'pause_reason']),
   eventType: 'webhook.paused',
 }
 
-const pausedAt = itemShape('webhooks', ['paused_at'])
+const pausedAtById = itemShape('webhooks', ['paused_at'])
 
-/** Pauses a webhook whose credential has ended, unless it is already paused. */
+/** Pauses a webhook whose credential has ended, unless it is paused already. */
 export function pauseEnded(run: Run, id: number): Promise<void> {
   return pauseWebhook(run, id, endedReason)
 }
 
 /**
- * Pauses a webhook, unless it is already paused: of parallel attempts that all find its credential ended, one logs the
- * event. `enableWebhook` resumes the webhook from where it stopped.
+ * Pauses a webhook, unless it is paused already: of concurrent deliveries that find its credential ended, only one logs the event.
+ * `enableWebhook` resumes the webhook where it stopped.
  */
 export async function pauseWebhook(run: Run, id: number, reason: string): Promise<void> {
   await run.transaction({
     serial: ['webhooks'],
     principal: system,
     *steps(): ProgramSteps<void> {
-      const found = yield* readItemStep<{ readonly paused_at: string | null }>(pausedAt, id)
-      if (found?.paused_at === null) yield { shape: pause, args: [id, new Date().toISOString(), reason] }
+      const webhook = yield* readItemStep<{ readonly paused_at: string | null }>(pausedAtById, id)
+      if (webhook?.paused_at === null) yield { shape: pause, args: [id, new Date().toISOString(), reason] }
     },
   })
 }
 
 /** Pauses the webhooks that were created with a grant that has ended. `grant`: see `Principal.grant`. */
 export async function endWebhooks(run: Run, grant: string): Promise<void> {
-  const found = await readAll<{ readonly id: number }>(run, ofGrant, grant)
-  await Promise.all(found.map(({ id }) => pauseEnded(run, id)))
+  const webhooks = await readAll<{ readonly id: number }>(run, webhooksOfGrant, grant)
+  await Promise.all(webhooks.map(({ id }) => pauseEnded(run, id)))
 }
 
-const grantsOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
+const webhooksOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
 
 /**
- * Pauses the webhooks of a user that were created in a browser session: they end with no credential, and somebody else may
- * have had the session. For the recovery of an account.
+ * Pauses the webhooks of a user that were created in a browser session. For the recovery of an account: an intruder may have had
+ * the session, and these webhooks do not end with a credential.
  */
-export async function pauseMadeInSessions(run: Run, userId: number): Promise<void> {
-  const found = await readAllStored<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
-  await Promise.all(found.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
+export async function pauseSessionWebhooks(run: Run, userId: number): Promise<void> {
+  const webhooks = await readAllStored<Pick<StoredWebhook, 'id' | 'grant'>>(run, webhooksOfUser, userId)
+  await Promise.all(webhooks.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
 }
 
 /** The hashes of the OAuth grants with which webhooks of a user were created. */
 export async function grantsOfWebhooks(run: Run, userId: number): Promise<ReadonlySet<string>> {
-  const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
+  const webhooks = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, webhooksOfUser, userId)
   return new Set(
-    found.flatMap(({ grant }) => (grant?.startsWith('grant:') ? [grant.slice('grant:'.length)] : [])),
+    webhooks.flatMap(({ grant }) => (grant?.startsWith('grant:') ? [grant.slice('grant:'.length)] : [])),
   )
 }
 
 /** Pauses the webhooks of a disabled account. */
-export async function pauseOfUser(run: Run, userId: number): Promise<void> {
-  const found = await readAll<Pick<StoredWebhook, 'id'>>(run, grantsOfUser, userId)
-  await Promise.all(found.map(({ id }) => pauseWebhook(run, id, disabledReason)))
+export async function pauseWebhooksOfUser(run: Run, userId: number): Promise<void> {
+  const webhooks = await readAll<Pick<StoredWebhook, 'id'>>(run, webhooksOfUser, userId)
+  await Promise.all(webhooks.map(({ id }) => pauseWebhook(run, id, disabledReason)))
 }
 
 /**

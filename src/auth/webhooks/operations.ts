@@ -1,11 +1,11 @@
 /** The operations on a webhook besides its writes. */
 import type { Principal } from '../../principal.ts'
 
-/** Each rejects with the same `ApiError` as the API. The caller has checked that the principal may read and change the webhook. */
+/** All reject with the same `ApiError` as the API. The caller has checked that the principal may read and change the webhook. */
 export interface WebhookOperations {
   /** Returns the new secret. */
   rotateSecret(id: number, principal: Principal): Promise<string>
-  /** Resumes sending from where it stopped. */
+  /** Resumes sending where it stopped. */
   enable(id: number, principal: Principal): Promise<void>
   /** Sends a test, and waits some seconds for its outcome. */
   test(id: number, principal: Principal): Promise<void>

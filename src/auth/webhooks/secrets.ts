@@ -1,4 +1,4 @@
-/** The secrets of webhooks. Those of one webhook are one encrypted record, which is deleted with the webhook. */
+/** The secrets of webhooks. An encrypted record contains all secrets of a webhook, and is deleted with it. */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -9,7 +9,7 @@ const kind = recordsOfItems.get('webhooks') ?? ''
 /** Standard Webhooks 1.0 asks for 24 to 64 bytes. */
 const secretBytes = 32
 
-/** More than one: a client that lost the response to a rotation rotates again, while the first secret is still in use. */
+/** More than one, because a client that has lost the response to a rotation rotates again while it still uses the first secret. */
 const maxPrevious = 4
 
 interface StoredSecrets {
@@ -22,7 +22,7 @@ interface StoredSecrets {
 
 interface PreviousSecret {
   readonly secret: string
-  /** Until when it signs beside the others, in milliseconds since 1970. */
+  /** The end of its validity, in milliseconds since 1970. */
   readonly until: number
 }
 
@@ -65,7 +65,7 @@ export class WebhookSecrets {
     this.#now = now
   }
 
-  /** The secrets that sign a delivery now, the newest first; none if the webhook does not exist. */
+  /** The secrets that sign a delivery now, the newest first; empty if the webhook does not exist. */
   current(webhookId: number): Awaitable<readonly string[]> {
     return then(this.#stored(webhookId), stored => {
       if (stored === undefined) return []
@@ -79,7 +79,7 @@ export class WebhookSecrets {
     return then(this.#stored(webhookId), stored => {
       if (stored === undefined) throw new ApiError('NOT_FOUND')
       const { version } = stored
-      const secrets = { secret, version: version + 1, previous: this.#replaced(stored) }
+      const secrets = { secret, version: version + 1, previous: this.#previousAfter(stored) }
       return { secret, replaces: version, record: recordOf(webhookId, userId, secrets) }
     })
   }
@@ -90,7 +90,8 @@ export class WebhookSecrets {
     )
   }
 
-  #replaced(stored: StoredSecrets): readonly PreviousSecret[] {
+  /** The previous secrets after a rotation. */
+  #previousAfter(stored: StoredSecrets): readonly PreviousSecret[] {
     if (this.#overlapMs === 0) return []
     const replaced = { secret: stored.secret, until: this.#now() + this.#overlapMs }
     return [replaced, ...this.#unexpired(stored)].slice(0, maxPrevious)

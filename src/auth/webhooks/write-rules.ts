@@ -7,7 +7,7 @@ import { recentSignInRule } from '../../plan/recent-sign-in.ts'
 import type { CreateHook, Run, WriteRule } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { hasScope, type Principal, type Scopes } from '../../principal.ts'
-import type { EventTypes, WantedEvents } from './event-types.ts'
+import type { EventSelection, EventTypes } from './event-types.ts'
 import { newWebhookSecret, secretRecord } from './secrets.ts'
 import { type StoredWebhook, webhookById } from './stored.ts'
 import { urlFault } from './url-faults.ts'
@@ -26,8 +26,8 @@ const ownerOfApp = itemShape('oauth_apps', ['user_id'])
 
 type Values = Readonly<Record<string, JsonValue | undefined>>
 
-/** The events that a body names, checked by the schema. What the body omits is undefined. */
-function wantedIn({ types, collections }: Values): Partial<WantedEvents> {
+/** The events that a body names, which the schema has validated. Undefined where the body names none. */
+function selectionIn({ types, collections }: Values): Partial<EventSelection> {
   return {
     ...(types !== undefined && { types: types as readonly string[] }),
     ...(collections !== undefined && { collections: collections as readonly string[] | null }),
@@ -37,8 +37,11 @@ function wantedIn({ types, collections }: Values): Partial<WantedEvents> {
 /** Throws VALIDATION_FAILED with all faults of the values. */
 function requireValid(values: Values, { types, allowPrivate }: WebhookRuleParts): void {
   const { url } = values
-  const ofUrl = typeof url === 'string' ? urlFault(url, allowPrivate) : undefined
-  const faults: readonly FieldFault[] = [...(ofUrl ? [ofUrl] : []), ...types.faults(wantedIn(values))]
+  const faultOfUrl = typeof url === 'string' ? urlFault(url, allowPrivate) : undefined
+  const faults: readonly FieldFault[] = [
+    ...(faultOfUrl ? [faultOfUrl] : []),
+    ...types.faults(selectionIn(values)),
+  ]
   const [first] = faults
   if (first !== undefined) throw new ApiError('VALIDATION_FAILED', first.message, { details: faults })
 }
@@ -47,7 +50,7 @@ function missingScope(scopes: Scopes, needed: readonly string[]): string | undef
   return needed.find(scope => !hasScope(scopes, scope))
 }
 
-/** Throws FORBIDDEN for a credential that expires without a grant or key: the webhook could not end with it. */
+/** Throws FORBIDDEN for a credential that expires but belongs to no grant or key: the webhook would not end with it. */
 export function requireLasting({ grant, expiresAt }: Principal): void {
   if (grant !== null || !Number.isFinite(expiresAt)) return
   throw new ApiError(
@@ -56,28 +59,28 @@ export function requireLasting({ grant, expiresAt }: Principal): void {
   )
 }
 
-/** For creates of `webhooks`: a secret, and the scopes and grant of the credential. */
+/** For creates of `webhooks`: adds a secret, and the scopes and grant of the credential. */
 export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
   const { maxPerUser } = parts
-  const refusal = `You may have ${maxPerUser} webhooks, and have as many: delete one first.`
-  const most = { field: 'user_id', count: maxPerUser, refusal }
+  const refusal = `You may have at most ${maxPerUser} webhooks. Delete one first.`
+  const limit = { field: 'user_id', count: maxPerUser, refusal }
   return (values, principal) => {
     const { userId, access, grant } = principal
     if (userId === null) throw new ApiError('UNAUTHORIZED')
     requireValid(values, parts)
     requireLasting(principal)
-    const wanted = { types: [], collections: null, ...wantedIn(values) }
-    const missing = missingScope(access.scopes, parts.types.scopesFor(wanted))
+    const selection = { types: [], collections: null, ...selectionIn(values) }
+    const missing = missingScope(access.scopes, parts.types.scopesFor(selection))
     if (missing !== undefined) {
       throw new ApiError('INSUFFICIENT_SCOPE', `These events need the scope ${missing}.`, { scope: missing })
     }
     const secret = newWebhookSecret()
-    const scopes = listed(access.scopes)
-    const ready = then(requireOwnApp(parts, values.app_id, userId), () => parts.lastEvent())
-    return then(ready, position => ({
-      computed: { scopes, grant, position },
+    const scopes = storedScopes(access.scopes)
+    const position = then(requireOwnApp(parts, values.app_id, userId), () => parts.lastEvent())
+    return then(position, lastEvent => ({
+      computed: { scopes, grant, position: lastEvent },
       revealed: { secret },
-      most,
+      limit,
       *afterwards(id) {
         yield { kind: 'put', record: secretRecord(id, userId, secret) }
       },
@@ -85,7 +88,7 @@ export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
   }
 }
 
-/** Administrators can read the apps of others, but the users of these apps have granted them nothing. */
+/** Throws VALIDATION_FAILED for an app of another user: administrators can read it, but its users have granted them nothing. */
 function requireOwnApp(
   { run }: WebhookRuleParts,
   id: JsonValue | undefined,
@@ -101,13 +104,13 @@ function requireOwnApp(
   })
 }
 
-/** The value of the field `scopes`. */
-function listed(scopes: Scopes): readonly string[] | null {
+/** The scopes as the field `scopes` stores them. */
+function storedScopes(scopes: Scopes): readonly string[] | null {
   return scopes === 'all' || scopes.has('*') ? null : [...scopes].sort()
 }
 
-/** The fields that decide what is sent, and where. */
-const decisive = ['url', 'types', 'collections'] as const
+/** The fields that determine what is sent, and where. */
+const targetFields = ['url', 'types', 'collections'] as const
 
 /**
  * For updates of `webhooks`: the rules for creates. A webhook keeps the scopes of the credential that created it, so only a
@@ -117,7 +120,7 @@ export function webhookRule(parts: WebhookRuleParts): WriteRule {
   return (plan, principal) => {
     const { shape, args } = plan
     if (shape.kind !== 'update') return undefined
-    const values = decisiveValues(plan)
+    const values = targetValues(plan)
     const changesEvents = shape.mode === 'replace' || Object.keys(values).length > 0
     if (!changesEvents) return undefined
     requireValid(values, parts)
@@ -125,51 +128,52 @@ export function webhookRule(parts: WebhookRuleParts): WriteRule {
       // The guard refuses a webhook of another user as if it did not exist.
       if (webhook?.user_id !== principal.userId) return undefined
       requireAllScopes(webhook, principal)
-      const kept = shape.mode === 'replace' ? { types: webhook.types, collections: null } : webhook
-      requireWithinScopes(webhook, { ...kept, ...wantedIn(values) }, parts.types)
+      // A replacement that omits `collections` selects all of them.
+      const current = shape.mode === 'replace' ? { types: webhook.types, collections: null } : webhook
+      requireWithinScopes(webhook, { ...current, ...selectionIn(values) }, parts.types)
       return undefined
     })
   }
 }
 
-/** As `recentSignInRule`. Turning a webhook off removes access, so a write that does only that needs no recent sign-in. */
+/** Like `recentSignInRule`, except that a write that only disables a webhook removes access, and so needs no recent sign-in. */
 export const webhookSignInRule: WriteRule = (plan, principal) =>
-  turnsOff(plan) ? undefined : recentSignInRule(plan, principal)
+  onlyDisables(plan) ? undefined : recentSignInRule(plan, principal)
 
-function turnsOff({ shape, args }: Plan<WriteShape>): boolean {
+function onlyDisables({ shape, args }: Plan<WriteShape>): boolean {
   if (shape.kind !== 'update' || shape.mode !== 'merge') return false
-  const [only, ...others] = shape.set
-  return only?.field === 'enabled' && args[only.param] === false && others.length === 0
+  const [first, ...others] = shape.set
+  return first?.field === 'enabled' && args[first.param] === false && others.length === 0
 }
 
-function decisiveValues({ shape, args }: Plan<WriteShape>): Values {
+function targetValues({ shape, args }: Plan<WriteShape>): Values {
   if (shape.kind !== 'update') return {}
-  const given = decisive.flatMap(field => {
-    const found = shape.set.find(one => one.field === field)
-    return found === undefined ? [] : [[field, args[found.param] ?? null] as const]
+  const entries = targetFields.flatMap(name => {
+    const assignment = shape.set.find(({ field }) => field === name)
+    return assignment === undefined ? [] : [[name, args[assignment.param] ?? null] as const]
   })
-  return Object.fromEntries(given)
+  return Object.fromEntries(entries)
 }
 
 /** Throws unless the credential has every scope that the webhook has. */
 export function requireAllScopes({ scopes }: StoredWebhook, { access }: Principal): void {
   if (scopes === null) {
-    if (listed(access.scopes) === null) return
+    if (storedScopes(access.scopes) === null) return
     throw new ApiError(
       'FORBIDDEN',
-      'This webhook was made by a credential with all scopes: only another such credential may change what it sends, and where.',
+      'This webhook was created with a credential that has all scopes. Only another such credential may change what it sends, and where.',
     )
   }
   const missing = missingScope(access.scopes, scopes)
   if (missing === undefined) return
-  const message = `This webhook has the scope ${missing}: only a credential that has it too may change what is sent, and where.`
+  const message = `This webhook has the scope ${missing}. Only a credential that has this scope too may change what is sent, and where.`
   throw new ApiError('INSUFFICIENT_SCOPE', message, { scope: missing })
 }
 
-function requireWithinScopes({ scopes }: StoredWebhook, wanted: WantedEvents, types: EventTypes): void {
-  const missing = scopes && missingScope(new Set(scopes), types.scopesFor(wanted))
+function requireWithinScopes({ scopes }: StoredWebhook, selection: EventSelection, types: EventTypes): void {
+  const missing = scopes && missingScope(new Set(scopes), types.scopesFor(selection))
   if (!missing) return
-  const message = `These events need the scope ${missing}, which the webhook was made without: make another webhook.`
+  const message = `These events need the scope ${missing}, which the webhook does not have. Create another webhook.`
   throw new ApiError('VALIDATION_FAILED', message, {
     details: [{ field: 'types', code: 'not_allowed', message }],
   })

@@ -1,7 +1,7 @@
 /** `portico backup` and `portico restore`. */
-import { relative } from 'node:path'
 import { isPostgres } from '../../config/database.ts'
 import type { Settings } from '../../config.ts'
+import { shownPath } from '../../source/frame.ts'
 import { backUp, restore } from '../../store/sqlite/file/backup.ts'
 import type { Command } from '../commands.ts'
 import { Failure } from '../failure.ts'
@@ -13,13 +13,13 @@ function requireFile(database: string, tools: string): void {
   if (isPostgres(database)) throw new Failure(`The database is PostgreSQL: use its own tools, ${tools}.`)
 }
 
-/** Shows on a terminal how much is copied. */
+/** Shows the progress of the copy on a terminal. */
 function progress(): (donePages: number, allPages: number) => void {
   const { stderr } = process
   if (!stderr.isTTY) return () => {}
   let shownPercent = -1
-  return (done, all) => {
-    const percent = all === 0 ? 100 : Math.floor((100 * done) / all)
+  return (donePages, allPages) => {
+    const percent = allPages === 0 ? 100 : Math.floor((100 * donePages) / allPages)
     if (percent === shownPercent) return
     shownPercent = percent
     stderr.write(percent === 100 ? '\rChecking …  ' : `\rCopying ${percent} %`)
@@ -28,12 +28,6 @@ function progress(): (donePages: number, allPages: number) => void {
 
 function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
-}
-
-/** The path from the working folder, if the file is in it. */
-function shownPath(path: string): string {
-  const near = relative(process.cwd(), path)
-  return near === '' || near.startsWith('..') ? path : near
 }
 
 export async function backupText({ database }: Where, to: string, overwrite: boolean): Promise<string> {

@@ -1,5 +1,5 @@
 /** `portico copy`: copies a database into an empty one, and reports its progress. */
-import { isPostgres, database as kind, publicName } from '../../config/database.ts'
+import { isPostgres, publicName, database as setting } from '../../config/database.ts'
 import type { Model } from '../../model/model.ts'
 import { type Copied, copyDatabase, type Place } from '../../store/copy.ts'
 import type { Command, Option } from '../commands.ts'
@@ -15,15 +15,15 @@ interface CopyOptions {
 }
 
 function placeOf(text: string, option: string): Place {
-  const at = parsed(text, option)
-  return { at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: publicName(at) }
+  const address = databaseAddress(text, option)
+  return { location: address, kind: isPostgres(address) ? 'postgres' : 'sqlite', name: publicName(address) }
 }
 
-function parsed(text: string, option: string): string {
-  let reason = `takes ${kind.says}`
+function databaseAddress(text: string, option: string): string {
+  let reason = `takes ${setting.expected}`
   try {
-    const at = kind.fromText(text)
-    if (at !== undefined) return at
+    const address = setting.fromText(text)
+    if (address !== undefined) return address
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     reason = error.message
@@ -71,8 +71,8 @@ export const command: Command = {
   },
   async run(args) {
     return copy((await projectOf(args)).model, {
-      from: args.needed('from'),
-      to: args.needed('to'),
+      from: args.required('from'),
+      to: args.required('to'),
       live: args.flag('live'),
     })
   },

@@ -2,7 +2,7 @@
 import { Supervisor } from '../../dev/supervisor.ts'
 import { Terminal } from '../../dev/terminal.ts'
 import type { Command } from '../commands.ts'
-import { database, givenSettings, model, port } from '../options.ts'
+import { commandLineSettings, database, model, port } from '../options.ts'
 import { stopSignal } from '../stop-signal.ts'
 
 export const command: Command = {
@@ -20,8 +20,8 @@ export const command: Command = {
   async run(args) {
     const terminal = new Terminal()
     const areMailsShared = args.flag('share-mails')
-    const version = { given: givenSettings(args), client: args.text('client'), areMailsShared }
-    const supervisor = new Supervisor({ version, isYes: args.flag('yes'), terminal })
+    const version = { commandLine: commandLineSettings(args), client: args.text('client'), areMailsShared }
+    const supervisor = new Supervisor({ version, assumesYes: args.flag('yes'), terminal })
     const stopped = stopSignal()
     try {
       await Promise.race([supervisor.run(), stopped])

@@ -71,8 +71,8 @@ async function faultsOf(engine: Engine, text: string): Promise<readonly string[]
     const names = operationNames(text)
     if (names.length === 0) return ['The document contains no operation.']
     const prepared = names.map(name => engine.prepare(text, name))
-    const messages = prepared.flatMap(one =>
-      one.outcome === 'request error' ? one.errors.map(error => error.message) : [],
+    const messages = prepared.flatMap(operation =>
+      operation.outcome === 'request error' ? operation.errors.map(error => error.message) : [],
     )
     return [...new Set(messages)]
   } catch (error) {
@@ -123,8 +123,8 @@ export async function listDocuments(settings: Settings): Promise<string> {
   const registered = readRegistered(settings)
   if (registered.size === 0) return 'No documents are registered.\n'
   const { operationNames } = await import('../../graphql/documents/operation-names.ts')
-  const shown = (text: string) => operationNames(text).map(name => name ?? '(unnamed)')
-  return [...registered].map(([id, text]) => `sha256:${id}  ${shown(text).join(' ')}\n`).join('')
+  const namesIn = (text: string) => operationNames(text).map(name => name ?? '(unnamed)')
+  return [...registered].map(([id, text]) => `sha256:${id}  ${namesIn(text).join(' ')}\n`).join('')
 }
 
 export const register: Command = {

@@ -1,19 +1,21 @@
-/** `portico explain-queries`: the lists that scanned many rows, and the index that makes each one fast. */
+/** `portico explain-queries`: the lists that scanned many rows, and the index that would make each one fast. */
 import type { Model } from '../../model/model.ts'
 import { type StoredList, storedLists } from '../../serve/monitoring/slow-lists.ts'
 import { countAdvice } from '../../store/advice/counts.ts'
 import type { Command } from '../commands.ts'
-import { files, withDatabase } from '../database.ts'
+import { databaseOptions, withDatabase } from '../database.ts'
 
 export const command: Command = {
   options: {
-    ...files,
+    ...databaseOptions,
     json: { value: undefined, sentence: 'Print JSON: an array with an object for each list.' },
   },
   run: args =>
     withDatabase(args, async ({ stored, model }) => {
       const lists = await storedLists(stored)
-      return args.flag('json') ? `${JSON.stringify(lists, null, 2)}\n` : `${table(lists)}${counts(model)}`
+      return args.flag('json')
+        ? `${JSON.stringify(lists, null, 2)}\n`
+        : `${listsText(lists)}${countsText(model)}`
     }),
 }
 
@@ -21,15 +23,15 @@ const none = `No slow list ran in the last 7 days: none scanned 1,000 rows or mo
 A running service stores its findings once a minute, and when it stops.
 `
 
-function table(lists: readonly StoredList[]): string {
+function listsText(lists: readonly StoredList[]): string {
   if (lists.length === 0) return none
   return [['runs', 'rows scanned', 'rows returned', 'request'], ...lists.map(cellsOf)]
-    .map((cells, at) => `${aligned(cells)}\n${adviceOf(lists[at - 1])}`)
+    .map((cells, line) => `${aligned(cells)}\n${adviceOf(lists[line - 1])}`)
     .join('')
 }
 
 /** Advice on the counts of limits and of computed fields. */
-function counts(model: Model): string {
+function countsText(model: Model): string {
   const advice = countAdvice(model)
   if (advice.length === 0) return ''
   const lines = advice.map(

@@ -6,7 +6,7 @@ import { explanationText } from '../../explain/text.ts'
 import { createLog } from '../../observability/log.ts'
 import { open } from '../../serve.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
-import { files } from '../database.ts'
+import { databaseOptions } from '../database.ts'
 import { failureOf } from '../error-message.ts'
 import { Failure } from '../failure.ts'
 import { projectOf } from '../options.ts'
@@ -57,22 +57,24 @@ export const command: Command = {
       sentence:
         'Print JSON. The exit status is 0 if the request is allowed, 1 if it is refused, 2 if that is unknown.',
     },
-    ...files,
+    ...databaseOptions,
   },
   async run(args) {
-    const explained = await verdict(args)
-    const text = args.flag('json') ? `${JSON.stringify(explained, null, 2)}\n` : explanationText(explained)
-    if (explained.allowed) return text
+    const explanation = await explanationFor(args)
+    const text = args.flag('json')
+      ? `${JSON.stringify(explanation, null, 2)}\n`
+      : explanationText(explanation)
+    if (explanation.allowed) return text
     await print(text)
     process.exitCode = 1
     return ''
   },
 }
 
-/** Throws failures with the exit status 2, which no verdict has. */
-async function verdict(args: ParsedArgs): Promise<Explanation> {
+/** Throws failures with the exit status 2, which no explanation has. */
+async function explanationFor(args: ParsedArgs): Promise<Explanation> {
   try {
-    return await explained(args, requestOf(args))
+    return await explain(args, requestOf(args))
   } catch (error) {
     const failure = await failureOf(error)
     throw failure ? new Failure(failure.message, 2) : error
@@ -80,15 +82,18 @@ async function verdict(args: ParsedArgs): Promise<Explanation> {
 }
 
 /** Creates and migrates nothing: a service may be running on the database. */
-async function explained(args: ParsedArgs, asked: object): Promise<Explanation> {
+async function explain(args: ParsedArgs, request: object): Promise<Explanation> {
   const { model, settings } = await projectOf(args)
   const { database } = settings
   if (!isPostgres(database) && !existsSync(database))
     throw new Failure(`There is no database at ${database}.`)
-  const quiet = { ...settings, logLevel: 'silent' as const, workers: 1, autoMigrate: false }
-  const opened = await open(model, quiet, createLog(quiet), { listen: false, background: false })
+  const silentSettings = { ...settings, logLevel: 'silent' as const, workers: 1, autoMigrate: false }
+  const opened = await open(model, silentSettings, createLog(silentSettings), {
+    listen: false,
+    background: false,
+  })
   try {
-    return await opened.explain.request(asked, undefined)
+    return await opened.explain.request(request, undefined)
   } finally {
     await opened.service.close()
   }

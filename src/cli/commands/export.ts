@@ -11,7 +11,7 @@ import { CollectionView, createViews, type ListScope } from '../../rest/query/co
 import { parseList } from '../../rest/query/list.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { counted } from '../counted.ts'
-import { files, type OpenedModel, withDatabase } from '../database.ts'
+import { databaseOptions, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
 import { csvRow } from '../transfer/csv.ts'
@@ -22,7 +22,7 @@ type Item = Readonly<Record<string, JsonValue>>
 
 const pageSize = 1000
 
-/** The fields that the principal may export: never internal ones, or those that cannot be read. */
+/** The fields that the principal may export: neither internal nor write-only ones. */
 function scopeOf({ model }: OpenedModel, collection: Collection, principal: Principal): ListScope {
   const views = createViews(model, new Set())(principal.access)
   const view = views.get(collection.name)
@@ -95,10 +95,10 @@ function cellOf({ name, type }: Field, item: Item): string | undefined {
 function rendererOf(
   format: Format,
   fields: readonly Field[],
-): { readonly head: string; row(item: Item): string } {
-  if (format === 'ndjson') return { head: '', row: item => `${JSON.stringify(item)}\n` }
+): { readonly header: string; row(item: Item): string } {
+  if (format === 'ndjson') return { header: '', row: item => `${JSON.stringify(item)}\n` }
   return {
-    head: csvRow(fields.map(field => field.name)),
+    header: csvRow(fields.map(field => field.name)),
     row: item => csvRow(fields.map(field => cellOf(field, item))),
   }
 }
@@ -106,13 +106,13 @@ function rendererOf(
 interface Output {
   readonly stream: Writable
   finish(): Promise<void>
-  /** Removes what was written. */
+  /** Removes the written part. */
   discard(): void
 }
 
 function standardOutput(): Output {
   const { stdout: stream } = process
-  // `write` reports it.
+  // `write` reports errors.
   stream.on('error', () => {})
   return { stream, async finish() {}, discard() {} }
 }
@@ -120,38 +120,38 @@ function standardOutput(): Output {
 /** A file that appears when it is complete, and that only its owner can read. */
 function fileOutput(file: string, overwrite: boolean): Output {
   if (existsSync(file) && !overwrite) throw new Failure(`${file} already exists: --overwrite replaces it.`)
-  // A name that no other export has, and nobody can guess: in a shared folder, a link of that name could lead elsewhere.
-  const part = `${file}.${randomBytes(6).toString('hex')}.part`
-  const stream = createWriteStream(part, { flags: 'wx', mode: 0o600 })
+  // The name is unique and cannot be guessed: in a shared folder, a link of a predictable name could lead elsewhere.
+  const partFile = `${file}.${randomBytes(6).toString('hex')}.part`
+  const stream = createWriteStream(partFile, { flags: 'wx', mode: 0o600 })
   stream.on('error', () => {})
   const discard = () => {
     stream.destroy()
-    rmSync(part, { force: true })
+    rmSync(partFile, { force: true })
   }
-  const interrupted = () => {
+  const onInterrupt = () => {
     discard()
     process.exit(1)
   }
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt)
   return {
     stream,
     async finish() {
       await new Promise<void>(done => stream.end(done))
-      renameSync(part, file)
+      renameSync(partFile, file)
     },
     discard,
   }
 }
 
-/** The reader of standard output has closed it, as `head` does. */
-class Unread extends Error {}
+/** The reader of standard output has closed the pipe, as `head` does. */
+class ReaderClosed extends Error {}
 
 /** Resolves when the text is written, so that at most one page is buffered. */
 function write(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, error => {
       if (!error) resolve()
-      else if ('code' in error && error.code === 'EPIPE') reject(new Unread())
+      else if ('code' in error && error.code === 'EPIPE') reject(new ReaderClosed())
       else reject(new Failure(`Cannot write the export: ${error.message}.`))
     })
   })
@@ -178,14 +178,14 @@ async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> 
     return ''
   } catch (error) {
     output.discard()
-    if (error instanceof Unread) return ''
+    if (error instanceof ReaderClosed) return ''
     throw error
   }
 }
 
 async function writeItems(
-  items: AsyncIterable<readonly Item[]>,
-  { head, row }: ReturnType<typeof rendererOf>,
+  itemPages: AsyncIterable<readonly Item[]>,
+  { header, row }: ReturnType<typeof rendererOf>,
   { stream }: Output,
   name: string,
 ): Promise<number> {
@@ -194,9 +194,9 @@ async function writeItems(
       ? new Reporter(process.stderr)
       : undefined
   let count = 0
-  await write(stream, head)
+  await write(stream, header)
   try {
-    for await (const page of items) {
+    for await (const page of itemPages) {
       await write(stream, page.map(row).join(''))
       count += page.length
       reporter?.report({ doing: 'export', table: name, done: count, of: 0 })
@@ -222,7 +222,7 @@ export const command: Command = {
     },
     as: { value: 'email', sentence: 'Only what this user may read. By default, everything.' },
     overwrite: { value: undefined, sentence: 'Replace an existing file.' },
-    ...files,
+    ...databaseOptions,
   },
   run: args => withDatabase(args, opened => exportTo(opened, args)),
 }

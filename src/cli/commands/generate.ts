@@ -36,7 +36,7 @@ async function typesOf(args: ParsedArgs, options: GenerateOptions): Promise<stri
 }
 
 /** Reads the file, without the carriage returns that a checkout may have added. */
-function stored(out: string): string | undefined {
+function readExisting(out: string): string | undefined {
   if (!existsSync(out)) return undefined
   try {
     return readFileSync(out, 'utf8').replaceAll('\r\n', '\n')
@@ -55,23 +55,26 @@ function write(out: string, text: string): void {
 }
 
 /** Writes the model's types if the file differs. Returns whether it did. */
-export function renewClient(out: string, { model: checked, path }: Pick<Project, 'model' | 'path'>): boolean {
+export function updateClient(
+  out: string,
+  { model: checked, path }: Pick<Project, 'model' | 'path'>,
+): boolean {
   const text = clientTypesOfModel(checked, path)
-  if (stored(out) === text) return false
+  if (readExisting(out) === text) return false
   write(out, text)
   return true
 }
 
-/** Says how the file differs from what would be written. */
+/** Describes how the file differs from the text that would be written. */
 function difference(out: string, before: string | undefined, after: string): string {
   const advice = `\`portico generate client\` without \`--check\` writes it.`
   if (before === undefined) return `There is no file ${out}. ${advice}`
-  const [old, made] = [before.split('\n'), after.split('\n')]
-  const at = made.findIndex((line, index) => line !== old[index])
-  const line = at === -1 ? made.length : at
+  const [oldLines, newLines] = [before.split('\n'), after.split('\n')]
+  const differing = newLines.findIndex((line, index) => line !== oldLines[index])
+  const index = differing === -1 ? newLines.length : differing
   // The description may come from another service.
-  const shown = (text: string | undefined) => (text === undefined ? '(nothing)' : printable(text))
-  return `${out} is not current: line ${line + 1} is\n  ${shown(old[line])}\nand would be\n  ${shown(made[line])}\n${advice}`
+  const quoted = (text: string | undefined) => (text === undefined ? '(nothing)' : printable(text))
+  return `${out} is not current: line ${index + 1} is\n  ${quoted(oldLines[index])}\nand would be\n  ${quoted(newLines[index])}\n${advice}`
 }
 
 /** The texts to write, by file. */
@@ -85,10 +88,10 @@ async function filesOf(args: ParsedArgs, out: string): Promise<ReadonlyMap<strin
 }
 
 /** Writes the files that are not current; with `isCheck`, throws a `Failure` instead. */
-function renew(files: ReadonlyMap<string, string>, out: string, isCheck: boolean): string {
-  const stale = [...files].filter(([file, text]) => stored(file) !== text)
+function updateFiles(files: ReadonlyMap<string, string>, out: string, isCheck: boolean): string {
+  const stale = [...files].filter(([file, text]) => readExisting(file) !== text)
   for (const [file, text] of stale) {
-    if (isCheck) throw new Failure(difference(file, stored(file), text))
+    if (isCheck) throw new Failure(difference(file, readExisting(file), text))
     write(file, text)
   }
   return stale.length === 0 ? `${out} is current.\n` : `${out} written.\n`
@@ -112,7 +115,7 @@ export const client: Command = {
   },
   async run(args) {
     const out = args.text('out')
-    if (out !== undefined) return renew(await filesOf(args, out), out, args.flag('check'))
+    if (out !== undefined) return updateFiles(await filesOf(args, out), out, args.flag('check'))
     for (const flag of ['check', 'standalone'])
       if (args.flag(flag)) throw new Failure(`\`--${flag}\` needs \`--out\`.`, 2)
     return typesOf(args, {})

@@ -8,17 +8,17 @@ import { printable } from '../../printable.ts'
 import { IdReservation } from '../../store/postgres/id-reservation.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { counted } from '../counted.ts'
-import { files, type OpenedDatabase, withDatabase } from '../database.ts'
+import { databaseOptions, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
-import { Importer, type Rejected, Stopped } from '../transfer/importer.ts'
+import { Importer, ImportStopped, type RejectedRow } from '../transfer/importer.ts'
 import { type Input, openInput } from '../transfer/input.ts'
 import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
 import { findProgress, type Position, ProgressRecord } from '../transfer/progress-record.ts'
 import { splitRecords } from '../transfer/records.ts'
 import { RowReader } from '../transfer/rows.ts'
 
-/** How many invalid rows are listed; the others are only counted. */
+/** The maximum number of invalid rows that are listed; the others are only counted. */
 const maxListed = 100
 
 /** An import, apart from its database. */
@@ -31,14 +31,14 @@ interface Task {
   readonly faults: Faults
 }
 
-/** The reasons may quote the file. */
-function faultLine({ line, reasons }: Rejected): string {
+/** Escaped, because the reasons may quote the file. */
+function faultLine({ line, reasons }: RejectedRow): string {
   return printable(`line ${line}: ${reasons.join(' ')}`)
 }
 
 /** Lists invalid rows, or writes them to a file. */
 class Faults {
-  readonly #listed: Rejected[] = []
+  readonly #listed: RejectedRow[] = []
   readonly #file: string | undefined
   readonly #prints: boolean
   #count = 0
@@ -49,7 +49,7 @@ class Faults {
     this.#prints = prints
   }
 
-  add(rejected: Rejected): void {
+  add(rejected: RejectedRow): void {
     this.#count += 1
     if (this.#file !== undefined) appendRejected(this.#file, rejected)
     else if (this.#prints) console.error(faultLine(rejected))
@@ -63,13 +63,13 @@ class Faults {
   get text(): string {
     if (this.#file !== undefined) return `  ${this.#file} lists them.`
     const more = this.#count - this.#listed.length
-    const sorted = this.#listed.toSorted((one, other) => one.line - other.line)
+    const sorted = this.#listed.toSorted((a, b) => a.line - b.line)
     const lines = sorted.map(rejected => `  ${faultLine(rejected)}`)
     return [...lines, ...(more > 0 ? [`  and ${counted(more, 'row')} more`] : [])].join('\n')
   }
 }
 
-function appendRejected(file: string, { line, reasons, record }: Rejected): void {
+function appendRejected(file: string, { line, reasons, record }: RejectedRow): void {
   const row = record.bytes.toString('utf8').replace(/\r?\n$/, '')
   try {
     appendFileSync(file, `${JSON.stringify({ line, reasons, row })}\n`, { mode: 0o600 })
@@ -97,18 +97,20 @@ const unimportable = new Set([
   'webhook_deliveries',
 ])
 
-/** Rejected rows would be appended to the rows that are still to be read. */
-function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map(file => statSync(file, { bigint: true, throwIfNoEntry: false }))
+/** Rejected rows must not be appended to the file that is being read. */
+function isSameFile(path: string, otherPath: string): boolean {
+  const [first, second] = [path, otherPath].map(file =>
+    statSync(file, { bigint: true, throwIfNoEntry: false }),
+  )
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
 function requireCompatible(args: ParsedArgs): void {
-  const exclusive = (one: string, other: string, reason: string) => {
-    const given = [one, other].every(name => args.flag(name) || args.text(name) !== undefined)
-    if (given) throw new Failure(`--${one} and --${other} exclude each other: ${reason}.`, 2)
+  const exclude = (option: string, other: string, reason: string) => {
+    const areBothSet = [option, other].every(name => args.flag(name) || args.text(name) !== undefined)
+    if (areBothSet) throw new Failure(`--${option} and --${other} exclude each other: ${reason}.`, 2)
   }
-  exclusive('keep-ids', 'as', 'no user may choose ids')
+  exclude('keep-ids', 'as', 'no user may choose ids')
   const conflict = args.text('on-conflict')
   if (conflict !== undefined && conflict !== 'skip') throw new Failure('--on-conflict accepts only skip.', 2)
   const [rejects, [, file]] = [args.text('rejects'), args.arguments]
@@ -126,10 +128,12 @@ async function taskOf(opened: OpenedDatabase, args: ParsedArgs, input: Input, fi
   requireCompatible(args)
   const isDryRun = args.flag('dry-run')
   const principal = await principalOf(args, opened.run)
-  const of = { collection: collection.name, format }
+  const source = { collection: collection.name, format }
   const restarts = args.flag('restart')
   const progress =
-    restarts && isDryRun ? new ProgressRecord(of) : await findProgress(opened.stored, input, of, restarts)
+    restarts && isDryRun
+      ? new ProgressRecord(source)
+      : await findProgress(opened.stored, input, source, restarts)
   const reader = new RowReader(collection, format, args.flag('keep-ids'))
   const faults = new Faults(args.text('rejects'), args.flag('skip-invalid') && !isDryRun)
   return { collection, principal, input, reader, progress, faults }
@@ -160,10 +164,10 @@ async function importWith(opened: OpenedDatabase, args: ParsedArgs, task: Task):
     const importer = importerOf(opened, args, task, ids, signal)
     const { input, reader } = task
     const position = await importer.run(splitRecords(input.all(), reader.format, bodyLimit))
-    noteIgnored(reader)
+    warnAboutIgnored(reader)
     return args.flag('dry-run') ? dryRunText(task, position) : doneText(task, position)
   } catch (error) {
-    throw explained(error)
+    throw importFailure(error)
   } finally {
     signal.end()
     await ids?.close()
@@ -216,17 +220,17 @@ function stopSignal() {
   }
 }
 
-function noteIgnored({ ignored }: RowReader): void {
+function warnAboutIgnored({ ignored }: RowReader): void {
   if (ignored.size === 0) return
   const [are, were] = ignored.size === 1 ? ['is', 'was'] : ['are', 'were']
   console.error(`${[...ignored].join(', ')} ${are} read-only and ${were} ignored; --keep-ids imports them.`)
 }
 
 function dryRunText({ faults }: Task, { imported, skipped }: Position): string {
-  const fit = `${counted(imported, 'row')} can be imported${skippedText(skipped)}`
-  if (faults.count === 0) return `${fit}. Nothing was changed.\n`
+  const summary = `${counted(imported, 'row')} can be imported${skippedText(skipped)}`
+  if (faults.count === 0) return `${summary}. Nothing was changed.\n`
   throw new Failure(
-    `${counted(faults.count, 'row')} cannot be imported, ${fit}. Nothing was changed.\n${faults.text}`,
+    `${counted(faults.count, 'row')} cannot be imported, ${summary}. Nothing was changed.\n${faults.text}`,
   )
 }
 
@@ -236,20 +240,20 @@ function skippedText(skipped: number): string {
 
 function doneText({ collection }: Task, { imported, skipped, rejected, isDone }: Position): string {
   const invalid = rejected === 0 ? '' : `, ${counted(rejected, 'invalid row')} skipped`
-  const sum = `${counted(imported, 'row')} of ${collection.name} imported${skippedText(skipped)}${invalid}.`
-  if (isDone) return `${sum}\n`
-  throw new Failure(`Stopped: ${sum} Run the same command to resume.`)
+  const summary = `${counted(imported, 'row')} of ${collection.name} imported${skippedText(skipped)}${invalid}.`
+  if (isDone) return `${summary}\n`
+  throw new Failure(`Stopped: ${summary} Run the same command to resume.`)
 }
 
-function explained(error: unknown): unknown {
-  if (error instanceof Stopped) return stoppedFailure(error)
+function importFailure(error: unknown): unknown {
+  if (error instanceof ImportStopped) return stoppedFailure(error)
   if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') return error
   return new Failure(`${error.message} Run the same command to resume the import.`)
 }
 
-function stoppedFailure({ rejected, position }: Stopped): Failure {
+function stoppedFailure({ rejected, position }: ImportStopped): Failure {
   const faults = new Faults(undefined, false)
-  for (const each of rejected) faults.add(each)
+  for (const row of rejected) faults.add(row)
   const { imported } = position
   const before =
     imported === 0
@@ -286,7 +290,7 @@ export const command: Command = {
       value: undefined,
       sentence: 'Start from the first row, even if the file was already imported.',
     },
-    ...files,
+    ...databaseOptions,
   },
   run: args => withDatabase(args, opened => importFrom(opened, args)),
 }

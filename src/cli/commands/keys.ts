@@ -10,17 +10,17 @@ import { deleteShape, listShape, readAll, where } from '../../plan/system-plans.
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import type { Command, Option } from '../commands.ts'
-import { files, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
+import { databaseOptions, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
-import { type Listed, tableOr } from '../table.ts'
+import { type TableRow, tableOr } from '../table.ts'
 import { requireUser } from '../user.ts'
 
 const columns = ['id', 'name', 'prefix', 'scopes', 'expires_at', 'created_at']
 const shownColumns = [...columns, 'last_used_at']
 const keysOfUser = listShape('api_keys', columns, where('user_id'))
-const removal = deleteShape('api_keys')
+const deletion = deleteShape('api_keys')
 
-/** NaN unless the text is a time in ISO 8601. `Date.parse` alone takes February 31 for March 3. */
+/** NaN unless the text is a time in ISO 8601. `Date.parse` alone reads February 31 as March 3. */
 function timeIn(text: string): number {
   return isDate(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
 }
@@ -38,9 +38,9 @@ export function expiry(text: string, now: number): string {
 
 function scopeList(model: Model, text: string): readonly string[] {
   const scopes = [...new Set(text.split(/[\s,]+/).filter(scope => scope !== ''))]
-  const wrong = scopes.filter(scope => scope !== '*' && !model.scopes.has(scope))
-  if (wrong.length === 0 && scopes.length > 0) return scopes
-  const fault = wrong.length === 0 ? '`--scopes` is empty' : `There is no scope ${wrong.join(', ')}`
+  const unknown = scopes.filter(scope => scope !== '*' && !model.scopes.has(scope))
+  if (unknown.length === 0 && scopes.length > 0) return scopes
+  const fault = unknown.length === 0 ? '`--scopes` is empty' : `There is no scope ${unknown.join(', ')}`
   throw new Failure(`${fault}. The scopes are *, ${[...model.scopes.keys()].join(', ')}.`, 2)
 }
 
@@ -67,11 +67,11 @@ export async function createKeyFor({ model, run }: OpenedModel, options: KeyOpti
 /** Lists the keys of a user. `last_used_at` is exact to the hour. */
 async function listKeys({ run, stored }: OpenedDatabase, email: string): Promise<string> {
   const { id: userId } = await requireUser(run, email)
-  const keys = await readAll<Listed>(run, keysOfUser, userId)
+  const keys = await readAll<TableRow>(run, keysOfUser, userId)
   const uses = await lastUsesOf(stored, 'KeyUse', userId)
   const rows = keys.map(key => {
-    const at = uses.get(String(key.id))?.at
-    return { ...key, last_used_at: at === undefined ? null : new Date(at).toISOString() }
+    const lastUse = uses.get(String(key.id))
+    return { ...key, last_used_at: lastUse === undefined ? null : new Date(lastUse.at).toISOString() }
   })
   return tableOr('This user has no API keys.', shownColumns, rows)
 }
@@ -79,25 +79,25 @@ async function listKeys({ run, stored }: OpenedDatabase, email: string): Promise
 /** `key`: an id, the prefix that the list shows, or the whole key. */
 async function revokeKey({ run }: OpenedModel, email: string, key: string): Promise<string> {
   const { id: userId } = await requireUser(run, email)
-  const owned = await readAll<Listed>(run, keysOfUser, userId)
-  const [found, another] = owned.filter(
+  const owned = await readAll<TableRow>(run, keysOfUser, userId)
+  const [match, another] = owned.filter(
     ({ id, prefix }) => String(id) === key || (key.startsWith('pk_') && key.startsWith(String(prefix))),
   )
-  if (found === undefined)
+  if (match === undefined)
     throw new Failure(`The user has no key ${key.slice(0, 10)}. \`portico keys list\` shows all.`)
   if (another !== undefined) throw new Failure('Several keys begin with this: name one by its id.')
-  await run.write({ shape: removal, args: [Number(found.id)] }, system)
-  return `Revoked key ${found.id}, ${found.prefix}…\n`
+  await run.write({ shape: deletion, args: [Number(match.id)] }, system)
+  return `Revoked key ${match.id}, ${match.prefix}…\n`
 }
 
 /** Creates new signing keys. Unless `endsOld`, tokens that the older keys signed stay valid. */
 async function rotateSigningKeys(records: Records, settings: Settings, endsOld: boolean): Promise<string> {
-  const longestLife = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
-  const made = await rotateKeys(records, longestLife, Date.now(), endsOld)
+  const maxTokenLife = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
+  const newKeys = await rotateKeys(records, maxTokenLife, Date.now(), endsOld)
   const older = endsOld
     ? 'The older keys were removed: JWTs that they signed are no longer accepted.'
     : 'The older keys stay published until the tokens that they signed have expired.'
-  return `New signing keys: ${made.join(', ')}. ${older}\n`
+  return `New signing keys: ${newKeys.join(', ')}. ${older}\n`
 }
 
 const user: Option = { value: 'email', sentence: 'The owner of the keys.', required: true }
@@ -111,12 +111,12 @@ export const create: Command = {
       value: 'time',
       sentence: 'When it expires, e.g. 30d, 12h or 2027-01-31T00:00:00Z. Default: never.',
     },
-    ...files,
+    ...databaseOptions,
   },
   run: args =>
     withDatabase(args, opened =>
       createKeyFor(opened, {
-        user: args.needed('user'),
+        user: args.required('user'),
         name: args.text('name'),
         scopes: args.text('scopes'),
         expires: args.text('expires'),
@@ -125,14 +125,15 @@ export const create: Command = {
 }
 
 export const list: Command = {
-  options: { user, ...files },
-  run: args => withDatabase(args, opened => listKeys(opened, args.needed('user'))),
+  options: { user, ...databaseOptions },
+  run: args => withDatabase(args, opened => listKeys(opened, args.required('user'))),
 }
 
 export const revoke: Command = {
   arguments: ['key'],
-  options: { user, ...files },
-  run: args => withDatabase(args, opened => revokeKey(opened, args.needed('user'), args.arguments[0] ?? '')),
+  options: { user, ...databaseOptions },
+  run: args =>
+    withDatabase(args, opened => revokeKey(opened, args.required('user'), args.arguments[0] ?? '')),
 }
 
 export const generate: Command = {
@@ -146,7 +147,7 @@ export const rotate: Command = {
       value: undefined,
       sentence: 'Remove the older keys at once, which invalidates every JWT that they signed.',
     },
-    ...files,
+    ...databaseOptions,
   },
   run: args =>
     withDatabase(args, async ({ records, settings }) =>

@@ -1,4 +1,4 @@
-/** `portico migrate`: shows what the model changes in the database, and applies it. */
+/** `portico migrate`: shows and applies the changes of the database that the model needs. */
 import { isPostgres } from '../../config/database.ts'
 import { refuseRowSecurity } from '../../config/row-security.ts'
 import type { Settings } from '../../config.ts'
@@ -9,22 +9,22 @@ import type { Command } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { database, model, projectOf } from '../options.ts'
 
-/** Formats steps. A step is everything that happens to one table: a line for each sentence, with `!` if it loses data. */
-export function shownSteps(steps: readonly Step[], withSql: boolean): string {
-  const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
+/** Formats steps. A step contains all changes of one table: each sentence is a line, marked `!` if it loses data. */
+export function formatSteps(steps: readonly Step[], withSql: boolean): string {
+  const mark = (destructive: boolean, index: number) => (destructive ? '! ' : index === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>
     withSql ? sql.map(text => `        ${text.replaceAll('\n', '\n        ')};\n`).join('') : ''
   return steps
     .map(({ sql, faults = [], ...step }) => {
       const parts = (step.parts ?? [step]).map(
-        ({ sentence, destructive }, at) => `  ${mark(destructive, at)}${sentence}\n`,
+        ({ sentence, destructive }, index) => `  ${mark(destructive, index)}${sentence}\n`,
       )
       return [...parts, ...faults.map(fault => `  x ${printable(fault)}\n`), statements(sql)].join('')
     })
     .join('')
 }
 
-export const doesNotFit = 'Lines marked x: the data does not fit. Correct the data first.'
+export const misfitNotice = 'Lines marked x: the data does not fit. Correct the data first.'
 
 export interface Migration {
   plan(): Promise<readonly Step[]>
@@ -49,7 +49,7 @@ export async function migrationOf(model: Model, settings: Settings): Promise<Mig
 }
 
 /** Returns the SQL that creates the tables, in the dialect of the configured database. */
-export async function printedSql(model: Model, settings: Settings): Promise<string> {
+export async function schemaSqlOf(model: Model, settings: Settings): Promise<string> {
   const { database, rowSecurity } = settings
   if (!isPostgres(database)) {
     refuseRowSecurity(settings)
@@ -70,17 +70,17 @@ async function migrate(model: Model, settings: Settings, options: MigrateOptions
   const migration = await migrationOf(model, settings)
   const steps = await migration.plan()
   if (steps.length === 0) {
-    // Removes what an interrupted migration has prepared.
+    // Removes the preparations of an interrupted migration.
     if (options.apply) await migration.apply({ allowDestructive: false })
     return 'The database matches the model: nothing to do.\n'
   }
-  const plan = `The model changes the database:\n${shownSteps(steps, options.sql)}`
+  const plan = `The model changes the database:\n${formatSteps(steps, options.sql)}`
   const losesData = steps.some(step => step.destructive)
-  const isFitting = steps.every(step => step.faults === undefined)
+  const dataFits = steps.every(step => step.faults === undefined)
   if (!options.apply) {
     const flags = losesData ? '--apply --allow-destructive' : '--apply'
     const warning = losesData ? 'Steps marked ! lose data. ' : ''
-    if (!isFitting) return `${plan}\n${warning}${doesNotFit} Nothing was changed.\n`
+    if (!dataFits) return `${plan}\n${warning}${misfitNotice} Nothing was changed.\n`
     return `${plan}\n${warning}Nothing was changed: run \`portico migrate ${flags}\` to apply the steps, all or nothing.\n`
   }
   if (losesData && !options.allowDestructive) {
@@ -88,7 +88,7 @@ async function migrate(model: Model, settings: Settings, options: MigrateOptions
       `${plan}\nSteps marked ! lose data: add \`--allow-destructive\` if that is intended. Nothing was changed.`,
     )
   }
-  if (!isFitting) throw new Failure(`${plan}\n${doesNotFit} Nothing was changed.`)
+  if (!dataFits) throw new Failure(`${plan}\n${misfitNotice} Nothing was changed.`)
   await migration.apply({ allowDestructive: options.allowDestructive })
   return `${plan}\nDone.\n`
 }

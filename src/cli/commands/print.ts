@@ -1,4 +1,4 @@
-/** `portico print`: prints what is generated from the model and from the code. Each command loads only what it prints. */
+/** `portico print`: prints documents that are generated from the model and from the code. Each command loads only its own modules. */
 import type { Command } from '../commands.ts'
 import { database, model, projectOf } from '../options.ts'
 
@@ -23,9 +23,9 @@ export const schema: Command = {
 export const sql: Command = {
   options: { model, database },
   async run(args) {
-    const { printedSql } = await import('./migrate.ts')
+    const { schemaSqlOf } = await import('./migrate.ts')
     const { model: checked, settings } = await projectOf(args)
-    return printedSql(checked, settings)
+    return schemaSqlOf(checked, settings)
   },
 }
 

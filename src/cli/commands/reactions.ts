@@ -10,13 +10,13 @@ import type { Model } from '../../model/model.ts'
 import { type Records, recordsOf } from '../../records.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { counted } from '../counted.ts'
-import { files, type OpenedDatabase, withDatabase } from '../database.ts'
+import { databaseOptions, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
-import { type Listed, tableOr } from '../table.ts'
+import { type TableRow, tableOr } from '../table.ts'
 
 const pageSize = 500
 
-function listedRun({ id, state, collection, item_id: item, attempts, at, error }: ShownRun): Listed {
+function runRow({ id, state, collection, item_id: item, attempts, at, error }: ShownRun): TableRow {
   return { run: id, state, item: collection && `${collection}/${item}`, attempts, at, error }
 }
 
@@ -25,7 +25,7 @@ async function placeOf(records: Records): Promise<Place> {
   return record === undefined ? { reactions: {}, jobs: {} } : JSON.parse(record.payload)
 }
 
-function overviewOf({ logic }: Model, place: Place, newest: number): readonly Listed[] {
+function overviewOf({ logic }: Model, place: Place, newest: number): readonly TableRow[] {
   const reactions = [...logic.reactions.values()].map(({ name, types }) => {
     const position = place.reactions[name]
     const behind = position === undefined ? null : Math.max(0, newest - position)
@@ -47,7 +47,7 @@ async function listAll({ model, stored, lastEvent }: OpenedDatabase): Promise<st
   const overview = overviewOf(model, place, await lastEvent())
   const names = ['name', 'on', 'events_behind', 'next']
   const { data, meta } = await new RunView(stored).page({ limit: pageSize })
-  const runs = data.map(listedRun)
+  const runs = data.map(runRow)
   const columns = ['run', 'state', 'item', 'attempts', 'at', 'error']
   const waiting = runs.length === 0 ? '' : `\n${tableOr('', columns, runs)}`
   const more = meta.next_after === null ? '' : `Only the first ${pageSize} runs are shown.\n`
@@ -70,9 +70,9 @@ async function idsOf(args: ParsedArgs, view: RunView): Promise<readonly string[]
   return ids
 }
 
-async function ask(view: RunView, action: RunAction, ids: readonly string[]): Promise<void> {
+async function requestRuns(view: RunView, action: RunAction, ids: readonly string[]): Promise<void> {
   try {
-    await view.ask(action, ids)
+    await view.request(action, ids)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
     throw new Failure(`There is no run \`${ids[0]}\`. \`portico reactions list\` shows all.`)
@@ -85,12 +85,12 @@ async function request(action: RunAction, args: ParsedArgs, opened: OpenedDataba
   if (isName && action === 'skip') return forget(name, opened)
   const view = new RunView(opened.stored)
   const ids = await idsOf(args, view)
-  await ask(view, action, ids)
-  const what = action === 'retry' ? 'run again' : 'dropped'
+  await requestRuns(view, action, ids)
+  const effect = action === 'retry' ? 'run again' : 'dropped'
   const when = hasRuns(opened.model)
     ? 'within a second if the service is running, else when it starts'
     : 'once the model has reactions'
-  return `${ids.length === 1 ? ids[0] : `${ids.length} runs`} will be ${what}, ${when}\n`
+  return `${ids.length === 1 ? ids[0] : `${ids.length} runs`} will be ${effect}, ${when}\n`
 }
 
 /** Removes the stored state of a reaction or job that is no longer in the model. */
@@ -102,23 +102,23 @@ async function forget(name: string, { model, stored }: OpenedDatabase): Promise<
     )
   }
   const place = await placeOf(stored)
-  const isKnown = Object.hasOwn(place.reactions, name) || Object.hasOwn(place.jobs, name)
+  const hasPosition = Object.hasOwn(place.reactions, name) || Object.hasOwn(place.jobs, name)
   let count = 0
   for (const kind of [deadKind, waitingKind, jobKind]) {
     for await (const record of recordsOf(stored, kind)) {
       if (runOf(record).name === name && (await stored.delete(kind, record.id))) count++
     }
   }
-  if (!isKnown && count === 0) throw new Failure(`Nothing is stored for \`${name}\`.`)
-  if (isKnown) await stored.put(requestRecord('skip', name))
-  return `Removed everything stored for ${name}: ${counted(count, 'run')}${isKnown ? ', and its position in the log' : ''}\n`
+  if (!hasPosition && count === 0) throw new Failure(`Nothing is stored for \`${name}\`.`)
+  if (hasPosition) await stored.put(requestRecord('skip', name))
+  return `Removed everything stored for ${name}: ${counted(count, 'run')}${hasPosition ? ', and its position in the log' : ''}\n`
 }
 
-export const list: Command = { options: files, run: args => withDatabase(args, listAll) }
+export const list: Command = { options: databaseOptions, run: args => withDatabase(args, listAll) }
 
 const selection = {
   dead: { value: undefined, sentence: 'All dead letters.' },
-  ...files,
+  ...databaseOptions,
 }
 
 export const retry: Command = {

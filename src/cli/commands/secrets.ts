@@ -6,9 +6,9 @@ import type { Settings } from '../../config.ts'
 import type { Records } from '../../records.ts'
 import type { Command } from '../commands.ts'
 import { counted } from '../counted.ts'
-import { files, withDatabase } from '../database.ts'
+import { databaseOptions, withDatabase } from '../database.ts'
 
-/** Within this time, every running service has read the changed key file. */
+/** The time within which every running service reads a changed key file. */
 const keyFileNoticedMs = 1500
 
 function keyRotation(records: Records, { secretKeys: keys, database }: Settings): KeyRotation {
@@ -17,11 +17,11 @@ function keyRotation(records: Records, { secretKeys: keys, database }: Settings)
 
 async function encryptAgain(records: Records, settings: Settings): Promise<string> {
   const count = await rotateSecrets(keyRotation(records, settings))
-  const rest =
+  const nextStep =
     settings.secretKeys === undefined
       ? '`portico secrets forget` removes the older keys from the key file.'
       : 'Once every node runs with the keys in this order, leave only the first one in PORTICO_SECRET_KEY.'
-  return `Encrypted ${counted(count, 'record')} with the newest key. ${rest}\n`
+  return `Encrypted ${counted(count, 'record')} with the newest key. ${nextStep}\n`
 }
 
 async function removeOlderKeys(records: Records, settings: Settings): Promise<string> {
@@ -35,11 +35,11 @@ export const generate: Command = {
 }
 
 export const rotate: Command = {
-  options: files,
+  options: databaseOptions,
   run: args => withDatabase(args, ({ stored, settings }) => encryptAgain(stored, settings)),
 }
 
 export const forget: Command = {
-  options: files,
+  options: databaseOptions,
   run: args => withDatabase(args, ({ stored, settings }) => removeOlderKeys(stored, settings)),
 }

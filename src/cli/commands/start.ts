@@ -3,19 +3,19 @@ import type { FirstAdministrator } from '../../auth/bootstrap.ts'
 import { start } from '../../serve.ts'
 import type { Command } from '../commands.ts'
 import { database, model, type Project, port, projectOf } from '../options.ts'
-import { printSurely } from '../output.ts'
+import { printSecret } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
 
 /** The text that the first start prints, once. */
-export function welcome(made: FirstAdministrator, url: string): string {
-  const key = made.key ?? '$PORTICO_ADMIN_API_KEY'
+export function welcome(administrator: FirstAdministrator, url: string): string {
+  const key = administrator.key ?? '$PORTICO_ADMIN_API_KEY'
   return [
     '',
     'The first start created an administrator. This is shown once:',
     '',
-    `  e-mail    ${made.email}`,
-    `  password  ${made.password ?? '(the one in PORTICO_ADMIN_PASSWORD)'}`,
-    `  API key   ${made.key ?? '(the one in PORTICO_ADMIN_API_KEY)'}`,
+    `  e-mail    ${administrator.email}`,
+    `  password  ${administrator.password ?? '(the one in PORTICO_ADMIN_PASSWORD)'}`,
+    `  API key   ${administrator.key ?? '(the one in PORTICO_ADMIN_API_KEY)'}`,
     '',
     'Try it:',
     '',
@@ -29,7 +29,7 @@ async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
   const service = await start(model, settings, { ownProcess: true })
   if (service.firstAdministrator) {
-    await printSurely(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
+    await printSecret(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
   }
   await stopped
   await service.close()

@@ -23,10 +23,10 @@ import { listShape, readAll, updateShape } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { counted } from '../counted.ts'
-import { files, type OpenedModel, withDatabase } from '../database.ts'
+import { databaseOptions, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { openNotices } from '../notices.ts'
-import { type Listed, tableOr } from '../table.ts'
+import { type TableRow, tableOr } from '../table.ts'
 import { requireUser } from '../user.ts'
 
 const columns = ['id', 'name', 'email', 'role', 'disabled', 'created_at']
@@ -41,7 +41,7 @@ function usersOf(model: Model): Collection {
 /** The body of a new user. Each `--set name=value` adds a field. */
 function userBody(model: Model, args: ParsedArgs): Readonly<Record<string, JsonValue>> {
   const users = usersOf(model)
-  const email = args.needed('email')
+  const email = args.required('email')
   const role = args.text('role')
   const body: Record<string, JsonValue> = {
     email,
@@ -62,18 +62,18 @@ function userBody(model: Model, args: ParsedArgs): Readonly<Record<string, JsonV
 }
 
 async function createUserAs({ model, run }: OpenedModel, args: ParsedArgs): Promise<string> {
-  const given = args.text('password')
-  const password = given ?? generatePassword()
+  const chosen = args.text('password')
+  const password = chosen ?? generatePassword()
   if (isPasswordTooLong(password)) {
     throw new Failure(`\`--password\` may have at most ${maxPasswordCharacters} characters.`, 2)
   }
   const id = await createUser(run, userBody(model, args), password)
-  const shown = given === undefined ? `, with the password ${password} (shown once)` : ''
-  return `Created user ${id}, ${args.needed('email')}${shown}\n`
+  const passwordText = chosen === undefined ? `, with the password ${password} (shown once)` : ''
+  return `Created user ${id}, ${args.required('email')}${passwordText}\n`
 }
 
 async function listUsers({ run }: OpenedModel): Promise<string> {
-  return tableOr('There are no users.', columns, await readAll<Listed>(run, listShape('users', columns)))
+  return tableOr('There are no users.', columns, await readAll<TableRow>(run, listShape('users', columns)))
 }
 
 async function assignRole({ model, run }: OpenedModel, email: string, role: string): Promise<string> {
@@ -94,19 +94,19 @@ export const create: Command = {
       sentence: 'The password, at most 256 characters. Default: a generated one, printed once.',
     },
     set: { value: 'field=value', sentence: 'Another field of the user. Can be repeated.', multiple: true },
-    ...files,
+    ...databaseOptions,
   },
   run: args => withDatabase(args, opened => createUserAs(opened, args)),
 }
 
 export const list: Command = {
-  options: files,
+  options: databaseOptions,
   run: args => withDatabase(args, listUsers),
 }
 
 export const setRole: Command = {
   arguments: ['email', 'role'],
-  options: files,
+  options: databaseOptions,
   run: args =>
     withDatabase(args, opened => assignRole(opened, args.arguments[0] ?? '', args.arguments[1] ?? '')),
 }
@@ -115,14 +115,14 @@ interface Administered {
   readonly parts: AdministrationParts
   readonly email: string
   readonly id: number
-  /** Returns a sentence that says whether the user was notified. */
+  /** Returns a sentence that tells whether the user was notified. */
   readonly noticeOutcome: () => Promise<string>
 }
 
 type UserCommand = (administered: Administered) => Promise<string>
 
 /** For commands whose first argument is a user's e-mail address. */
-function administer(args: ParsedArgs, act: UserCommand): Promise<string> {
+function administer(args: ParsedArgs, command: UserCommand): Promise<string> {
   return withDatabase(args, async ({ run, records, settings }) => {
     const denying = withDenials(await records(), settings['oauth.accessTokenLife'])
     const notices = await openNotices(settings, denying)
@@ -133,13 +133,13 @@ function administer(args: ParsedArgs, act: UserCommand): Promise<string> {
       notices: notices.parts,
     }
     const { id, email } = await requireUser(run, args.arguments[0] ?? '')
-    return act({ parts, email, id, noticeOutcome: notices.outcome })
+    return command({ parts, email, id, noticeOutcome: notices.outcome })
   })
 }
 
 export const disable: Command = {
   arguments: ['email'],
-  options: files,
+  options: databaseOptions,
   run: args =>
     administer(args, async ({ parts, email, id, noticeOutcome }) => {
       const isNew = await disableUser(parts, id)
@@ -150,7 +150,7 @@ export const disable: Command = {
 
 export const enable: Command = {
   arguments: ['email'],
-  options: files,
+  options: databaseOptions,
   run: args =>
     administer(args, async ({ parts, email, id }) => {
       await enableUser(parts, id)
@@ -160,16 +160,16 @@ export const enable: Command = {
 
 async function changePassword(
   { parts, email, id, noticeOutcome }: Administered,
-  given: string | undefined,
+  chosen: string | undefined,
   isOnlyWay: boolean,
 ): Promise<string> {
-  const password = given ?? generatePassword()
+  const password = chosen ?? generatePassword()
   const fault = passwordFault(password, email)
   if (fault !== undefined) throw new Failure(`\`--password\`: ${fault}`, 2)
   await setPassword(parts, { id, email }, password, isOnlyWay)
-  const shown = given === undefined ? `: ${password} (shown once)` : ''
+  const passwordText = chosen === undefined ? `: ${password} (shown once)` : ''
   const others = isOnlyWay ? ', passkeys, sign-ins with providers and one-time codes' : ''
-  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys${others} were revoked.\n${await noticeOutcome()}`
+  return `${email} has a new password${passwordText}\nTheir sessions, tokens, connected apps and API keys${others} were revoked.\n${await noticeOutcome()}`
 }
 
 export const newPassword: Command = {
@@ -180,7 +180,7 @@ export const newPassword: Command = {
       value: undefined,
       sentence: 'Also remove passkeys, sign-ins with providers and one-time codes.',
     },
-    ...files,
+    ...databaseOptions,
   },
   run: args =>
     administer(args, administered =>
@@ -191,12 +191,12 @@ export const newPassword: Command = {
 const sessionColumns = ['id', 'signed_in_at', 'expires_at', 'address', 'browser']
 
 async function listSessions(parts: AdministrationParts, email: string, id: number): Promise<string> {
-  const rows = (await sessionsOf(parts, id)).map(one => ({
-    id: one.id,
-    signed_in_at: new Date(one.signedInAt).toISOString(),
-    expires_at: new Date(one.expiresAt).toISOString(),
-    address: one.address,
-    browser: one.userAgent,
+  const rows = (await sessionsOf(parts, id)).map(session => ({
+    id: session.id,
+    signed_in_at: new Date(session.signedInAt).toISOString(),
+    expires_at: new Date(session.expiresAt).toISOString(),
+    address: session.address,
+    browser: session.userAgent,
   }))
   return tableOr(`${email} has no sessions.`, sessionColumns, rows)
 }
@@ -206,16 +206,16 @@ export const sessions: Command = {
   options: {
     end: { value: 'id', sentence: 'End this session, by its id in the list.' },
     'end-all': { value: undefined, sentence: 'End all sessions, and sign-ins in progress.' },
-    ...files,
+    ...databaseOptions,
   },
   run: args =>
     administer(args, async ({ parts, email, id }) => {
       if (args.flag('end-all'))
         return `Ended ${counted(await endSessions(parts, id), 'session')} of ${email}\n`
-      const one = args.text('end')
-      if (one === undefined) return listSessions(parts, email, id)
-      if (await endSession(parts, id, one)) return `Ended the session ${one}\n`
-      throw new Failure(`${email} has no session ${one}. \`portico users sessions ${email}\` shows all.`)
+      const session = args.text('end')
+      if (session === undefined) return listSessions(parts, email, id)
+      if (await endSession(parts, id, session)) return `Ended the session ${session}\n`
+      throw new Failure(`${email} has no session ${session}. \`portico users sessions ${email}\` shows all.`)
     }),
 }
 
@@ -233,7 +233,7 @@ export const grants: Command = {
   options: {
     revoke: { value: 'client_id', sentence: 'Revoke the access of this app.' },
     'revoke-all': { value: undefined, sentence: 'Revoke the access of every app.' },
-    ...files,
+    ...databaseOptions,
   },
   run: args =>
     administer(args, async ({ parts, email, id }) => {

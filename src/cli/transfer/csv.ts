@@ -5,15 +5,15 @@ export interface Cell {
   readonly isQuoted: boolean
 }
 
-/** The message names the cell; the first is 1. */
+/** The message names the number of the cell, from 1. */
 export class CsvFault extends Error {}
 
 const QUOTE = '"'
 
 /** The index of the quote that closes a cell. */
 function closingQuote(text: string, from: number, cell: number): number {
-  for (let at = text.indexOf(QUOTE, from); at >= 0; at = text.indexOf(QUOTE, at + 2)) {
-    if (text[at + 1] !== QUOTE) return at
+  for (let index = text.indexOf(QUOTE, from); index >= 0; index = text.indexOf(QUOTE, index + 2)) {
+    if (text[index + 1] !== QUOTE) return index
   }
   throw new CsvFault(`The quote that opens cell ${cell} is never closed.`)
 }
@@ -29,22 +29,22 @@ function plainCell(text: string, cell: number): Cell {
 /** Parses a row without its line end. */
 export function parseCsvRow(row: string): readonly Cell[] {
   const cells: Cell[] = []
-  let at = 0
+  let index = 0
   for (;;) {
-    if (row[at] === QUOTE) {
-      const end = closingQuote(row, at + 1, cells.length + 1)
-      cells.push({ text: row.slice(at + 1, end).replaceAll('""', QUOTE), isQuoted: true })
-      at = end + 1
+    if (row[index] === QUOTE) {
+      const end = closingQuote(row, index + 1, cells.length + 1)
+      cells.push({ text: row.slice(index + 1, end).replaceAll('""', QUOTE), isQuoted: true })
+      index = end + 1
     } else {
-      const comma = row.indexOf(',', at)
+      const comma = row.indexOf(',', index)
       const end = comma < 0 ? row.length : comma
-      cells.push(plainCell(row.slice(at, end), cells.length + 1))
-      at = end
+      cells.push(plainCell(row.slice(index, end), cells.length + 1))
+      index = end
     }
-    if (at === row.length) return cells
-    if (row[at] !== ',')
+    if (index === row.length) return cells
+    if (row[index] !== ',')
       throw new CsvFault(`After the closing quote of cell ${cells.length} there must be a comma.`)
-    at += 1
+    index += 1
   }
 }
 

@@ -5,15 +5,15 @@ import type { Collection } from '../../model/model.ts'
 import type { Assignment, CreateShape, Plan } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { ProgramPlan, ProgramSteps, RecordChange, Together } from '../../plan/transaction.ts'
+import type { IndependentWrites, ProgramPlan, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { Failure } from '../failure.ts'
 import type { Counts, Position, ProgressRecord } from './progress-record.ts'
 import type { RawRecord } from './records.ts'
 import { type Row, type RowReader, reasonsIn } from './rows.ts'
 
-/** A row that was not imported, and why. */
-export interface Rejected {
+/** A row that was not imported, with the reasons. */
+export interface RejectedRow {
   readonly line: number
   readonly reasons: readonly string[]
   readonly record: RawRecord
@@ -32,14 +32,14 @@ export interface ImportOptions {
   /** Whether rows whose unique values are taken are skipped. */
   readonly skipsConflicts: boolean
   /** Called for each invalid row, before the position after it is stored. Undefined: the first one stops the import. */
-  readonly onRejected: ((rejected: Rejected) => void) | undefined
+  readonly onRejected: ((rejected: RejectedRow) => void) | undefined
   /** Called after each chunk. Returns whether to continue. */
   readonly onChunk: (position: Position) => boolean
 }
 
 const maxChunkRows = 500
 const maxChunkBytes = 1_048_576
-/** How many shapes are cached. */
+/** The maximum number of cached shapes. */
 const maxShapes = 1000
 
 type Entry = { readonly record: RawRecord } & (
@@ -48,28 +48,28 @@ type Entry = { readonly record: RawRecord } & (
   | { readonly row: undefined }
 )
 
-/** An entry with a row, and its place in the chunk. */
+/** An entry with a row, and its index in the chunk. */
 interface Planned {
-  readonly at: number
+  readonly chunkIndex: number
   readonly plan: Plan<CreateShape>
   readonly row: Row
 }
 
-/** The progress of a transaction's steps: the store reports only that they failed, not where or why. */
-interface Reached {
+/** The progress of a transaction's steps. The store reports only that they failed, not where or why. */
+interface StepProgress {
   /** The index of the plan that is running; -1: none. */
   index: number
   /** Why the steps rolled back the transaction themselves. */
-  undoneBy: 'dry run' | 'other import' | undefined
+  rolledBackBy: 'dry run' | 'other import' | undefined
 }
 
 /** An invalid row stopped the import; the rows before it are stored. */
-export class Stopped extends Error {
+export class ImportStopped extends Error {
   /** All invalid rows of the same chunk. */
-  readonly rejected: readonly Rejected[]
+  readonly rejected: readonly RejectedRow[]
   readonly position: Position
 
-  constructor(rejected: readonly Rejected[], position: Position) {
+  constructor(rejected: readonly RejectedRow[], position: Position) {
     super('a row is invalid')
     this.rejected = rejected
     this.position = position
@@ -79,25 +79,25 @@ export class Stopped extends Error {
 export class Importer {
   readonly #options: ImportOptions
   readonly #shapes = new Map<string, CreateShape>()
-  readonly #isInTurn: boolean
+  readonly #isSequential: boolean
   /** The hash of everything before the chunk. */
   #hash: Hash = createHash('sha256')
   #bytes = 0
   #counts: Counts = { imported: 0, skipped: 0, rejected: 0 }
   #chunk: Entry[] = []
   #chunkBytes = 0
-  /** How many bytes at the beginning an earlier run has processed. */
+  /** The number of bytes at the beginning that an earlier run has processed. */
   readonly #doneBytes: number
 
   constructor(options: ImportOptions) {
     this.#options = options
-    this.#isInTurn = needsEarlierRows(options.collection, options.principal)
+    this.#isSequential = needsEarlierRows(options.collection, options.principal)
     const { position } = options.progress
     this.#doneBytes = position?.bytes ?? 0
     if (position) this.#counts = position
   }
 
-  /** Returns the final position; its `isDone` is false if `onChunk` stopped the import. */
+  /** Returns the final position, whose `isDone` is false if `onChunk` stopped the import. */
   async run(batches: AsyncIterable<readonly RawRecord[]>): Promise<Position> {
     for await (const records of batches) {
       for (const record of records) {
@@ -119,10 +119,10 @@ export class Importer {
     }
     // A resumed import still needs the header.
     if (this.#bytes === 0) this.#entry(record)
-    this.#pass(record)
+    this.#skip(record)
   }
 
-  #pass({ bytes }: RawRecord): void {
+  #skip({ bytes }: RawRecord): void {
     this.#hash.update(bytes)
     this.#bytes += bytes.length
   }
@@ -145,39 +145,42 @@ export class Importer {
       'reasons' in entry ? [{ ...entry, line: entry.record.line }] : [],
     )
     if (rejected.length > 0 && !this.#options.onRejected) await this.#stop(chunk, rejected)
-    for (const each of rejected) this.#reject(each)
+    for (const row of rejected) this.#reject(row)
     await this.#store(chunk, this.#planned(chunk), isLast)
     return this.#options.onChunk(this.#position(isLast))
   }
 
-  async #stop(chunk: readonly Entry[], rejected: readonly Rejected[]): Promise<never> {
-    const good = chunk.slice(
+  async #stop(chunk: readonly Entry[], rejected: readonly RejectedRow[]): Promise<never> {
+    const valid = chunk.slice(
       0,
       chunk.findIndex(entry => 'reasons' in entry),
     )
-    if (good.some(entry => 'row' in entry && entry.row)) await this.#store(good, this.#planned(good), false)
-    throw new Stopped(rejected, this.#position(false))
+    if (valid.some(entry => 'row' in entry && entry.row))
+      await this.#store(valid, this.#planned(valid), false)
+    throw new ImportStopped(rejected, this.#position(false))
   }
 
   #planned(chunk: readonly Entry[]): readonly Planned[] {
-    return chunk.flatMap((entry, at) =>
-      'row' in entry && entry.row ? [{ at, row: entry.row, plan: this.#plan(entry.row) }] : [],
+    return chunk.flatMap((entry, chunkIndex) =>
+      'row' in entry && entry.row ? [{ chunkIndex, row: entry.row, plan: this.#plan(entry.row) }] : [],
     )
   }
 
   /** Writes every row at most twice: the rows before a refused row are committed separately. */
   async #store(chunk: readonly Entry[], planned: readonly Planned[], isLast: boolean): Promise<void> {
-    const failed = await this.#commit(planned, chunk, isLast)
-    if (failed === undefined) return
-    const { index, error } = failed
+    const failure = await this.#commit(planned, chunk, isLast)
+    if (failure === undefined) return
+    const { index, error } = failure
     const refused = planned[index]
     if (refused === undefined) throw error
-    const before = chunk.slice(0, refused.at)
+    const before = chunk.slice(0, refused.chunkIndex)
     if (index > 0) await this.#store(before, planned.slice(0, index), false)
-    else for (const { record } of before) this.#pass(record)
-    this.#refuse(chunk[refused.at], error)
-    const rest = chunk.slice(refused.at)
-    const shifted = planned.slice(index + 1).map(one => ({ ...one, at: one.at - refused.at }))
+    else for (const { record } of before) this.#skip(record)
+    this.#refuse(chunk[refused.chunkIndex], error)
+    const rest = chunk.slice(refused.chunkIndex)
+    const shifted = planned
+      .slice(index + 1)
+      .map(row => ({ ...row, chunkIndex: row.chunkIndex - refused.chunkIndex }))
     await this.#store(rest, shifted, isLast)
   }
 
@@ -191,8 +194,8 @@ export class Importer {
     this.#reject({ record, line: record.line, reasons: reasonsIn(error) ?? [error.message] })
   }
 
-  #reject(rejected: Rejected): void {
-    if (!this.#options.onRejected) throw new Stopped([rejected], this.#position(false))
+  #reject(rejected: RejectedRow): void {
+    if (!this.#options.onRejected) throw new ImportStopped([rejected], this.#position(false))
     this.#options.onRejected(rejected)
     this.#counts = { ...this.#counts, rejected: this.#counts.rejected + 1 }
   }
@@ -210,20 +213,20 @@ export class Importer {
     const bytes = this.#bytes + chunk.reduce((sum, { record }) => sum + record.bytes.length, 0)
     const position = { ...counts, bytes, hash: hash.copy().digest('hex'), isDone: isLast }
     const { change, stored } = progress.moveTo(position)
-    const reached: Reached = { index: -1, undoneBy: undefined }
+    const stepProgress: StepProgress = { index: -1, rolledBackBy: undefined }
     try {
       await this.#reserveIds(planned)
-      const plans = planned.map(one => one.plan)
+      const plans = planned.map(({ plan }) => plan)
       await run.transaction({
         serial: undefined,
         principal,
-        steps: () => steps(plans, this.#isInTurn, isDryRun ? undefined : change, reached),
+        steps: () => steps(plans, this.#isSequential, isDryRun ? undefined : change, stepProgress),
       })
     } catch (error) {
-      const isRefused = error instanceof ApiError && error.status < 500 && reached.index >= 0
-      if (isRefused) return { index: reached.index, error }
-      if (reached.undoneBy === 'other import') throw overtaken()
-      if (reached.undoneBy === undefined) throw error
+      const isRefused = error instanceof ApiError && error.status < 500 && stepProgress.index >= 0
+      if (isRefused) return { index: stepProgress.index, error }
+      if (stepProgress.rolledBackBy === 'other import') throw overtakenFailure()
+      if (stepProgress.rolledBackBy === undefined) throw error
     }
     stored()
     this.#hash = hash
@@ -232,13 +235,13 @@ export class Importer {
     return undefined
   }
 
-  /** Ensures that items that are created later get no id of the file. */
+  /** Ensures that items that are created later do not get ids from the file. */
   async #reserveIds(planned: readonly Planned[]): Promise<void> {
     const { reserveIds, collection, isDryRun } = this.#options
     if (isDryRun) return
-    let last = 0
-    for (const { row } of planned) last = Math.max(last, Number(row.readOnly.id ?? 0))
-    if (last > 0) await reserveIds?.(collection.name, last)
+    let lastId = 0
+    for (const { row } of planned) lastId = Math.max(lastId, Number(row.readOnly.id ?? 0))
+    if (lastId > 0) await reserveIds?.(collection.name, lastId)
   }
 
   #plan({ values, readOnly }: Row): Plan<CreateShape> {
@@ -247,10 +250,10 @@ export class Importer {
     const set = [...fields.keys()].filter(field => Object.hasOwn(values, field))
     const computed = [...fields.keys()].filter(field => Object.hasOwn(readOnly, field))
     const key = `${set.join(' ')}|${computed.join(' ')}`
-    const known = this.#shapes.get(key)
-    const shape = known ?? createShape(name, set, computed)
+    const cached = this.#shapes.get(key)
+    const shape = cached ?? createShape(name, set, computed)
     // A hostile file may have a different set of fields in every row.
-    if (!known && this.#shapes.size < maxShapes) this.#shapes.set(key, shape)
+    if (!cached && this.#shapes.size < maxShapes) this.#shapes.set(key, shape)
     const args = [...set.map(field => values[field]), ...computed.map(field => readOnly[field])]
     return { shape, args: args.map(value => value ?? null) }
   }
@@ -273,29 +276,32 @@ function createShape(collection: string, set: readonly string[], computed: reado
     kind: 'create',
     collection,
     set: set.map(assign),
-    computed: computed.map((field, at) => assign(field, set.length + at)),
+    computed: computed.map((field, index) => assign(field, set.length + index)),
     select: selected(['id']),
     lenient: true,
   }
 }
 
-function overtaken(): Failure {
+function overtakenFailure(): Failure {
   return new Failure('Another import of the same file is running. It continues; this one has stopped.')
 }
 
-function* inTurn(plans: readonly Plan<CreateShape>[], reached: Reached): ProgramSteps<void> {
+function* oneByOne(plans: readonly Plan<CreateShape>[], stepProgress: StepProgress): ProgramSteps<void> {
   for (const [index, plan] of plans.entries()) {
-    reached.index = index
+    stepProgress.index = index
     yield plan
   }
-  reached.index = -1
+  stepProgress.index = -1
 }
 
-function together(plans: readonly Plan<CreateShape>[], reached: Reached): Together<ProgramPlan> {
+function independentWrites(
+  plans: readonly Plan<CreateShape>[],
+  stepProgress: StepProgress,
+): IndependentWrites<ProgramPlan> {
   return {
-    together: plans,
+    writes: plans,
     onFailure(index) {
-      reached.index = index
+      stepProgress.index = index
     },
   }
 }
@@ -303,16 +309,16 @@ function together(plans: readonly Plan<CreateShape>[], reached: Reached): Togeth
 /** `change` is undefined in a dry run. */
 function* steps(
   plans: readonly Plan<CreateShape>[],
-  isInTurn: boolean,
+  isSequential: boolean,
   change: RecordChange | undefined,
-  reached: Reached,
+  stepProgress: StepProgress,
 ): ProgramSteps<void> {
-  reached.undoneBy = undefined
-  reached.index = -1
-  if (isInTurn) yield* inTurn(plans, reached)
-  else yield together(plans, reached)
+  stepProgress.rolledBackBy = undefined
+  stepProgress.index = -1
+  if (isSequential) yield* oneByOne(plans, stepProgress)
+  else yield independentWrites(plans, stepProgress)
   const isStored = change !== undefined && (yield change)
   if (isStored) return
-  reached.undoneBy = change === undefined ? 'dry run' : 'other import'
+  stepProgress.rolledBackBy = change === undefined ? 'dry run' : 'other import'
   throw new ApiError('CONFLICT')
 }

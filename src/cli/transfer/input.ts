@@ -30,13 +30,13 @@ function fileInput(file: string): Input {
   if (!stats.isFile()) return new PipedInput(createReadStream(file), file)
   return {
     sizeBytes: stats.size,
-    head: maxBytes => (maxBytes === 0 ? nothing() : chunksOf(file, { end: maxBytes - 1 })),
+    head: maxBytes => (maxBytes === 0 ? emptyStream() : chunksOf(file, { end: maxBytes - 1 })),
     all: () => chunksOf(file),
     close() {},
   }
 }
 
-async function* nothing(): AsyncGenerator<Buffer> {}
+async function* emptyStream(): AsyncGenerator<Buffer> {}
 
 async function* chunksOf(file: string, range: { readonly end?: number } = {}): AsyncGenerator<Buffer> {
   try {
@@ -50,7 +50,7 @@ function unreadable(name: string, error: unknown): Failure {
   return new Failure(`Cannot read ${name}: ${error instanceof Error ? error.message : error}.`)
 }
 
-/** Reads a stream once. What `head` has read is kept in a temporary file, because it may be large. */
+/** Reads a stream once. A temporary file keeps the bytes that `head` has read, because they may be many. */
 class PipedInput implements Input {
   readonly sizeBytes = undefined
   readonly #stream: Readable
@@ -67,17 +67,17 @@ class PipedInput implements Input {
   async *head(maxBytes: number): AsyncGenerator<Buffer> {
     if (maxBytes === 0) return
     this.#folder = mkdtempSync(join(tmpdir(), 'portico-import-'))
-    const kept = await open(join(this.#folder, 'head'), 'wx', 0o600)
+    const headFile = await open(join(this.#folder, 'head'), 'wx', 0o600)
     try {
       for (let length = 0; length < maxBytes; ) {
         const { done, value } = await this.#next()
         if (done) return
-        await kept.writeFile(value)
+        await headFile.writeFile(value)
         yield value.subarray(0, maxBytes - length)
         length += value.length
       }
     } finally {
-      await kept.close()
+      await headFile.close()
     }
   }
 

@@ -20,25 +20,25 @@ const extensions: readonly (readonly [string, Format])[] = [
 ]
 
 export function formatOf(args: ParsedArgs, file: string): Format {
-  const given = args.text('format')
-  if (given === 'csv' || given === 'ndjson') return given
-  if (given !== undefined) throw new Failure(`--format is csv or ndjson, not ${given}.`, 2)
-  const found = extensions.find(([extension]) => file.toLowerCase().endsWith(extension))
-  if (found) return found[1]
+  const name = args.text('format')
+  if (name === 'csv' || name === 'ndjson') return name
+  if (name !== undefined) throw new Failure(`--format is csv or ndjson, not ${name}.`, 2)
+  const [, format] = extensions.find(([extension]) => file.toLowerCase().endsWith(extension)) ?? []
+  if (format !== undefined) return format
   const subject = file === '-' ? 'Standard input and output have' : `${file} has`
   throw new Failure(`${subject} no extension that names the format: add --format csv or --format ndjson.`, 2)
 }
 
 export function collectionOf(model: Model, name: string): Collection {
-  const found = model.collections.get(name)
-  if (found) return found
+  const collection = model.collections.get(name)
+  if (collection) return collection
   throw new Failure(
     `The model has no collection ${name}.${didYouMean(name, [...model.collections.keys()])}`,
     2,
   )
 }
 
-/** The user whom `--as` names; without it, Portico itself. Throws a `Failure` for a disabled user, who may do nothing. */
+/** The user whom `--as` names; without it, Portico itself. Throws a `Failure` for a disabled user. */
 export async function principalOf(args: ParsedArgs, run: Run): Promise<Principal> {
   const email = args.text('as')
   if (email === undefined) return system

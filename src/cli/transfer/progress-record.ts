@@ -28,24 +28,26 @@ export interface Position extends Counts {
   readonly isDone: boolean
 }
 
-interface Stored extends Position {
+interface StoredProgress extends Position {
   readonly collection: string
   readonly format: Format
 }
 
+type ImportSource = Pick<StoredProgress, 'collection' | 'format'>
+
 /** The record of one import. */
 export class ProgressRecord {
   readonly #id: string
-  readonly #of: Pick<Stored, 'collection' | 'format'>
+  readonly #source: ImportSource
   /** The stored payload; undefined before the first commit. */
   #payload: string | undefined
   readonly position: Position | undefined
 
-  constructor(of: Pick<Stored, 'collection' | 'format'>, found?: Found) {
-    this.#of = of
-    this.#id = found?.id ?? randomUUID()
-    this.#payload = found?.payload
-    this.position = found?.position
+  constructor(source: ImportSource, earlier?: EarlierImport) {
+    this.#source = source
+    this.#id = earlier?.id ?? randomUUID()
+    this.#payload = earlier?.payload
+    this.position = earlier?.position
   }
 
   /**
@@ -53,7 +55,7 @@ export class ProgressRecord {
    * import has changed the record meanwhile.
    */
   moveTo(position: Position): { readonly change: RecordChange; readonly stored: () => void } {
-    const payload = JSON.stringify({ ...this.#of, ...position } satisfies Stored)
+    const payload = JSON.stringify({ ...this.#source, ...position } satisfies StoredProgress)
     const key = { kind, id: this.#id }
     const before = this.#payload
     const expiresAt = Date.now() + lifetimeMs
@@ -69,20 +71,20 @@ export class ProgressRecord {
   }
 }
 
-interface Found {
+interface EarlierImport {
   readonly id: string
   readonly payload: string
   readonly position: Position
 }
 
-async function candidatesOf(records: Records, collection: string, format: Format): Promise<Found[]> {
-  const found: Found[] = []
+async function importsFrom(records: Records, { collection, format }: ImportSource): Promise<EarlierImport[]> {
+  const candidates: EarlierImport[] = []
   for await (const { id, payload } of recordsOf(records, kind)) {
-    const stored = JSON.parse(payload) as Stored
+    const stored = JSON.parse(payload) as StoredProgress
     if (stored.collection === collection && stored.format === format)
-      found.push({ id, payload, position: stored })
+      candidates.push({ id, payload, position: stored })
   }
-  return found
+  return candidates
 }
 
 /** Hashes a stream, and yields the hash of its beginning at each of the given lengths, which are in ascending order. */
@@ -92,14 +94,18 @@ async function* hashesAt(
 ): AsyncGenerator<{ readonly length: number; readonly hash: string }> {
   const hash = createHash('sha256')
   let length = 0
-  let next = 0
+  let nextLength = 0
   for await (const chunk of stream) {
     let from = 0
-    for (let at = lengths[next]; at !== undefined && at <= length + chunk.length; at = lengths[next]) {
-      hash.update(chunk.subarray(from, at - length))
-      from = at - length
-      yield { length: at, hash: hash.copy().digest('hex') }
-      next += 1
+    for (
+      let end = lengths[nextLength];
+      end !== undefined && end <= length + chunk.length;
+      end = lengths[nextLength]
+    ) {
+      hash.update(chunk.subarray(from, end - length))
+      from = end - length
+      yield { length: end, hash: hash.copy().digest('hex') }
+      nextLength += 1
     }
     hash.update(chunk.subarray(from))
     length += chunk.length
@@ -110,18 +116,20 @@ async function* hashesAt(
 export async function findProgress(
   records: Records,
   input: Input,
-  of: { readonly collection: string; readonly format: Format },
+  source: ImportSource,
   restarts: boolean,
 ): Promise<ProgressRecord> {
-  const candidates = await candidatesOf(records, of.collection, of.format)
-  const matching = await matchingOf(input, candidates)
-  if (!restarts) return new ProgressRecord(of, matching.at(-1))
+  const matching = await importsOfInput(input, await importsFrom(records, source))
+  if (!restarts) return new ProgressRecord(source, matching.at(-1))
   for (const { id } of matching) await records.delete(kind, id)
-  return new ProgressRecord(of)
+  return new ProgressRecord(source)
 }
 
-/** Sorted by position. The record of a finished import matches only the whole file. */
-async function matchingOf(input: Input, candidates: readonly Found[]): Promise<readonly Found[]> {
+/** The imports of the bytes with which the input begins, sorted by position. A finished import must match the whole file. */
+async function importsOfInput(
+  input: Input,
+  candidates: readonly EarlierImport[],
+): Promise<readonly EarlierImport[]> {
   if (candidates.length === 0) return []
   const sorted = candidates.toSorted((a, b) => a.position.bytes - b.position.bytes)
   const lengths = [...new Set(sorted.map(({ position }) => position.bytes))]

@@ -34,12 +34,12 @@ class LineScanner implements Scanner {
 
 class CsvScanner implements Scanner {
   #state = CELL_START
-  /** How many bytes of a byte order mark have been seen. */
+  /** The number of bytes of a byte order mark that have been read. */
   #markBytes = 0
 
   endOf(chunk: Buffer, from: number): number {
-    for (let at = from; at < chunk.length; at += 1) {
-      const byte = chunk[at]
+    for (let index = from; index < chunk.length; index += 1) {
+      const byte = chunk[index]
       if (this.#markBytes < byteOrderMark.length) {
         const isMark = byte === byteOrderMark[this.#markBytes]
         this.#markBytes = isMark ? this.#markBytes + 1 : byteOrderMark.length
@@ -47,15 +47,15 @@ class CsvScanner implements Scanner {
       }
       if (byte === LF && this.#state !== QUOTED) {
         this.#state = CELL_START
-        return at
+        return index
       }
-      this.#state = after(this.#state, byte)
+      this.#state = nextState(this.#state, byte)
     }
     return -1
   }
 }
 
-function after(state: number, byte: number | undefined): number {
+function nextState(state: number, byte: number | undefined): number {
   if (state === QUOTED) return byte === QUOTE ? QUOTE_SEEN : QUOTED
   if (byte === COMMA) return CELL_START
   if (byte === QUOTE && state !== PLAIN) return QUOTED
@@ -63,9 +63,9 @@ function after(state: number, byte: number | undefined): number {
   return state === QUOTE_SEEN ? QUOTE_SEEN : PLAIN
 }
 
-function linesIn(bytes: Buffer): number {
+function countLines(bytes: Buffer): number {
   let lines = 0
-  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) lines += 1
+  for (let index = bytes.indexOf(LF); index >= 0; index = bytes.indexOf(LF, index + 1)) lines += 1
   return lines
 }
 
@@ -115,7 +115,7 @@ class Splitter {
     const line = this.#line
     this.#parts = []
     this.#length = 0
-    this.#line += linesIn(bytes)
+    this.#line += countLines(bytes)
     return { bytes, line }
   }
 }

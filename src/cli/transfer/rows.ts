@@ -19,7 +19,7 @@ export interface Row {
   readonly readOnly: Values
 }
 
-/** Why a row is invalid: one sentence for each fault. */
+/** A row is invalid. `reasons`: a sentence for each fault. */
 export class RowFault extends Error {
   readonly reasons: readonly string[]
 
@@ -82,7 +82,7 @@ export class RowReader {
   #header(text: string): readonly Field[] {
     const names = headerNames(text)
     const fields = names.map(name => this.#column(name))
-    const repeated = names.find((name, at) => names.indexOf(name) !== at)
+    const repeated = names.find((name, index) => names.indexOf(name) !== index)
     if (repeated !== undefined) throw new Failure(`The header names ${repeated} twice.`)
     return fields
   }
@@ -100,15 +100,15 @@ export class RowReader {
       throw new RowFault(['The row must be a JSON object with the fields of the item.'])
     }
     // Not by assignment: a member may have the name `__proto__`.
-    const given: [string, JsonValue][] = []
+    const writable: [string, JsonValue][] = []
     const readOnly: [string, JsonValue][] = []
     for (const [name, value] of Object.entries(body)) {
       const field = this.#collection.fields.get(name)
-      if (!field?.readOnly || field.internal) given.push([name, value])
+      if (!field?.readOnly || field.internal) writable.push([name, value])
       else if (this.#keepsReadOnly) readOnly.push([name, readOnlyValue(field, value)])
       else this.ignored.add(name)
     }
-    const { values } = bodyValidator(this.#collection).create(Object.fromEntries(given))
+    const { values } = bodyValidator(this.#collection).create(Object.fromEntries(writable))
     return { values, readOnly: Object.fromEntries(readOnly) }
   }
 }
@@ -130,8 +130,8 @@ function withoutLineEnd(text: string, isFirst: boolean): string {
 
 function valuesOf(columns: readonly Field[], cells: readonly Cell[]): Values {
   const values: Record<string, JsonValue> = {}
-  columns.forEach((field, at) => {
-    const cell = cells[at]
+  columns.forEach((field, index) => {
+    const cell = cells[index]
     if (cell === undefined) return
     if (cell.text !== '' || cell.isQuoted) values[field.name] = cellValue(field, cell.text)
     else if (field.optional) values[field.name] = null
@@ -139,7 +139,7 @@ function valuesOf(columns: readonly Field[], cells: readonly Cell[]): Values {
   return values
 }
 
-/** Returns a text that the type cannot parse unchanged: the validator says what is wrong with it. */
+/** A text that the type cannot parse is returned unchanged, so that the validator reports its fault. */
 function cellValue({ name, type }: Field, text: string): JsonValue {
   if (!type.isDocument) return type.fromText(text) ?? text
   try {

@@ -42,8 +42,8 @@ export type { TextStorage }
 
 /** `session`: the tab's `sessionStorage`, if available. Otherwise values are kept until the page is left. */
 export function openStorage(kind: 'session' | 'memory'): TextStorage {
-  const kept = kind === 'session' ? sessionStorage() : undefined
-  if (kept !== undefined) return kept
+  const storage = kind === 'session' ? sessionStorage() : undefined
+  if (storage !== undefined) return storage
   const values = new Map<string, string>()
   return {
     getItem: key => values.get(key) ?? null,

@@ -1,6 +1,6 @@
 /** Random values, and PKCE (RFC 7636). */
 
-export function unguessable(): string {
+export function randomSecret(): string {
   return base64Url(crypto.getRandomValues(new Uint8Array(32)))
 }
 

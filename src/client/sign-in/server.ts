@@ -1,5 +1,5 @@
 /** The authorization server: its metadata (RFC 8414), and its token and revocation endpoints. */
-import { bodyOf, unexpected, unreachable } from '../answer.ts'
+import { readBody, unexpected, unreachable } from '../answer.ts'
 import { ApiError } from '../api-error.ts'
 import { unredirected } from '../connection.ts'
 import { pause } from '../retry.ts'
@@ -38,7 +38,7 @@ export class AuthorizationServer {
 
   /** Fetches the metadata once. */
   metadata(): Promise<Metadata> {
-    this.#metadata ??= this.#discovered().catch(error => {
+    this.#metadata ??= this.#discover().catch(error => {
       this.#metadata = undefined
       throw error
     })
@@ -47,8 +47,8 @@ export class AuthorizationServer {
 
   async token(parameters: Readonly<Record<string, string>>): Promise<TokenResponse> {
     const { token_endpoint } = await this.metadata()
-    const found = (await this.#send(token_endpoint, parameters)) as TokenResponse | null | undefined
-    if (typeof found?.access_token === 'string') return found
+    const response = (await this.#send(token_endpoint, parameters)) as TokenResponse | null | undefined
+    if (typeof response?.access_token === 'string') return response
     throw new ApiError({
       status: 200,
       code: 'UNEXPECTED_ANSWER',
@@ -57,7 +57,7 @@ export class AuthorizationServer {
   }
 
   /** Retries soon if no complete response came: a refresh token works once, and a later attempt would count as reuse. */
-  async refreshed(clientId: string, refreshToken: string): Promise<TokenResponse> {
+  async refresh(clientId: string, refreshToken: string): Promise<TokenResponse> {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId }
     for (let attempt = 1; ; attempt++) {
       try {
@@ -76,19 +76,19 @@ export class AuthorizationServer {
     if (revocation_endpoint) await this.#send(revocation_endpoint, { token, client_id: clientId })
   }
 
-  async #discovered(): Promise<Metadata> {
+  async #discover(): Promise<Metadata> {
     const { origin, pathname } = new URL(this.#issuer)
     const path = pathname === '/' ? '' : pathname
-    const found = (await this.#send(`${origin}/.well-known/oauth-authorization-server${path}`)) as Metadata
-    if (found?.issuer !== this.#issuer)
+    const metadata = (await this.#send(`${origin}/.well-known/oauth-authorization-server${path}`)) as Metadata
+    if (metadata?.issuer !== this.#issuer)
       throw wrongIssuer(
-        `The service’s issuer is ${found?.issuer}: use that as \`baseUrl\` instead of ${this.#issuer}.`,
+        `The service’s issuer is ${metadata?.issuer}: use that as \`baseUrl\` instead of ${this.#issuer}.`,
       )
-    const { authorization_endpoint, token_endpoint, revocation_endpoint = token_endpoint } = found
+    const { authorization_endpoint, token_endpoint, revocation_endpoint = token_endpoint } = metadata
     for (const endpoint of [authorization_endpoint, token_endpoint, revocation_endpoint])
       if (!URL.canParse(endpoint) || new URL(endpoint).origin !== origin)
         throw wrongIssuer(`The service names the endpoint ${endpoint}, which is not at ${origin}.`)
-    return found
+    return metadata
   }
 
   async #send(url: string, form?: Readonly<Record<string, string>>): Promise<unknown> {
@@ -98,15 +98,15 @@ export class AuthorizationServer {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const init: RequestInit = { headers, credentials: 'omit', redirect: 'manual', signal }
-      // No other server may get the code or the tokens.
+      // No other server may receive the code or the tokens.
       response = unredirected(await this.#fetch(url, { ...post, ...init }))
     } catch (error) {
       if (error instanceof ApiError) throw error
       throw unreachable(this.#issuer, error)
     }
-    const { text, body } = await bodyOf(response)
+    const { text, body } = await readBody(response)
     if (!response.ok) throw oauthError(body as ErrorBody | undefined, response.status)
-    // A revocation is answered without a body.
+    // The response to a revocation has no body.
     if (text !== '' && body === undefined) throw unexpected(response)
     return body
   }

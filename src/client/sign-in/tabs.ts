@@ -26,24 +26,24 @@ interface Message {
 export interface TabsParts {
   readonly name: string
   readonly successorOf: (refresh: string) => Successor
-  readonly adopt: (refresh: string, by: Tokens | null) => void
+  readonly adopt: (refresh: string, successor: Tokens | null) => void
 }
 
-/** How long to wait for other tabs: browsers suspend background tabs, which then do not answer. */
+/** The time to wait for other tabs: browsers suspend background tabs, which then do not answer. */
 const answerTimeoutMs = 1_000
 
 export class Tabs {
   readonly #parts: TabsParts
   readonly #locks: Locks
   readonly #channel: Channel
-  #heard: (message: Message) => void = () => undefined
+  #onAnswer: (message: Message) => void = () => undefined
 
   constructor(parts: TabsParts, locks: Locks, channel: Channel) {
     this.#parts = parts
     this.#locks = locks
     this.#channel = channel
     channel.onmessage = ({ data }) => this.#receive(data as Message)
-    // Held as long as the tab exists, so that other tabs can count it.
+    // The lock is held as long as the tab exists, so that other tabs can count it.
     locks
       .request(`${this.#prefix}${randomText()}`, () => new Promise<void>(() => undefined))
       .catch(() => undefined)
@@ -61,8 +61,8 @@ export class Tabs {
     return this.#locks.request(this.#parts.name, work)
   }
 
-  notify(refresh: string, by: Tokens | null): void {
-    this.#post({ kind: 'replaced', refresh, by })
+  notify(refresh: string, successor: Tokens | null): void {
+    this.#post({ kind: 'replaced', refresh, by: successor })
   }
 
   /** Asks all other tabs which tokens replaced the refresh token. */
@@ -72,7 +72,7 @@ export class Tabs {
     if (others < 1) return undefined
     return new Promise(resolve => {
       const timer = setTimeout(() => resolve(undefined), answerTimeoutMs)
-      this.#heard = answer => {
+      this.#onAnswer = answer => {
         if (answer.refresh !== refresh || (answer.by === undefined && --others > 0)) return
         clearTimeout(timer)
         resolve(answer.by)
@@ -88,7 +88,7 @@ export class Tabs {
   #receive(message: Message): void {
     const { kind, refresh, by } = message
     if (kind === 'ask') this.#post({ kind: 'answer', refresh, by: this.#parts.successorOf(refresh) })
-    else if (kind === 'answer') this.#heard(message)
+    else if (kind === 'answer') this.#onAnswer(message)
     else if (by !== undefined) this.#parts.adopt(refresh, by)
   }
 

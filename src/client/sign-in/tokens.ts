@@ -14,9 +14,9 @@ interface TokensParts {
 }
 
 /** Tokens are refreshed this long before they expire; short-lived ones after half of their lifetime. */
-const marginMs = 30_000
+const refreshMarginMs = 30_000
 /** The lifetime to assume if the server does not send one. */
-const lifetimeMs = 3_600_000
+const defaultLifetimeMs = 3_600_000
 const maxFormer = 20
 
 export class TokenStore {
@@ -24,7 +24,7 @@ export class TokenStore {
   readonly #storage: TextStorage
   /** Undefined for `memory`: duplicating a tab copies only `sessionStorage`. */
   readonly #tabs: Tabs | undefined
-  /** Refresh tokens that were revoked in this tab. */
+  /** Refresh tokens that this tab has revoked. */
   readonly #revoked = new Set<string>()
   #refreshing: Promise<void> | undefined
 
@@ -35,7 +35,7 @@ export class TokenStore {
     this.#tabs = Tabs.open({
       name: parts.name,
       successorOf: refresh => this.#successorOf(refresh),
-      adopt: (refresh, by) => this.#tokens?.refresh === refresh && this.#adopt(by),
+      adopt: (refresh, successor) => this.#tokens?.refresh === refresh && this.#adopt(successor),
     })
   }
 
@@ -43,8 +43,8 @@ export class TokenStore {
     return this.#tokens !== undefined
   }
 
-  keep(response: TokenResponse): void {
-    this.#keep(tokensOf(response, []))
+  store(response: TokenResponse): void {
+    this.#store(tokensOf(response, []))
   }
 
   /** `refused`: the token that the service refused. Returns undefined if nobody is signed in. */
@@ -72,7 +72,7 @@ export class TokenStore {
     return text === null ? undefined : JSON.parse(text)
   }
 
-  #keep(tokens: Tokens): void {
+  #store(tokens: Tokens): void {
     const wasSignedIn = this.isSignedIn
     this.#storage.setItem(this.#parts.name, JSON.stringify(tokens))
     if (!wasSignedIn) this.#parts.onChange(true)
@@ -90,9 +90,9 @@ export class TokenStore {
     this.#parts.onChange(false)
   }
 
-  #adopt(by: Tokens | null): void {
-    if (by === null) this.#drop()
-    else this.#keep(by)
+  #adopt(successor: Tokens | null): void {
+    if (successor === null) this.#drop()
+    else this.#store(successor)
   }
 
   #successorOf(refresh: string): Successor {
@@ -110,36 +110,36 @@ export class TokenStore {
     const tokens = this.#tokens
     if (tokens === undefined || tokens.access !== old) return
     if (tokens.refresh === undefined) return this.#forget(tokens)
-    const known = await this.#tabs?.ask(tokens.refresh)
-    if (!this.#holds(tokens)) return
-    if (known !== undefined) return this.#adopt(known)
+    const successor = await this.#tabs?.ask(tokens.refresh)
+    if (!this.#areCurrent(tokens)) return
+    if (successor !== undefined) return this.#adopt(successor)
     await this.#replace(tokens, tokens.refresh)
   }
 
   async #replace(tokens: Tokens, refresh: string): Promise<void> {
-    const response = await this.#refreshed(tokens, refresh)
+    const response = await this.#requestTokens(tokens, refresh)
     if (response === undefined) return
     const former = [...tokens.former, refresh].slice(-maxFormer)
     const next = tokensOf({ refresh_token: refresh, ...response }, former)
-    if (this.#holds(tokens)) {
-      this.#keep(next)
+    if (this.#areCurrent(tokens)) {
+      this.#store(next)
       this.#tabs?.notify(refresh, next)
     } else if (!this.isSignedIn) await this.#revoke(next).catch(() => undefined)
   }
 
   /** Returns undefined if the server refuses the refresh token: the user must sign in again. */
-  async #refreshed(tokens: Tokens, refresh: string): Promise<TokenResponse | undefined> {
+  async #requestTokens(tokens: Tokens, refresh: string): Promise<TokenResponse | undefined> {
     try {
-      return await this.#parts.server.refreshed(this.#parts.clientId, refresh)
+      return await this.#parts.server.refresh(this.#parts.clientId, refresh)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 400)) throw error
-      if (this.#holds(tokens)) this.#forget(tokens)
+      if (this.#areCurrent(tokens)) this.#forget(tokens)
       return undefined
     }
   }
 
   /** Whether these are still the tab's tokens: the user may have signed out meanwhile. */
-  #holds({ access }: Tokens): boolean {
+  #areCurrent({ access }: Tokens): boolean {
     return this.#tokens?.access === access
   }
 
@@ -150,6 +150,11 @@ export class TokenStore {
 
 function tokensOf(response: TokenResponse, former: readonly string[]): Tokens {
   const { access_token: access, refresh_token: refresh, expires_in } = response
-  const ms = expires_in === undefined ? lifetimeMs : expires_in * 1_000
-  return { access, refresh, refreshAt: Date.now() + Math.max(ms - marginMs, ms / 2), former }
+  const lifetimeMs = expires_in === undefined ? defaultLifetimeMs : expires_in * 1_000
+  return {
+    access,
+    refresh,
+    refreshAt: Date.now() + Math.max(lifetimeMs - refreshMarginMs, lifetimeMs / 2),
+    former,
+  }
 }

@@ -13,7 +13,7 @@ type NumberName<A extends ApiTypes, N> = {
 /** A field, or a part of a date or time, in UTC: `created_at:month`. */
 export type GroupKey<A extends ApiTypes, N> = FieldName<A, N> | `${FieldName<A, N>}:${TimePart}`
 
-/** `Groups`, `Sums`, …: the names that the call gives. */
+/** `Groups`, `Sums`, …: the names in the call. */
 export interface AggregateOptions<A extends ApiTypes, N, Groups, Sums, Averages, Minima, Maxima>
   extends CallOptions,
     Filtering<A, N> {
@@ -42,7 +42,7 @@ type GroupValues<Item, Groups> = {
   readonly [K in Groups & string]: K extends keyof Item ? Exclude<Item[K], undefined> | null : string | null
 }
 
-type Figures<Name extends string, Names, Values> = [Names] extends [never]
+type Aggregates<Name extends string, Names, Values> = [Names] extends [never]
   ? unknown
   : { readonly [K in Name]: Flat<Values> }
 
@@ -55,10 +55,14 @@ export interface AggregatePage<Group> {
 }
 
 type Group<A extends ApiTypes, N, Groups, Sums, Averages, Minima, Maxima> = Flat<
-  GroupValues<FullItem<A, N>, Groups> & { readonly count: number } & Figures<'sum', Sums, NumbersOf<Sums>> &
-    Figures<'avg', Averages, NumbersOf<Averages>> &
-    Figures<'min', Minima, ValuesOf<FullItem<A, N>, Minima>> &
-    Figures<'max', Maxima, ValuesOf<FullItem<A, N>, Maxima>>
+  GroupValues<FullItem<A, N>, Groups> & { readonly count: number } & Aggregates<
+      'sum',
+      Sums,
+      NumbersOf<Sums>
+    > &
+    Aggregates<'avg', Averages, NumbersOf<Averages>> &
+    Aggregates<'min', Minima, ValuesOf<FullItem<A, N>, Minima>> &
+    Aggregates<'max', Maxima, ValuesOf<FullItem<A, N>, Maxima>>
 >
 
 /** Counts the items of each group, and computes sums, averages, minima and maxima of their fields. */

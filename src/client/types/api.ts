@@ -15,11 +15,11 @@ export interface ApiTypes {
 export interface CollectionTypes {
   /** The name of one item, with which event types begin: `task`. */
   readonly singular: string
-  /** What a read returns without `fields`. A field that not every reader may read is optional, and may be null. */
+  /** An item, as a read without `fields` returns it. A field that not every reader may read is optional, and may be null. */
   readonly item: object
   /** Fields that are returned only if `fields` names them. `{}`: none. */
   readonly computed: object
-  /** What only the response to a create contains, e.g. the `key` of an API key. Default: nothing. */
+  /** The members that only the response to a create contains, e.g. the `key` of an API key. Default: none. */
   readonly revealed?: object
   /** The body of POST and PUT. */
   readonly create: object

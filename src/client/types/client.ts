@@ -24,8 +24,8 @@ type Arguments<In> =
 /** A call on an item takes the item's id first. */
 type Call<O> =
   'item' extends At<O, 'target'>
-    ? (id: number, ...given: Arguments<Input<O>>) => Promise<At<O, 'output'>>
-    : (...given: Arguments<Input<O>>) => Promise<At<O, 'output'>>
+    ? (id: number, ...args: Arguments<Input<O>>) => Promise<At<O, 'output'>>
+    : (...args: Arguments<Input<O>>) => Promise<At<O, 'output'>>
 
 type Calls<Operations> = { readonly [Name in keyof Operations]: Call<Operations[Name]> }
 
@@ -68,7 +68,7 @@ interface Writes<A extends ApiTypes, N> {
     values: Create<A, N>,
     options?: Reading<F, I> & WriteOptions,
   ): Promise<Created<A, N, F, I>>
-  /** Changes the given fields. `null` clears an optional field. */
+  /** Changes the fields in `values`. `null` clears an optional field. */
   update<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     id: number,
     values: Update<A, N>,
@@ -83,7 +83,8 @@ interface Writes<A extends ApiTypes, N> {
   delete(id: number, options?: ChangeOptions): Promise<void>
 }
 
-interface Walks<A extends ApiTypes, N> {
+/** The functions that a batch does not have. */
+interface Unbatched<A extends ApiTypes, N> {
   /** Iterates over all items that match, by cursor. */
   all<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     options?: Listing<A, N, F, I> & { readonly perPage?: number },
@@ -105,7 +106,7 @@ type BatchCollection<A extends ApiTypes, N> = Reads<A, N> &
   Calls<At<CollectionOf<A, N>, 'actions'>>
 
 /** A collection: `api.tasks.list()`, `api.tasks.archive(7, { why: 'old' })`. */
-export type CollectionClient<A extends ApiTypes, N> = BatchCollection<A, N> & Walks<A, N>
+export type CollectionClient<A extends ApiTypes, N> = BatchCollection<A, N> & Unbatched<A, N>
 
 /** The calls of a batch. They settle with the batch: await the batch, not the calls. */
 export type BatchClient<A extends ApiTypes> = { readonly [N in NameOf<A>]: BatchCollection<A, N> } & {

@@ -29,18 +29,17 @@ type QueryOf<C, Q> =
     : never
 
 /** The collection of an action; `undefined` if it has none. */
-type PlaceOf<A> =
+type CollectionOfAction<A> =
   A extends ActionDeclaration<ActionTypes<infer On, infer Of, unknown, unknown, unknown>>
     ? [On | Of] extends [never]
       ? undefined
       : On | Of
     : never
 
-type ActionsAt<C, Actions, Place> = {
-  readonly [Name in keyof Actions as PlaceOf<Actions[Name]> extends Place ? Name : never]: ActionOf<
-    C,
-    Actions[Name]
-  >
+type ActionsIn<C, Actions, Place> = {
+  readonly [Name in keyof Actions as CollectionOfAction<Actions[Name]> extends Place
+    ? Name
+    : never]: ActionOf<C, Actions[Name]>
 }
 
 type EmitsOf<A> =
@@ -78,13 +77,13 @@ interface Collection<C, L, N> {
   readonly update: UpdateIn<C, N>
   readonly one: ToOneIn<C, N>
   readonly many: ToManyIn<C, N>
-  readonly actions: ActionsAt<C, Part<L, 'actions'>, N>
+  readonly actions: ActionsIn<C, Part<L, 'actions'>, N>
   readonly emits: Emits<Part<L, 'actions'>, DeclaredSingular<C, N>>
 }
 
 interface ApiIn<C, L> {
   readonly collections: { readonly [N in NameIn<C>]: Collection<C, L, N> }
-  readonly actions: ActionsAt<C, Part<L, 'actions'>, undefined>
+  readonly actions: ActionsIn<C, Part<L, 'actions'>, undefined>
   readonly queries: { readonly [Name in keyof Part<L, 'queries'>]: QueryOf<C, Part<L, 'queries'>[Name]> }
 }
 

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 
 export interface LocalRequest {
   readonly headers: IncomingHttpHeaders
-  /** The address of the connection's other end, whatever a header says. */
+  /** The address of the connection's other end, regardless of headers. */
   readonly peer: string | undefined
   /** The address to which the peer connected. */
   readonly local: string | undefined
@@ -46,10 +46,13 @@ function isForeign(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Whether error answers may explain which rule refused, with values: to programs on this machine, and to pages served from
- * it, on any port.
+ * Whether error responses may explain, with values, which rule refused the request: only to programs on this machine, and to
+ * pages that are served from it, on any port.
  */
-export function isOfDeveloper({ headers, peer, local }: LocalRequest, baseUrl: string | undefined): boolean {
+export function isFromDeveloper(
+  { headers, peer, local }: LocalRequest,
+  baseUrl: string | undefined,
+): boolean {
   const [from, to] = [withoutPrefix(peer), withoutPrefix(local)]
   if (from === '' || !(isLoopback(from) || from === to)) return false
   if (proxyHeaders.some(name => headers[name] !== undefined)) return false

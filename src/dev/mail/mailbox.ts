@@ -8,7 +8,7 @@ export interface NewMail extends Message {
   readonly isSent: boolean
 }
 
-export interface ShownMail extends NewMail {
+export interface StoredMail extends NewMail {
   readonly id: number
 }
 
@@ -21,34 +21,34 @@ function lengthOf({ subject, text, html = '' }: NewMail): number {
 }
 
 export class Mailbox {
-  readonly #mails = new Map<number, ShownMail>()
+  readonly #mails = new Map<number, StoredMail>()
   #characters = 0
-  #last = 0
+  #lastId = 0
 
   /** Adds a new mail, and numbers it. */
-  add(mail: NewMail): ShownMail {
-    const shown = { ...mail, id: this.#last + 1 }
-    this.put(shown)
-    return shown
+  add(mail: NewMail): StoredMail {
+    const stored = { ...mail, id: this.#lastId + 1 }
+    this.put(stored)
+    return stored
   }
 
   /** Adds a numbered mail, unless it was already added. */
-  put(mail: ShownMail): void {
+  put(mail: StoredMail): void {
     if (this.#mails.has(mail.id)) return
     this.#mails.set(mail.id, mail)
     this.#characters += lengthOf(mail)
-    this.#last = Math.max(this.#last, mail.id)
+    this.#lastId = Math.max(this.#lastId, mail.id)
     while (this.#mails.size > 1 && (this.#mails.size > maxMails || this.#characters > maxCharacters))
       this.#dropOldest()
   }
 
-  get(id: number): ShownMail | undefined {
+  get(id: number): StoredMail | undefined {
     return this.#mails.get(id)
   }
 
   /** The newest first. */
-  list(): readonly ShownMail[] {
-    return [...this.#mails.values()].sort((one, other) => other.id - one.id)
+  list(): readonly StoredMail[] {
+    return [...this.#mails.values()].sort((a, b) => b.id - a.id)
   }
 
   #dropOldest(): void {

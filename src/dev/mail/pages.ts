@@ -1,7 +1,7 @@
 /** The pages of `/dev/mail`. They need no JavaScript. */
 import { attributes, type Html, html, named, type Part } from '../../auth/pages/components/html.ts'
 import { printable } from '../../printable.ts'
-import type { ShownMail } from './mailbox.ts'
+import type { StoredMail } from './mailbox.ts'
 
 export const mailPath = '/dev/mail'
 export const templatesPath = `${mailPath}/templates`
@@ -12,10 +12,10 @@ const entries = [
   [templatesPath, 'Templates'],
 ] as const
 
-function page(title: string, here: string | undefined, content: Part): string {
+function page(title: string, currentPath: string | undefined, content: Part): string {
   const links = entries.map(
     ([path, name]) =>
-      html`<a${attributes({ href: path, 'aria-current': path === here && 'page' })}>${name}</a>`,
+      html`<a${attributes({ href: path, 'aria-current': path === currentPath && 'page' })}>${name}</a>`,
   )
   return html`<!doctype html>
 <html lang="en">
@@ -36,8 +36,8 @@ ${content}
 `.text
 }
 
-function time(at: number): Html {
-  const date = new Date(at)
+function time(ms: number): Html {
+  const date = new Date(ms)
   return html`<time datetime="${date.toISOString()}">${date.toLocaleTimeString('en-GB')}</time>`
 }
 
@@ -47,35 +47,35 @@ function languageName(tag: string): string {
   return `${languageNames.of(tag) ?? tag} (${tag})`
 }
 
-function shown(text: string): Html {
+function safeText(text: string): Html {
   return named(printable(text))
 }
 
-function row({ id, at, to, subject, language }: ShownMail): Html {
-  return html`<tr><td class="nowrap faint">${time(at)}</td><td>${shown(to)}</td>
-<td><a class="subject" href="${mailPath}/${id}">${shown(subject)}</a></td><td class="faint">${language !== undefined && languageName(language)}</td></tr>`
+function row({ id, at, to, subject, language }: StoredMail): Html {
+  return html`<tr><td class="nowrap faint">${time(at)}</td><td>${safeText(to)}</td>
+<td><a class="subject" href="${mailPath}/${id}">${safeText(subject)}</a></td><td class="faint">${language !== undefined && languageName(language)}</td></tr>`
 }
 
-export function listPage(mails: readonly ShownMail[], delivers: boolean): string {
-  const how = delivers
+export function listPage(mails: readonly StoredMail[], delivers: boolean): string {
+  const delivery = delivers
     ? html`They were sent by the mail server of <code>mail.smtp</code>.`
     : 'They were not sent: no mail server is configured.'
   const table = html`<div class="card scroll"><table>
 <thead><tr><th scope="col">Time</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Language</th></tr></thead>
 <tbody>${mails.map(row)}</tbody></table></div>`
   const content = html`<h1>Sent mails</h1>
-<p class="faint">The mails since <code>portico dev</code> was started, newest first. ${how}</p>
+<p class="faint">The mails since <code>portico dev</code> was started, newest first. ${delivery}</p>
 ${mails.length === 0 ? html`<p>None yet. Sign up at <a href="/account/sign-up">/account/sign-up</a>, or ask for a <a href="/account/reset">new password</a>.</p>` : table}`
   return page('Sent mails', mailPath, content)
 }
 
-const address = /https?:\/\/[^\s<>"']+[^\s<>"'.,:;!?)]/g
+const urlPattern = /https?:\/\/[^\s<>"']+[^\s<>"'.,:;!?)]/g
 
 /** Text with clickable links. */
 function linked(text: string): readonly Part[] {
   const parts: Part[] = []
   let end = 0
-  for (const { 0: link, index } of text.matchAll(address)) {
+  for (const { 0: link, index } of text.matchAll(urlPattern)) {
     parts.push(text.slice(end, index), html`<a href="${link}" target="_blank" rel="noreferrer">${link}</a>`)
     end = index + link.length
   }
@@ -90,45 +90,45 @@ export interface MailPage {
   readonly htmlPath: string | undefined
   readonly facts: readonly (readonly [name: string, value: Part])[]
   /** The menu entry that is current. */
-  readonly here: string
+  readonly currentPath: string
   readonly links: readonly (readonly [path: string, label: string])[]
 }
 
-export function mailPage({ subject, text, htmlPath, facts, here, links }: MailPage): string {
+export function mailPage({ subject, text, htmlPath, facts, currentPath, links }: MailPage): string {
   const preview = html`<h2>HTML part</h2>
 <p class="faint"><a href="${htmlPath ?? ''}">Open it alone</a>, as wide as the window. Drag the corner of the frame to resize it.</p>
 <div class="card preview"><iframe title="The HTML part" src="${htmlPath ?? ''}" sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe></div>`
   const content = html`<nav class="pager" aria-label="Other mails">${links.map(([path, label]) => html`<a href="${path}">${label}</a>`)}</nav>
-<h1>${shown(subject)}</h1>
+<h1>${safeText(subject)}</h1>
 <dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
 ${htmlPath !== undefined && preview}
 <h2>Plain part</h2>
 <div class="card"><pre>${linked(text)}</pre></div>`
-  return page(subject, here, content)
+  return page(subject, currentPath, content)
 }
 
 export function sentPage(
-  mail: ShownMail,
-  neighbours: { readonly newer?: number; readonly older?: number },
+  mail: StoredMail,
+  adjacent: { readonly newer?: number; readonly older?: number },
 ): string {
   const { id, to, subject, text, language, template, at, isSent } = mail
-  const beside = [
-    [neighbours.newer, 'Newer'],
-    [neighbours.older, 'Older'],
+  const adjacentLinks = [
+    [adjacent.newer, 'Newer'],
+    [adjacent.older, 'Older'],
   ] as const
   return mailPage({
     subject,
     text,
     htmlPath: mail.html === undefined ? undefined : `${mailPath}/${id}/html`,
-    here: mailPath,
+    currentPath: mailPath,
     links: [
       [mailPath, 'All mails'],
-      ...beside.flatMap(([other, label]) =>
-        other === undefined ? [] : [[`${mailPath}/${other}`, label] as const],
+      ...adjacentLinks.flatMap(([adjacentId, label]) =>
+        adjacentId === undefined ? [] : [[`${mailPath}/${adjacentId}`, label] as const],
       ),
     ],
     facts: [
-      ['To', shown(to)],
+      ['To', safeText(to)],
       ['Time', time(at)],
       ['Sent', isSent ? 'by the mail server' : 'no: no mail server is configured'],
       ...(language === undefined ? [] : [['Language', languageName(language)] as const]),
@@ -157,7 +157,7 @@ export function templatesPage(rows: readonly TemplateRow[], languages: readonly 
 <p class="faint">Every mail that Portico sends, with sample values. The file in <code>mail.templates</code> can replace texts and add languages.</p>
 <div class="card scroll"><table>
 <thead><tr><th scope="col">Mail</th>${languages.map(language => html`<th scope="col">${languageName(language)}</th>`)}</tr></thead>
-<tbody>${rows.map(one => html`<tr><th scope="row">${one.name}</th>${cells(one)}</tr>`)}</tbody></table></div>`
+<tbody>${rows.map(row => html`<tr><th scope="row">${row.name}</th>${cells(row)}</tr>`)}</tbody></table></div>`
   return page('Templates', templatesPath, content)
 }
 

@@ -28,7 +28,7 @@ export interface MailPagesParts extends MailReaders {
   readonly delivers: boolean
 }
 
-const common = [
+const commonHeaders = [
   ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],
   ...['Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
 ]
@@ -36,13 +36,13 @@ const common = [
 const pagePolicy =
   "default-src 'none'; style-src 'self'; img-src data:; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Whatever the mail contains, nothing in it runs, and its origin is opaque (Content Security Policy Level 3). */
+/** No script of a mail runs, and its origin is opaque (Content Security Policy Level 3). */
 const previewPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 
 function pageReply(body: string, status = 200): Reply {
   const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Security-Policy', pagePolicy]
-  return { status, headers: [...headers, ...common], body }
+  return { status, headers: [...headers, ...commonHeaders], body }
 }
 
 /** Links open in a new tab: the linked pages refuse to be framed. */
@@ -50,15 +50,15 @@ function previewReply(mail: string): Reply {
   const base = '<base target="_blank">'
   const body = /<head[^>]*>/i.test(mail) ? mail.replace(/<head[^>]*>/i, start => start + base) : base + mail
   const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Security-Policy', previewPolicy]
-  return { status: 200, headers: [...headers, ...common], body }
+  return { status: 200, headers: [...headers, ...commonHeaders], body }
 }
 
 function textReply(body: string): Reply {
-  return { status: 200, headers: ['Content-Type', 'text/plain; charset=utf-8', ...common], body }
+  return { status: 200, headers: ['Content-Type', 'text/plain; charset=utf-8', ...commonHeaders], body }
 }
 
 function styleReply(): Reply {
-  return { status: 200, headers: ['Content-Type', 'text/css; charset=utf-8', ...common], body: style }
+  return { status: 200, headers: ['Content-Type', 'text/css; charset=utf-8', ...commonHeaders], body: style }
 }
 
 function notFound(): Reply {
@@ -82,20 +82,20 @@ export function createMailPages(parts: MailPagesParts): OwnPages {
       if (path === mailPath) return pageReply(listPage(mailbox.list(), parts.delivers))
       if (path === stylePath) return styleReply()
       if (path === templatesPath) return pageReply(templateList(parts))
-      return sent(mailbox, path) ?? template(parts, catalogue, path) ?? notFound()
+      return sentReply(mailbox, path) ?? templateReply(parts, catalogue, path) ?? notFound()
     },
   }
 }
 
-function sent(mailbox: Mailbox, path: string): Reply | undefined {
+function sentReply(mailbox: Mailbox, path: string): Reply | undefined {
   const [, id, part = 'page'] = /^\/dev\/mail\/([1-9]\d{0,8})(?:\/(html|text))?$/.exec(path) ?? []
   const mail = mailbox.get(Number(id))
   if (mail === undefined) return undefined
   if ((part as Part) === 'text') return textReply(mail.text)
   if ((part as Part) === 'html') return mail.html === undefined ? undefined : previewReply(mail.html)
-  const ids = mailbox.list().map(each => each.id)
-  const at = ids.indexOf(mail.id)
-  const [newer, older] = [ids[at - 1], ids[at + 1]]
+  const ids = mailbox.list().map(({ id: mailId }) => mailId)
+  const index = ids.indexOf(mail.id)
+  const [newer, older] = [ids[index - 1], ids[index + 1]]
   return pageReply(
     sentPage(mail, { ...(newer !== undefined && { newer }), ...(older !== undefined && { older }) }),
   )
@@ -115,24 +115,27 @@ function templateList(parts: MailPagesParts): string {
   return templatesPage(rows, languages)
 }
 
-function template(parts: MailPagesParts, { languages }: MailCatalogue, path: string): Reply | undefined {
-  const [given, tag, part = 'page'] = path.slice(templatesPath.length + 1).split('/')
-  const name = mailNames.find(each => each === given)
-  const language = languages.find(each => each === tag)
+function templateReply(parts: MailPagesParts, { languages }: MailCatalogue, path: string): Reply | undefined {
+  const [requestedName, tag, part = 'page'] = path.slice(templatesPath.length + 1).split('/')
+  const name = mailNames.find(candidate => candidate === requestedName)
+  const language = languages.find(candidate => candidate === tag)
   if (!path.startsWith(`${templatesPath}/`) || name === undefined || language === undefined) return undefined
   const { subject, text, html } = sample(parts, name, language)
-  const here = `${templatesPath}/${name}`
+  const templatePath = `${templatesPath}/${name}`
   if (part === 'html') return previewReply(html)
   if (part === 'text') return textReply(text)
   if (part !== 'page') return undefined
-  const others = languages.filter(each => each !== language)
+  const others = languages.filter(other => other !== language)
   return pageReply(
     mailPage({
       subject,
       text,
-      htmlPath: `${here}/${language}/html`,
-      here: templatesPath,
-      links: [[templatesPath, 'All templates'], ...others.map(each => [`${here}/${each}`, each] as const)],
+      htmlPath: `${templatePath}/${language}/html`,
+      currentPath: templatesPath,
+      links: [
+        [templatesPath, 'All templates'],
+        ...others.map(other => [`${templatePath}/${other}`, other] as const),
+      ],
       facts: [
         ['Template', name],
         ['Language', language],

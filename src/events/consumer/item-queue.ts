@@ -15,7 +15,7 @@ export class ItemQueue<T extends Task> {
   readonly key: string
   /** Whether the first task is in progress. */
   isRunning = false
-  /** The time for which the timetable has a call. */
+  /** The time for which the timetable has a call for this item. */
   plannedAt: number | undefined
   readonly #tasks: T[] = []
 
@@ -34,9 +34,9 @@ export class ItemQueue<T extends Task> {
   /** Returns whether the task was new. A task in progress stays the first. */
   add(task: T): boolean {
     const tasks = this.#tasks
-    const known = tasks.findIndex(({ id }) => id === task.id)
-    if (known !== -1) {
-      if (known > 0 || !this.isRunning) tasks[known] = task
+    const existingIndex = tasks.findIndex(({ id }) => id === task.id)
+    if (existingIndex !== -1) {
+      if (existingIndex > 0 || !this.isRunning) tasks[existingIndex] = task
       return false
     }
     let index = tasks.length
@@ -46,9 +46,9 @@ export class ItemQueue<T extends Task> {
     return true
   }
 
-  replace(task: T, by: T): void {
+  replace(task: T, replacement: T): void {
     const index = this.#tasks.indexOf(task)
-    if (index !== -1) this.#tasks[index] = by
+    if (index !== -1) this.#tasks[index] = replacement
   }
 
   remove(task: T): void {
@@ -57,6 +57,6 @@ export class ItemQueue<T extends Task> {
   }
 }
 
-function isBefore(one: Task, other: Task | undefined): boolean {
-  return other !== undefined && (one.event ?? 0) < (other.event ?? 0)
+function isBefore(task: Task, other: Task | undefined): boolean {
+  return other !== undefined && (task.event ?? 0) < (other.event ?? 0)
 }

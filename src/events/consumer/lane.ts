@@ -10,7 +10,7 @@ export interface LaneLimits {
 }
 
 /** A target, e.g. a webhook. */
-export interface OfHost {
+export interface LaneTarget {
   readonly host: string
 }
 
@@ -21,7 +21,7 @@ interface Host<T> {
   readonly waiting: Set<T>
 }
 
-export class Lane<T extends OfHost> {
+export class Lane<T extends LaneTarget> {
   readonly #limits: LaneLimits
   readonly #hosts = new Map<string, Host<T>>()
   /** Hosts with a target that waits and with a free slot, in the order of their turns. */
@@ -36,22 +36,22 @@ export class Lane<T extends OfHost> {
     return this.#inFlight
   }
 
-  /** The target waits for a slot; nothing changes if it already does. */
+  /** Lets the target wait for a slot. Has no effect if it already does. */
   wait(target: T): void {
     const host = this.#hostOf(target)
     host.waiting.add(target)
     this.#takeTurns(host)
   }
 
-  /** The target no longer waits. */
+  /** Stops the target from waiting. */
   leave(target: T): void {
     const host = this.#hosts.get(target.host)
     if (host === undefined) return
     host.waiting.delete(target)
-    this.#settle(host)
+    this.#removeIdle(host)
   }
 
-  /** The target whose turn it is, which then no longer waits; undefined if none waits, or no slot is free. */
+  /** Returns the target whose turn it is, which then no longer waits; undefined if none waits, or no slot is free. */
   next(): T | undefined {
     if (this.#inFlight >= this.#limits.maxInFlight) return undefined
     const [host] = this.#turns
@@ -60,7 +60,7 @@ export class Lane<T extends OfHost> {
     const [target] = host.waiting
     if (target !== undefined) host.waiting.delete(target)
     this.#takeTurns(host)
-    this.#settle(host)
+    this.#removeIdle(host)
     return target
   }
 
@@ -77,7 +77,7 @@ export class Lane<T extends OfHost> {
     this.#inFlight--
     host.inFlight--
     this.#takeTurns(host)
-    this.#settle(host)
+    this.#removeIdle(host)
   }
 
   #takeTurns(host: Host<T>): void {
@@ -85,14 +85,14 @@ export class Lane<T extends OfHost> {
   }
 
   #hostOf({ host: name }: T): Host<T> {
-    const known = this.#hosts.get(name)
-    if (known) return known
+    const existing = this.#hosts.get(name)
+    if (existing) return existing
     const host: Host<T> = { name, inFlight: 0, waiting: new Set() }
     this.#hosts.set(name, host)
     return host
   }
 
-  #settle(host: Host<T>): void {
+  #removeIdle(host: Host<T>): void {
     if (host.waiting.size === 0) this.#turns.delete(host)
     if (host.waiting.size === 0 && host.inFlight === 0) this.#hosts.delete(host.name)
   }

@@ -6,12 +6,12 @@
  */
 import type { RecordKey, Records } from '../../records.ts'
 
-/** How often the holder renews, and the others look. */
+/** How often the holder renews the lease, and other nodes check it. */
 export const renewIntervalMs = 1500
 /** An unchanged record is taken over after this. */
 const takeOverMs = 6000
-/** From the beginning of the last renewal, the holder may rely on it for this long. */
-const reliedOnMs = 4500
+/** How long the holder may rely on the lease, from the beginning of the last renewal. */
+const validityMs = 4500
 
 export type LeaseRecords = Pick<Records, 'get' | 'add' | 'swap'>
 
@@ -25,7 +25,7 @@ export interface LeaseParts {
 }
 
 /** The record's payload. */
-interface Held {
+interface LeaseState {
   /** Null: the lease is free. */
   readonly holder: string | null
   /** Grows with every new holder. */
@@ -37,17 +37,17 @@ interface Held {
 export class Lease {
   readonly #parts: LeaseParts
   /** The payload as this node wrote it; undefined if this node is not the holder. */
-  #own: string | undefined
+  #payload: string | undefined
   #renewedAt = 0
   #renewing: Promise<boolean> | undefined
-  #seen: { readonly payload: string; readonly since: number } | undefined
+  #lastSeen: { readonly payload: string; readonly since: number } | undefined
 
   constructor(parts: LeaseParts) {
     this.#parts = parts
   }
 
   get isHeld(): boolean {
-    return this.#own !== undefined && this.#parts.elapsed() - this.#renewedAt < reliedOnMs
+    return this.#payload !== undefined && this.#parts.elapsed() - this.#renewedAt < validityMs
   }
 
   /** Takes the lease if it is free. Returns the term, or undefined if another node has the lease. */
@@ -56,17 +56,17 @@ export class Lease {
     const record = await records.get(key.kind, key.id)
     const startedAt = elapsed()
     if (record === undefined) {
-      const own = JSON.stringify({ holder, term: 1, renewals: 0 } satisfies Held)
-      return (await records.add({ ...key, payload: own, expiresAt: null }))
-        ? this.#take(own, 1, startedAt)
+      const initial = JSON.stringify({ holder, term: 1, renewals: 0 } satisfies LeaseState)
+      return (await records.add({ ...key, payload: initial, expiresAt: null }))
+        ? this.#adopt(initial, 1, startedAt)
         : undefined
     }
     const { payload } = record
-    const held: Held = JSON.parse(payload)
-    if (held.holder !== null && !this.#isSilent(payload)) return undefined
-    const term = held.term + 1
-    const own = JSON.stringify({ holder, term, renewals: 0 } satisfies Held)
-    return (await records.swap(key, payload, own)) ? this.#take(own, term, startedAt) : undefined
+    const state: LeaseState = JSON.parse(payload)
+    if (state.holder !== null && !this.#isSilent(payload)) return undefined
+    const term = state.term + 1
+    const next = JSON.stringify({ holder, term, renewals: 0 } satisfies LeaseState)
+    return (await records.swap(key, payload, next)) ? this.#adopt(next, term, startedAt) : undefined
   }
 
   /** Returns whether this node still has the lease. Rejects during a database outage. */
@@ -78,24 +78,24 @@ export class Lease {
   }
 
   async #renew(): Promise<boolean> {
-    const own = this.#own
-    if (own === undefined) return false
+    const payload = this.#payload
+    if (payload === undefined) return false
     const { key, records, elapsed } = this.#parts
     const startedAt = elapsed()
-    const held: Held = JSON.parse(own)
-    const next = JSON.stringify({ ...held, renewals: held.renewals + 1 } satisfies Held)
-    if (await records.swap(key, own, next)) {
-      this.#own = next
+    const state: LeaseState = JSON.parse(payload)
+    const next = JSON.stringify({ ...state, renewals: state.renewals + 1 } satisfies LeaseState)
+    if (await records.swap(key, payload, next)) {
+      this.#payload = next
       this.#renewedAt = startedAt
       return true
     }
     // A renewal whose response was lost has still been made.
     if ((await records.get(key.kind, key.id))?.payload === next) {
-      this.#own = next
+      this.#payload = next
       this.#renewedAt = startedAt
       return true
     }
-    this.#own = undefined
+    this.#payload = undefined
     return false
   }
 
@@ -103,24 +103,24 @@ export class Lease {
   async release(): Promise<void> {
     // A renewal that ends after the release would take the lease back.
     await this.#renewing?.catch(() => false)
-    const own = this.#own
-    if (own === undefined) return
-    this.#own = undefined
-    const free = JSON.stringify({ ...(JSON.parse(own) as Held), holder: null } satisfies Held)
+    const payload = this.#payload
+    if (payload === undefined) return
+    this.#payload = undefined
+    const free = JSON.stringify({ ...(JSON.parse(payload) as LeaseState), holder: null } satisfies LeaseState)
     const { key, records } = this.#parts
-    await records.swap(key, own, free)
+    await records.swap(key, payload, free)
   }
 
-  #take(own: string, term: number, startedAt: number): number {
-    this.#own = own
+  #adopt(payload: string, term: number, startedAt: number): number {
+    this.#payload = payload
     this.#renewedAt = startedAt
-    this.#seen = undefined
+    this.#lastSeen = undefined
     return term
   }
 
   #isSilent(payload: string): boolean {
     const now = this.#parts.elapsed()
-    if (this.#seen?.payload !== payload) this.#seen = { payload, since: now }
-    return now - this.#seen.since >= takeOverMs
+    if (this.#lastSeen?.payload !== payload) this.#lastSeen = { payload, since: now }
+    return now - this.#lastSeen.since >= takeOverMs
   }
 }

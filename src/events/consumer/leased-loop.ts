@@ -57,7 +57,7 @@ export class LeasedLoop<S extends LeasedSession> {
   readonly #lease: Lease
   readonly #outage: Outage
   #session: S | undefined
-  #endSession: () => void = () => undefined
+  #stopWatching: () => void = () => undefined
   #running: Promise<void> | undefined
   #isStopping = false
   #isWanted = true
@@ -103,20 +103,20 @@ export class LeasedLoop<S extends LeasedSession> {
 
   async #run(): Promise<void> {
     while (!this.#isStopping) {
-      if (!(await this.#turn())) await this.#idle()
+      if (!(await this.#runOnce())) await this.#idle()
     }
-    await this.#leave(session => session.stop(stopTimeoutMs))
+    await this.#endSession(session => session.stop(stopTimeoutMs))
   }
 
   /** Returns whether to continue at once. */
-  async #turn(): Promise<boolean> {
+  async #runOnce(): Promise<boolean> {
     try {
       const hasMore = await this.#work()
-      this.#outage.over()
+      this.#outage.end()
       this.#refusals = 0
       return hasMore
     } catch (error) {
-      if (error instanceof LeaseLost) await this.#leave(session => session.drop())
+      if (error instanceof LeaseLost) await this.#endSession(session => session.drop())
       else if (!this.#parts.isExpected(error) || ++this.#refusals === maxRefusals) this.#outage.report(error)
       await this.#outage.pause()
       return false
@@ -125,18 +125,18 @@ export class LeasedLoop<S extends LeasedSession> {
 
   async #work(): Promise<boolean> {
     const { log } = this.#parts
-    const session = this.#session ?? (await this.#begin())
+    const session = this.#session ?? (await this.#beginSession())
     if (session === undefined) return false
     if (!this.#lease.isHeld && !(await this.#lease.renew())) throw new LeaseLost()
     await log.look()
     const hasMore = await session.work()
     if (session.lag === 0) this.#behindSince = undefined
     else this.#behindSince ??= this.#parts.elapsed()
-    if (session.isOver) await this.#leave(async () => undefined)
+    if (session.isOver) await this.#endSession(async () => undefined)
     return hasMore
   }
 
-  async #begin(): Promise<S | undefined> {
+  async #beginSession(): Promise<S | undefined> {
     const { log, isWanted, begin } = this.#parts
     await log.look()
     this.#isWanted = await isWanted()
@@ -146,43 +146,43 @@ export class LeasedLoop<S extends LeasedSession> {
     const session = begin({ term, isHeld: () => this.#lease.isHeld })
     this.#session = session
     this.#behindSince = undefined
-    const off = log.onCommit(() => this.notify())
-    const cancel = this.#renewals()
-    this.#endSession = () => {
-      off()
-      cancel()
+    const stopListening = log.onCommit(() => this.notify())
+    const stopRenewing = this.#startRenewing()
+    this.#stopWatching = () => {
+      stopListening()
+      stopRenewing()
     }
     return session
   }
 
-  /** Renews the lease at intervals, also during a long turn. */
-  #renewals(): () => void {
+  /** Renews the lease at intervals, also while a long part of the work runs. Returns a function that stops this. */
+  #startRenewing(): () => void {
     const { clock } = this.#parts
     let isEnded = false
     let cancel: () => void = () => undefined
-    const next = () => {
+    const renewLater = () => {
       cancel = clock.after(renewIntervalMs, async () => {
         try {
           if (!isEnded && !(await this.#lease.renew())) this.notify()
         } catch (error) {
           this.#outage.report(error)
         }
-        if (!isEnded) next()
+        if (!isEnded) renewLater()
       })
     }
-    next()
+    renewLater()
     return () => {
       isEnded = true
       cancel()
     }
   }
 
-  async #leave(end: (session: S) => Promise<void>): Promise<void> {
+  async #endSession(end: (session: S) => Promise<void>): Promise<void> {
     const session = this.#session
     if (session === undefined) return
     this.#session = undefined
     await end(session)
-    this.#endSession()
+    this.#stopWatching()
     // During an outage of the database, the lease expires by itself.
     await this.#lease.release().catch(() => undefined)
   }

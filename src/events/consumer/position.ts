@@ -28,7 +28,7 @@ interface PositionParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap'>
 }
 
-/** `P`: a position in the log, as JSON. */
+/** `P`: the type of the position in the log, as JSON. */
 export class Position<P extends object> {
   readonly #parts: PositionParts
   #payload: string
@@ -38,7 +38,7 @@ export class Position<P extends object> {
     this.#payload = payload
   }
 
-  /** Takes the position over for a term of the lease. `start`: where the first holder begins. */
+  /** Takes the position over for a term of the lease. `start` returns the place where the first holder begins. */
   static async take<P extends object>(
     parts: PositionParts,
     term: number,
@@ -54,8 +54,8 @@ export class Position<P extends object> {
     const stored: Stored<P> = JSON.parse(record.payload)
     if (stored.term > term) throw new LeaseLost()
     const payload = JSON.stringify({ ...stored, term })
-    const isOurs = payload === record.payload || (await parts.records.swap(key, record.payload, payload))
-    if (!isOurs) throw new LeaseLost()
+    const isTaken = payload === record.payload || (await parts.records.swap(key, record.payload, payload))
+    if (!isTaken) throw new LeaseLost()
     return new Position<P>(parts, payload)
   }
 

@@ -10,7 +10,7 @@ import { type Clock, Timetable } from './timetable.ts'
 export interface Verdict<T extends Task> {
   readonly succeeded: boolean
   /** The task to attempt again; undefined: it is finished. */
-  readonly again: T | undefined
+  readonly retry: T | undefined
   /** No task of the target is attempted before this time, in milliseconds since 1970. */
   readonly holdUntil?: number | undefined
 }
@@ -33,7 +33,7 @@ export interface SchedulerLimits extends LaneLimits {
   /** Parallel attempts of one target otherwise. */
   readonly maxPerSlowTarget: number
   /** An attempt that takes longer moves to the slow lane. */
-  readonly quickMs: number
+  readonly slowAfterMs: number
 }
 
 /** For each lane. */
@@ -42,9 +42,9 @@ const defaultLimits: SchedulerLimits = {
   maxPerHost: 4,
   maxPerTarget: 4,
   maxPerSlowTarget: 1,
-  quickMs: 2000,
+  slowAfterMs: 2000,
 }
-/** The delay before an attempt is repeated whose outcome could not be recorded. */
+/** The delay before a retry of an attempt whose outcome could not be recorded. */
 const faultDelayMs = 5000
 
 interface Target<T extends Task> {
@@ -109,7 +109,7 @@ export class Scheduler<T extends Task> {
     return lowestOf([...items].map(({ lowestEvent }) => lowestEvent))
   }
 
-  /** `host`: of a webhook's URL, or the target's name. Replaces a task with the same id, unless that is in progress. */
+  /** `host`: the host of a webhook's URL, or the target's name. Replaces a task with the same id, unless it is in progress. */
   add(task: T, host: string): void {
     if (this.#isStopped) return
     const id = this.#parts.targetOf(task)
@@ -133,8 +133,8 @@ export class Scheduler<T extends Task> {
   }
 
   /** Starts the tasks that are due: the clock may have been set. */
-  look(): void {
-    this.#timetable.look()
+  startDue(): void {
+    this.#timetable.runDue()
   }
 
   /** Starts no more attempts. Resolves when those in progress are finished. */
@@ -171,14 +171,14 @@ export class Scheduler<T extends Task> {
     if (head === undefined || item.isRunning || target.isRemoved) return
     if (head.dueAt > this.#parts.clock.now()) {
       target.ready.delete(item)
-      this.#planLater(target, item, head.dueAt)
+      this.#planAt(target, item, head.dueAt)
       return
     }
     target.ready.add(item)
     this.#wait(target)
   }
 
-  #planLater(target: Target<T>, item: ItemQueue<T>, dueAt: number): void {
+  #planAt(target: Target<T>, item: ItemQueue<T>, dueAt: number): void {
     if (item.plannedAt === dueAt) return
     item.plannedAt = dueAt
     // By then, another task may be the first, with another due time.
@@ -195,8 +195,8 @@ export class Scheduler<T extends Task> {
 
   /** Lets a target wait for its turn, if it has a task that is due and may start one. */
   #wait(target: Target<T>): void {
-    const most = target.isSlow ? this.#limits.maxPerSlowTarget : this.#limits.maxPerTarget
-    if (target.isRemoved || target.ready.size === 0 || target.inFlight >= most) return
+    const maxInFlight = target.isSlow ? this.#limits.maxPerSlowTarget : this.#limits.maxPerTarget
+    if (target.isRemoved || target.ready.size === 0 || target.inFlight >= maxInFlight) return
     if (target.heldUntil > this.#parts.clock.now()) return
     this.#laneOf(target).wait(target)
   }
@@ -207,12 +207,12 @@ export class Scheduler<T extends Task> {
         const target = lane.next()
         if (target === undefined) break
         if (lane !== this.#laneOf(target)) this.#wait(target)
-        else this.#startOne(lane, target)
+        else this.#startNext(lane, target)
       }
     }
   }
 
-  #startOne(lane: Lane<Target<T>>, target: Target<T>): void {
+  #startNext(lane: Lane<Target<T>>, target: Target<T>): void {
     const [item] = target.ready
     const task = item?.head
     if (item === undefined || task === undefined) return
@@ -227,13 +227,13 @@ export class Scheduler<T extends Task> {
 
   async #run(lane: Lane<Target<T>>, target: Target<T>, item: ItemQueue<T>, task: T): Promise<void> {
     const { attempt, clock, onFault } = this.#parts
-    let entered = lane
-    const cancel = clock.after(this.#limits.quickMs, () => {
+    let occupiedLane = lane
+    const cancel = clock.after(this.#limits.slowAfterMs, () => {
       target.isSlow = true
-      if (entered === this.#slow) return
-      entered.release(target)
-      entered = this.#slow
-      entered.enter(target)
+      if (occupiedLane === this.#slow) return
+      occupiedLane.release(target)
+      occupiedLane = this.#slow
+      occupiedLane.enter(target)
       this.#start()
     })
     const startedAt = clock.now()
@@ -242,20 +242,20 @@ export class Scheduler<T extends Task> {
       verdict = await attempt(task)
     } catch (error) {
       onFault(error)
-      verdict = { succeeded: false, again: { ...task, dueAt: clock.now() + faultDelayMs } }
+      verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + faultDelayMs } }
     }
     cancel()
-    target.isSlow = !verdict.succeeded || clock.now() - startedAt > this.#limits.quickMs
-    entered.release(target)
+    target.isSlow = !verdict.succeeded || clock.now() - startedAt > this.#limits.slowAfterMs
+    occupiedLane.release(target)
     target.inFlight--
     this.#settle(target, item, task, verdict)
     this.#start()
   }
 
-  #settle(target: Target<T>, item: ItemQueue<T>, task: T, { again, holdUntil }: Verdict<T>): void {
+  #settle(target: Target<T>, item: ItemQueue<T>, task: T, { retry, holdUntil }: Verdict<T>): void {
     item.isRunning = false
     if (target.isRemoved) return
-    if (again !== undefined) item.replace(task, again)
+    if (retry !== undefined) item.replace(task, retry)
     else {
       item.remove(task)
       this.#changeSize(target, -1)

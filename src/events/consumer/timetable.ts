@@ -20,7 +20,7 @@ export const systemClock: Clock = {
 const maxTimerMs = 60_000
 
 interface Entry {
-  readonly at: number
+  readonly dueAt: number
   readonly run: () => void
 }
 
@@ -28,24 +28,24 @@ interface Entry {
 export class Timetable {
   readonly #clock: Clock
   readonly #entries: Entry[] = []
-  #timer: { readonly at: number; readonly cancel: () => void } | undefined
+  #timer: { readonly dueAt: number; readonly cancel: () => void } | undefined
   #isClosed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Calls `run` at `at`, in milliseconds since 1970, never synchronously. */
-  add(at: number, run: () => void): void {
+  /** Calls `run` at `dueAt`, in milliseconds since 1970, never synchronously. */
+  add(dueAt: number, run: () => void): void {
     if (this.#isClosed) return
     const entries = this.#entries
     let index = entries.length
-    const entry = { at, run }
+    const entry = { dueAt, run }
     while (index > 0) {
       const parent = (index - 1) >> 1
-      const above = entries[parent]
-      if (above === undefined || above.at <= at) break
-      entries[index] = above
+      const parentEntry = entries[parent]
+      if (parentEntry === undefined || parentEntry.dueAt <= dueAt) break
+      entries[index] = parentEntry
       index = parent
     }
     entries[index] = entry
@@ -53,7 +53,7 @@ export class Timetable {
   }
 
   /** Makes the calls that are due: the clock may have been set. */
-  look(): void {
+  runDue(): void {
     if (!this.#isClosed) this.#callDue()
   }
 
@@ -68,17 +68,17 @@ export class Timetable {
   #arm(): void {
     const first = this.#entries[0]
     if (first === undefined || this.#isClosed) return
-    if (this.#timer !== undefined && this.#timer.at <= first.at) return
+    if (this.#timer !== undefined && this.#timer.dueAt <= first.dueAt) return
     this.#timer?.cancel()
-    const delayMs = Math.min(Math.max(first.at - this.#clock.now(), 0), maxTimerMs)
-    this.#timer = { at: first.at, cancel: this.#clock.after(delayMs, () => this.#callDue()) }
+    const delayMs = Math.min(Math.max(first.dueAt - this.#clock.now(), 0), maxTimerMs)
+    this.#timer = { dueAt: first.dueAt, cancel: this.#clock.after(delayMs, () => this.#callDue()) }
   }
 
   #callDue(): void {
     this.#timer = undefined
     const now = this.#clock.now()
     const due: Entry[] = []
-    for (let first = this.#entries[0]; first !== undefined && first.at <= now; first = this.#entries[0]) {
+    for (let first = this.#entries[0]; first !== undefined && first.dueAt <= now; first = this.#entries[0]) {
       due.push(first)
       this.#removeFirst()
     }
@@ -93,7 +93,7 @@ export class Timetable {
     let index = 0
     for (;;) {
       const child = this.#smallerChild(index)
-      if (child === undefined || child.entry.at >= last.at) break
+      if (child === undefined || child.entry.dueAt >= last.dueAt) break
       entries[index] = child.entry
       index = child.index
     }
@@ -104,7 +104,7 @@ export class Timetable {
     const index = 2 * parent + 1
     const [left, right] = [this.#entries[index], this.#entries[index + 1]]
     if (left === undefined) return undefined
-    return right === undefined || left.at <= right.at
+    return right === undefined || left.dueAt <= right.dueAt
       ? { index, entry: left }
       : { index: index + 1, entry: right }
   }

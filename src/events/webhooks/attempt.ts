@@ -5,9 +5,9 @@ import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Principal } from '../../principal.ts'
 import type { ChangeFeed, LoggedChange } from '../change-feed.ts'
 import type { Delivery, Webhook } from './delivery.ts'
-import { wants } from './directory.ts'
+import { isSubscribed } from './directory.ts'
 import { excerptOf, maxExcerptBytes } from './excerpt.ts'
-import type { Show, WebhookOwners } from './owners.ts'
+import type { ShowEvent, WebhookOwners } from './owners.ts'
 import { parseRetryAfter } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -17,7 +17,7 @@ const timeoutMs = 15_000
 /** The outcome of an attempt. */
 export type Outcome = Answered | Unanswered | Dropped
 
-/** `error`: why it failed, as a sentence for the owner; null for a success. */
+/** `error`: why the attempt failed, as a sentence for the owner; null for a success. */
 interface Answered {
   readonly kind: 'answered'
   readonly status: number
@@ -41,7 +41,7 @@ interface Dropped {
 
 export interface AttemptParts {
   readonly log: Pick<ChangeFeed, 'after'>
-  readonly show: Show
+  readonly show: ShowEvent
   readonly owners: Pick<WebhookOwners, 'principalOf' | 'secretsOf'>
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly userAgent: string
@@ -56,9 +56,9 @@ const maxCachedCharacters = 4_000_000
 export function createAttempt(
   parts: AttemptParts,
 ): (delivery: Delivery, webhook: Webhook, signal: AbortSignal) => Promise<Outcome> {
-  const bodyOf = createBodies(parts)
+  const buildBody = createBodyBuilder(parts)
   return async (delivery, webhook, signal) => {
-    const body = await bodyOf(delivery, webhook)
+    const body = await buildBody(delivery, webhook)
     if (typeof body !== 'string') return body
     const secrets = await parts.owners.secretsOf(webhook)
     if (secrets.length === 0) return noSecret
@@ -69,7 +69,7 @@ export function createAttempt(
 const noSecret: Outcome = {
   kind: 'unanswered',
   durationMs: 0,
-  error: 'The webhook has no secret: rotate it.',
+  error: 'The webhook has no secret: rotate its secret.',
 }
 
 interface Message {
@@ -84,7 +84,7 @@ async function send({ outgoing, userAgent, now }: AttemptParts, message: Message
   const { url, id, body, secrets, signal } = message
   const timestamp = Math.floor(now() / 1000)
   const startedAt = performance.now()
-  const elapsed = () => Math.round(performance.now() - startedAt)
+  const elapsedMs = () => Math.round(performance.now() - startedAt)
   try {
     const response = await outgoing.request({
       url,
@@ -104,48 +104,50 @@ async function send({ outgoing, userAgent, now }: AttemptParts, message: Message
     return {
       kind: 'answered',
       status,
-      durationMs: elapsed(),
+      durationMs: elapsedMs(),
       excerpt: excerptOf(response.body),
       retryAfterMs: parseRetryAfter(response.headers['retry-after'], now()),
-      error: errorOf(status),
+      error: describeFailure(status),
     }
   } catch (error) {
     if (!(error instanceof OutgoingError)) throw error
-    return { kind: 'unanswered', durationMs: elapsed(), error: error.message }
+    return { kind: 'unanswered', durationMs: elapsedMs(), error: error.message }
   }
 }
 
-function errorOf(status: number): string | null {
+function describeFailure(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return `Answered with ${status}: redirects are not followed.`
   return `Answered with ${status}.`
 }
 
-const dropped = (error: string): Dropped => ({ kind: 'dropped', error })
+const createDropped = (error: string): Dropped => ({ kind: 'dropped', error })
 
 /** Builds the body of a delivery with its owner's present rights. */
-function createBodies({ log, show, owners }: AttemptParts) {
+function createBodyBuilder({ log, show, owners }: AttemptParts) {
   const changes = new Cache<number, LoggedChange>(new CacheBound('webhook_events', maxCachedCharacters))
-  const find = async (event: number): Promise<LoggedChange | undefined> => {
-    const known = changes.get(event)
-    if (known) return known
-    const [change] = await log.after(event - 1, 1)
-    if (change?.event !== event) return undefined
-    changes.set(event, change, change.row.length + (change.before?.length ?? 0))
+  const findChange = async (eventNumber: number): Promise<LoggedChange | undefined> => {
+    const cached = changes.get(eventNumber)
+    if (cached) return cached
+    const [change] = await log.after(eventNumber - 1, 1)
+    if (change?.event !== eventNumber) return undefined
+    changes.set(eventNumber, change, change.row.length + (change.before?.length ?? 0))
     return change
   }
   return async (delivery: Delivery, webhook: Webhook): Promise<string | Dropped> => {
-    const { event, userId } = delivery
-    if (event === null) return testBody(delivery, webhook)
-    const change = await find(event)
-    if (change === undefined) return dropped('The event is no longer kept.')
+    const { event: eventNumber, userId } = delivery
+    if (eventNumber === null) return testBody(delivery, webhook)
+    const change = await findChange(eventNumber)
+    if (change === undefined) return createDropped('The log no longer has the event.')
     const principal: Principal | undefined = await owners.principalOf(webhook, userId)
-    if (principal === undefined) return dropped('The access with which the webhook was made has ended.')
-    const shown = await show(change, principal)
-    if (shown === null || !wants(webhook, change.collection, shown.type)) {
-      return dropped('The event may not be seen any more, or is not asked for any more.')
+    if (principal === undefined) return createDropped('The access that created the webhook has ended.')
+    const event = await show(change, principal)
+    if (event === null || !isSubscribed(webhook, change.collection, event.type)) {
+      return createDropped(
+        'The recipient may no longer see the event, or the webhook no longer subscribes to it.',
+      )
     }
-    return userId === null ? shown.text : `${shown.text.slice(0, -1)},"user_id":${userId}}`
+    return userId === null ? event.text : `${event.text.slice(0, -1)},"user_id":${userId}}`
   }
 }
 

@@ -4,7 +4,7 @@ import type { Principal } from '../../principal.ts'
 import type { Webhook } from './delivery.ts'
 import type { NewDelivery } from './plans.ts'
 
-/** After this long, other work of the process gets a turn. */
+/** The longest time for which the sender blocks the event loop. */
 const maxBlockingMs = 10
 
 /** The contents of the next transaction. */
@@ -24,11 +24,11 @@ export class Batch {
 
   async principal(
     { id }: Webhook,
-    user: number | null,
-    find: () => Awaitable<Principal | undefined>,
+    userId: number | null,
+    findPrincipal: () => Awaitable<Principal | undefined>,
   ): Promise<Principal | undefined> {
-    const key = `${id} ${user}`
-    if (!this.#principals.has(key)) this.#principals.set(key, await find())
+    const key = `${id} ${userId}`
+    if (!this.#principals.has(key)) this.#principals.set(key, await findPrincipal())
     return this.#principals.get(key)
   }
 }

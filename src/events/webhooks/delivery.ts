@@ -1,4 +1,4 @@
-/** Webhooks and deliveries as the sender has them. */
+/** Webhooks and deliveries in the memory of the sender. */
 
 export interface Webhook {
   readonly id: number
@@ -13,12 +13,12 @@ export interface Webhook {
   readonly collections: readonly string[] | null
   /** The scopes of the credential that created it; null: all. */
   readonly scopes: readonly string[] | null
-  /** The grant or API key with which it ends; null: none. */
+  /** The grant or API key whose end also ends the webhook; null: none. */
   readonly grant: string | null
   readonly isEnabled: boolean
   /** Enabled and not paused. */
   readonly isLive: boolean
-  /** The last event of which deliveries were made; null: it has caught up with the sender. */
+  /** The last event for which deliveries were created; null: it has caught up with the sender. */
   readonly position: number | null
   /** The first failure since the last success, in milliseconds since 1970; null if the last attempt succeeded. */
   readonly failingSince: number | null
@@ -37,7 +37,7 @@ export interface Delivery {
   readonly type: string
   /** Deliveries with the same key keep their order: those of one item to one user. */
   readonly itemKey: string
-  /** How many attempts were made, since the owner last requested it. */
+  /** How many attempts were made since the owner last requested it. */
   readonly attempts: number
   /** When the next one is due, in milliseconds since 1970. */
   readonly dueAt: number

@@ -1,10 +1,10 @@
-/** All webhooks as the sender last read them, with its own changes since. */
+/** All webhooks as the sender last read them, with the changes that it has made since. */
 import type { LoggedChange } from '../change-feed.ts'
 import { coversType } from '../event-types.ts'
 import type { Webhook } from './delivery.ts'
 import type { PossibleTypes } from './owners.ts'
 
-/** The difference to the webhooks as they were last read. */
+/** How the webhooks differ from those that were last read. */
 export interface DirectoryChanges {
   /** Webhooks to which deliveries may now be sent. */
   readonly started: readonly Webhook[]
@@ -18,7 +18,7 @@ interface Groups {
   readonly stopping: readonly Webhook[]
 }
 
-function grouped(webhooks: Iterable<Webhook>): Groups {
+function groupWebhooks(webhooks: Iterable<Webhook>): Groups {
   const all = [...webhooks]
   return {
     current: all.filter(({ isLive, position }) => isLive && position === null),
@@ -30,8 +30,8 @@ function grouped(webhooks: Iterable<Webhook>): Groups {
 export class Directory {
   readonly #possibleTypes: PossibleTypes
   #webhooks = new Map<number, Webhook>()
-  /** By collection and types: the live webhooks that have caught up and may want such a change. */
-  readonly #wanting = new Map<string, readonly Webhook[]>()
+  /** By collection and types: the live webhooks that have caught up and may be subscribed to such a change. */
+  readonly #matching = new Map<string, readonly Webhook[]>()
   #groups: Groups | undefined
 
   constructor(possibleTypes: PossibleTypes) {
@@ -54,9 +54,9 @@ export class Directory {
   replace(webhooks: readonly Webhook[]): DirectoryChanges {
     const before = this.#webhooks
     this.#webhooks = new Map(webhooks.map(webhook => [webhook.id, webhook]))
-    this.#forget()
-    const isSame = ({ id, url }: Webhook, all: ReadonlyMap<number, Webhook>) => {
-      const other = all.get(id)
+    this.#invalidate()
+    const isSame = ({ id, url }: Webhook, webhooksById: ReadonlyMap<number, Webhook>) => {
+      const other = webhooksById.get(id)
       return other?.isLive === true && other.url === url
     }
     // A test may wait for a webhook that is not live.
@@ -73,53 +73,53 @@ export class Directory {
     const webhook = this.#webhooks.get(id)
     if (webhook === undefined) return
     this.#webhooks.set(id, { ...webhook, ...change })
-    if ('position' in change || 'isLive' in change) this.#forget()
+    if ('position' in change || 'isLive' in change) this.#invalidate()
   }
 
   /** The live webhooks that have caught up with the sender. */
   get current(): readonly Webhook[] {
-    return this.#grouped.current
+    return this.#currentGroups.current
   }
 
   /** The live webhooks that have a position of their own. */
   get behind(): readonly Webhook[] {
-    return this.#grouped.behind
+    return this.#currentGroups.behind
   }
 
   /** Webhooks that are no longer live, and whose position is not stored yet. */
   get stopping(): readonly Webhook[] {
-    return this.#grouped.stopping
+    return this.#currentGroups.stopping
   }
 
-  get #grouped(): Groups {
-    this.#groups ??= grouped(this.#webhooks.values())
+  get #currentGroups(): Groups {
+    this.#groups ??= groupWebhooks(this.#webhooks.values())
     return this.#groups
   }
 
-  #forget(): void {
-    this.#wanting.clear()
+  #invalidate(): void {
+    this.#matching.clear()
     this.#groups = undefined
   }
 
-  /** The live webhooks that have caught up and may want a change, in the order of ids. */
-  wanting(change: LoggedChange): readonly Webhook[] {
+  /** The live webhooks that have caught up and may be subscribed to a change, in the order of ids. */
+  matching(change: LoggedChange): readonly Webhook[] {
     const types = this.#possibleTypes(change)
     const key = `${change.collection} ${types}`
-    const known = this.#wanting.get(key)
-    if (known) return known
-    const found = this.#grouped.current.filter(webhook => this.mayWant(webhook, change))
-    this.#wanting.set(key, found)
-    return found
+    const cached = this.#matching.get(key)
+    if (cached) return cached
+    const webhooks = this.#currentGroups.current.filter(webhook => this.mayMatch(webhook, change))
+    this.#matching.set(key, webhooks)
+    return webhooks
   }
 
-  /** Whether the change may be an event that the webhook wants, for any listener. */
-  mayWant(webhook: Webhook, change: LoggedChange): boolean {
-    return this.#possibleTypes(change).some(type => wants(webhook, change.collection, type))
+  /** Whether the change may be, for any recipient, an event that the webhook is subscribed to. */
+  mayMatch(webhook: Webhook, change: LoggedChange): boolean {
+    return this.#possibleTypes(change).some(type => isSubscribed(webhook, change.collection, type))
   }
 }
 
-/** Whether a webhook wants events of a type. */
-export function wants({ types, collections }: Webhook, collection: string, type: string): boolean {
+/** Whether a webhook is subscribed to events of a type. */
+export function isSubscribed({ types, collections }: Webhook, collection: string, type: string): boolean {
   if (collections !== null && !collections.includes(collection)) return false
   return types.some(pattern => coversType(pattern, type))
 }

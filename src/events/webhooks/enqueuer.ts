@@ -9,8 +9,8 @@ import type { Position } from '../consumer/position.ts'
 import { isTemporary } from '../outage.ts'
 import { Batch, Turns } from './batch.ts'
 import type { Delivery, Webhook } from './delivery.ts'
-import { type Directory, wants } from './directory.ts'
-import type { PossibleTypes, Show, WebhookOwners } from './owners.ts'
+import { type Directory, isSubscribed } from './directory.ts'
+import type { PossibleTypes, ShowEvent, WebhookOwners } from './owners.ts'
 import type { PartialEvent, Place } from './place.ts'
 import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
 
@@ -23,8 +23,8 @@ const maxQueued = { succeeding: 2000, failing: 200 }
 /** A webhook that is behind continues when fewer deliveries wait. */
 const refillBelow = 100
 /** If there is nothing to send, the position is stored after this many events. */
-const storeEvery = 1000
-/** Values of `PartialEvent.user`: for a webhook that is not an app's; for an event that is complete. */
+const maxUnstoredEvents = 1000
+/** Values of `PartialEvent.user`: for a webhook that is not an app's, and for a complete event. */
 const noUser = 0
 const allUsers = Number.MAX_SAFE_INTEGER
 
@@ -32,7 +32,7 @@ export interface EnqueuerParts {
   readonly log: ChangeFeed
   readonly position: Position<Place>
   readonly directory: Directory
-  readonly show: Show
+  readonly show: ShowEvent
   readonly possibleTypes: PossibleTypes
   readonly owners: Pick<WebhookOwners, 'usersOf' | 'principalOf'>
   /** How many deliveries of a webhook wait, and whether its last attempt failed or was slow. */
@@ -48,20 +48,20 @@ export interface EnqueuerParts {
 
 export class Enqueuer {
   readonly #parts: EnqueuerParts
-  /** How far the log was read. The stored position may be behind if there was nothing to send. */
-  #read: Place
+  /** The position up to which the log was read. The stored position may be behind it if there was nothing to send. */
+  #place: Place
   #batch = new Batch()
-  /** Whether it was checked that the events after the stored position are still kept. */
-  #isKept = false
+  /** Whether this sender has checked that the log still has the events after the stored position. */
+  #isGapChecked = false
 
   constructor(parts: EnqueuerParts) {
     this.#parts = parts
-    this.#read = parts.position.place
+    this.#place = parts.position.place
   }
 
   /** The last event that was processed. */
   get event(): number {
-    return this.#read.event
+    return this.#place.event
   }
 
   /** Does a part of the work. Returns whether more may be left. */
@@ -74,16 +74,16 @@ export class Enqueuer {
     return (await this.#catchUp()) || hasMore
   }
 
-  /** Pauses a webhook at its position. `at`: ISO 8601 UTC. */
-  async pause({ id, position }: Webhook, at: string, reason: string): Promise<void> {
-    const last = position ?? this.#read.event
-    await this.#commit([pauseWebhook(id, at, reason, last)])
+  /** Pauses a webhook at its position. `pausedAt`: ISO 8601 UTC. */
+  async pause({ id, position }: Webhook, pausedAt: string, reason: string): Promise<void> {
+    const last = position ?? this.#place.event
+    await this.#commit([pauseWebhook(id, pausedAt, reason, last)])
     this.#parts.directory.change(id, { isLive: false, position: last })
   }
 
-  /** Finishes the event that a former sender began, also for a webhook that was paused meanwhile. */
+  /** Finishes the event that a former sender began, even if the webhook was paused meanwhile. */
   async #finishPartial(): Promise<void> {
-    const { partial, event } = this.#read
+    const { partial, event } = this.#place
     if (partial === null || partial.user === allUsers) return
     const { directory, log } = this.#parts
     const webhook = directory.get(partial.webhook)
@@ -98,51 +98,51 @@ export class Enqueuer {
 
   /** Stores the position of webhooks that are no longer live. */
   async #stopAtPosition(): Promise<void> {
-    const { partial, event } = this.#read
+    const { partial, event } = this.#place
     for (const { id } of this.#parts.directory.stopping) {
       if (id === partial?.webhook) continue
       this.#batch.positions.set(id, event)
-      if (this.#batch.size >= maxSteps) await this.#flush(this.#read)
+      if (this.#batch.size >= maxSteps) await this.#flush(this.#place)
     }
-    if (this.#batch.size > 0) await this.#flush(this.#read)
+    if (this.#batch.size > 0) await this.#flush(this.#place)
   }
 
   async #advance(): Promise<boolean> {
     const { log, directory } = this.#parts
     if (directory.current.length === 0) {
-      this.#read = { event: Math.max(this.#read.event, await log.last()), partial: null }
+      this.#place = { event: Math.max(this.#place.event, await log.last()), partial: null }
       return false
     }
-    const changes = await log.after(this.#read.event, batchSize, maxBatchBytes)
+    const changes = await log.after(this.#place.event, batchSize, maxBatchBytes)
     const isEnd = isLogEnd(changes, batchSize)
-    if (!this.#isKept || !isEnd) await this.#noticeGap()
+    if (!this.#isGapChecked || !isEnd) await this.#reportGap()
     const turns = new Turns()
     for (const change of changes) {
       await this.#fanOut(change, turns)
-      this.#read = { event: change.event, partial: null }
-      if (this.#batch.size >= maxSteps) await this.#flush(this.#read)
+      this.#place = { event: change.event, partial: null }
+      if (this.#batch.size >= maxSteps) await this.#flush(this.#place)
     }
-    const isFar = this.#read.event - this.#parts.position.place.event >= storeEvery
-    if (this.#batch.size > 0 || isFar) await this.#flush(this.#read)
+    const isFarAhead = this.#place.event - this.#parts.position.place.event >= maxUnstoredEvents
+    if (this.#batch.size > 0 || isFarAhead) await this.#flush(this.#place)
     return !isEnd
   }
 
   /** Reports events that were pruned before this sender read them. */
-  async #noticeGap(): Promise<void> {
+  async #reportGap(): Promise<void> {
     const { log, directory, onGap } = this.#parts
-    const { event } = this.#read
+    const { event } = this.#place
     const { pruned } = await log.bounds()
-    this.#isKept = true
+    this.#isGapChecked = true
     if (pruned <= event) return
     for (const webhook of directory.current) onGap(webhook, event + 1, pruned)
   }
 
   /** Creates the deliveries of a change to all webhooks that have caught up. */
   async #fanOut(change: LoggedChange, turns: Turns): Promise<void> {
-    const { partial } = this.#read
-    const done = partial?.event === change.event ? partial.webhook : 0
-    for (const webhook of this.#parts.directory.wanting(change)) {
-      if (webhook.id <= done) continue
+    const { partial } = this.#place
+    const lastWebhookId = partial?.event === change.event ? partial.webhook : 0
+    for (const webhook of this.#parts.directory.matching(change)) {
+      if (webhook.id <= lastWebhookId) continue
       if (this.#batch.positions.has(webhook.id)) continue
       if (this.#isFull(webhook)) this.#batch.positions.set(webhook.id, change.event - 1)
       else await this.#enqueue(change, webhook, undefined)
@@ -155,7 +155,7 @@ export class Enqueuer {
     let hasMore = false
     for (const webhook of this.#parts.directory.behind) {
       const { id, position } = webhook
-      if (position === null || position > this.#read.event) continue
+      if (position === null || position > this.#place.event) continue
       if (this.#parts.queue.sizeOf(id) >= refillBelow) continue
       hasMore = (await this.#catchUpOne(webhook, position)) || hasMore
     }
@@ -167,65 +167,73 @@ export class Enqueuer {
     const changes = await log.after(position, batchSize, maxBatchBytes)
     const { pruned } = await log.bounds()
     if (pruned > position) onGap(webhook, position + 1, pruned)
-    const due = changes.filter(({ event }) => event <= this.#read.event)
+    const due = changes.filter(({ event }) => event <= this.#place.event)
     const turns = new Turns()
-    let done = position
+    let lastEvent = position
     for (const change of due) {
       if (this.#isFull(webhook)) break
-      if (directory.mayWant(webhook, change)) await this.#enqueue(change, webhook, undefined)
-      done = change.event
-      this.#batch.positions.set(webhook.id, done)
-      this.#read = { event: this.#read.event, partial: null }
-      if (this.#batch.size >= maxSteps) await this.#flush(this.#read)
+      if (directory.mayMatch(webhook, change)) await this.#enqueue(change, webhook, undefined)
+      lastEvent = change.event
+      this.#batch.positions.set(webhook.id, lastEvent)
+      this.#place = { event: this.#place.event, partial: null }
+      if (this.#batch.size >= maxSteps) await this.#flush(this.#place)
       await turns.next()
     }
-    const hasAll = due.length < changes.length || isLogEnd(changes, batchSize)
-    const isThere = hasAll && done === (due.at(-1)?.event ?? position)
-    this.#batch.positions.set(webhook.id, isThere ? null : done)
-    await this.#flush(this.#read)
-    return !isThere && !this.#isFull(webhook)
+    const hasReadAll = due.length < changes.length || isLogEnd(changes, batchSize)
+    const isCaughtUp = hasReadAll && lastEvent === (due.at(-1)?.event ?? position)
+    this.#batch.positions.set(webhook.id, isCaughtUp ? null : lastEvent)
+    await this.#flush(this.#place)
+    return !isCaughtUp && !this.#isFull(webhook)
   }
 
   /** Creates the deliveries of a change to a webhook: one, or, for an app's webhook, one for each user. */
-  async #enqueue(change: LoggedChange, webhook: Webhook, from: PartialEvent | undefined): Promise<void> {
+  async #enqueue(
+    change: LoggedChange,
+    webhook: Webhook,
+    resumeAfter: PartialEvent | undefined,
+  ): Promise<void> {
     const users = webhook.appId === null ? [null] : await this.#parts.owners.usersOf(webhook)
     const turns = new Turns()
-    for (const user of users) {
-      if (from !== undefined && (user ?? noUser) <= from.user) continue
-      const delivery = await this.#deliveryOf(change, webhook, user)
+    for (const userId of users) {
+      if (resumeAfter !== undefined && (userId ?? noUser) <= resumeAfter.user) continue
+      const delivery = await this.#createDelivery(change, webhook, userId)
       if (delivery !== undefined) this.#batch.deliveries.push(delivery)
       if (this.#batch.size < maxSteps) continue
       await this.#flush({
-        event: this.#read.event,
-        partial: { event: change.event, webhook: webhook.id, user: user ?? noUser },
+        event: this.#place.event,
+        partial: { event: change.event, webhook: webhook.id, user: userId ?? noUser },
       })
       await turns.next()
     }
   }
 
-  async #deliveryOf(
+  async #createDelivery(
     change: LoggedChange,
     webhook: Webhook,
-    user: number | null,
+    userId: number | null,
   ): Promise<NewDelivery | undefined> {
-    const type = await this.#shownType(change, webhook, user)
-    if (type === undefined || !wants(webhook, change.collection, type)) return undefined
+    const type = await this.#visibleType(change, webhook, userId)
+    if (type === undefined || !isSubscribed(webhook, change.collection, type)) return undefined
     return {
       webhook_id: webhook.id,
       event_id: String(change.event),
       type,
       collection: change.collection,
       item_id: change.id,
-      user_id: user,
+      user_id: userId,
       message_id: newMessageId(),
       due_at: new Date(this.#parts.now()).toISOString(),
     }
   }
 
-  /** The type that is shown to the principal; undefined if nothing is. */
-  async #shownType(change: LoggedChange, webhook: Webhook, user: number | null): Promise<string | undefined> {
+  /** The type of the event that the principal may see; undefined if it may see none. */
+  async #visibleType(
+    change: LoggedChange,
+    webhook: Webhook,
+    userId: number | null,
+  ): Promise<string | undefined> {
     const { owners, show, possibleTypes, onFault } = this.#parts
-    const principal = await this.#batch.principal(webhook, user, () => owners.principalOf(webhook, user))
+    const principal = await this.#batch.principal(webhook, userId, () => owners.principalOf(webhook, userId))
     if (principal === undefined) return undefined
     try {
       return (await show(change, principal))?.type
@@ -239,8 +247,8 @@ export class Enqueuer {
 
   #isFull(webhook: Webhook): boolean {
     const { queue } = this.#parts
-    const most = queue.isSlow(webhook.id) ? maxQueued.failing : maxQueued.succeeding
-    return queue.sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= most
+    const maxDeliveries = queue.isSlow(webhook.id) ? maxQueued.failing : maxQueued.succeeding
+    return queue.sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= maxDeliveries
   }
 
   async #flush(place: Place): Promise<void> {
@@ -260,9 +268,9 @@ export class Enqueuer {
 
   async #commit(
     steps: Parameters<Position<Place>['commit']>[0],
-    place = this.#read,
+    place = this.#place,
   ): Promise<readonly number[]> {
-    this.#read = place
+    this.#place = place
     return this.#parts.position.commit(steps, place)
   }
 }
@@ -272,7 +280,7 @@ export function newMessageId(): string {
   return `msg_${randomBytes(18).toString('base64url')}`
 }
 
-/** Whether a webhook or user was deleted while a batch was prepared: the batch is prepared again. */
+/** Whether the batch is outdated because a webhook or user was deleted meanwhile: then it is prepared again. */
 export function isOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500
 }

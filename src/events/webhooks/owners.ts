@@ -20,8 +20,8 @@ export interface WebhookOwners {
   secretsOf(webhook: Webhook): Awaitable<readonly string[]>
 }
 
-/** The type and the JSON text of an event; null if the principal may not know of it. */
-export type Show = (
+/** Returns the type and the JSON text of an event; null if the principal may not know of it. */
+export type ShowEvent = (
   change: LoggedChange,
   principal: Principal,
 ) => Awaitable<{ readonly type: string; readonly text: string } | null>

@@ -1,4 +1,4 @@
-/** The position up to which deliveries have been made of the log. */
+/** The position in the log up to which deliveries have been created. */
 import type { RecordKey } from '../../records.ts'
 
 const kind = 'WebhookSender'
@@ -6,7 +6,7 @@ const kind = 'WebhookSender'
 export const leaseKey: RecordKey = { kind, id: 'lease' }
 export const positionKey: RecordKey = { kind, id: 'position' }
 
-/** An event whose deliveries did not fit into one transaction, and the last delivery that was made. */
+/** An event whose deliveries did not fit into one transaction, and the last delivery that was created. */
 export interface PartialEvent {
   readonly event: number
   readonly webhook: number
@@ -15,7 +15,7 @@ export interface PartialEvent {
 }
 
 export interface Place {
-  /** The last event of which all deliveries were made. */
+  /** The last event for which all deliveries were created. */
   readonly event: number
   readonly partial: PartialEvent | null
 }

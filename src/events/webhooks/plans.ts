@@ -88,14 +88,14 @@ export function pauseWebhook(id: number, at: string, reason: string, position: n
   return { shape: pauseShape, args: [id, at, reason, position] }
 }
 
-const shapes = new Map<string, UpdateShape>()
+const updateShapes = new Map<string, UpdateShape>()
 
-/** There is one shape for each set of fields: the guard and the store cache by it. */
+/** There is one shape for each set of fields, because the guard and the store use it as a cache key. */
 function changePlan(collection: string, id: number, change: object): Plan<UpdateShape> {
   const fields = Object.keys(change)
   const key = `${collection} ${fields}`
-  const shape = shapes.get(key) ?? updateShape(collection, fields)
-  shapes.set(key, shape)
+  const shape = updateShapes.get(key) ?? updateShape(collection, fields)
+  updateShapes.set(key, shape)
   return { shape, args: [id, ...Object.values(change)] }
 }
 
@@ -149,18 +149,18 @@ function itemKeyOf({ id, user_id, collection, item_id }: DeliveryRow): string {
   return item_id === null ? `test/${id}` : `${user_id ?? ''}/${collection}/${item_id}`
 }
 
-const pageLength = 500
+const pageSize = 500
 const [afterParam, limitParam, statusParam, webhookParam] = [0, 1, 2, 3]
 
 /** The pending deliveries in the order of ids. Arguments: the id before, the limit, the status, the webhook. */
-function pendingShape(ofOne: boolean): ListShape {
-  const isPending = { kind: 'compare', field: 'status', operator: 'eq', param: statusParam } as const
-  const ofWebhook = { kind: 'compare', field: 'webhook_id', operator: 'eq', param: webhookParam } as const
+function pendingShape(ofOneWebhook: boolean): ListShape {
+  const pendingFilter = { kind: 'compare', field: 'status', operator: 'eq', param: statusParam } as const
+  const webhookFilter = { kind: 'compare', field: 'webhook_id', operator: 'eq', param: webhookParam } as const
   return {
     kind: 'list',
     collection: 'webhook_deliveries',
     within: undefined,
-    filter: ofOne ? { kind: 'and', filters: [isPending, ofWebhook] } : isPending,
+    filter: ofOneWebhook ? { kind: 'and', filters: [pendingFilter, webhookFilter] } : pendingFilter,
     search: undefined,
     sort: totalOrder([]),
     window: { kind: 'cursor', after: [afterParam], limit: limitParam },
@@ -169,32 +169,32 @@ function pendingShape(ofOne: boolean): ListShape {
 }
 
 const pendingOfAll = pendingShape(false)
-const pendingOfOne = pendingShape(true)
+const pendingOfWebhook = pendingShape(true)
 
 /**
  * The pending deliveries of one webhook, or of all, in the order of their events. Nodes draw the ids of deliveries from
  * separate ranges, so ids are not in that order.
  */
 export async function readPending(run: Run, webhookId: number | undefined): Promise<readonly Delivery[]> {
-  const shape = webhookId === undefined ? pendingOfAll : pendingOfOne
-  const own = webhookId === undefined ? ['pending'] : ['pending', webhookId]
-  const found: Delivery[] = []
+  const shape = webhookId === undefined ? pendingOfAll : pendingOfWebhook
+  const filterArgs = webhookId === undefined ? ['pending'] : ['pending', webhookId]
+  const deliveries: Delivery[] = []
   for (let after = 0; ; ) {
-    const { text } = await run.list({ shape, args: [after, pageLength, ...own] }, system)
+    const { text } = await run.list({ shape, args: [after, pageSize, ...filterArgs] }, system)
     const rows: readonly DeliveryRow[] = JSON.parse(text ?? '[]')
-    for (const row of rows) found.push(deliveryOf(row))
+    for (const row of rows) deliveries.push(deliveryOf(row))
     const last = rows.at(-1)
-    if (last === undefined || rows.length < pageLength) break
+    if (last === undefined || rows.length < pageSize) break
     after = last.id
   }
-  return found.sort((one, other) => (one.event ?? 0) - (other.event ?? 0))
+  return deliveries.sort((a, b) => (a.event ?? 0) - (b.event ?? 0))
 }
 
-const oneDelivery = itemShape('webhook_deliveries', deliveryFields)
+const deliveryShape = itemShape('webhook_deliveries', deliveryFields)
 
 /** Undefined if there is no such delivery, or it is not pending. */
 export async function readPendingDelivery(run: Run, id: number): Promise<Delivery | undefined> {
-  const row = await readItem<DeliveryRow>(run, oneDelivery, id)
+  const row = await readItem<DeliveryRow>(run, deliveryShape, id)
   return row?.status === 'pending' ? deliveryOf(row) : undefined
 }
 
@@ -210,7 +210,7 @@ export interface NewDelivery {
   readonly due_at: string
 }
 
-const newFields = [
+const newDeliveryFields = [
   'webhook_id',
   'event_id',
   'type',
@@ -221,19 +221,19 @@ const newFields = [
   'due_at',
 ] as const satisfies readonly (keyof NewDelivery)[]
 
-const createDelivery: CreateShape = {
+const createDeliveryShape: CreateShape = {
   kind: 'create',
   collection: 'webhook_deliveries',
   set: [],
-  computed: newFields.map((field, param) => ({ field, param })),
+  computed: newDeliveryFields.map((field, param) => ({ field, param })),
   select: selected(['id']),
 }
 
 export function newDelivery(values: NewDelivery): Plan<CreateShape> {
-  return { shape: createDelivery, args: newFields.map(field => values[field]) }
+  return { shape: createDeliveryShape, args: newDeliveryFields.map(field => values[field]) }
 }
 
-/** The delivery of stored values. */
+/** The delivery that was stored with these values. */
 export function storedDelivery(id: number, values: NewDelivery): Delivery {
   const { due_at } = values
   return deliveryOf({ ...values, id, attempt: 0, status: 'pending', created_at: due_at })
@@ -254,8 +254,8 @@ export function changeDelivery(id: number, change: DeliveryChange): Plan<UpdateS
   return changePlan('webhook_deliveries', id, change)
 }
 
-const deleteDelivery = deleteShape('webhook_deliveries')
+const deleteDeliveryShape = deleteShape('webhook_deliveries')
 
 export function removeDelivery(id: number): Plan<WriteShape> {
-  return { shape: deleteDelivery, args: [id] }
+  return { shape: deleteDeliveryShape, args: [id] }
 }

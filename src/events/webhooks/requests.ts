@@ -11,13 +11,13 @@ import { changeDelivery, newDelivery, readPendingDelivery } from './plans.ts'
 
 const kind = 'WebhookRequest'
 /** A request may expire unread: the next sender reads all pending deliveries anyway. */
-const keptMs = 3_600_000
-const pageLength = 100
+const retentionMs = 3_600_000
+const pageSize = 100
 
 const testType = 'webhook.test'
 
 function requestRecord(deliveryId: number, now: number): NewRecord {
-  return { kind, id: String(deliveryId), payload: '{}', expiresAt: now + keptMs }
+  return { kind, id: String(deliveryId), payload: '{}', expiresAt: now + retentionMs }
 }
 
 /** Sends a test to a webhook, even if it is paused. Returns the id of the delivery. Throws VALIDATION_FAILED if there is no such webhook. */
@@ -26,7 +26,7 @@ export function requestTest(
   webhookId: number,
   now = Date.now(),
 ): Promise<number> {
-  const create = newDelivery({
+  const createTest = newDelivery({
     webhook_id: webhookId,
     event_id: null,
     type: testType,
@@ -40,7 +40,7 @@ export function requestTest(
     serial: undefined,
     principal: system,
     *steps(): Generator<ProgramStep, number, StepAnswer> {
-      const answer = yield create
+      const answer = yield createTest
       if (typeof answer !== 'object' || !('id' in answer)) throw new TypeError('a create answers with an id')
       yield { kind: 'put', record: requestRecord(answer.id, now) }
       return answer.id
@@ -48,7 +48,7 @@ export function requestTest(
   })
 }
 
-const byId = itemShape('webhook_deliveries', ['webhook_id', 'status'])
+const deliveryShape = itemShape('webhook_deliveries', ['webhook_id', 'status'])
 
 /**
  * Sends a delivery again, with the same `webhook-id`. A pending one is sent at once. Throws NOT_FOUND if the webhook has no
@@ -60,10 +60,14 @@ export async function requestRedelivery(
   deliveryId: number,
   now = Date.now(),
 ): Promise<void> {
-  const row = await readItem<{ readonly webhook_id: number; readonly status: string }>(run, byId, deliveryId)
+  const row = await readItem<{ readonly webhook_id: number; readonly status: string }>(
+    run,
+    deliveryShape,
+    deliveryId,
+  )
   if (row?.webhook_id !== webhookId) throw new ApiError('NOT_FOUND')
-  const again = { status: 'pending', due_at: new Date(now).toISOString(), completed_at: null } as const
-  const change = changeDelivery(deliveryId, row.status === 'pending' ? again : { ...again, attempt: 0 })
+  const retry = { status: 'pending', due_at: new Date(now).toISOString(), completed_at: null } as const
+  const change = changeDelivery(deliveryId, row.status === 'pending' ? retry : { ...retry, attempt: 0 })
   await run.transaction({
     serial: undefined,
     principal: system,
@@ -84,14 +88,14 @@ export async function takeRequests(
   take: (delivery: Delivery) => boolean,
 ): Promise<void> {
   for (let last = ''; ; ) {
-    const found = await records.after(kind, last, pageLength)
-    const taken: string[] = []
-    for (const { id } of found) {
+    const page = await records.after(kind, last, pageSize)
+    const takenIds: string[] = []
+    for (const { id } of page) {
       const delivery = await readPendingDelivery(run, Number(id))
-      if (delivery === undefined || take(delivery)) taken.push(id)
+      if (delivery === undefined || take(delivery)) takenIds.push(id)
     }
-    await Promise.all(taken.map(id => records.delete(kind, id)))
-    last = found.at(-1)?.id ?? ''
-    if (found.length < pageLength) return
+    await Promise.all(takenIds.map(id => records.delete(kind, id)))
+    last = page.at(-1)?.id ?? ''
+    if (page.length < pageSize) return
   }
 }

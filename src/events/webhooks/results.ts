@@ -35,7 +35,7 @@ export interface ResultsParts {
   readonly random: () => number
 }
 
-const gone = 410
+const goneStatus = 410
 
 export class Results {
   readonly #parts: ResultsParts
@@ -74,21 +74,21 @@ export class Results {
     // A test is attempted once, and its failure does not count for the webhook.
     if (delivery.event === null) return this.#complete(delivery, 'failed', change)
     const now = this.#parts.now()
-    const isGone = outcome.kind === 'answered' && outcome.status === gone
+    const isGone = outcome.kind === 'answered' && outcome.status === goneStatus
     const retryAfterMs = outcome.kind === 'answered' ? outcome.retryAfterMs : undefined
     const random = this.#parts.random()
-    const at = isGone ? undefined : retryAt({ failures: delivery.attempts, now, retryAfterMs, random })
+    const dueAt = isGone ? undefined : retryAt({ failures: delivery.attempts, now, retryAfterMs, random })
     const holdUntil = retryAfterMs === undefined ? undefined : now + Math.min(retryAfterMs, maxRetryAfterMs)
     const verdict =
-      at === undefined
+      dueAt === undefined
         ? await this.#complete(delivery, 'failed', change)
-        : await this.#retry({ ...delivery, dueAt: at }, change)
-    await this.#judge(webhook, isGone, now)
+        : await this.#retry({ ...delivery, dueAt }, change)
+    await this.#pauseIfNeeded(webhook, isGone, now)
     return { ...verdict, holdUntil }
   }
 
   /** Pauses a webhook that is gone or has failed for too long. */
-  async #judge({ id }: Webhook, isGone: boolean, now: number): Promise<void> {
+  async #pauseIfNeeded({ id }: Webhook, isGone: boolean, now: number): Promise<void> {
     const webhook = this.#parts.directory.get(id)
     if (webhook === undefined || !webhook.isLive) return
     if (isGone) return this.#parts.pause(webhook, 'gone')
@@ -96,11 +96,11 @@ export class Results {
     if (now - webhook.failingSince >= failingPeriodMs) this.#parts.pause(webhook, 'failing')
   }
 
-  async #retry(again: Delivery, change: DeliveryChange): Promise<Verdict<Delivery>> {
+  async #retry(retry: Delivery, change: DeliveryChange): Promise<Verdict<Delivery>> {
     this.#parts.counts.retried++
-    const due_at = new Date(again.dueAt).toISOString()
-    const isThere = await this.#write(changeDelivery(again.id, { ...change, due_at }))
-    return { succeeded: false, again: isThere ? again : undefined }
+    const due_at = new Date(retry.dueAt).toISOString()
+    const exists = await this.#write(changeDelivery(retry.id, { ...change, due_at }))
+    return { succeeded: false, retry: exists ? retry : undefined }
   }
 
   async #complete(
@@ -112,7 +112,7 @@ export class Results {
     await this.#write(changeDelivery(id, { ...change, status, due_at: null, completed_at }))
     this.#parts.counts[status]++
     this.#parts.onCompleted(webhookId)
-    return { succeeded: status !== 'failed', again: undefined }
+    return { succeeded: status !== 'failed', retry: undefined }
   }
 
   async #setFailing({ id }: Webhook, since: number | null): Promise<void> {

@@ -7,12 +7,12 @@ import { system } from '../../principal.ts'
 import { removeDelivery } from './plans.ts'
 
 const dayMs = 86_400_000
-const keptMs = 30 * dayMs
-/** Per webhook. */
-const maxKept = 1000
+const retentionMs = 30 * dayMs
+/** Completed deliveries that are kept per webhook. */
+const maxPerWebhook = 1000
 /** The deliveries of a webhook are trimmed each time it has completed this many more. */
-const trimEvery = 200
-const stepLength = 100
+const trimThreshold = 200
+const stepSize = 100
 /** The pause between two rounds over all deliveries. */
 const roundIntervalMs = 3_600_000
 
@@ -32,7 +32,7 @@ const oldest: ListShape = {
 }
 
 /** The completed deliveries of a webhook, newest first. Arguments: the offset, the limit, the webhook, false. */
-const newestOfOne: ListShape = {
+const completedOfWebhook: ListShape = {
   ...listShape('webhook_deliveries', ['id', 'created_at', 'completed_at'], {
     kind: 'and',
     filters: [
@@ -51,8 +51,8 @@ interface RetentionParts {
 
 export class Retention {
   readonly #parts: RetentionParts
-  readonly #completed = new Map<number, number>()
-  readonly #toTrim = new Set<number>()
+  readonly #completedSinceTrim = new Map<number, number>()
+  readonly #webhooksToTrim = new Set<number>()
   #lastId = 0
   #nextRoundAt = 0
 
@@ -61,30 +61,30 @@ export class Retention {
   }
 
   onCompleted(webhookId: number): void {
-    const count = (this.#completed.get(webhookId) ?? 0) + 1
-    this.#completed.set(webhookId, count % trimEvery)
-    if (count >= trimEvery) this.#toTrim.add(webhookId)
+    const count = (this.#completedSinceTrim.get(webhookId) ?? 0) + 1
+    this.#completedSinceTrim.set(webhookId, count % trimThreshold)
+    if (count >= trimThreshold) this.#webhooksToTrim.add(webhookId)
   }
 
   /** Deletes a few deliveries. */
   async step(): Promise<void> {
     await this.#removeOld()
-    const [webhookId] = this.#toTrim
+    const [webhookId] = this.#webhooksToTrim
     if (webhookId === undefined) return
-    const rows = await this.#read(newestOfOne, [maxKept, stepLength, webhookId, false])
-    if (rows.length < stepLength) this.#toTrim.delete(webhookId)
+    const rows = await this.#read(completedOfWebhook, [maxPerWebhook, stepSize, webhookId, false])
+    if (rows.length < stepSize) this.#webhooksToTrim.delete(webhookId)
     await this.#remove(rows)
   }
 
   async #removeOld(): Promise<void> {
     const now = this.#parts.now()
     if (now < this.#nextRoundAt) return
-    const rows = await this.#read(oldest, [this.#lastId, stepLength])
-    const before = new Date(now - keptMs).toISOString()
+    const rows = await this.#read(oldest, [this.#lastId, stepSize])
+    const before = new Date(now - retentionMs).toISOString()
     await this.#remove(rows.filter(({ completed_at }) => completed_at !== null && completed_at < before))
     const last = rows.at(-1)
     // Ids grow with time: the deliveries that follow are newer.
-    if (last !== undefined && rows.length === stepLength && last.created_at < before) this.#lastId = last.id
+    if (last !== undefined && rows.length === stepSize && last.created_at < before) this.#lastId = last.id
     else {
       this.#lastId = 0
       this.#nextRoundAt = now + roundIntervalMs

@@ -12,7 +12,7 @@ export const longestDelayMs = Math.max(maxRetryAfterMs, longestBackOffMs)
 export const failingPeriodMs = 24 * hourMs
 
 export interface FailedAttempt {
-  /** How many attempts have failed, this one included. */
+  /** How many attempts have failed, including this one. */
   readonly failures: number
   /** In milliseconds since 1970. */
   readonly now: number

@@ -1,4 +1,4 @@
-/** Sends webhooks. One node does at a time; the others check whether it still does. */
+/** Sends webhooks. One node sends at a time; the others check whether it still does. */
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst } from '../../plan/system-plans.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
@@ -21,7 +21,7 @@ export interface SenderState {
   readonly isSending: boolean
   readonly queued: number
   readonly inFlight: number
-  /** How many events are not yet deliveries, and for how many seconds there have been any. */
+  /** How many events have no deliveries yet, and for how many seconds that number has not been 0. */
   readonly lagEvents: number
   readonly lagSeconds: number
   /** Webhooks that are paused or not enabled. */
@@ -38,7 +38,7 @@ export class WebhookSender {
   readonly counts: SenderCounts = { succeeded: 0, retried: 0, failed: 0, dropped: 0, paused: 0 }
   readonly #parts: SenderParts
   readonly #loop: LeasedLoop<Session>
-  #known: { readonly version: number; readonly hasWebhooks: boolean } | undefined
+  #cached: { readonly version: number; readonly hasWebhooks: boolean } | undefined
 
   constructor(parts: SenderParts) {
     this.#parts = parts
@@ -75,13 +75,13 @@ export class WebhookSender {
   async #hasWebhooks(): Promise<boolean> {
     const { run, version } = this.#parts
     const current = version()
-    if (this.#known?.version !== current) {
-      this.#known = { version: current, hasWebhooks: await hasAny(run) }
+    if (this.#cached?.version !== current) {
+      this.#cached = { version: current, hasWebhooks: await hasAnyWebhook(run) }
     }
-    return this.#known.hasWebhooks
+    return this.#cached.hasWebhooks
   }
 }
 
-async function hasAny(run: Run): Promise<boolean> {
+async function hasAnyWebhook(run: Run): Promise<boolean> {
   return (await readFirst(run, anyWebhook)) !== undefined
 }

@@ -12,7 +12,7 @@ import { createAttempt, type Outcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { Directory } from './directory.ts'
 import { Enqueuer } from './enqueuer.ts'
-import type { PauseReason, PossibleTypes, Show, WebhookOwners } from './owners.ts'
+import type { PauseReason, PossibleTypes, ShowEvent, WebhookOwners } from './owners.ts'
 import { type Place, positionKey } from './place.ts'
 import { readPending, readWebhooks } from './plans.ts'
 import { takeRequests } from './requests.ts'
@@ -23,7 +23,7 @@ export interface SessionParts {
   readonly run: Run
   readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after' | 'delete'>
   readonly log: ChangeFeed
-  readonly show: Show
+  readonly show: ShowEvent
   readonly possibleTypes: PossibleTypes
   readonly owners: WebhookOwners
   readonly outgoing: Pick<Outgoing, 'request'>
@@ -49,7 +49,7 @@ const holdIntervalMs = 10_000
 const minReloadIntervalMs = 250
 const maxReloadShare = 0.05
 
-const reasons: Readonly<Record<PauseReason, string>> = {
+const pauseTexts: Readonly<Record<PauseReason, string>> = {
   gone: 'The endpoint answered with 410 Gone.',
   failing: 'No delivery has succeeded for 24 hours.',
 }
@@ -64,16 +64,16 @@ export class Session implements LeasedSession {
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
-  /** Of webhooks that are not live: the lowest event of their pending deliveries, which the scheduler does not have. */
+  /** By webhook that is not live: the lowest event of its pending deliveries, which the scheduler does not have. */
   readonly #lowestPending = new Map<number, number>()
-  /** While requests are read: the deliveries whose attempts ended meanwhile. What was read of them may be outdated. */
+  /** While requests are read: the deliveries whose attempts ended meanwhile. The rows that were read may be outdated. */
   #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
   #version = -1
   #reloadAt = 0
   #requestsAt = 0
   #holdAt = 0
-  #held: number | undefined
+  #heldEvent: number | undefined
   /** The newest event when the log was last read. */
   #newest = 0
 
@@ -89,7 +89,7 @@ export class Session implements LeasedSession {
       targetOf: ({ webhookId }: Delivery) => webhookId,
       clock,
       onFault,
-      attempt: delivery => this.#attemptOne(delivery),
+      attempt: delivery => this.#makeAttempt(delivery),
     })
     this.#results = new Results({
       run,
@@ -115,7 +115,7 @@ export class Session implements LeasedSession {
     return this.#scheduler.inFlight
   }
 
-  /** About how many events are not yet deliveries. */
+  /** About how many events have no deliveries yet. */
   get lag(): number {
     return this.#enqueuer === undefined ? 0 : Math.max(0, this.#newest - this.#enqueuer.event)
   }
@@ -130,7 +130,7 @@ export class Session implements LeasedSession {
    * database. Rejects with `LeaseLost` if another node has begun to send.
    */
   async work(): Promise<boolean> {
-    const enqueuer = this.#enqueuer ?? (await this.#begin())
+    const enqueuer = this.#enqueuer ?? (await this.#beginEnqueuing())
     try {
       await this.#reload()
       await this.#takeRequests()
@@ -159,7 +159,7 @@ export class Session implements LeasedSession {
     await this.#scheduler.stop()
   }
 
-  async #begin(): Promise<Enqueuer> {
+  async #beginEnqueuing(): Promise<Enqueuer> {
     const { run, records, log, clock } = this.#parts
     const start = async (): Promise<Place> => ({ event: await log.last(), partial: null })
     const parts = { key: positionKey, run, records }
@@ -189,13 +189,13 @@ export class Session implements LeasedSession {
     const startedAt = performance.now()
     this.#version = version()
     const { started, stopped } = this.#directory.replace(await readWebhooks(run))
-    const tookMs = performance.now() - startedAt
-    this.#reloadAt = clock.now() + Math.max(minReloadIntervalMs, tookMs / maxReloadShare)
+    const durationMs = performance.now() - startedAt
+    this.#reloadAt = clock.now() + Math.max(minReloadIntervalMs, durationMs / maxReloadShare)
     for (const id of stopped) this.#unschedule(id)
     for (const id of this.#lowestPending.keys()) {
       if (this.#directory.get(id)?.isLive !== false) this.#lowestPending.delete(id)
     }
-    // `#begin` reads the deliveries of all webhooks.
+    // `#beginEnqueuing` reads the deliveries of all webhooks.
     if (isFirst) return
     for (const { id } of started) {
       for (const delivery of await readPending(run, id)) this.#queue(delivery)
@@ -222,13 +222,18 @@ export class Session implements LeasedSession {
     if (clock.now() < this.#holdAt) return
     this.#holdAt = clock.now() + holdIntervalMs
     const lowest = this.#scheduler.lowestEvent()
-    let held = Math.min(event, (lowest ?? event + 1) - 1)
+    let heldEvent = Math.min(event, (lowest ?? event + 1) - 1)
     for (const { id, isEnabled, position } of this.#directory.all) {
       const pending = this.#lowestPending.get(id)
-      if (isEnabled) held = Math.min(held, position ?? held, pending === undefined ? held : pending - 1)
+      if (isEnabled)
+        heldEvent = Math.min(
+          heldEvent,
+          position ?? heldEvent,
+          pending === undefined ? heldEvent : pending - 1,
+        )
     }
-    if (held !== this.#held) await hold(held)
-    this.#held = held
+    if (heldEvent !== this.#heldEvent) await hold(heldEvent)
+    this.#heldEvent = heldEvent
   }
 
   /** Tests are sent to any webhook, other deliveries only to live ones. */
@@ -243,7 +248,7 @@ export class Session implements LeasedSession {
     } else this.#notePending(delivery.webhookId, delivery.event)
   }
 
-  /** Removes what waits for a webhook from memory. It stays in the database, and its events must be kept. */
+  /** Removes a webhook's waiting deliveries from memory. They stay in the database, and their events must be kept. */
   #unschedule(id: number): void {
     this.#notePending(id, this.#scheduler.lowestEventOf(id) ?? null)
     this.#scheduler.remove(id)
@@ -259,7 +264,7 @@ export class Session implements LeasedSession {
     for (const [id, reason] of this.#pauses) {
       const webhook = this.#directory.get(id)
       if (webhook?.isLive === true) {
-        await enqueuer.pause(webhook, new Date(clock.now()).toISOString(), reasons[reason])
+        await enqueuer.pause(webhook, new Date(clock.now()).toISOString(), pauseTexts[reason])
         this.#unschedule(id)
         counts.paused++
         onPaused(webhook, reason)
@@ -268,14 +273,14 @@ export class Session implements LeasedSession {
     }
   }
 
-  async #attemptOne(delivery: Delivery): Promise<Verdict<Delivery>> {
+  async #makeAttempt(delivery: Delivery): Promise<Verdict<Delivery>> {
     const webhook = this.#directory.get(delivery.webhookId)
     // The delivery is in the database, and is read again once it may be sent.
-    if (!this.#maySend(delivery, webhook)) return { succeeded: true, again: undefined }
-    if (!this.#mayRecord()) return this.#notNow(delivery)
+    if (!this.#maySend(delivery, webhook)) return { succeeded: true, retry: undefined }
+    if (!this.#mayRecord()) return this.#postpone(delivery)
     const outcome = await this.#outcomeOf(delivery, webhook)
     this.#attempted?.add(delivery.id)
-    return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#notNow(delivery)
+    return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#postpone(delivery)
   }
 
   async #outcomeOf(delivery: Delivery, webhook: Webhook): Promise<Outcome> {
@@ -284,7 +289,7 @@ export class Session implements LeasedSession {
     } catch (error) {
       if (isTemporary(error)) throw error
       this.#parts.onFault(error)
-      return { kind: 'unanswered', durationMs: 0, error: 'The event could not be made into a message.' }
+      return { kind: 'unanswered', durationMs: 0, error: 'The event could not be rendered.' }
     }
   }
 
@@ -292,7 +297,7 @@ export class Session implements LeasedSession {
     return this.#holding.isHeld() && !this.#abort.signal.aborted
   }
 
-  #notNow(delivery: Delivery): Verdict<Delivery> {
-    return { succeeded: false, again: { ...delivery, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
+  #postpone(delivery: Delivery): Verdict<Delivery> {
+    return { succeeded: false, retry: { ...delivery, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
   }
 }

@@ -26,7 +26,7 @@ import type { Fragments } from './fragments.ts'
 
 type Parent = GraphQLObjectType | GraphQLInterfaceType
 
-/** A field where it is selected, and the type it is selected on. */
+/** A field node, and the type that it is selected on. */
 interface FieldUse {
   readonly node: FieldNode
   readonly parent: Parent
@@ -61,31 +61,31 @@ class MergeCheck {
   check(sets: readonly TypedSelectionSet[]): void {
     for (const [key, group] of this.#groups(sets)) {
       const kinds = byParent(group)
-      for (const same of kinds) this.#mustEqual(key, same)
-      if (kinds.length > 1) this.#mustLookAlike(key, group)
+      for (const usesOnObject of kinds) this.#requireSameField(key, usesOnObject)
+      if (kinds.length > 1) this.#requireSameShape(key, group)
     }
   }
 
-  /** The fields may be selected on the same object. */
-  #mustEqual(key: string, group: Group): void {
+  /** For fields that may be selected on the same object. */
+  #requireSameField(key: string, group: Group): void {
     const [first, ...others] = group
     if (others.length > 0) {
-      const wanted = argumentsKey(first)
+      const firstArguments = argumentsKey(first)
       const other = others.find(
-        each => each.node.name.value !== first.node.name.value || argumentsKey(each) !== wanted,
+        use => use.node.name.value !== first.node.name.value || argumentsKey(use) !== firstArguments,
       )
       if (other) throw conflict(key, first, other, difference(first, other))
     }
     this.check(this.#selectionsOf(group))
   }
 
-  /** The fields are never selected on the same object, but a reader of the reply may not know which object it is. */
-  #mustLookAlike(key: string, group: Group): void {
+  /** For fields that are never selected on the same object: a reader of the reply may not know which object it has. */
+  #requireSameShape(key: string, group: Group): void {
     // In graphql-js too, `__typename` conflicts with no other field.
     const [first, ...others] = group.filter(({ node }) => node.name.value !== '__typename')
     if (!first) return
     const type = this.#typeOf(first)
-    const other = others.find(each => !isAlike(type, this.#typeOf(each)))
+    const other = others.find(use => !hasSameShape(type, this.#typeOf(use)))
     if (other) {
       throw conflict(
         key,
@@ -94,7 +94,9 @@ class MergeCheck {
         `they return conflicting types "${type}" and "${this.#typeOf(other)}"`,
       )
     }
-    for (const [inner, parts] of this.#groups(this.#selectionsOf(group))) this.#mustLookAlike(inner, parts)
+    for (const [innerKey, innerGroup] of this.#groups(this.#selectionsOf(group))) {
+      this.#requireSameShape(innerKey, innerGroup)
+    }
   }
 
   #selectionsOf(group: Group): readonly TypedSelectionSet[] {
@@ -123,12 +125,12 @@ class MergeCheck {
           if (group) group.push({ node, parent })
           else groups.set(key, [{ node, parent }])
         } else if (node.kind === Kind.INLINE_FRAGMENT) {
-          collect(node.selectionSet, this.#conditioned(node.typeCondition?.name.value, parent))
+          collect(node.selectionSet, this.#narrowed(node.typeCondition?.name.value, parent))
         } else if (!visited.has(node.name.value)) {
           visited.add(node.name.value)
           const fragment = this.#fragments.get(node.name.value)
           if (fragment) {
-            collect(fragment.selectionSet, this.#conditioned(fragment.typeCondition.name.value, parent))
+            collect(fragment.selectionSet, this.#narrowed(fragment.typeCondition.name.value, parent))
           }
         }
       }
@@ -137,7 +139,7 @@ class MergeCheck {
     return groups
   }
 
-  #conditioned(condition: string | undefined, parent: Parent): Parent {
+  #narrowed(condition: string | undefined, parent: Parent): Parent {
     const type =
       condition === undefined || condition === parent.name ? parent : this.#schema.getType(condition)
     return isObjectType(type) || isInterfaceType(type) ? type : parent
@@ -155,37 +157,36 @@ function byParent(group: Group): readonly Group[] {
     const kind = kinds.get(use.parent)
     if (kind) kind.push(use)
     else {
-      const [one = use, ...others] = shared
-      kinds.set(use.parent, one === use ? [use] : [one, ...others, use])
+      const [sharedUse = use, ...others] = shared
+      kinds.set(use.parent, sharedUse === use ? [use] : [sharedUse, ...others, use])
     }
   }
   return [...kinds.values()]
 }
 
-function isAlike(a: GraphQLOutputType, b: GraphQLOutputType): boolean {
-  if (isNonNullType(a)) return isNonNullType(b) && isAlike(a.ofType, b.ofType)
+function hasSameShape(a: GraphQLOutputType, b: GraphQLOutputType): boolean {
+  if (isNonNullType(a)) return isNonNullType(b) && hasSameShape(a.ofType, b.ofType)
   if (isNonNullType(b)) return false
-  if (isListType(a)) return isListType(b) && isAlike(a.ofType, b.ofType)
+  if (isListType(a)) return isListType(b) && hasSameShape(a.ofType, b.ofType)
   if (isListType(b)) return false
   return isLeafType(a) || isLeafType(b) ? a === b : true
 }
 
-function argumentsKey({ node: { arguments: given = [] } }: FieldUse): string {
-  if (given.length === 0) return ''
-  return membersOf(given)
+function argumentsKey({ node: { arguments: nodes = [] } }: FieldUse): string {
+  return membersKey(nodes)
 }
 
 /** The order of arguments, and of members of an object value, does not matter. */
-function membersOf(members: readonly (ArgumentNode | ObjectFieldNode)[]): string {
+function membersKey(members: readonly (ArgumentNode | ObjectFieldNode)[]): string {
   return members
-    .map(({ name, value }) => `${name.value}:${textOf(value)}`)
+    .map(({ name, value }) => `${name.value}:${valueKey(value)}`)
     .sort()
     .join()
 }
 
-function textOf(value: ValueNode): string {
-  if (value.kind === Kind.OBJECT) return `{${membersOf(value.fields)}}`
-  return value.kind === Kind.LIST ? `[${value.values.map(textOf)}]` : print(value)
+function valueKey(value: ValueNode): string {
+  if (value.kind === Kind.OBJECT) return `{${membersKey(value.fields)}}`
+  return value.kind === Kind.LIST ? `[${value.values.map(valueKey)}]` : print(value)
 }
 
 function difference({ node: a }: FieldUse, { node: b }: FieldUse): string {

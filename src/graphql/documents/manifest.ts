@@ -1,4 +1,4 @@
-/** The file of registered documents: a JSON object of text by SHA-256. */
+/** The file of registered documents: a JSON object of documents by their SHA-256. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { isObject } from '../json.ts'
 import { documentHash } from './stored-documents.ts'
@@ -10,18 +10,20 @@ type Entries = readonly (readonly [id: string, text: string])[]
 /** Apollo's manifest lists operations; Relay's and ours are an object of texts by hash. */
 function entriesOf(value: unknown): Entries | undefined {
   if (!isObject(value)) return undefined
-  if (!Array.isArray(value.operations)) return pairs(Object.entries(value))
-  return pairs(value.operations.map(one => (isObject(one) ? [one.id, one.body] : [])))
+  if (!Array.isArray(value.operations)) return checkedEntries(Object.entries(value))
+  return checkedEntries(
+    value.operations.map(operation => (isObject(operation) ? [operation.id, operation.body] : [])),
+  )
 }
 
-function pairs(found: readonly (readonly unknown[])[]): Entries | undefined {
-  const right = found.every(([id, text]) => typeof id === 'string' && typeof text === 'string')
-  return right ? found.map(([id, text]) => [String(id), String(text)] as const) : undefined
+function checkedEntries(entries: readonly (readonly unknown[])[]): Entries | undefined {
+  const areStrings = entries.every(([id, text]) => typeof id === 'string' && typeof text === 'string')
+  return areStrings ? entries.map(([id, text]) => [String(id), String(text)] as const) : undefined
 }
 
 /** Throws an `Error` whose message says what is wrong with the text. */
 export function parseManifest(text: string): Manifest {
-  const entries = entriesOf(parsed(text))
+  const entries = entriesOf(parseJson(text))
   if (!entries)
     throw new Error('it must be a JSON object of documents by their SHA-256, or an Apollo manifest')
   for (const [id, document] of entries) {
@@ -32,7 +34,7 @@ export function parseManifest(text: string): Manifest {
   return new Map(entries.map(([, document]) => [documentHash(document), document]))
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -15,7 +15,7 @@ import { Cache, CacheBound } from '../../cache.ts'
 import { badRequest } from '../bad-request.ts'
 import type { Bound, Prepared, Refused } from '../engine.ts'
 import { checkDocument, checkLength, type Limits } from '../limits/document-limits.ts'
-import { formatted, refused } from '../response.ts'
+import { formatError, refused } from '../response.ts'
 import { checkMerging } from './field-merging.ts'
 import { type Fragments, fragmentsOf } from './fragments.ts'
 import { rulesFor } from './validation-rules.ts'
@@ -49,25 +49,25 @@ const maxErrors = 10
 
 export type Prepare = (source: string, operationName: string | null | undefined) => Operation | Refused
 
-/** A valid document, and those of its operations that were requested, by name. */
+/** A valid document, and the operations of it that have been requested, by name. */
 interface CachedDocument {
   readonly document: DocumentNode
   readonly operations: Map<string, Operation>
 }
 
 export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
-  const remembered = new Cache<string, CachedDocument>(
+  const documents = new Cache<string, CachedDocument>(
     new CacheBound('graphql_documents', limits.tokens * 100),
   )
 
-  function parsed(source: string): DocumentNode {
+  function parseDocument(source: string): DocumentNode {
     checkLength(source, limits)
     const document = parseWithin(source, limits.tokens)
     checkDocument(document, limits)
     return document
   }
 
-  function check(document: DocumentNode, source: string): void {
+  function validateDocument(document: DocumentNode, source: string): void {
     const errors = validate(schema, document, rulesFor(source, introspection), {
       maxErrors: maxErrors,
       hideSuggestions: !introspection,
@@ -82,28 +82,28 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
   }
 
   /** Chooses the operation first: without one, the validation would be wasted. */
-  function read(source: string, name: string): Operation {
-    const known = remembered.get(source)
-    const document = known?.document ?? parsed(source)
-    const node = chosen(document, name)
-    if (!known) check(document, source)
+  function prepare(source: string, name: string): Operation {
+    const cached = documents.get(source)
+    const document = cached?.document ?? parseDocument(source)
+    const node = chooseOperation(document, name)
+    if (!cached) validateDocument(document, source)
     const weight = weightOf(document.tokenCount ?? limits.tokens, source)
-    const kept = known ?? { document, operations: new Map() }
-    const made = operationOf(schema, document, node, more => remembered.grow(source, more))
-    kept.operations.set(name, made)
-    if (!known) remembered.set(source, kept, weight)
-    return made
+    const entry = cached ?? { document, operations: new Map() }
+    const operation = createOperation(schema, document, node, growth => documents.grow(source, growth))
+    entry.operations.set(name, operation)
+    if (!cached) documents.set(source, entry, weight)
+    return operation
   }
 
   return (source, operationName) => {
     const name = operationName ?? ''
-    const known = remembered.get(source)?.operations.get(name)
-    if (known) return known
+    const cached = documents.get(source)?.operations.get(name)
+    if (cached) return cached
     try {
-      return read(source, name)
+      return prepare(source, name)
     } catch (error) {
-      if (error instanceof InvalidDocument) return refused(error.errors.map(formatted))
-      if (error instanceof GraphQLError) return refused([formatted(error)])
+      if (error instanceof InvalidDocument) return refused(error.errors.map(formatError))
+      if (error instanceof GraphQLError) return refused([formatError(error)])
       throw error
     }
   }
@@ -127,14 +127,14 @@ function parseWithin(source: string, tokens: number): DocumentNode {
   }
 }
 
-function operationOf(
+function createOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
   node: OperationDefinitionNode,
   grow: (weight: number) => void,
 ): Operation {
-  const types = (node.variableDefinitions ?? []).map(({ type: wanted }) => {
-    const type = typeFromAST(schema, wanted)
+  const types = (node.variableDefinitions ?? []).map(({ type: typeNode }) => {
+    const type = typeFromAST(schema, typeNode)
     if (!isInputType(type)) throw new Error('a valid document has only input types in its variables')
     return type
   })
@@ -153,14 +153,14 @@ function operationOf(
 }
 
 /** `name`: empty for the document's only operation. */
-function chosen(document: DocumentNode, name: string): OperationDefinitionNode {
+function chooseOperation(document: DocumentNode, name: string): OperationDefinitionNode {
   const operations = document.definitions.filter(node => node.kind === Kind.OPERATION_DEFINITION)
   const [first] = operations
   if (name === '') {
     if (first && operations.length === 1) return first
-    throw badRequest(`The document has ${operations.length} operations: say which by "operationName".`)
+    throw badRequest(`The document has ${operations.length} operations: choose one with "operationName".`)
   }
-  const found = operations.find(node => node.name?.value === name)
-  if (found) return found
+  const operation = operations.find(node => node.name?.value === name)
+  if (operation) return operation
   throw badRequest(`The document has no operation named "${name.slice(0, 60)}".`)
 }

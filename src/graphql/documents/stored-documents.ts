@@ -1,4 +1,4 @@
-/** Stored documents: registered by the operator, or remembered from clients that sent text and hash together. */
+/** Stored documents: registered by the operator, or cached because a client sent text and hash together. */
 import { hash } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { GraphqlRequest } from '../request.ts'
@@ -9,9 +9,9 @@ export interface DocumentSettings {
   readonly mode: 'any' | 'registered'
   /** Text by SHA-256, in hexadecimal digits. */
   readonly registered: ReadonlyMap<string, string>
-  /** How many documents of clients are remembered, and how many characters of them in total. */
-  readonly maxRemembered?: number
-  readonly maxRememberedCharacters?: number
+  /** How many documents of clients are cached, and how many characters of them in total. */
+  readonly maxCached?: number
+  readonly maxCachedCharacters?: number
 }
 
 /** The SHA-256 by which clients name a document, in hexadecimal digits. */
@@ -19,96 +19,96 @@ export function documentHash(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** A request's document. `remember` is called once the document is known to be valid. */
+/** A request's document. Call `cache` once the document has proved valid. */
 export interface Document {
   readonly text: string
-  readonly remember: (() => void) | undefined
+  readonly cache: (() => void) | undefined
 }
 
 const maxDocumentCharacters = 100_000
 
 export class Documents {
   readonly #settings: DocumentSettings
-  readonly #remembered = new Map<string, string>()
-  readonly #maxRemembered: number
+  readonly #cached = new Map<string, string>()
+  readonly #maxCached: number
   readonly #maxCharacters: number
   #characters = 0
 
   constructor(settings: DocumentSettings) {
     this.#settings = settings
-    this.#maxRemembered = settings.maxRemembered ?? 1000
-    this.#maxCharacters = settings.maxRememberedCharacters ?? 4_194_304
+    this.#maxCached = settings.maxCached ?? 1000
+    this.#maxCharacters = settings.maxCachedCharacters ?? 4_194_304
   }
 
-  /** How many documents of clients are remembered. */
+  /** How many documents of clients are cached. */
   get size(): number {
-    return this.#remembered.size
+    return this.#cached.size
   }
 
   /** Throws BAD_REQUEST, FORBIDDEN, or `PERSISTED_QUERY_NOT_FOUND` with the message that Apollo's clients look for. */
   find({ query, documentId, sha256Hash }: GraphqlRequest): Document {
-    const named = sha256Hash ?? (documentId === undefined ? undefined : hashOf(documentId))
+    const requestedHash = sha256Hash ?? (documentId === undefined ? undefined : hashInId(documentId))
     if (query === undefined)
-      return { text: this.#stored(named, sha256Hash !== undefined), remember: undefined }
-    if (named === undefined && this.#settings.mode === 'any') return { text: query, remember: undefined }
+      return { text: this.#findStored(requestedHash, sha256Hash !== undefined), cache: undefined }
+    if (requestedHash === undefined && this.#settings.mode === 'any') return { text: query, cache: undefined }
     const actual = documentHash(query)
-    if (named !== undefined && named !== actual) {
+    if (requestedHash !== undefined && requestedHash !== actual) {
       throw new ApiError('BAD_REQUEST', 'The hash is not that of `query`: provided sha does not match query.')
     }
-    if (this.#settings.mode === 'registered') return { text: this.#registered(actual), remember: undefined }
-    return { text: query, remember: () => this.#remember(actual, query) }
+    if (this.#settings.mode === 'registered') return { text: this.#findRegistered(actual), cache: undefined }
+    return { text: query, cache: () => this.#cache(actual, query) }
   }
 
-  #registered(named: string | undefined): string {
-    const text = this.#settings.registered.get(named ?? '')
+  #findRegistered(requestedHash: string | undefined): string {
+    const text = this.#settings.registered.get(requestedHash ?? '')
     if (text !== undefined) return text
     throw new RequestFailed(
-      requestError('This document is not registered, and others are not answered.', 'FORBIDDEN', 403, true),
+      requestError(
+        'This document is not registered, and only registered documents are executed.',
+        'FORBIDDEN',
+        403,
+        true,
+      ),
     )
   }
 
-  #stored(named: string | undefined, automatic: boolean): string {
-    if (this.#settings.mode === 'registered') return this.#registered(named)
-    const key = named ?? ''
-    const text = this.#settings.registered.get(key) ?? this.#remembered.get(key)
+  #findStored(requestedHash: string | undefined, isAutomatic: boolean): string {
+    if (this.#settings.mode === 'registered') return this.#findRegistered(requestedHash)
+    const key = requestedHash ?? ''
+    const text = this.#settings.registered.get(key) ?? this.#cached.get(key)
     if (text === undefined) {
-      const message = automatic ? 'PersistedQueryNotFound' : 'There is no stored document with this id.'
+      const message = isAutomatic ? 'PersistedQueryNotFound' : 'There is no stored document with this id.'
       throw new RequestFailed(
         requestError(
           message,
-          automatic ? 'PERSISTED_QUERY_NOT_FOUND' : 'NOT_FOUND',
-          automatic ? 400 : 404,
+          isAutomatic ? 'PERSISTED_QUERY_NOT_FOUND' : 'NOT_FOUND',
+          isAutomatic ? 400 : 404,
           true,
         ),
       )
     }
-    if (this.#remembered.delete(key)) this.#remembered.set(key, text)
+    if (this.#cached.delete(key)) this.#cached.set(key, text)
     return text
   }
 
-  #remember(key: string, text: string): void {
-    if (
-      text.length > maxDocumentCharacters ||
-      this.#settings.registered.has(key) ||
-      this.#remembered.has(key)
-    )
+  #cache(key: string, text: string): void {
+    if (text.length > maxDocumentCharacters || this.#settings.registered.has(key) || this.#cached.has(key))
       return
-    this.#remembered.set(key, text)
+    this.#cached.set(key, text)
     this.#characters += text.length
-    while (this.#remembered.size > this.#maxRemembered || this.#characters > this.#maxCharacters)
-      this.#forgetOldest()
+    while (this.#cached.size > this.#maxCached || this.#characters > this.#maxCharacters) this.#forgetOldest()
   }
 
   #forgetOldest(): void {
-    const [oldest = '', text = ''] = this.#remembered.entries().next().value ?? []
-    this.#remembered.delete(oldest)
+    const [oldest = '', text = ''] = this.#cached.entries().next().value ?? []
+    this.#cached.delete(oldest)
     this.#characters -= text.length
   }
 }
 
-function hashOf(documentId: string): string {
-  const found = /^sha256:([0-9a-f]{64})$/.exec(documentId)?.[1]
-  if (found !== undefined) return found
+function hashInId(documentId: string): string {
+  const digits = /^sha256:([0-9a-f]{64})$/.exec(documentId)?.[1]
+  if (digits !== undefined) return digits
   throw new ApiError(
     'BAD_REQUEST',
     '`documentId` must be `sha256:` and 64 hexadecimal digits, in lower case.',

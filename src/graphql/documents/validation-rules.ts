@@ -1,6 +1,6 @@
 /**
- * Which of graphql-js's validation rules a document can break. Each rule visits every node, so rules about syntax that
- * the document does not use are left out: that syntax cannot be written without the characters listed here.
+ * The validation rules of graphql-js that a document can break. Each rule visits every node, so rules about syntax that
+ * the document does not use are omitted: that syntax cannot be written without the characters listed here.
  */
 import {
   DeferStreamDirectiveLabelRule,
@@ -32,7 +32,7 @@ import {
   VariablesInAllowedPositionRule,
 } from 'graphql'
 
-/** The syntax of each rule. Any one of its texts is enough. Any document can break a rule that is not listed. */
+/** The syntax that a document needs to break a rule: any one of the texts. Every document can break a rule that is not listed. */
 const syntaxOf = new Map<ValidationRule, readonly string[]>([
   ...[
     KnownDirectivesRule,
@@ -68,10 +68,10 @@ const syntaxOf = new Map<ValidationRule, readonly string[]>([
 ])
 
 /** `checkMerging` replaces the rule of graphql-js, which compares all pairs of fields: 2,000 tokens can take it seconds. */
-const all = specifiedRules.filter(rule => rule !== OverlappingFieldsCanBeMergedRule)
+const allRules = specifiedRules.filter(rule => rule !== OverlappingFieldsCanBeMergedRule)
 
 /** In the order of graphql-js, which is also the order of the errors. */
 export function rulesFor(source: string, introspection: boolean): readonly ValidationRule[] {
-  const rules = all.filter(rule => syntaxOf.get(rule)?.some(text => source.includes(text)) ?? true)
-  return introspection ? rules : [...rules, NoSchemaIntrospectionCustomRule]
+  const applicable = allRules.filter(rule => syntaxOf.get(rule)?.some(text => source.includes(text)) ?? true)
+  return introspection ? applicable : [...applicable, NoSchemaIntrospectionCustomRule]
 }

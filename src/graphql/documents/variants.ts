@@ -11,34 +11,34 @@ export function weightOf(parts: number, key: string): number {
   return baseWeight + parts + Math.ceil(key.length / charactersPerUnit)
 }
 
-/** Structures of variables, for each operation. */
+/** The most variants of one operation. */
 const maxVariants = 64
 
 /** The variants of one operation, by the structure of the variables. */
 export class Variants {
   readonly #grow: (weight: number) => void
-  readonly #known = new Map<string, Variant>()
+  readonly #variants = new Map<string, Variant>()
   #weight = 0
 
-  /** `grow` is called with the weight that is added, below zero for what is dropped. */
+  /** `grow` is called with each change of the weight, which is negative when variants are dropped. */
   constructor(grow: (weight: number) => void) {
     this.#grow = grow
   }
 
   get(key: string): Variant | undefined {
-    return this.#known.get(key)
+    return this.#variants.get(key)
   }
 
   set(key: string, variant: Variant): void {
-    if (this.#known.size >= maxVariants) this.#clear()
+    if (this.#variants.size >= maxVariants) this.#clear()
     const weight = weightOf(sizeOf(variant), key)
-    this.#known.set(key, variant)
+    this.#variants.set(key, variant)
     this.#weight += weight
     this.#grow(weight)
   }
 
   #clear(): void {
-    this.#known.clear()
+    this.#variants.clear()
     this.#grow(-this.#weight)
     this.#weight = 0
   }
@@ -47,12 +47,12 @@ export class Variants {
 /** Counts fields and arguments. */
 function sizeOf(variant: Variant): number {
   let size = variant.getters.length
-  forEachField(treesOf(variant), () => size++)
+  forEachField(replyFieldsOf(variant), () => size++)
   return size
 }
 
-function treesOf(variant: Variant) {
+function replyFieldsOf(variant: Variant) {
   if (variant.operation === 'subscription') return [variant.replyField]
-  const parts = variant.operation === 'query' ? variant.roots : variant.steps
-  return parts.map(({ replyField }) => replyField)
+  const steps = variant.operation === 'query' ? variant.roots : variant.steps
+  return steps.map(({ replyField }) => replyField)
 }

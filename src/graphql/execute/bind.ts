@@ -9,22 +9,22 @@ import type { Limits } from '../limits/document-limits.ts'
 import { noVariables, structureOf, type Variables } from '../plan/input.ts'
 import { planVariant } from '../plan/operation-plan.ts'
 import type { Variant } from '../plan/variant.ts'
-import { formatted, refused } from '../response.ts'
+import { formatError, refused } from '../response.ts'
 import type { Directory } from '../schema/directory.ts'
-import { holdsDocuments } from '../schema/scalars.ts'
+import { isDocumentType } from '../schema/scalars.ts'
 import type { ModelSchema } from '../schema/schema.ts'
 
-/** A bound operation, with what only the engine knows of it. */
+/** A bound operation, with the properties that only the engine uses. */
 export interface BoundOperation extends Bound {
   readonly prepared: Operation
   readonly variant: Variant
   readonly variables: Variables
   /** The variables as the client sent them. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly rawVariables: Readonly<Record<string, unknown>>
   readonly args: readonly JsonValue[]
 }
 
-/** A JSON field takes 64 levels; what leads to it takes a few more. */
+/** A JSON field allows 64 levels; the path to it takes a few more. */
 const maxNesting = 80
 /** Objects and values within one variable, unless its type is JSON. */
 const maxParts = 2000
@@ -32,8 +32,8 @@ const maxParts = 2000
 export function createBind(modelSchema: ModelSchema, limits: Limits) {
   function variantFor(operation: Operation, variables: Variables): Variant {
     const key = structureKey(operation, variables, modelSchema.directory.nodes)
-    const known = operation.variants.get(key)
-    if (known) return known
+    const cached = operation.variants.get(key)
+    if (cached) return cached
     const { node, fragments } = operation
     const parts = { modelSchema, operation: node, fragments, listBound: limits.listBound }
     const variant = planVariant(parts, variables)
@@ -41,32 +41,44 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
     return variant
   }
 
-  function bound(operation: Operation, variables: Variables, given: BoundOperation['given']): BoundOperation {
+  function bindOperation(
+    operation: Operation,
+    variables: Variables,
+    rawVariables: BoundOperation['rawVariables'],
+  ): BoundOperation {
     const variant = variantFor(operation, variables)
     const args = variant.getters.map(getter => getter(variables))
     const cost = Math.max(1, variant.cost(variables))
     if (cost > limits.cost) {
-      const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Ask for shorter lists with "limit", or for less with "filter".`
+      const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Request shorter lists with "limit", or fewer items with "filter".`
       throw badRequest(message, operation.node)
     }
-    const all = { outcome: 'bound', prepared: operation, cost, variant, variables, given, args } as const
-    return variant.operation === 'subscription' ? detached(all, variant.after?.(variables)) : all
+    const bound = {
+      outcome: 'bound',
+      prepared: operation,
+      cost,
+      variant,
+      variables,
+      rawVariables,
+      args,
+    } as const
+    return variant.operation === 'subscription' ? detach(bound, variant.after?.(variables)) : bound
   }
 
-  function attempt(operation: Operation, given: unknown): BoundOperation | Refused {
+  function attempt(operation: Operation, rawVariables: unknown): BoundOperation | Refused {
     try {
-      const values = objectOf(given)
+      const values = readVariables(rawVariables)
       checkSizes(operation, values)
-      return bound(operation, coerced(modelSchema.schema, operation, values), values)
+      return bindOperation(operation, coerceVariables(modelSchema.schema, operation, values), values)
     } catch (error) {
-      if (error instanceof InvalidVariables) return refused(error.errors.map(formatted))
-      if (error instanceof GraphQLError) return refused([formatted(error)])
+      if (error instanceof InvalidVariables) return refused(error.errors.map(formatError))
+      if (error instanceof GraphQLError) return refused([formatError(error)])
       throw error
     }
   }
 
-  return (operation: Operation, given: unknown): Bound | Refused => {
-    if (operation.types.length > 0) return attempt(operation, given)
+  return (operation: Operation, rawVariables: unknown): Bound | Refused => {
+    if (operation.types.length > 0) return attempt(operation, rawVariables)
     operation.bound ??= attempt(operation, undefined)
     return operation.bound
   }
@@ -76,9 +88,9 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
 const variantNumbers = new WeakMap<Variant, number>()
 let variantCount = 0
 
-function numberOf(variant: Variant): number {
-  const known = variantNumbers.get(variant)
-  if (known !== undefined) return known
+function variantNumber(variant: Variant): number {
+  const cached = variantNumbers.get(variant)
+  if (cached !== undefined) return cached
   variantNumbers.set(variant, ++variantCount)
   return variantCount
 }
@@ -87,16 +99,16 @@ function numberOf(variant: Variant): number {
  * An open subscription retains only the arguments of its request. They are copied, because a string can be a slice of
  * a larger one and would keep it in memory.
  */
-function detached(bound: BoundOperation, after: number | undefined): BoundOperation {
+function detach(bound: BoundOperation, after: number | undefined): BoundOperation {
   const text = JSON.stringify(bound.args)
   return {
     ...bound,
     variables: noVariables,
-    given: {},
+    rawVariables: {},
     args: JSON.parse(text),
     after,
     retained: {
-      key: `${numberOf(bound.variant)} ${hash('sha256', text, 'base64url')}`,
+      key: `${variantNumber(bound.variant)} ${hash('sha256', text, 'base64url')}`,
       documentBytes: bound.prepared.bytes,
       argumentBytes: 2 * Buffer.byteLength(text),
     },
@@ -124,41 +136,45 @@ function structureKey(
     .join()
 }
 
-function objectOf(given: unknown): Readonly<Record<string, unknown>> {
-  if (given === undefined || given === null) return {}
-  if (typeof given !== 'object' || Array.isArray(given)) {
+function readVariables(rawVariables: unknown): Readonly<Record<string, unknown>> {
+  if (rawVariables === undefined || rawVariables === null) return {}
+  if (typeof rawVariables !== 'object' || Array.isArray(rawVariables)) {
     throw badRequest('"variables" must be a JSON object.')
   }
-  return given as Readonly<Record<string, unknown>>
+  return rawVariables as Readonly<Record<string, unknown>>
 }
 
-/** Coercion follows a value to any depth, and looks for every field of an input type in every object. */
-function checkSizes({ node, types }: Operation, given: BoundOperation['given']): void {
+/** Bounds the time of coercion, which follows a value to any depth and looks up every field of an input type in every object. */
+function checkSizes({ node, types }: Operation, rawVariables: BoundOperation['rawVariables']): void {
   node.variableDefinitions?.forEach(({ variable }, index) => {
     const name = variable.name.value
     const type = types[index]
-    if (!type || !Object.hasOwn(given, name)) return
-    const isDocument = holdsDocuments(getNamedType(type))
+    if (!type || !Object.hasOwn(rawVariables, name)) return
+    const isDocument = isDocumentType(getNamedType(type))
     let parts = 0
     const check = (value: unknown, depth: number): void => {
-      if (!isDocument && ++parts > maxParts) throw tooLarge(name, node, `more than ${maxParts} values`)
+      if (!isDocument && ++parts > maxParts) throw tooLarge(name, node, maxParts, 'values')
       if (typeof value !== 'object' || value === null) return
-      if (depth > maxNesting) throw tooLarge(name, node, `more than ${maxNesting} levels`)
+      if (depth > maxNesting) throw tooLarge(name, node, maxNesting, 'levels')
       // By keys: `Object.values` of an object with very many members takes several times as long.
       for (const key of Object.keys(value)) check(Reflect.get(value, key), depth + 1)
     }
-    check(given[name], 0)
+    check(rawVariables[name], 0)
   })
 }
 
-function tooLarge(name: string, nodes: Operation['node'], what: string): GraphQLError {
-  return badRequest(`The variable "$${name}" has ${what}, which is more than is allowed.`, nodes)
+function tooLarge(name: string, node: Operation['node'], max: number, noun: string): GraphQLError {
+  return badRequest(`The variable "$${name}" has more than ${max} ${noun}; at most ${max} are allowed.`, node)
 }
 
-function coerced(schema: GraphQLSchema, { node }: Operation, given: BoundOperation['given']): Variables {
+function coerceVariables(
+  schema: GraphQLSchema,
+  { node }: Operation,
+  rawVariables: BoundOperation['rawVariables'],
+): Variables {
   const definitions = node.variableDefinitions ?? []
   if (definitions.length === 0) return noVariables
-  const { variableValues, errors } = getVariableValues(schema, definitions, given, { maxErrors: 20 })
+  const { variableValues, errors } = getVariableValues(schema, definitions, rawVariables, { maxErrors: 20 })
   if (errors) throw new InvalidVariables(errors)
   return variableValues
 }

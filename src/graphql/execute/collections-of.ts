@@ -1,62 +1,62 @@
-/** Which collections the writes of a mutation change, and read for their values. */
+/** The collections that the writes of a mutation change, or read to return their values. */
 import { collectionsReadBy } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, Selected } from '../../plan/plan.ts'
 import type { WriteStep } from '../plan/variant.ts'
 
 export function collectionsOf(model: Model, steps: readonly WriteStep[]): readonly string[] {
-  const found = new Set<string>()
+  const names = new Set<string>()
   for (const { collection, select } of steps) {
-    found.add(collection.name)
-    addSelected(model, collection, select, found)
+    names.add(collection.name)
+    addSelected(model, collection, select, names)
   }
-  return [...found]
+  return [...names]
 }
 
 function addSelected(
   model: Model,
   collection: Collection,
   select: readonly Selected[],
-  found: Set<string>,
+  names: Set<string>,
 ): void {
-  for (const one of select) {
-    if (one.kind === 'field') addComputed(model, collection, one.field, found)
-    if (one.kind !== 'relation') continue
-    const target = entered(model, collection, one.relation, found)
+  for (const selected of select) {
+    if (selected.kind === 'field') addComputed(model, collection, selected.field, names)
+    if (selected.kind !== 'relation') continue
+    const target = enterRelation(model, collection, selected.relation, names)
     if (target === undefined) continue
-    addSelected(model, target, one.select, found)
-    if (one.list?.filter) addFiltered(model, target, one.list.filter, found)
-    for (const { field } of one.list?.sort ?? []) addComputed(model, target, field, found)
+    addSelected(model, target, selected.select, names)
+    if (selected.list?.filter) addFiltered(model, target, selected.list.filter, names)
+    for (const { field } of selected.list?.sort ?? []) addComputed(model, target, field, names)
   }
 }
 
-function addFiltered(model: Model, collection: Collection, filter: Filter, found: Set<string>): void {
+function addFiltered(model: Model, collection: Collection, filter: Filter, names: Set<string>): void {
   if (filter.kind === 'compare') {
-    addComputed(model, collection, filter.field, found)
+    addComputed(model, collection, filter.field, names)
   } else if (filter.kind === 'and' || filter.kind === 'or') {
-    for (const each of filter.filters) addFiltered(model, collection, each, found)
+    for (const part of filter.filters) addFiltered(model, collection, part, names)
   } else if (filter.kind === 'not') {
-    addFiltered(model, collection, filter.filter, found)
+    addFiltered(model, collection, filter.filter, names)
   } else if (filter.kind === 'related') {
-    const target = entered(model, collection, filter.relation, found)
-    if (target !== undefined) addFiltered(model, target, filter.filter, found)
+    const target = enterRelation(model, collection, filter.relation, names)
+    if (target !== undefined) addFiltered(model, target, filter.filter, names)
   }
 }
 
-function addComputed(model: Model, collection: Collection, field: string, found: Set<string>): void {
-  for (const name of collectionsReadBy(field, collection, model)) found.add(name)
+function addComputed(model: Model, collection: Collection, field: string, names: Set<string>): void {
+  for (const name of collectionsReadBy(field, collection, model)) names.add(name)
 }
 
-/** Follows a relation, and adds what that reads. */
-function entered(
+/** Follows a relation, and adds the collections that this reads. */
+function enterRelation(
   model: Model,
   collection: Collection,
   name: string,
-  found: Set<string>,
+  names: Set<string>,
 ): Collection | undefined {
   const relation = collection.relations.get(name)
   if (relation === undefined) return undefined
-  if (relation.kind === 'manyToMany') found.add(relation.through)
-  found.add(relation.target)
+  if (relation.kind === 'manyToMany') names.add(relation.through)
+  names.add(relation.target)
   return model.collections.get(relation.target)
 }

@@ -12,7 +12,7 @@ import { executed } from '../response.ts'
 
 /** The keys of a field, linked from the innermost to the outermost. */
 export interface Path {
-  readonly before: Path | undefined
+  readonly parent: Path | undefined
   readonly key: string | number
 }
 
@@ -26,25 +26,25 @@ export class FieldFailure extends Error {
   }
 }
 
-/** Further errors are left out, so that they do not outgrow the data. */
+/** Further errors are omitted, so that they do not outgrow the data. */
 const maxErrors = 1000
 
 export type Refusals = ReadonlyMap<string, ApiError>
 
-const none: Refusals = new Map()
-const known = new WeakMap<readonly Refusal[], Refusals>()
+const noRefusals: Refusals = new Map()
+const cache = new WeakMap<readonly Refusal[], Refusals>()
 
-/** By place. */
+/** The refusals by their places in the plan. */
 export function byPlace(refusals: readonly Refusal[]): Refusals {
-  if (refusals.length === 0) return none
-  const found = known.get(refusals)
-  if (found) return found
-  const made = new Map(refusals.map(({ keys, error }) => [placeOf(keys), error]))
-  known.set(refusals, made)
-  return made
+  if (refusals.length === 0) return noRefusals
+  const cached = cache.get(refusals)
+  if (cached) return cached
+  const errors = new Map(refusals.map(({ keys, error }) => [placeOf(keys), error]))
+  cache.set(refusals, errors)
+  return errors
 }
 
-/** Who is notified of errors. */
+/** The callbacks that are notified of errors. */
 type ErrorListeners = Pick<ExecutionContext, 'onFault' | 'onError'>
 
 export type ReplyObject = Record<string, unknown>
@@ -71,23 +71,23 @@ export class Completion {
   /** A field's value in the reply. Throws a `FieldFailure` when a non-null field fails. */
   field(field: ReplyField, value: () => unknown, path: Path): unknown {
     try {
-      const refused = field.at === undefined ? undefined : this.#refusals.get(field.at)
-      if (refused) throw refused
+      const refusal = field.place === undefined ? undefined : this.#refusals.get(field.place)
+      if (refusal) throw refusal
       const completed = this.#value(field, value(), path)
-      if (completed === null && field.nonNull) throw missing(field)
+      if (completed === null && field.nonNull) throw nullError(field)
       return completed
     } catch (error) {
-      const failure = this.#located(error, field, path)
+      const failure = this.#toFailure(error, field, path)
       if (field.nonNull) throw failure
       this.#fail(failure)
       return null
     }
   }
 
-  /** The reply with the data that `make` returns; `data` is null if a failure reached the top. */
-  reply(cost: number, make: () => unknown): Executed {
+  /** The reply with the data that `complete` returns; `data` is null if a failure reached the top. */
+  reply(cost: number, complete: () => unknown): Executed {
     try {
-      return executed(JSON.stringify(make()), this.errors, cost)
+      return executed(JSON.stringify(complete()), this.errors, cost)
     } catch (error) {
       if (!(error instanceof FieldFailure)) throw error
       this.#fail(error)
@@ -106,7 +106,7 @@ export class Completion {
     const value = field.reshape ? field.reshape(raw, this.#args) : raw
     if (field.kind === 'object') return this.object(field.children, value, path)
     if (!Array.isArray(value)) throw new TypeError(`${field.name} must be a list`)
-    return value.map((item, key) => this.object(field.children, item, { before: path, key }))
+    return value.map((item, key) => this.object(field.children, item, { parent: path, key }))
   }
 
   object(children: readonly ReplyField[], value: unknown, path: Path | undefined): ReplyObject {
@@ -114,20 +114,20 @@ export class Completion {
     const reply: ReplyObject = Object.create(null)
     for (const field of children) {
       const read = () => (Object.hasOwn(source, field.source) ? source[field.source] : null)
-      reply[field.key] = this.field(field, read, { before: path, key: field.key })
+      reply[field.key] = this.field(field, read, { parent: path, key: field.key })
     }
     return reply
   }
 
-  #located(error: unknown, { nodes }: ReplyField, path: Path): FieldFailure {
+  #toFailure(error: unknown, { nodes }: ReplyField, path: Path): FieldFailure {
     if (error instanceof FieldFailure) return error
-    const { message, extensions } = this.#shown(error)
+    const { message, extensions } = this.#describe(error)
     const keys = keysOf(path)
     this.#context.onError?.(error, keys)
     return new FieldFailure({ message, locations: locationsOf(nodes), path: keys, extensions })
   }
 
-  #shown(error: unknown): { message: string; extensions: Record<string, unknown> } {
+  #describe(error: unknown): { message: string; extensions: Record<string, unknown> } {
     if (!(error instanceof ApiError)) {
       this.#context.onFault(error)
       return { message: catalogue.INTERNAL_ERROR.message, extensions: { code: 'INTERNAL_ERROR' } }
@@ -139,7 +139,7 @@ export class Completion {
 }
 
 /** NOT_FOUND: the value may exist, but not for this caller. */
-function missing({ name }: ReplyField): ApiError {
+function nullError({ name }: ReplyField): ApiError {
   return new ApiError('NOT_FOUND', `Cannot return null for non-nullable field ${name}.`)
 }
 
@@ -151,6 +151,6 @@ function locationsOf(nodes: ReplyField['nodes']) {
 
 function keysOf(path: Path): readonly (string | number)[] {
   const keys: (string | number)[] = []
-  for (let at: Path | undefined = path; at; at = at.before) keys.push(at.key)
+  for (let node: Path | undefined = path; node; node = node.parent) keys.push(node.key)
   return keys.reverse()
 }

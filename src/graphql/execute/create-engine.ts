@@ -1,7 +1,7 @@
 /** Creates the engine of a model. */
 import { createEventViews } from '../../events/show-event.ts'
 import { type OperationParts, operationParts } from '../../logic/operations/call.ts'
-import { revealedByPortico } from '../../model/builtin/revealed.ts'
+import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import { createPrepare, type Operation } from '../documents/prepared-documents.ts'
@@ -27,16 +27,17 @@ export interface EngineOptions {
   readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
 
-const schemas = new WeakMap<Model, { readonly options: SchemaOptions; readonly made: ModelSchema }>()
+const schemas = new WeakMap<Model, { readonly options: SchemaOptions; readonly modelSchema: ModelSchema }>()
 
 /** Cached per model, because `explain` creates engines of its own. */
-function schemaOf(model: Model, options: SchemaOptions): ModelSchema {
-  const known = schemas.get(model)
-  const isSame = known?.options.listBound === options.listBound && known.options.revealed === options.revealed
-  if (known && isSame) return known.made
-  const made = createSchema(model, options)
-  schemas.set(model, { options, made })
-  return made
+function schemaFor(model: Model, options: SchemaOptions): ModelSchema {
+  const cached = schemas.get(model)
+  const isSame =
+    cached?.options.listBound === options.listBound && cached.options.revealed === options.revealed
+  if (cached && isSame) return cached.modelSchema
+  const modelSchema = createSchema(model, options)
+  schemas.set(model, { options, modelSchema })
+  return modelSchema
 }
 
 /** Transports pass prepared and bound operations back to the engine that created them: hence the casts. */
@@ -47,10 +48,10 @@ export function createEngine(options: EngineOptions): Engine {
     hooks,
     logic = operationParts(options.model, options.hooks),
     introspection = true,
-    revealed = revealedByPortico,
+    revealed = revealedSecrets,
   } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const modelSchema = schemaOf(model, { listBound: limits.listBound, revealed })
+  const modelSchema = schemaFor(model, { listBound: limits.listBound, revealed })
   const { schema } = modelSchema
   const views = createEventViews(model, run)
   const query = createQuery({ model, run, logic }, schema)

@@ -5,7 +5,7 @@ import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { ActStep } from '../plan/variant.ts'
 import { prepareAct } from './prepare-act.ts'
-import { inArguments, type PreparedStep } from './prepare-write.ts'
+import { type PreparedStep, withArgumentNames } from './prepare-write.ts'
 
 export interface DeclaredQueryParts {
   readonly run: Run
@@ -13,31 +13,31 @@ export interface DeclaredQueryParts {
 }
 
 /** `value` throws the error with which the query failed. */
-export interface QueryDone {
+export interface QueryResult {
   readonly prepared: PreparedStep | undefined
   readonly value: () => unknown
 }
 
-export type QueriesDone = ReadonlyMap<ActStep, QueryDone>
+export type QueryResults = ReadonlyMap<ActStep, QueryResult>
 
 /** Runs the queries one after the other, so that a request uses one database connection at a time. */
-export async function doneQueries(
+export async function runQueries(
   parts: DeclaredQueryParts,
   steps: readonly ActStep[],
   variables: Variables,
   principal: Principal,
-): Promise<QueriesDone> {
-  const all = new Map<ActStep, QueryDone>()
-  for (const step of steps) all.set(step, await done(parts, step, variables, principal))
-  return all
+): Promise<QueryResults> {
+  const results = new Map<ActStep, QueryResult>()
+  for (const step of steps) results.set(step, await runQuery(parts, step, variables, principal))
+  return results
 }
 
-async function done(
+async function runQuery(
   { run, logic }: DeclaredQueryParts,
   step: ActStep,
   variables: Variables,
   principal: Principal,
-): Promise<QueryDone> {
+): Promise<QueryResult> {
   try {
     const prepared = prepareAct(logic, step, variables, principal)
     const { acts, steps } = prepared
@@ -45,7 +45,7 @@ async function done(
     return { prepared, value: () => prepared.value(answer) }
   } catch (error) {
     const value = () => {
-      throw inArguments(error)
+      throw withArgumentNames(error)
     }
     return { prepared: undefined, value }
   }

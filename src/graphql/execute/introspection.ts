@@ -11,28 +11,31 @@ import { ApiError } from '../../errors.ts'
 import type { Operation } from '../documents/prepared-documents.ts'
 import type { QueryVariant } from '../plan/variant.ts'
 
-interface Introspecting {
+interface IntrospectionQuery {
   readonly prepared: Operation
   readonly variant: QueryVariant
-  readonly given: Readonly<Record<string, unknown>>
+  readonly rawVariables: Readonly<Record<string, unknown>>
 }
 
 /** The value of the field with this response key. Throws BAD_REQUEST where the field fails. */
-export type Introspect = (bound: Introspecting, key: string) => unknown
+export type Introspect = (bound: IntrospectionQuery, key: string) => unknown
 
 /** Caches results by the bound query. Without variables, all requests share one bound query. */
 export function createIntrospection(schema: GraphQLSchema): Introspect {
-  const known = new WeakMap<Introspecting, ExecutionResult>()
+  const results = new WeakMap<IntrospectionQuery, ExecutionResult>()
   return (bound, key) => {
-    const result = known.get(bound) ?? introspect(schema, bound)
-    known.set(bound, result)
+    const result = results.get(bound) ?? introspect(schema, bound)
+    results.set(bound, result)
     const error = result.errors?.find(({ path = [key] }) => path[0] === key)
     if (error) throw new ApiError('BAD_REQUEST', error.message)
     return result.data?.[key]
   }
 }
 
-function introspect(schema: GraphQLSchema, { prepared, variant, given }: Introspecting): ExecutionResult {
+function introspect(
+  schema: GraphQLSchema,
+  { prepared, variant, rawVariables }: IntrospectionQuery,
+): ExecutionResult {
   const selections = variant.roots
     .filter(({ from }) => from === 'introspection')
     .flatMap(({ replyField }) => replyField.nodes)
@@ -44,5 +47,5 @@ function introspect(schema: GraphQLSchema, { prepared, variant, given }: Introsp
     kind: Kind.DOCUMENT,
     definitions: [operation, ...prepared.fragments.values()],
   }
-  return executeSync({ schema, document, variableValues: given })
+  return executeSync({ schema, document, variableValues: rawVariables })
 }

@@ -21,23 +21,23 @@ export interface MutationRequest {
   readonly context: ExecutionContext
 }
 
-/** What the completion of a field needs. */
-export interface Completing {
+/** What is needed to complete a field. */
+export interface CompletionParts {
   readonly parts: Pick<MutationParts, 'run'>
   readonly principal: Principal
   readonly context: ExecutionContext
 }
 
 /** Completes the value of a step. `write`: undefined if the step was not executed. */
-export function completed(
-  { parts, principal, context }: Completing,
+export function completeStep(
+  { parts, principal, context }: CompletionParts,
   step: WriteStep | ActStep,
   write: PreparedStep | undefined,
   value: () => unknown,
   errors: GraphQLFormattedError[],
 ): unknown {
-  const { refusing } = write ?? {}
-  const refusals = refusing ? parts.run.refusals(refusing, write?.refusingAs ?? principal) : []
-  const completion = new Completion(byPlace(refusals), refusing?.args ?? [], context, errors)
-  return completion.field(step.replyField, value, { before: undefined, key: step.replyField.key })
+  const { refusalPlan } = write ?? {}
+  const refusals = refusalPlan ? parts.run.refusals(refusalPlan, write?.refusalPrincipal ?? principal) : []
+  const completion = new Completion(byPlace(refusals), refusalPlan?.args ?? [], context, errors)
+  return completion.field(step.replyField, value, { parent: undefined, key: step.replyField.key })
 }

@@ -1,6 +1,6 @@
 /**
- * Mutations that are one transaction: with `@atomic`, or with an `Idempotency-Key`, whose reply is stored in it. The first
- * fault of an atomic one undoes all of it; with a key, those of several fields are atomic too.
+ * Mutations that run in one transaction: with `@atomic`, or with an `Idempotency-Key`, because the reply is stored in the
+ * transaction. The first error rolls an atomic mutation back; with a key, a mutation of several fields is atomic too.
  */
 import type { GraphQLFormattedError } from 'graphql'
 import { ApiError } from '../../errors.ts'
@@ -10,18 +10,18 @@ import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import { writeStep, writeWith } from '../../plan/run.ts'
 import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
-import type { Executed, Once } from '../engine.ts'
+import type { Executed, IdempotentReply } from '../engine.ts'
 import type { ActStep, MutationStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { collectionsOf } from './collections-of.ts'
 import { FieldFailure } from './completion.ts'
-import { completed, type MutationRequest } from './mutation-request.ts'
+import { completeStep, type MutationRequest } from './mutation-request.ts'
 import type { PreparedAct } from './prepare-act.ts'
 import { prepareStep } from './prepare-step.ts'
-import { inArguments, type PreparedWrite, unseen } from './prepare-write.ts'
+import { type PreparedWrite, unreadableError, withArgumentNames } from './prepare-write.ts'
 
 /** Rolls an atomic mutation back: a field failed after its write. No client sees this error. */
-class Undone extends ApiError {
+class RollBack extends ApiError {
   readonly formatted: GraphQLFormattedError
 
   constructor(formatted: GraphQLFormattedError) {
@@ -30,32 +30,32 @@ class Undone extends ApiError {
   }
 }
 
-type DoneStep = WriteStep | ActStep
+type ExecutableStep = WriteStep | ActStep
 
-function isWrite(step: MutationStep): step is DoneStep {
+function isWrite(step: MutationStep): step is ExecutableStep {
   return step.kind !== 'constant'
 }
 
-export function inOneTransaction(request: MutationRequest): Promise<Executed> {
+export function executeInTransaction(request: MutationRequest): Promise<Executed> {
   return new MutationTransaction(request).run()
 }
 
-type Prepared = ReadonlyMap<DoneStep, PreparedWrite | PreparedAct>
+type Prepared = ReadonlyMap<ExecutableStep, PreparedWrite | PreparedAct>
 
 /** The results of a mutation's fields. */
 interface Outcome {
   readonly executed: Executed
   /** The ids of the written items, by field. */
-  readonly ids: ReadonlyMap<DoneStep, number>
+  readonly ids: ReadonlyMap<ExecutableStep, number>
   readonly items: Replayable['items']
 }
 
 class MutationTransaction {
   readonly #request: MutationRequest
-  readonly #writes: readonly DoneStep[]
+  readonly #writes: readonly ExecutableStep[]
   readonly #isAtomic: boolean
   /** The field that is being executed. */
-  #at: DoneStep | undefined
+  #currentStep: ExecutableStep | undefined
   #answer: WriteAnswer | undefined
   #outcome: Outcome | undefined
 
@@ -67,22 +67,22 @@ class MutationTransaction {
   }
 
   async run(): Promise<Executed> {
-    const { once } = this.#request.context
+    const { idempotent } = this.#request.context
     try {
-      await this.#carryOut(await this.#prepared())
+      await this.#execute(await this.#prepare())
     } catch (error) {
       // Every field was executed, but the commit is uncertain: the idempotency module checks whether the reply was stored.
-      if (error instanceof KeyTaken || once?.attempt.reply !== undefined) throw error
-      return this.#failed(error)
+      if (error instanceof KeyTaken || idempotent?.attempt.reply !== undefined) throw error
+      return this.#failureReply(error)
     }
-    return this.#outcome?.executed ?? this.#constants()
+    return this.#outcome?.executed ?? this.#constantReply()
   }
 
-  async #prepared(): Promise<Prepared> {
+  async #prepare(): Promise<Prepared> {
     const { parts, bound, principal } = this.#request
-    const prepared = new Map<DoneStep, PreparedWrite | PreparedAct>()
+    const prepared = new Map<ExecutableStep, PreparedWrite | PreparedAct>()
     for (const step of this.#writes) {
-      this.#at = step
+      this.#currentStep = step
       const write = await prepareStep(parts, step, bound.variables, principal)
       if (this.#writes.length > 1 && step.kind !== 'act' && 'plan' in write) this.#requirePlain(step, write)
       prepared.set(step, write)
@@ -96,109 +96,116 @@ class MutationTransaction {
     requirePlain({ collection, operation, sets, principal, hooks: parts.hooks })
   }
 
-  async #carryOut(prepared: Prepared): Promise<void> {
+  async #execute(prepared: Prepared): Promise<void> {
     const { parts, principal } = this.#request
     const [only] = prepared.values()
     if (only === undefined) return
     if (prepared.size === 1 && 'plan' in only) {
       // Only `Run.write` does the extra work that some collections need.
-      await parts.run.write(only.plan, principal, plan => this.#one(prepared, plan))
+      await parts.run.write(only.plan, principal, plan => this.#singleWrite(prepared, plan))
       return
     }
     const serial = collectionsOf(
       parts.model,
       this.#writes.filter(step => step.kind !== 'act'),
     )
-    const acts = actsOf(prepared)
+    const acts = combineActs(prepared)
     const program = { serial, principal, ...(acts && { acts }) }
-    await parts.run.transaction({ ...program, steps: () => this.#all(prepared) })
+    await parts.run.transaction({ ...program, steps: () => this.#allSteps(prepared) })
   }
 
-  *#one(prepared: Prepared, plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
-    yield* this.#all(prepared, plan)
+  *#singleWrite(prepared: Prepared, plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
+    yield* this.#allSteps(prepared, plan)
     if (this.#answer === undefined) throw new Error('the write has no answer')
     return this.#answer
   }
 
   /** `plan`: replaces the plan of the only write. */
-  *#all(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<void> {
-    const { once } = this.#request.context
-    if (once) yield* once.attempt.steps(() => this.#replayable(once, prepared, plan))
+  *#allSteps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<void> {
+    const { idempotent } = this.#request.context
+    if (idempotent) yield* idempotent.attempt.steps(() => this.#replayable(idempotent, prepared, plan))
     else yield* this.#steps(prepared, plan)
   }
 
-  *#replayable(once: Once, prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Replayable> {
+  *#replayable(
+    idempotent: IdempotentReply,
+    prepared: Prepared,
+    plan?: Plan<WriteShape>,
+  ): ProgramSteps<Replayable> {
     const outcome = yield* this.#steps(prepared, plan)
-    const { body } = once.reply(this.#hidden(outcome))
+    const { body } = idempotent.reply(this.#idsOnly(outcome))
     const short = typeof body === 'string' ? body : null
-    return { reply: once.reply(outcome.executed), short, items: outcome.items }
+    return { reply: idempotent.reply(outcome.executed), short, items: outcome.items }
   }
 
   *#steps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Outcome> {
     const reply = new Reply(this.#request.bound.cost)
-    const ids = new Map<DoneStep, number>()
+    const ids = new Map<ExecutableStep, number>()
     const items: Replayable['items'][number][] = []
     for (const [step, write] of prepared) {
-      this.#at = step
-      const answer = 'acts' in write ? yield* write.steps() : yield* writtenBy(write, plan)
+      this.#currentStep = step
+      const answer = 'acts' in write ? yield* write.steps() : yield* writeSteps(write, plan)
       this.#answer = answer
       ids.set(step, answer.id)
-      const shown = shownBy(step)
-      if (answer.text !== null && shown !== undefined) items.push({ collection: shown, id: answer.id })
-      reply.add(step, errors => completed(this.#request, step, write, () => write.value(answer), errors))
-      if (this.#isAtomic && reply.fault) throw new Undone(reply.fault)
+      const collection = returnedCollection(step)
+      if (answer.text !== null && collection !== undefined) items.push({ collection, id: answer.id })
+      reply.add(step, errors => completeStep(this.#request, step, write, () => write.value(answer), errors))
+      if (this.#isAtomic && reply.fault) throw new RollBack(reply.fault)
     }
     this.#outcome = { executed: reply.executed(this.#request.bound.variant.steps), ids, items }
     return this.#outcome
   }
 
   /** The result for a caller who may no longer read the written items: their ids, in error messages. */
-  #hidden({ ids }: Outcome): Executed {
+  #idsOnly({ ids }: Outcome): Executed {
     const reply = new Reply(this.#request.bound.cost)
     for (const [step, id] of ids) {
       const value = () => {
         if (step.kind === 'delete') return String(id)
-        throw step.kind === 'act' ? new ApiError('NOT_FOUND') : unseen(step, id)
+        throw step.kind === 'act' ? new ApiError('NOT_FOUND') : unreadableError(step, id)
       }
-      reply.add(step, errors => completed(this.#request, step, undefined, value, errors))
+      reply.add(step, errors => completeStep(this.#request, step, undefined, value, errors))
     }
     return reply.executed(this.#request.bound.variant.steps)
   }
 
   /** The reply when nothing was committed. */
-  #failed(error: unknown): Executed {
-    const step = this.#at
+  #failureReply(error: unknown): Executed {
+    const step = this.#currentStep
     if (step === undefined) throw error
     const { cost, variant } = this.#request.bound
-    if (error instanceof Undone) return executed('null', [error.formatted], cost)
+    if (error instanceof RollBack) return executed('null', [error.formatted], cost)
     const reply = new Reply(cost)
     const value = () => {
-      throw inArguments(error)
+      throw withArgumentNames(error)
     }
-    reply.add(step, errors => completed(this.#request, step, undefined, value, errors))
+    reply.add(step, errors => completeStep(this.#request, step, undefined, value, errors))
     if (this.#isAtomic) return executed('null', reply.errors, cost)
     return reply.executed(variant.steps)
   }
 
-  #constants(): Executed {
+  #constantReply(): Executed {
     const { cost, variant } = this.#request.bound
     return new Reply(cost).executed(variant.steps)
   }
 }
 
-function writtenBy({ plan: own, afterwards }: PreparedWrite, plan = own): ProgramSteps<WriteAnswer> {
+function writeSteps(
+  { plan: preparedPlan, afterwards }: PreparedWrite,
+  plan = preparedPlan,
+): ProgramSteps<WriteAnswer> {
   return (afterwards ? writeWith(afterwards) : writeStep)(plan)
 }
 
 /** The actions among the fields. */
-function actsOf(prepared: Prepared): Acts | undefined {
-  const all = [...prepared.values()].flatMap(one => ('acts' in one ? one.acts : []))
-  const [first] = all
-  return first && { names: all.flatMap(({ names }) => names), tries: first.tries, limitMs: first.limitMs }
+function combineActs(prepared: Prepared): Acts | undefined {
+  const acts = [...prepared.values()].flatMap(step => ('acts' in step ? step.acts : []))
+  const [first] = acts
+  return first && { names: acts.flatMap(({ names }) => names), tries: first.tries, limitMs: first.limitMs }
 }
 
 /** The collection of the item that a field returns. */
-function shownBy(step: DoneStep): string | undefined {
+function returnedCollection(step: ExecutableStep): string | undefined {
   if (step.kind !== 'act') return step.collection.name
   const { output } = step.operation
   return output.kind === 'item' ? output.collection : undefined
@@ -207,7 +214,7 @@ function shownBy(step: DoneStep): string | undefined {
 /** The reply, as its fields are completed. */
 class Reply {
   readonly errors: GraphQLFormattedError[] = []
-  /** Why a field is null. */
+  /** The error that made a field null. */
   fault: GraphQLFormattedError | undefined
   readonly #cost: number
   readonly #values = new Map<MutationStep, unknown>()
@@ -218,12 +225,12 @@ class Reply {
   }
 
   /** `complete` returns the field's value and adds its errors to the list; it throws a `FieldFailure` if a non-null field failed. */
-  add(step: DoneStep, complete: (errors: GraphQLFormattedError[]) => unknown): void {
-    const before = this.errors.length
+  add(step: ExecutableStep, complete: (errors: GraphQLFormattedError[]) => unknown): void {
+    const errorsBefore = this.errors.length
     try {
       const value = complete(this.errors)
       this.#values.set(step, value)
-      if (value === null && this.errors.length > before) this.fault = this.errors.at(-1)
+      if (value === null && this.errors.length > errorsBefore) this.fault = this.errors.at(-1)
     } catch (failure) {
       if (!(failure instanceof FieldFailure)) throw failure
       this.errors.push(failure.formatted)

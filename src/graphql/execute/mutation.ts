@@ -10,11 +10,16 @@ import type { Executed, ExecutionContext } from '../engine.ts'
 import type { ActStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { FieldFailure } from './completion.ts'
-import { type BoundMutation, completed, type MutationRequest } from './mutation-request.ts'
-import { inOneTransaction } from './mutation-transaction.ts'
+import { type BoundMutation, completeStep, type MutationRequest } from './mutation-request.ts'
+import { executeInTransaction } from './mutation-transaction.ts'
 import type { PreparedAct } from './prepare-act.ts'
 import { prepareStep } from './prepare-step.ts'
-import { inArguments, type MutationParts, type PreparedStep, type PreparedWrite } from './prepare-write.ts'
+import {
+  type MutationParts,
+  type PreparedStep,
+  type PreparedWrite,
+  withArgumentNames,
+} from './prepare-write.ts'
 
 export type ExecuteMutation = (
   bound: BoundMutation,
@@ -25,18 +30,19 @@ export type ExecuteMutation = (
 export function createMutation(parts: MutationParts): ExecuteMutation {
   return (bound, principal, context) => {
     const request = { parts, bound, principal, context }
-    const isPlain = !bound.variant.isAtomic && context.once === undefined
-    return isPlain ? oneByOne(request) : inOneTransaction(request)
+    const isPlain = !bound.variant.isAtomic && context.idempotent === undefined
+    return isPlain ? executeSeparately(request) : executeInTransaction(request)
   }
 }
 
-async function oneByOne(request: MutationRequest): Promise<Executed> {
+async function executeSeparately(request: MutationRequest): Promise<Executed> {
   const { variant, cost } = request.bound
   const errors: GraphQLFormattedError[] = []
   const data: Record<string, unknown> = Object.create(null)
   try {
     for (const step of variant.steps) {
-      data[step.replyField.key] = step.kind === 'constant' ? step.value : await answer(request, step, errors)
+      data[step.replyField.key] =
+        step.kind === 'constant' ? step.value : await executeStep(request, step, errors)
     }
     return executed(JSON.stringify(data), errors, cost)
   } catch (error) {
@@ -46,7 +52,7 @@ async function oneByOne(request: MutationRequest): Promise<Executed> {
 }
 
 /** The value of one mutation in the reply. Throws a `FieldFailure` when a non-null mutation fails. */
-async function answer(
+async function executeStep(
   request: MutationRequest,
   step: WriteStep | ActStep,
   errors: GraphQLFormattedError[],
@@ -56,18 +62,18 @@ async function answer(
   let value: () => unknown
   try {
     const prepared = await prepareStep(parts, step, bound.variables, principal)
-    const written = await carriedOut(parts.run, prepared, principal)
+    const answer = await runPrepared(parts.run, prepared, principal)
     write = prepared
-    value = () => prepared.value(written)
+    value = () => prepared.value(answer)
   } catch (error) {
     value = () => {
-      throw inArguments(error)
+      throw withArgumentNames(error)
     }
   }
-  return completed(request, step, write, value, errors)
+  return completeStep(request, step, write, value, errors)
 }
 
-function carriedOut(
+function runPrepared(
   run: Run,
   prepared: PreparedWrite | PreparedAct,
   principal: Principal,

@@ -9,8 +9,8 @@ import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { ActStep } from '../plan/variant.ts'
-import { given, type PreparedStep } from './prepare-write.ts'
-import { shownValues } from './shown-values.ts'
+import { graphqlValues } from './graphql-values.ts'
+import { bodyOf, type PreparedStep } from './prepare-write.ts'
 
 export interface PreparedAct extends PreparedStep {
   readonly acts: Acts
@@ -27,48 +27,48 @@ export function prepareAct(
 ): PreparedAct {
   const { operation, id, getters, shape } = step
   admitOperation(parts.model, operation, principal)
-  const input = checkedInput(operation, given(inputShape(operation), step.values, variables))
+  const input = checkedInput(operation, bodyOf(inputShape(operation), step.values, variables))
   const args = getters.map(getter => getter(variables))
   const call = { operation, id: id && Number(id(variables)), input, principal }
-  const as = actingAs(principal)
+  const reader = actingAs(principal)
   return {
     acts: { names: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
     *steps() {
       const result = yield* operationSteps(parts, call)
-      const filled = filledWith(step.items, args, result)
+      const filledArgs = withItemIds(step.items, args, result)
       const isEmpty = shape.roots.length === 0 || result.kind === 'absent'
-      const read = isEmpty ? {} : yield* readItems(step, filled, as)
+      const read = isEmpty ? {} : yield* readItems(step, filledArgs, reader)
       return {
         id: result.kind === 'item' ? result.id : 0,
         text: JSON.stringify(valueFrom(step, result, read)),
       }
     },
     value: ({ text }) => (text === null ? null : JSON.parse(text)),
-    refusing: shape.roots.length === 0 ? undefined : { shape, args },
-    refusingAs: as,
+    refusalPlan: shape.roots.length === 0 ? undefined : { shape, args },
+    refusalPrincipal: reader,
   }
 }
 
 /** The arguments, with the ids of the items that the operation returned. */
-function filledWith(
+function withItemIds(
   items: ActStep['items'],
   args: readonly JsonValue[],
   result: OperationResult,
 ): readonly JsonValue[] {
-  const filled = [...args]
+  const filledArgs = [...args]
   for (const { root, value } of items) {
-    if (result.kind === 'item') filled[root.id] = result.id
-    if (result.kind === 'values') filled[root.id] = result.values[value ?? ''] ?? 0
+    if (result.kind === 'item') filledArgs[root.id] = result.id
+    if (result.kind === 'values') filledArgs[root.id] = result.values[value ?? ''] ?? 0
   }
-  return filled
+  return filledArgs
 }
 
 function* readItems(
   { shape }: ActStep,
   args: readonly JsonValue[],
-  as: Principal,
+  reader: Principal,
 ): ProgramSteps<Readonly<Record<string, JsonValue>>> {
-  const { text } = (yield { as, plan: { shape, args } }) as CompositeAnswer
+  const { text } = (yield { as: reader, plan: { shape, args } }) as CompositeAnswer
   return JSON.parse(text)
 }
 
@@ -80,5 +80,5 @@ function valueFrom(
   if (result.kind === 'nothing') return true
   if (result.kind === 'item') return read[replyField.source] ?? null
   if (result.kind === 'absent') return null
-  return { ...shownValues(outputShape(operation), result.values), ...read }
+  return { ...graphqlValues(outputShape(operation), result.values), ...read }
 }

@@ -31,12 +31,12 @@ export interface MutationParts {
 
 /** A step that is ready to run. */
 export interface PreparedStep {
-  /** Pure. The field's value. Throws if the field fails although its write succeeded. */
+  /** Returns the field's value. Pure. Throws if the field fails although its write succeeded. */
   readonly value: (answer: WriteAnswer) => unknown
-  /** The plan whose refusals apply to the fields of the value; undefined if the value has no fields. */
-  readonly refusing: Plan<CreateShape | UpdateShape | CompositeShape> | undefined
-  /** The principal whose refusals apply; by default the caller. */
-  readonly refusingAs?: Principal
+  /** The plan that decides which fields of the value are refused; undefined if the value has no fields. */
+  readonly refusalPlan: Plan<CreateShape | UpdateShape | CompositeShape> | undefined
+  /** The principal for whom it decides, by default the caller. */
+  readonly refusalPrincipal?: Principal
 }
 
 /** A write that is ready to run. */
@@ -45,86 +45,86 @@ export interface PreparedWrite extends PreparedStep {
   readonly afterwards?: Creation['afterwards']
 }
 
-interface Writing {
+interface WriteRequest {
   readonly step: WriteStep
   readonly variables: Variables
   readonly principal: Principal
 }
 
-/** Throws or rejects with an `ApiError` that names the model's fields: see `inArguments`. */
-export function prepareWrite(parts: MutationParts, writing: Writing): Awaitable<PreparedWrite> {
-  const { step, principal } = writing
-  // Before validation: a caller without the right learns nothing about the values.
+/** Throws or rejects with an `ApiError` that names the model's fields: see `withArgumentNames`. */
+export function prepareWrite(parts: MutationParts, request: WriteRequest): Awaitable<PreparedWrite> {
+  const { step, principal } = request
+  // Comes before validation, so that a caller without the right learns nothing about the values.
   admit(parts.model, step.collection, step.kind, principal.access)
-  if (step.kind === 'create') return prepareCreate(parts, writing)
-  return step.kind === 'update' ? prepareUpdate(writing) : prepareDelete(writing)
+  if (step.kind === 'create') return prepareCreate(parts, request)
+  return step.kind === 'update' ? prepareUpdate(request) : prepareDelete(request)
 }
 
 const noHook: Creation = { computed: {}, revealed: {} }
 
-function prepareCreate({ hooks }: MutationParts, { step, variables, principal }: Writing) {
+function prepareCreate({ hooks }: MutationParts, { step, variables, principal }: WriteRequest) {
   const { collection } = step
-  const { values } = bodyValidator(collection).create(given(collection, step.values, variables))
-  const made = hooks.get(collection.name)?.(values, principal) ?? noHook
-  return then(made, creation => preparedCreate(step, variables, values, creation))
+  const { values } = bodyValidator(collection).create(bodyOf(collection, step.values, variables))
+  const creation = hooks.get(collection.name)?.(values, principal) ?? noHook
+  return then(creation, settled => planCreate(step, variables, values, settled))
 }
 
-function preparedCreate(
+function planCreate(
   step: WriteStep,
   variables: Variables,
   values: Readonly<Record<string, JsonValue>>,
-  { computed: own, revealed, most, afterwards }: Creation,
+  { computed: computedValues, revealed, limit, afterwards }: Creation,
 ): PreparedWrite {
   const { collection, select } = step
   const args = step.getters.map(getter => getter(variables))
   const set = assign(collection, values, args)
-  const computed = assign(collection, own, args)
-  const shape = shapeOf(step, [...set, ...computed], (): CreateShape => {
-    return { kind: 'create', collection: collection.name, set, computed, most, select, lenient: true }
+  const computed = assign(collection, computedValues, args)
+  const shape = shapeFor(step, [...set, ...computed], (): CreateShape => {
+    return { kind: 'create', collection: collection.name, set, computed, limit, select, lenient: true }
   })
   const plan = { shape, args }
-  const added = Object.entries(revealed).map(([name, value]) => [revealedKey(name), value])
+  const revealedEntries = Object.entries(revealed).map(([name, value]) => [revealedKey(name), value])
   const value = ({ id, text }: WriteAnswer) => {
-    if (text === null) throw unseen(step, id)
-    return { ...JSON.parse(text), ...Object.fromEntries(added) }
+    if (text === null) throw unreadableError(step, id)
+    return { ...JSON.parse(text), ...Object.fromEntries(revealedEntries) }
   }
-  return { plan, value, refusing: plan, afterwards }
+  return { plan, value, refusalPlan: plan, afterwards }
 }
 
-function prepareUpdate({ step, variables }: Writing): PreparedWrite {
+function prepareUpdate({ step, variables }: WriteRequest): PreparedWrite {
   const { collection, select } = step
-  const { values } = bodyValidator(collection).merge(given(collection, step.values, variables))
+  const { values } = bodyValidator(collection).merge(bodyOf(collection, step.values, variables))
   const args = step.getters.map(getter => getter(variables))
   const set = assign(collection, values, args)
   const id = args.push(step.id?.(variables) ?? 0) - 1
-  const shape = shapeOf(step, set, (): UpdateShape => {
+  const shape = shapeFor(step, set, (): UpdateShape => {
     const fixed = { kind: 'update', mode: 'merge', ifMatch: undefined, lenient: true } as const
     return { ...fixed, collection: collection.name, id, set, select }
   })
   const plan = { shape, args }
-  return { plan, value: ({ text }) => (text === null ? null : JSON.parse(text)), refusing: plan }
+  return { plan, value: ({ text }) => (text === null ? null : JSON.parse(text)), refusalPlan: plan }
 }
 
-function prepareDelete({ step, variables }: Writing): PreparedWrite {
-  const shape = shapeOf(step, [], (): DeleteShape => {
+function prepareDelete({ step, variables }: WriteRequest): PreparedWrite {
+  const shape = shapeFor(step, [], (): DeleteShape => {
     return { kind: 'delete', collection: step.collection.name, id: 0, ifMatch: undefined }
   })
   const plan = { shape, args: [step.id?.(variables) ?? 0] }
-  return { plan, value: ({ id }) => String(id), refusing: undefined }
+  return { plan, value: ({ id }) => String(id), refusalPlan: undefined }
 }
 
-const deeds = { create: 'made', update: 'changed', delete: 'deleted' } as const
+const pastTenses = { create: 'created', update: 'changed', delete: 'deleted' } as const
 
-/** As in REST, a caller who may not read the item still learns its id, and so does not create it again. */
-export function unseen({ collection, kind }: WriteStep, id: number): ApiError {
+/** As in REST, a caller who may not read the item still learns its id, so that it does not create the item again. */
+export function unreadableError({ collection, kind }: WriteStep, id: number): ApiError {
   return new ApiError(
     'NOT_FOUND',
-    `Item ${id} of ${collection.name} was ${deeds[kind]}, but you may not see it.`,
+    `Item ${id} of ${collection.name} was ${pastTenses[kind]}, but you may not see it.`,
   )
 }
 
-/** The values as in a REST body. */
-export function given(
+/** The values, as in the body of a REST request. */
+export function bodyOf(
   collection: Collection,
   values: WriteStep['values'],
   variables: Variables,
@@ -153,20 +153,20 @@ function assign(
 const shapes = new WeakMap<WriteStep, Map<string, WriteShape>>()
 
 /** Writes of a step that set the same fields share a shape. */
-function shapeOf<S extends WriteShape>(step: WriteStep, set: readonly Assignment[], make: () => S): S {
-  const known = shapes.get(step) ?? new Map<string, WriteShape>()
-  shapes.set(step, known)
+function shapeFor<S extends WriteShape>(step: WriteStep, set: readonly Assignment[], create: () => S): S {
+  const stepShapes = shapes.get(step) ?? new Map<string, WriteShape>()
+  shapes.set(step, stepShapes)
   const key = set.map(({ field }) => field).join(' ')
   // All shapes of a step have the step's kind.
-  const found = known.get(key) as S | undefined
-  if (found) return found
-  const made = make()
-  known.set(key, made)
-  return made
+  const cached = stepShapes.get(key) as S | undefined
+  if (cached) return cached
+  const shape = create()
+  stepShapes.set(key, shape)
+  return shape
 }
 
 /** Replaces the model's field names in an error by the mutation's argument names. */
-export function inArguments(error: unknown): unknown {
+export function withArgumentNames(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error
   const { code, message, scope, headers, cause } = error
   if (!error.details) return error
@@ -174,9 +174,9 @@ export function inArguments(error: unknown): unknown {
   const details = error.details.map((fault): FieldFault => {
     const name = fieldOf(fault)
     const field = camelCase(name) + fault.field.slice(name.length)
-    return { field, code: fault.code, message: names.reduce(renamed, fault.message) }
+    return { field, code: fault.code, message: names.reduce(renameField, fault.message) }
   })
-  return new ApiError(code, names.reduce(renamed, message), {
+  return new ApiError(code, names.reduce(renameField, message), {
     details,
     ...(scope === undefined ? {} : { scope }),
     ...(headers === undefined ? {} : { headers }),
@@ -189,6 +189,6 @@ function fieldOf({ field }: FieldFault): string {
   return /^\w*/.exec(field)?.[0] ?? ''
 }
 
-function renamed(message: string, name: string): string {
+function renameField(message: string, name: string): string {
   return name === '' ? message : message.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), camelCase(name))
 }

@@ -18,9 +18,9 @@ import type { Variables } from '../plan/input.ts'
 import type { ActStep, QueryRoot, QueryVariant } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
-import { doneQueries, type QueriesDone } from './declared-query.ts'
+import { type QueryResults, runQueries } from './declared-query.ts'
 import { createIntrospection, type Introspect } from './introspection.ts'
-import { completed } from './mutation-request.ts'
+import { completeStep } from './mutation-request.ts'
 
 export interface BoundQuery {
   readonly prepared: Operation
@@ -29,7 +29,7 @@ export interface BoundQuery {
   readonly cost: number
   readonly variables: Variables
   /** The variables as the client sent them. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly rawVariables: Readonly<Record<string, unknown>>
 }
 
 export type ExecuteQuery = (
@@ -55,7 +55,7 @@ export function createQuery(query: QueryParts, schema: GraphQLSchema): ExecuteQu
 
 type PlainRoot = Exclude<QueryRoot, { readonly from: 'query' }>
 
-const noQueries: QueriesDone = new Map()
+const noQueries: QueryResults = new Map()
 
 /** About how much memory the HTTP replies take, in addition to the text. */
 const httpRepliesBytes = 1000
@@ -80,14 +80,14 @@ class Execution {
   }
 
   reply(): Awaitable<Executed> {
-    const { declared } = this.#bound.variant
-    if (declared.length > 0) return this.#withDeclared(declared)
+    const { declaredQueries } = this.#bound.variant
+    if (declaredQueries.length > 0) return this.#withDeclared(declaredQueries)
     return then(this.#answer(), answer => this.#replyTo(answer))
   }
 
-  async #withDeclared(steps: QueryVariant['declared']): Promise<Executed> {
-    const done = await doneQueries(this.#parts, steps, this.#bound.variables, this.#principal)
-    return this.#completed(await this.#answer(), done)
+  async #withDeclared(steps: QueryVariant['declaredQueries']): Promise<Executed> {
+    const queryResults = await runQueries(this.#parts, steps, this.#bound.variables, this.#principal)
+    return this.#complete(await this.#answer(), queryResults)
   }
 
   /** The plan's answer, or the error of the whole plan. */
@@ -105,18 +105,19 @@ class Execution {
   #replyTo(answer: CompositeAnswer | ApiError): Executed {
     const { onError } = this.#context
     // `onError` is only called while a reply is built, so a cached reply would skip it.
-    if (answer instanceof ApiError || this.#bound.variant.isVolatile || onError)
-      return this.#completed(answer)
-    const known = answer.rendered as CachedReply | undefined
-    if (known) return known
-    const made = this.#showsAll() ? executed(answer.text, [], this.#bound.cost) : this.#completed(answer)
-    const kept: CachedReply = { ...made, replies: {}, bytes: httpRepliesBytes + 2 * made.text.length }
-    answer.rendered = kept
-    return kept
+    if (answer instanceof ApiError || this.#bound.variant.isVolatile || onError) return this.#complete(answer)
+    const cached = answer.rendered as CachedReply | undefined
+    if (cached) return cached
+    const reply = this.#isAnswerVerbatim()
+      ? executed(answer.text, [], this.#bound.cost)
+      : this.#complete(answer)
+    const rendered: CachedReply = { ...reply, replies: {}, bytes: httpRepliesBytes + 2 * reply.text.length }
+    answer.rendered = rendered
+    return rendered
   }
 
   /** Whether the answer's JSON is the reply: no field is refused, and no non-null field can be null. */
-  #showsAll(): boolean {
+  #isAnswerVerbatim(): boolean {
     const { model, run } = this.#parts
     const { isVerbatim, requiredTargets } = this.#bound.variant
     const { access } = this.#principal
@@ -127,31 +128,31 @@ class Execution {
     )
   }
 
-  #completed(answer: CompositeAnswer | ApiError, done: QueriesDone = noQueries): Executed {
+  #complete(answer: CompositeAnswer | ApiError, queryResults: QueryResults = noQueries): Executed {
     const { run } = this.#parts
-    const failed = answer instanceof ApiError
-    const refusals = failed ? [] : run.refusals(this.#plan, this.#principal)
+    const isFailed = answer instanceof ApiError
+    const refusals = isFailed ? [] : run.refusals(this.#plan, this.#principal)
     const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context)
-    const data: ReplyObject | ApiError = failed ? answer : JSON.parse(answer.text)
+    const data: ReplyObject | ApiError = isFailed ? answer : JSON.parse(answer.text)
     return completion.reply(this.#bound.cost, () => {
-      const shown: ReplyObject = Object.create(null)
+      const reply: ReplyObject = Object.create(null)
       for (const root of this.#bound.variant.roots) {
         const { replyField } = root
-        const path = { before: undefined, key: replyField.key }
-        shown[replyField.key] =
+        const path = { parent: undefined, key: replyField.key }
+        reply[replyField.key] =
           root.from === 'query'
-            ? this.#declared(root.step, done, completion)
+            ? this.#declared(root.step, queryResults, completion)
             : completion.field(replyField, () => this.#value(root, data), path)
       }
-      return shown
+      return reply
     })
   }
 
-  #declared(step: ActStep, done: QueriesDone, { errors }: Completion): unknown {
-    const query = done.get(step)
-    if (query === undefined) throw new Error(`nothing answers ${step.replyField.name}`)
-    const completing = { parts: this.#parts, principal: this.#principal, context: this.#context }
-    return completed(completing, step, query.prepared, query.value, errors)
+  #declared(step: ActStep, queryResults: QueryResults, { errors }: Completion): unknown {
+    const query = queryResults.get(step)
+    if (query === undefined) throw new Error(`there is no result of ${step.replyField.name}`)
+    const completionParts = { parts: this.#parts, principal: this.#principal, context: this.#context }
+    return completeStep(completionParts, step, query.prepared, query.value, errors)
   }
 
   #value({ from, replyField: { source } }: PlainRoot, data: ReplyObject | ApiError): unknown {
@@ -176,9 +177,9 @@ function failureOf(error: unknown): ApiError {
 
 function argsFor({ variant, args }: BoundQuery, { userId }: Principal): readonly JsonValue[] {
   if (variant.callerIds.length === 0) return args
-  const own = [...args]
-  for (const param of variant.callerIds) own[param] = userId ?? 0
-  return own
+  const filledArgs = [...args]
+  for (const param of variant.callerIds) filledArgs[param] = userId ?? 0
+  return filledArgs
 }
 
 function rateLimitOf({ rateLimit }: ExecutionContext, cost: number) {

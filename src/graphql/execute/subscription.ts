@@ -12,14 +12,14 @@ import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { OnError, OnFault, Refused } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
-import { judgedKey, valuesKey } from '../plan/subscription-plan.ts'
+import { accessItemKey, valuesKey } from '../plan/subscription-plan.ts'
 import type { SubscriptionVariant } from '../plan/variant.ts'
 import { refused, withEventId } from '../response.ts'
 import type { SubscriptionField } from '../schema/directory.ts'
 import { typeName } from '../schema/names.ts'
 import { nodePrefix } from '../schema/node-id.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
-import { shownValues } from './shown-values.ts'
+import { graphqlValues } from './graphql-values.ts'
 
 export interface BoundSubscription {
   readonly variant: SubscriptionVariant
@@ -47,7 +47,7 @@ export function createRenderer(
 ): ChangeRenderer | Refused {
   const { shape, replyField } = bound.variant
   const refusals = byPlace(parts.run.refusals({ shape, args: bound.args }, principal))
-  const refusal = refusals.get(replyField.at ?? placeOf([replyField.key]))
+  const refusal = refusals.get(replyField.place ?? placeOf([replyField.key]))
   if (refusal) {
     parts.onError?.(refusal, [replyField.key])
     return refused([refusedField(refusal, replyField.key)])
@@ -65,22 +65,22 @@ class Renderer implements ChangeRenderer {
     this.#parts = parts
     this.#bound = bound
     this.#principal = principal
-    const { kind, collection } = bound.variant.meaning
-    this.topics = kindsOf(kind).map(each => ({ collection: collection.name, kind: each }))
+    const { kind, collection } = bound.variant.entry
+    this.topics = kindsOf(kind).map(changeKind => ({ collection: collection.name, kind: changeKind }))
   }
 
   render(change: LoggedChange): Awaitable<string | null> {
-    const { meaning } = this.#bound.variant
-    if (meaning.kind === 'emitted') return change.type === meaning.event.type ? this.#emitted(change) : null
-    if (change.kind !== 'updated') return this.#item(change)
-    // Emitted by an action: not a change of the item.
+    const { entry } = this.#bound.variant
+    if (entry.kind === 'emitted') return change.type === entry.event.type ? this.#renderEmitted(change) : null
+    if (change.kind !== 'updated') return this.#renderItem(change)
+    // An event that an action emitted is not a change of the item.
     if (change.values !== null) return null
-    const { collection, kind } = meaning
-    return then(this.#parts.views.show(change, this.#principal), shown => {
-      if (shown === null) return null
-      const hasLeft = shown.type === eventType(collection, 'deleted')
+    const { collection, kind } = entry
+    return then(this.#parts.views.show(change, this.#principal), event => {
+      if (event === null) return null
+      const hasLeft = event.type === eventType(collection, 'deleted')
       if (hasLeft !== (kind === 'deleted')) return null
-      return hasLeft ? this.#departure(change) : this.#item(change)
+      return hasLeft ? this.#renderDeparture(change) : this.#renderItem(change)
     })
   }
 
@@ -90,50 +90,50 @@ class Renderer implements ChangeRenderer {
     return this.#parts.run.composite(plan, this.#principal)
   }
 
-  #item(change: LoggedChange): Awaitable<string | null> {
+  #renderItem(change: LoggedChange): Awaitable<string | null> {
     return then(this.#read(change), answer => {
-      const { reply } = this.#rendered(answer)
+      const { reply } = this.#renderAnswer(answer)
       return reply === null ? null : withEventId(reply, change.event)
     })
   }
 
   /** Not cached with the answer: events about the same row have different values. */
-  #emitted(change: LoggedChange): Awaitable<string | null> {
-    const { meaning, replyField } = this.#bound.variant
-    if (meaning.kind !== 'emitted') return null
+  #renderEmitted(change: LoggedChange): Awaitable<string | null> {
+    const { entry, replyField } = this.#bound.variant
+    if (entry.kind !== 'emitted') return null
     return then(this.#read(change), ({ text }) => {
-      const read: ReplyObject = JSON.parse(text)
-      if (read[judgedKey] === null) return null
-      const values = shownValues(emittedShape(meaning.event), change.values ?? {})
-      const payload = { ...read, [valuesKey]: values }
-      return withEventId(this.#completed({ [replyField.source]: payload }), change.event)
+      const data: ReplyObject = JSON.parse(text)
+      if (data[accessItemKey] === null) return null
+      const values = graphqlValues(emittedShape(entry.event), change.values ?? {})
+      const payload = { ...data, [valuesKey]: values }
+      return withEventId(this.#complete({ [replyField.source]: payload }), change.event)
     })
   }
 
   /** Cached without the event's id, because several changes can lead to the same answer. */
-  #rendered(answer: CompositeAnswer): Rendered {
-    const known = answer.rendered as Rendered | undefined
-    if (known) return known
+  #renderAnswer(answer: CompositeAnswer): Rendered {
+    const cached = answer.rendered as Rendered | undefined
+    if (cached) return cached
     const { replyField } = this.#bound.variant
     const data: ReplyObject = JSON.parse(answer.text)
-    const reply = data[replyField.source] === null ? null : this.#completed(data)
-    const made: Rendered = { reply, bytes: 2 * (reply?.length ?? 0) }
-    answer.rendered = made
-    return made
+    const reply = data[replyField.source] === null ? null : this.#complete(data)
+    const rendered: Rendered = { reply, bytes: 2 * (reply?.length ?? 0) }
+    answer.rendered = rendered
+    return rendered
   }
 
   /** The reply for an item that the subscriber may no longer read: only its identity. */
-  #departure({ id, event }: LoggedChange): string {
-    const { replyField, meaning } = this.#bound.variant
-    const type = typeName(meaning.collection)
+  #renderDeparture({ id, event }: LoggedChange): string {
+    const { replyField, entry } = this.#bound.variant
+    const type = typeName(entry.collection)
     const identity = new Map([
       [`${type}.id`, String(id)],
       [`${type}.nodeId`, nodePrefix(type) + id],
     ])
-    return withEventId(this.#completed({ [replyField.source]: valuesOf(replyField, identity) }), event)
+    return withEventId(this.#complete({ [replyField.source]: identityValues(replyField, identity) }), event)
   }
 
-  #completed(data: ReplyObject): string {
+  #complete(data: ReplyObject): string {
     const { variant, args, cost } = this.#bound
     const { run, onFault } = this.#parts
     const refusals = byPlace(run.refusals({ shape: variant.shape, args }, this.#principal))
@@ -149,7 +149,7 @@ function kindsOf(kind: SubscriptionField['kind']): readonly ChangeKind[] {
 }
 
 /** The values of an object's fields, by the fields' names. */
-function valuesOf(object: ReplyField, values: ReadonlyMap<string, string>): ReplyObject {
+function identityValues(object: ReplyField, values: ReadonlyMap<string, string>): ReplyObject {
   if (object.kind !== 'object') return {}
   return Object.fromEntries(
     object.children.flatMap(({ name, source }) => {
@@ -164,10 +164,10 @@ function argsFor(
   args: readonly JsonValue[],
   { id, event }: SubscriptionVariant,
 ): readonly JsonValue[] {
-  const own = [...args]
-  own[id] = change.id
-  own[event] = change.row
-  return own
+  const filledArgs = [...args]
+  filledArgs[id] = change.id
+  filledArgs[event] = change.row
+  return filledArgs
 }
 
 function refusedField({ message, code }: ApiError, key: string): GraphQLFormattedError {

@@ -1,5 +1,5 @@
 /**
- * The limits of a document, checked before validation and on the syntax tree alone. This takes time in proportion to
+ * The limits of a document, checked on the syntax tree alone, before validation. The time is proportional to the size of
  * the document: each fragment is measured once, however often it is spread.
  */
 import {
@@ -28,16 +28,16 @@ export interface Limits {
 
 export const defaultLimits: Limits = { depth: 12, cost: 5000, aliases: 30, tokens: 2000, listBound: 100 }
 
-/** Fields and spreads of a document with its fragments expanded: validation visits them all. */
+/** Fields and spreads of a document with its fragments expanded. Validation visits all of them. */
 const maxFields = 5000
 /** Directives of one operation. */
 const maxDirectives = 200
-/** Bounds long names and strings, which take time too. */
+/** Bounds the length of names and strings, which also take time. */
 const charactersPerToken = 50
 /** Nested lists of an introspection: each level multiplies the size of the reply. */
 const maxIntrospectionLists = 1
 
-/** Levels of lists and objects in an argument's value. A JSON field allows as many. */
+/** Levels of lists and objects in an argument's value: as many as a JSON field allows. */
 const maxNesting = 64
 
 const introspectionLists = new Set(['fields', 'inputFields', 'interfaces', 'possibleTypes'])
@@ -55,9 +55,9 @@ interface Measure {
 }
 
 const countCap = 1_000_000
-const nothing: Measure = { depth: 0, aliases: 0, fields: 0, directives: 0, lists: 0, introspection: 0 }
+const noMeasure: Measure = { depth: 0, aliases: 0, fields: 0, directives: 0, lists: 0, introspection: 0 }
 
-function joined(a: Measure, b: Measure): Measure {
+function combine(a: Measure, b: Measure): Measure {
   return {
     depth: Math.max(a.depth, b.depth),
     aliases: Math.min(countCap, a.aliases + b.aliases),
@@ -79,33 +79,37 @@ export function checkLength(source: string, { tokens }: Limits): void {
 export function checkDocument(document: DocumentNode, limits: Limits): void {
   const fragments = fragmentsOf(document)
   const meter = new Meter(fragments)
-  let all = nothing
+  let total = noMeasure
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue
     const measure = meter.operation(node)
     refuseBeyond(measure, limits, node)
-    all = joined(all, measure)
+    total = combine(total, measure)
   }
   for (const name of fragments.keys()) meter.fragment(name)
-  refuseTotal('selects', all.fields, maxFields, 'fields, its fragments written out')
+  refuseTooManyFields(total.fields)
 }
 
 function refuseBeyond(measure: Measure, { depth, aliases }: Limits, node: OperationDefinitionNode): void {
-  const refuse = (what: string, figure: number, bound: number) => {
-    if (figure <= bound) return
-    const shown = figure >= countCap ? `more than ${countCap}` : figure
-    throw badRequest(`The operation has ${shown} ${what}; at most ${bound} are allowed.`, node)
+  const refuse = (noun: string, count: number, bound: number) => {
+    if (count <= bound) return
+    throw badRequest(`The operation has ${countText(count)} ${noun}; at most ${bound} are allowed.`, node)
   }
   refuse('levels of depth', measure.depth, depth)
   refuse('aliases', measure.aliases, aliases)
   refuse('directives', measure.directives, maxDirectives)
-  refuse('lists of an introspection within one another', measure.introspection, maxIntrospectionLists)
+  refuse('nested lists of an introspection', measure.introspection, maxIntrospectionLists)
 }
 
-function refuseTotal(does: string, figure: number, bound: number, what: string): void {
-  if (figure <= bound) return
-  const shown = figure >= countCap ? `more than ${countCap}` : figure
-  throw badRequest(`The document ${does} ${shown} ${what}; at most ${bound} are allowed.`)
+function refuseTooManyFields(count: number): void {
+  if (count <= maxFields) return
+  const message = `With its fragments expanded, the document selects ${countText(count)} fields; at most ${maxFields} are allowed.`
+  throw badRequest(message)
+}
+
+/** Counts are exact below `countCap`. */
+function countText(count: number): string {
+  return count >= countCap ? `more than ${countCap}` : String(count)
 }
 
 class Meter {
@@ -120,15 +124,15 @@ class Meter {
 
   operation({ selectionSet, directives = [], variableDefinitions = [] }: OperationDefinitionNode): Measure {
     for (const { defaultValue } of variableDefinitions) if (defaultValue) checkNesting(defaultValue)
-    return joined(this.#set(selectionSet), { ...nothing, directives: directives.length })
+    return combine(this.#set(selectionSet), { ...noMeasure, directives: directives.length })
   }
 
   fragment(name: string): Measure {
-    const known = this.#measured.get(name)
-    if (known) return known
+    const measured = this.#measured.get(name)
+    if (measured) return measured
     const node = this.#fragments.get(name)
-    if (!node) return nothing
-    if (this.#open.includes(name)) throw cycle(name, this.#open, node)
+    if (!node) return noMeasure
+    if (this.#open.includes(name)) throw cycleError(name, this.#open, node)
     this.#open.push(name)
     const measure = this.#set(node.selectionSet)
     this.#open.pop()
@@ -137,25 +141,25 @@ class Meter {
   }
 
   #set({ selections }: SelectionSetNode): Measure {
-    return selections.map(node => this.#selection(node)).reduce(joined, nothing)
+    return selections.map(node => this.#selection(node)).reduce(combine, noMeasure)
   }
 
   #selection(node: SelectionNode): Measure {
-    const own = { ...nothing, directives: node.directives?.length ?? 0 }
+    const ownMeasure = { ...noMeasure, directives: node.directives?.length ?? 0 }
     if (node.kind === Kind.FRAGMENT_SPREAD)
-      return joined(this.fragment(node.name.value), { ...own, fields: 1 })
-    if (node.kind === Kind.INLINE_FRAGMENT) return joined(this.#set(node.selectionSet), own)
+      return combine(this.fragment(node.name.value), { ...ownMeasure, fields: 1 })
+    if (node.kind === Kind.INLINE_FRAGMENT) return combine(this.#set(node.selectionSet), ownMeasure)
     for (const { value } of node.arguments ?? []) checkNesting(value)
-    const inner = node.selectionSet ? this.#set(node.selectionSet) : nothing
+    const innerMeasure = node.selectionSet ? this.#set(node.selectionSet) : noMeasure
     const name = node.name.value
     const isIntrospection = name.startsWith('__')
     return {
-      depth: isIntrospection ? 1 : inner.depth + 1,
-      aliases: Math.min(countCap, inner.aliases + (node.alias ? 1 : 0)),
-      fields: Math.min(countCap, inner.fields + 1),
-      directives: Math.min(countCap, inner.directives + own.directives),
-      lists: inner.lists + (introspectionLists.has(name) ? 1 : 0),
-      introspection: isIntrospection ? inner.lists : inner.introspection,
+      depth: isIntrospection ? 1 : innerMeasure.depth + 1,
+      aliases: Math.min(countCap, innerMeasure.aliases + (node.alias ? 1 : 0)),
+      fields: Math.min(countCap, innerMeasure.fields + 1),
+      directives: Math.min(countCap, innerMeasure.directives + ownMeasure.directives),
+      lists: innerMeasure.lists + (introspectionLists.has(name) ? 1 : 0),
+      introspection: isIntrospection ? innerMeasure.lists : innerMeasure.introspection,
     }
   }
 }
@@ -171,8 +175,8 @@ function checkNesting(value: ValueNode, depth = 1): void {
   if (value.kind === Kind.OBJECT) for (const field of value.fields) checkNesting(field.value, depth + 1)
 }
 
-function cycle(name: string, open: readonly string[], node: FragmentDefinitionNode): GraphQLError {
-  const way = open.slice(open.indexOf(name) + 1)
-  const via = way.length === 0 ? '' : ` via ${way.map(each => `"${each}"`).join(', ')}`
+function cycleError(name: string, open: readonly string[], node: FragmentDefinitionNode): GraphQLError {
+  const others = open.slice(open.indexOf(name) + 1)
+  const via = others.length === 0 ? '' : ` via ${others.map(fragment => `"${fragment}"`).join(', ')}`
   return badRequest(`The fragment "${name}" is spread within itself${via}.`, node)
 }

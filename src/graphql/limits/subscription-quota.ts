@@ -19,7 +19,7 @@ interface Usage {
   readonly documents: Map<Bound['prepared'], number>
 }
 
-const nothing: Retained = { key: '', documentBytes: 0, argumentBytes: 0 }
+const noRetained: Retained = { key: '', documentBytes: 0, argumentBytes: 0 }
 
 export class SubscriptionQuota {
   readonly #limits: SubscriptionLimits
@@ -31,16 +31,16 @@ export class SubscriptionQuota {
     this.#count = new Quota(limits.maxSubscriptions, 'subscriptions')
   }
 
-  /** Throws PAYLOAD_TOO_LARGE for a subscription that is too large, RATE_LIMITED when the caller has too much open. */
-  take({ budgetKey }: Principal, { prepared, retained = nothing }: Bound): Release {
-    this.#checkOne(retained)
+  /** Throws PAYLOAD_TOO_LARGE for a subscription that is too large, RATE_LIMITED when the caller has too many open. */
+  take({ budgetKey }: Principal, { prepared, retained = noRetained }: Bound): Release {
+    this.#checkSubscription(retained)
     const usage: Usage = this.#usages.get(budgetKey) ?? { bytes: 0, documents: new Map() }
-    const sharing = usage.documents.get(prepared) ?? 0
-    const bytes = retained.argumentBytes + (sharing === 0 ? retained.documentBytes : 0)
-    this.#checkAll(usage.bytes + bytes)
+    const subscriptionsOfDocument = usage.documents.get(prepared) ?? 0
+    const bytes = retained.argumentBytes + (subscriptionsOfDocument === 0 ? retained.documentBytes : 0)
+    this.#checkCaller(usage.bytes + bytes)
     this.#count.take(budgetKey)
     usage.bytes += bytes
-    usage.documents.set(prepared, sharing + 1)
+    usage.documents.set(prepared, subscriptionsOfDocument + 1)
     this.#usages.set(budgetKey, usage)
     return once(() => {
       this.#count.release(budgetKey)
@@ -48,22 +48,22 @@ export class SubscriptionQuota {
     })
   }
 
-  #checkOne({ documentBytes, argumentBytes }: Retained): void {
+  #checkSubscription({ documentBytes, argumentBytes }: Retained): void {
     const { maxSubscriptionBytes: max } = this.#limits
     const bytes = documentBytes + argumentBytes
     if (bytes <= max) return
     throw new ApiError(
       'PAYLOAD_TOO_LARGE',
-      `The subscription would keep ${bytes} bytes, for its document and its arguments; at most ${max} are allowed.`,
+      `The subscription would retain ${bytes} bytes, for its document and its arguments; at most ${max} are allowed.`,
     )
   }
 
-  #checkAll(bytes: number): void {
+  #checkCaller(bytes: number): void {
     const { maxCallerBytes: max } = this.#limits
     if (bytes <= max) return
     throw new ApiError(
       'RATE_LIMITED',
-      `With this one your open subscriptions would keep ${bytes} bytes; at most ${max} are allowed. End another one first.`,
+      `With this one, your open subscriptions would retain ${bytes} bytes; at most ${max} are allowed. Close another one first.`,
     )
   }
 
@@ -74,8 +74,8 @@ export class SubscriptionQuota {
     { argumentBytes, documentBytes }: Retained,
   ): void {
     usage.bytes -= argumentBytes
-    const sharing = (usage.documents.get(prepared) ?? 1) - 1
-    if (sharing > 0) return void usage.documents.set(prepared, sharing)
+    const subscriptionsOfDocument = (usage.documents.get(prepared) ?? 1) - 1
+    if (subscriptionsOfDocument > 0) return void usage.documents.set(prepared, subscriptionsOfDocument)
     usage.documents.delete(prepared)
     usage.bytes -= documentBytes
     if (usage.documents.size === 0) this.#usages.delete(budgetKey)

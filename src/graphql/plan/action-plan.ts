@@ -12,37 +12,37 @@ import {
   subfields,
   typenameField,
 } from './field-request.ts'
-import { type Cost, getterOf, Parameters, sum } from './parameters.ts'
+import { type Cost, createGetter, Parameters, sum } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
-import { valuesOf } from './values.ts'
+import { inputsByField } from './values.ts'
 import type { ActStep, OutputItem } from './variant.ts'
 
 /** Points for an action or a query, in addition to its selection: it may read and write many items. */
 const actCost = 50
 
-/** Precedes the keys of a payload's items in the answer, where no alias can equal the name of another value. */
+/** The prefix of the keys of a payload's items in the answer: with it, no alias equals the name of another value. */
 const itemPrefix = 'item:'
 
-interface Planned {
+interface PlannedAct {
   readonly step: ActStep
   readonly cost: Cost
 }
 
-export function planAct(outer: PlanContext, request: FieldRequest, operation: Action | Query): Planned {
+export function planAct(outer: PlanContext, request: FieldRequest, operation: Action | Query): PlannedAct {
   const context = { ...outer, parameters: new Parameters() }
   const inputs = argumentsOf(context, request)
   const idInput = operation.target === 'item' ? inputs.get('id') : undefined
   const items: OutputItem[] = []
   const costs: Cost[] = [() => actCost]
-  const replyField = replyOf(context, request, operation, items, costs)
+  const replyField = planReply(context, request, operation, items, costs)
   const step: ActStep = {
     kind: 'act',
     operation,
     replyField,
-    id: idInput && getterOf(idInput, idOf),
-    values: valuesOf(inputShape(operation), inputs),
+    id: idInput && createGetter(idInput, idOf),
+    values: inputsByField(inputShape(operation), inputs),
     items,
     shape: { kind: 'composite', roots: items.map(({ root }) => root) },
     getters: context.parameters.getters,
@@ -50,33 +50,34 @@ export function planAct(outer: PlanContext, request: FieldRequest, operation: Ac
   return { step, cost: sum(costs) }
 }
 
-function replyOf(
+function planReply(
   context: PlanContext,
   request: FieldRequest,
   { output }: Operation,
   items: OutputItem[],
   costs: Cost[],
 ): ReplyField {
-  const base = { ...replyFieldBase(request), at: undefined }
+  const base = { ...replyFieldBase(request), place: undefined }
   if (output.kind === 'nothing') return { ...base, kind: 'leaf' }
-  const itemOf = (of: FieldRequest, collection: string, value?: string): ReplyField => {
-    const { replyField, item, cost } = planItem(context, of, collection, value)
+  const planOutputItem = (itemRequest: FieldRequest, collection: string, value?: string): ReplyField => {
+    const { replyField, item, cost } = planItem(context, itemRequest, collection, value)
     items.push(item)
     costs.push(cost, () => 1)
     return replyField
   }
-  if (output.kind === 'item') return itemOf(request, output.collection)
+  if (output.kind === 'item') return planOutputItem(request, output.collection)
   const payload: GraphQLNamedType = getNamedType(request.definition.type)
-  if (!isObjectType(payload)) throw new Error(`${payload.name} is no object type`)
+  if (!isObjectType(payload)) throw new Error(`${payload.name} is not an object type`)
   const names = new Map([...output.values.keys()].map(name => [camelCase(name), name]))
   const children = [...subfields(context, payload, request.nodes)].map(([key, nodes]): ReplyField => {
     if (nodes[0].name.value === '__typename') return typenameField(key, nodes, payload)
     const child = requestOf({ key, nodes, type: payload })
     const name = names.get(nodes[0].name.value) ?? ''
     const value = output.values.get(name)
-    if (value?.kind === 'item') return itemOf({ ...child, prefix: itemPrefix }, value.collection, name)
-    // By the name of the value: the reply may have it under several keys.
-    return { ...replyFieldBase(child), source: name, at: undefined, kind: 'leaf' }
+    if (value?.kind === 'item')
+      return planOutputItem({ ...child, prefix: itemPrefix }, value.collection, name)
+    // The source is the value's name: the reply may contain the value under several keys.
+    return { ...replyFieldBase(child), source: name, place: undefined, kind: 'leaf' }
   })
   return { ...base, kind: 'object', children }
 }
@@ -96,7 +97,7 @@ function planItem(
 ): PlannedItem {
   const collection = collectionOf(context, name)
   const base = replyFieldBase(request)
-  const { select, replyFields, cost } = planSelection(context, collection, request.nodes, base.at)
+  const { select, replyFields, cost } = planSelection(context, collection, request.nodes, base.place)
   const id = context.parameters.placeholder()
   return {
     replyField: { ...base, kind: 'object', children: replyFields },
@@ -106,7 +107,7 @@ function planItem(
 }
 
 function collectionOf({ model }: PlanContext, name: string): Collection {
-  const found = model.collections.get(name)
-  if (!found) throw new Error(`there is no collection ${name}`)
-  return found
+  const collection = model.collections.get(name)
+  if (!collection) throw new Error(`there is no collection ${name}`)
+  return collection
 }

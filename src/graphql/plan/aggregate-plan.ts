@@ -1,4 +1,4 @@
-/** An aggregate field → its groups and figures: those that are selected, and those by which it is ordered. */
+/** An aggregate field → its groups and figures: those that are selected, and those that it is ordered by. */
 import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -36,12 +36,12 @@ export function planAggregate(
   collection: Collection,
 ): PlannedAggregate {
   const inputs = argumentsOf(context, request)
-  const choosing = new Map([...inputs].filter(([name]) => name !== 'orderBy'))
-  const { filter, search } = planRows(context, collection, choosing, undefined)
+  const rowInputs = new Map([...inputs].filter(([name]) => name !== 'orderBy'))
+  const { filter, search } = planRows(context, collection, rowInputs, undefined)
   const limit = limitOf('limit', inputs.get('limit'), schemaDefault(request), context.listBound)
   const figures = new Figures(context, collection, groupsOf(inputs.get('groupBy'), context))
   const base = replyFieldBase(request)
-  const { select, children } = figures.select(rowType(request), request, base.at)
+  const { select, children } = figures.select(rowType(request), request, base.place)
   const sort = figures.sort(inputs.get('orderBy'))
   const { parameters } = context
   const scan = search !== undefined || mayScan(filter, collection) ? collectionScanCost : 0
@@ -64,18 +64,23 @@ function rowType({ definition }: FieldRequest): GraphQLObjectType {
   return type
 }
 
-function valuesOf(input: Input | undefined, name: string, most: number, { variables }: PlanContext) {
+function readEnumValues(
+  input: Input | undefined,
+  name: string,
+  maxItems: number,
+  { variables }: PlanContext,
+) {
   if (input?.kind !== 'list') return []
-  if (input.items.length > most) {
-    const message = `"${name}" has ${input.items.length} keys; at most ${most} are allowed.`
+  if (input.items.length > maxItems) {
+    const message = `"${name}" has ${input.items.length} keys; at most ${maxItems} are allowed.`
     throw badRequest(message, input.node)
   }
   return input.items.flatMap(item => (item.kind === 'leaf' ? [item.read(variables)] : []))
 }
 
-/** Of a repeated key, only the first counts. */
+/** If a key is repeated, only the first occurrence counts. */
 function groupsOf(input: Input | undefined, context: PlanContext): readonly GroupKey[] {
-  const keys = valuesOf(unlessNull(input), 'groupBy', maxGroupKeys, context) as GroupKey[]
+  const keys = readEnumValues(unlessNull(input), 'groupBy', maxGroupKeys, context) as GroupKey[]
   return [...new Map(keys.map(key => [keyOf(key), key])).values()]
 }
 
@@ -103,7 +108,7 @@ class Figures {
 
   constructor(context: PlanContext, collection: Collection, groups: readonly GroupKey[]) {
     const fields = context.directory.aggregates.get(collection.name)
-    if (!fields) throw new Error(`nothing aggregates ${collection.name}`)
+    if (!fields) throw new Error(`there are no aggregates of ${collection.name}`)
     this.#context = context
     this.#fields = fields
     this.groups = groups
@@ -113,9 +118,13 @@ class Figures {
   select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): Selection {
     return this.#select(parent, request, place, (name, within, base) => {
       if (name === 'count') {
-        return this.#figure(base, { kind: 'measure', key: base.source, at: this.#measure({ kind: 'count' }) })
+        return this.#figure(base, {
+          kind: 'measure',
+          key: base.source,
+          index: this.#measureIndex({ kind: 'count' }),
+        })
       }
-      const { select, children } = this.#selectWithin(name, within, base.at)
+      const { select, children } = this.#selectWithin(name, within, base.place)
       return {
         child: { ...base, kind: 'object', children },
         selected: { kind: 'object', key: base.source, select },
@@ -123,10 +132,10 @@ class Figures {
     })
   }
 
-  /** `of`: `group`, or the kind of the figures. */
-  #selectWithin(of: string, request: FieldRequest, place: string | undefined): Selection {
+  /** `kind`: `group`, or the kind of the figures. */
+  #selectWithin(kind: string, request: FieldRequest, place: string | undefined): Selection {
     return this.#select(rowType(request), request, place, (name, within, base) =>
-      this.#figure(base, this.#leaf(of, name, base.source, within.nodes[0])),
+      this.#figure(base, this.#leaf(kind, name, base.source, within.nodes[0])),
     )
   }
 
@@ -158,43 +167,45 @@ class Figures {
     return { select, children }
   }
 
-  #leaf(of: string, name: string, key: string, node: FieldRequest['nodes'][0]): SelectedFigure {
-    if (of === 'group') {
-      const found = this.#fields.groups.get(name)
-      const at = this.groups.findIndex(group => found && keyOf(group) === keyOf(found.key))
-      if (!found || at < 0)
-        throw badRequest(`"${name}" is not a key of the groups: name it in "groupBy" too.`, node)
-      const as = found.key.part === undefined ? found.field.type.graphql.form : undefined
-      return { kind: 'group', key, at, ...(as !== undefined && { as }) }
+  #leaf(kind: string, name: string, key: string, node: FieldRequest['nodes'][0]): SelectedFigure {
+    if (kind === 'group') {
+      const groupField = this.#fields.groups.get(name)
+      const index = this.groups.findIndex(group => groupField && keyOf(group) === keyOf(groupField.key))
+      if (!groupField || index < 0)
+        throw badRequest(`"${name}" is not a group key: add it to "groupBy".`, node)
+      const as = groupField.key.part === undefined ? groupField.field.type.graphql.form : undefined
+      return { kind: 'group', key, index, ...(as !== undefined && { as }) }
     }
-    const kind = fieldMeasures.find(each => each === of)
-    const field = kind && this.#fields.figures[kind].get(name)
-    if (!kind || !field) throw new Error(`there is no figure ${of} of ${name}`)
-    const as = kind === 'min' || kind === 'max' ? field.type.graphql.form : undefined
-    const at = this.#measure({ kind, field: field.name })
-    return { kind: 'measure', key, at, ...(as !== undefined && { as }) }
+    const measure = fieldMeasures.find(name => name === kind)
+    const field = measure && this.#fields.figures[measure].get(name)
+    if (!measure || !field) throw new Error(`there is no figure ${kind} of ${name}`)
+    const as = measure === 'min' || measure === 'max' ? field.type.graphql.form : undefined
+    const index = this.#measureIndex({ kind: measure, field: field.name })
+    return { kind: 'measure', key, index, ...(as !== undefined && { as }) }
   }
 
   /** The index of the measure among those that are computed. */
-  #measure(measure: Measure): number {
-    const known = this.measures.findIndex(each => measureKey(each) === measureKey(measure))
-    return known >= 0 ? known : this.measures.push(measure) - 1
+  #measureIndex(measure: Measure): number {
+    const index = this.measures.findIndex(existing => measureKey(existing) === measureKey(measure))
+    return index >= 0 ? index : this.measures.push(measure) - 1
   }
 
   sort(input: Input | undefined): readonly GroupSort[] {
-    const given = unlessNull(input)
-    const orders = valuesOf(given, 'orderBy', maxSortKeys, this.#context) as AggregateOrder[]
+    const orderInput = unlessNull(input)
+    const orders = readEnumValues(orderInput, 'orderBy', maxSortKeys, this.#context) as AggregateOrder[]
     const sorts = orders.map((order): GroupSort => {
       const { descending } = order
-      if ('measure' in order) return { by: 'measure', at: this.#measure(order.measure), descending }
-      const at = this.groups.findIndex(group => keyOf(group) === keyOf(order.group))
-      if (at >= 0 || !given) return { by: 'group', at, descending }
+      if ('measure' in order) return { by: 'measure', index: this.#measureIndex(order.measure), descending }
+      const index = this.groups.findIndex(group => keyOf(group) === keyOf(order.group))
+      if (index >= 0 || !orderInput) return { by: 'group', index, descending }
       throw badRequest(
-        `"orderBy" names ${order.group.field}, by which the items are not grouped.`,
-        given.node,
+        `"orderBy" contains ${order.group.field}, which is not a key of "groupBy".`,
+        orderInput.node,
       )
     })
-    return [...new Map(sorts.toReversed().map(sort => [`${sort.by} ${sort.at}`, sort])).values()].toReversed()
+    return [
+      ...new Map(sorts.toReversed().map(sort => [`${sort.by} ${sort.index}`, sort])).values(),
+    ].toReversed()
   }
 }
 

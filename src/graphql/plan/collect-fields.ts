@@ -31,7 +31,7 @@ export function collectFields(
     for (const node of set?.selections ?? []) {
       if (!isIncluded(node, variables)) continue
       if (node.kind === Kind.INLINE_FRAGMENT) {
-        if (holds(node.typeCondition, type)) collect(node.selectionSet)
+        if (matchesType(node.typeCondition, type)) collect(node.selectionSet)
       } else if (node.kind === Kind.FIELD) {
         const key = (node.alias ?? node.name).value
         const group = groups.get(key)
@@ -40,7 +40,7 @@ export function collectFields(
       } else if (!visited.has(node.name.value)) {
         visited.add(node.name.value)
         const fragment = fragments.get(node.name.value)
-        if (fragment && holds(fragment.typeCondition, type)) collect(fragment.selectionSet)
+        if (fragment && matchesType(fragment.typeCondition, type)) collect(fragment.selectionSet)
       }
     }
   }
@@ -48,24 +48,27 @@ export function collectFields(
   return groups
 }
 
-function holds(condition: NamedTypeNode | undefined, type: GraphQLObjectType): boolean {
+function matchesType(condition: NamedTypeNode | undefined, type: GraphQLObjectType): boolean {
   const name = condition?.name.value
-  return name === undefined || name === type.name || type.getInterfaces().some(one => one.name === name)
+  return name === undefined || name === type.name || type.getInterfaces().some(parent => parent.name === name)
 }
 
 /** Throws a `GraphQLError` for a condition that is null. */
 function isIncluded(node: SelectionNode, variables: Variables): boolean {
-  for (const { name, arguments: given = [] } of node.directives ?? []) {
-    const value = given.find(each => each.name.value === 'if')?.value
+  for (const { name, arguments: nodes = [] } of node.directives ?? []) {
+    const value = nodes.find(argument => argument.name.value === 'if')?.value
     if (!value) continue
-    const holds =
-      value.kind === Kind.VARIABLE ? flagOf(value, variables) : value.kind === Kind.BOOLEAN && value.value
-    if (name.value === 'skip' ? holds === true : name.value === 'include' && holds !== true) return false
+    const condition =
+      value.kind === Kind.VARIABLE
+        ? readVariable(value, variables)
+        : value.kind === Kind.BOOLEAN && value.value
+    if (name.value === 'skip' ? condition === true : name.value === 'include' && condition !== true)
+      return false
   }
   return true
 }
 
-function flagOf(node: VariableNode, variables: Variables): unknown {
+function readVariable(node: VariableNode, variables: Variables): unknown {
   refuseNull(node, conditionType, variables)
   return variables.coerced[node.name.value]
 }

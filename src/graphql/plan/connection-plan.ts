@@ -1,6 +1,6 @@
 /**
  * Relay's cursor connections (https://relay.dev/graphql/connections.htm). The plan reads one row more than the page
- * shows, to learn whether more follow. It reads pages from the end in the opposite order.
+ * contains, to learn whether more follow. It reads pages from the end in the opposite order.
  */
 import { type FieldNode, type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -33,25 +33,25 @@ export function planConnection(context: PlanContext, request: FieldRequest, targ
   const size = limitOf(name, input, Math.min(defaultLimit, listBound), listBound)
   const rows = planRows(context, target, inputs, cursor)
   if (backward && isByRank(rows.sort)) {
-    const message = 'The order RELEVANCE is read from the best on: give "first" and "after".'
+    const message = 'The order RELEVANCE allows only "first" and "after".'
     throw badRequest(message, request.nodes[0])
   }
   const limit = parameters.add(variables => size(variables) + 1)
-  const inner = new ConnectionFields(context, target, request)
-  const total = inner.leaves.has('totalCount')
-  const scan = scanCost(rows, { model, target, inner: !isRoot(request), counted: total })
+  const connection = new ConnectionFields(context, target, request)
+  const total = connection.leaves.has('totalCount')
+  const scan = scanCost(rows, { model, target, isOfRelation: !isRoot(request), countsTotal: total })
   const cursors = cursorsOf(target, rows.sort)
   const hasCursor = rows.after !== undefined
   return {
     list: { ...rows, sort: backward ? reversed(rows.sort) : rows.sort, limit, connection: { total } },
-    select: inner.select,
+    select: connection.select,
     replyField: {
       ...replyFieldBase(request),
       kind: 'object',
-      children: inner.replyFields,
-      reshape: reshape({ cursors, leaves: inner.leaves, limit, backward, hasCursor }),
+      children: connection.replyFields,
+      reshape: reshape({ cursors, leaves: connection.leaves, limit, backward, hasCursor }),
     },
-    cost: variables => 1 + scan + size(variables) * (1 + inner.cost(variables)),
+    cost: variables => 1 + scan + size(variables) * (1 + connection.cost(variables)),
   }
 }
 
@@ -93,7 +93,7 @@ class ConnectionFields {
   constructor(context: PlanContext, target: Collection, request: FieldRequest) {
     this.#context = context
     this.#target = target
-    this.#place = replyFieldBase(request).at
+    this.#place = replyFieldBase(request).place
     this.replyFields = this.#object(request)
   }
 
@@ -103,7 +103,7 @@ class ConnectionFields {
 
   #object({ nodes, definition }: Pick<FieldRequest, 'nodes' | 'definition'>): readonly ReplyField[] {
     const parent = getNamedType(definition.type)
-    if (!isObjectType(parent)) throw new Error(`${definition.name} is no object`)
+    if (!isObjectType(parent)) throw new Error(`${definition.name} is not an object`)
     return [...subfields(this.#context, parent, nodes)].map(([key, [first, ...others]]) => {
       const name = first.name.value
       if (name === '__typename') return typenameField(key, [first, ...others], parent)
@@ -114,7 +114,7 @@ class ConnectionFields {
   #field(key: string, nodes: FieldRequest['nodes'], parent: GraphQLObjectType): ReplyField {
     const request = requestOf({ key, nodes, type: parent })
     const { definition } = request
-    const base = { ...replyFieldBase(request), source: definition.name, at: undefined }
+    const base = { ...replyFieldBase(request), source: definition.name, place: undefined }
     switch (definition.name) {
       case 'nodes':
         return { ...base, kind: 'list', children: this.#node(nodes) }
@@ -170,20 +170,20 @@ function reshape({ cursors, leaves, limit, backward, hasCursor }: ConnectionRepl
   const cursorAt = (row: ConnectionRow | undefined, leaf: string) =>
     row && leaves.has(leaf) ? cursors.encode(row.keys) : null
   return (value, args) => {
-    const { rows: found, total } = value as ConnectionAnswer
+    const { rows, total } = value as ConnectionAnswer
     const size = Number(args[limit]) - 1
-    const shown = found.slice(0, size)
-    if (backward) shown.reverse()
-    const hasMore = found.length > size
+    const page = rows.slice(0, size)
+    if (backward) page.reverse()
+    const hasMore = rows.length > size
     return {
-      edges: shown.map(row => ({ node: row.node, cursor: cursorAt(row, 'cursor') })),
-      nodes: shown.map(({ node }) => node),
+      edges: page.map(row => ({ node: row.node, cursor: cursorAt(row, 'cursor') })),
+      nodes: page.map(({ node }) => node),
       totalCount: total,
       pageInfo: {
         hasNextPage: backward ? hasCursor : hasMore,
         hasPreviousPage: backward ? hasMore : hasCursor,
-        startCursor: cursorAt(shown[0], 'startCursor'),
-        endCursor: cursorAt(shown.at(-1), 'endCursor'),
+        startCursor: cursorAt(page[0], 'startCursor'),
+        endCursor: cursorAt(page.at(-1), 'endCursor'),
       },
     }
   }

@@ -4,9 +4,9 @@ import type { Collection } from '../../model/model.ts'
 import { collectFields, type FieldGroups } from './collect-fields.ts'
 import { type Input, inputOf } from './input.ts'
 import type { Nodes, PlanContext } from './plan-context.ts'
-import { type ReplyField, within } from './reply-fields.ts'
+import { placeWithin, type ReplyField } from './reply-fields.ts'
 
-/** `prefix`: of the object's keys in the answer. `place`: of the object in the plan. */
+/** `prefix`: the prefix of the object's keys in the answer. `place`: the place of the object in the plan. */
 export interface FieldRequest {
   readonly key: string
   readonly nodes: Nodes
@@ -30,7 +30,7 @@ export function requestOf({ key, nodes, type }: RootField): FieldRequest {
 }
 
 export function objectType({ schema, directory }: PlanContext, { name }: Collection): GraphQLObjectType {
-  const type = schema.getType(directory.typeOf.get(name) ?? '')
+  const type = schema.getType(directory.typeNames.get(name) ?? '')
   if (!isObjectType(type)) throw new Error(`there is no type for ${name}`)
   return type
 }
@@ -49,13 +49,13 @@ export function subfields(
   )
 }
 
-/** What the reply fields of every kind have. */
+/** The properties that reply fields of every kind have. */
 export function replyFieldBase({ key, nodes, parent, definition, prefix, place }: FieldRequest) {
   const source = prefix + key
   return {
     key,
     source,
-    at: within(place, source),
+    place: placeWithin(place, source),
     nonNull: String(definition.type).endsWith('!'),
     name: `${parent.name}.${definition.name}`,
     nodes,
@@ -64,19 +64,28 @@ export function replyFieldBase({ key, nodes, parent, definition, prefix, place }
 
 export function typenameField(key: string, nodes: Nodes, parent: GraphQLObjectType): ReplyField {
   const name = `${parent.name}.__typename`
-  return { key, source: key, at: undefined, nonNull: true, name, nodes, kind: 'constant', value: parent.name }
+  return {
+    key,
+    source: key,
+    place: undefined,
+    nonNull: true,
+    name,
+    nodes,
+    kind: 'constant',
+    value: parent.name,
+  }
 }
 
-/** The given arguments of a field, by name. */
+/** The arguments that the field was given, by name. */
 export function argumentsOf(
   { variables }: PlanContext,
   { nodes, definition }: FieldRequest,
 ): Map<string, Input> {
-  const found = new Map<string, Input>()
+  const inputs = new Map<string, Input>()
   for (const node of nodes[0].arguments ?? []) {
-    const argument = definition.args.find(each => each.name === node.name.value)
+    const argument = definition.args.find(({ name }) => name === node.name.value)
     const input = argument && inputOf(node.value, argument.type, variables)
-    if (input) found.set(node.name.value, input)
+    if (input) inputs.set(node.name.value, input)
   }
-  return found
+  return inputs
 }

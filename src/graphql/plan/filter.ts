@@ -7,7 +7,7 @@ import { containedFault } from '../../plan/text-search.ts'
 import { badRequest } from '../bad-request.ts'
 import { operatorName } from '../schema/leaf-types.ts'
 import type { Input, Variables } from './input.ts'
-import { getterOf, maxListedValues, type Parameters } from './parameters.ts'
+import { createGetter, maxListedValues, type Parameters } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 
 const maxSortKeys = 10
@@ -37,18 +37,18 @@ function relationsWithin(filter: Filter): number {
 }
 
 function planParts(input: Input, collection: Collection, context: PlanContext): Filter {
-  if (input.kind !== 'object') return all([])
+  if (input.kind !== 'object') return conjunction([])
   const filters = [...input.fields].flatMap(([key, value]) => {
     context.parameters.countCondition(value.node)
     if (value.kind === 'null') {
-      throw badRequest(`"${key}" must not be null in a filter. Leave it out, or use isNull.`, value.node)
+      throw badRequest(`"${key}" must not be null in a filter. Omit it, or use isNull.`, value.node)
     }
     return planPart(key, value, collection, context)
   })
-  return all(filters)
+  return conjunction(filters)
 }
 
-function all(filters: readonly Filter[]): Filter {
+function conjunction(filters: readonly Filter[]): Filter {
   const [only] = filters
   return filters.length === 1 && only ? only : { kind: 'and', filters }
 }
@@ -59,15 +59,15 @@ function planPart(
   collection: Collection,
   context: PlanContext,
 ): Filter | readonly Filter[] {
-  const one = (input: Input) => planParts(input, collection, context)
-  if (key === 'not') return { kind: 'not', filter: one(value) }
+  const planNested = (input: Input) => planParts(input, collection, context)
+  if (key === 'not') return { kind: 'not', filter: planNested(value) }
   if (key === 'and' || key === 'or') {
-    return { kind: key, filters: value.kind === 'list' ? value.items.map(one) : [] }
+    return { kind: key, filters: value.kind === 'list' ? value.items.map(planNested) : [] }
   }
-  const named = context.directory.filterable.get(collection.name)?.get(key)
-  if (!named) throw new Error(`nothing is filtered by ${key}`)
-  if ('kind' in named) return planRelated(named, value, context)
-  return planComparisons(named, value, context.parameters)
+  const member = context.directory.filterable.get(collection.name)?.get(key)
+  if (!member) throw new Error(`nothing is filtered by ${key}`)
+  if ('kind' in member) return planRelated(member, value, context)
+  return planComparisons(member, value, context.parameters)
 }
 
 function planRelated(relation: Relation, value: Input, context: PlanContext): Filter {
@@ -85,32 +85,32 @@ function planComparisons(field: Field, value: Input, parameters: Parameters): re
   return [...value.fields].map(([name, operand]) => {
     parameters.countCondition(operand.node)
     if (operand.kind === 'null') {
-      const message = `"${name}" must not be null. Ask for missing values with isNull.`
+      const message = `"${name}" must not be null. Use isNull to find missing values.`
       throw badRequest(message, operand.node)
     }
     const operator = operatorOf(name, field)
-    const param = parameters.add(getterOf(operand, canonicalOf(field, operator)))
+    const param = parameters.add(createGetter(operand, canonicalOf(field, operator)))
     return { kind: 'compare', field: field.name, operator, param }
   })
 }
 
 function operatorOf(name: string, field: Field): FilterOperator {
-  const found = field.type.operators.find(each => operatorName(each) === name)
-  if (!found) throw new Error(`${field.name} is not filtered with ${name}`)
-  return found
+  const operator = field.type.operators.find(candidate => operatorName(candidate) === name)
+  if (!operator) throw new Error(`${field.name} is not filtered with ${name}`)
+  return operator
 }
 
-/** Checks a filter's value and gives its canonical form. Throws a `RangeError` for a value that no item can have. */
+/** Returns a function that checks a filter's value and returns its canonical form. It throws a `RangeError` for a value that no item can have. */
 function canonicalOf(field: Field, operator: FilterOperator): (value: unknown) => JsonValue {
   const { type } = field
-  const one = (value: unknown): JsonValue =>
+  const canonicalValue = (value: unknown): JsonValue =>
     type.canonical(type.graphql.fromInput?.(value) ?? (value as JsonValue))
   if (operator === 'null') return value => value === true
   if (takesText(operator)) return value => textOperand(operator, value)
-  return operator === 'in' ? value => listed(value).map(one) : one
+  return operator === 'in' ? value => listValues(value).map(canonicalValue) : canonicalValue
 }
 
-function listed(value: unknown): readonly unknown[] {
+function listValues(value: unknown): readonly unknown[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (values.length <= maxListedValues) return values
   throw new RangeError(`"in" lists ${values.length} values; at most ${maxListedValues} are allowed.`)
@@ -119,14 +119,14 @@ function listed(value: unknown): readonly unknown[] {
 function textOperand(operator: FilterOperator, value: unknown): string {
   const text = String(value)
   if (!text.isWellFormed() || text.includes('\0')) {
-    throw new RangeError('The text holds a character that no stored text has.')
+    throw new RangeError('The text contains a character that stored texts cannot contain.')
   }
   const fault = containedFault(text)
   if (!fault) return text
-  throw new RangeError(`The text that "${operatorName(operator)}" asks for ${fault.message}.`)
+  throw new RangeError(`The text of "${operatorName(operator)}" ${fault.message}.`)
 }
 
-/** In the given order; of a repeated key, only the first counts. */
+/** In the order of the input. If a key is repeated, only the first occurrence counts. */
 export function planSort(input: Input | undefined, variables: Variables): readonly Sort[] {
   if (input?.kind !== 'list') return []
   if (input.items.length > maxSortKeys) {

@@ -22,10 +22,10 @@ import { typeOfNode } from '../schema/node-id.ts'
 
 export type Variables = NonNullable<ReturnType<typeof getVariableValues>['variableValues']>
 
-/** Reads a value from the variables of one request. A literal gives its own value. */
+/** Reads a value from the variables of one request. For a literal, it returns the literal's value. */
 export type Read = (variables: Variables) => unknown
 
-/** A given argument. `node`: where it stands in the document. */
+/** The value of an argument. `node`: its location in the document. */
 export type Input = { readonly node: ValueNode } & (
   | { readonly kind: 'null' }
   | { readonly kind: 'leaf'; readonly read: Read }
@@ -40,13 +40,13 @@ export function inputOf(node: ValueNode, type: GraphQLInputType, variables: Vari
   if (node.kind === Kind.VARIABLE) {
     const name = node.name.value
     if (isNonNullType(type)) refuseNull(node, type, variables)
-    return symbolic(variables.coerced[name], type, ({ coerced }) => coerced[name], node)
+    return variableInput(variables.coerced[name], type, ({ coerced }) => coerced[name], node)
   }
   if (isNonNullType(type)) return inputOf(node, type.ofType, variables)
   if (node.kind === Kind.NULL) return { kind: 'null', node }
   if (isListType(type)) return listInput(node, type.ofType, variables)
   if (isInputObjectType(type)) return objectInput(node, type, variables)
-  if (!holdsVariable(node)) {
+  if (!containsVariable(node)) {
     const value = coerceInputLiteral(node, type)
     return { kind: 'leaf', read: () => value, node }
   }
@@ -56,13 +56,13 @@ export function inputOf(node: ValueNode, type: GraphQLInputType, variables: Vari
 /** A nullable variable with a default is allowed in a non-null position, where its value may still be null (GraphQL 6.4.1). */
 export function refuseNull(node: VariableNode, type: GraphQLInputType, { coerced }: Variables): void {
   if (coerced[node.name.value] !== null) return
-  const message = `The variable "$${node.name.value}" is null, where a value of type "${type}" must be.`
+  const message = `The variable "$${node.name.value}" must not be null: a value of type "${type}" is required.`
   throw badRequest(message, node)
 }
 
 function itemsOf(node: ValueNode, type: GraphQLInputType, variables: Variables): readonly Input[] {
   const nodes = node.kind === Kind.LIST ? node.values : [node]
-  return nodes.map((each): Input => inputOf(each, type, variables) ?? { kind: 'null', node: each })
+  return nodes.map((item): Input => inputOf(item, type, variables) ?? { kind: 'null', node: item })
 }
 
 function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables): Input {
@@ -74,9 +74,9 @@ function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables
 /** In the order of the type's fields, as graphql-js coerces them: equal inputs then give equal plans. */
 function objectInput(node: ValueNode, type: GraphQLInputObjectType, variables: Variables): Input {
   const fields = new Map<string, Input>()
-  const given = node.kind === Kind.OBJECT ? node.fields : []
+  const fieldNodes = node.kind === Kind.OBJECT ? node.fields : []
   for (const [key, field] of Object.entries(type.getFields())) {
-    const value = given.find(({ name }) => name.value === key)?.value
+    const value = fieldNodes.find(({ name }) => name.value === key)?.value
     const input = value && inputOf(value, field.type, variables)
     if (input) fields.set(key, input)
   }
@@ -84,34 +84,39 @@ function objectInput(node: ValueNode, type: GraphQLInputObjectType, variables: V
 }
 
 /** A JSON literal may contain variables at any depth. */
-function holdsVariable(node: ValueNode): boolean {
+function containsVariable(node: ValueNode): boolean {
   if (node.kind === Kind.VARIABLE) return true
-  if (node.kind === Kind.LIST) return node.values.some(holdsVariable)
-  return node.kind === Kind.OBJECT && node.fields.some(({ value }) => holdsVariable(value))
+  if (node.kind === Kind.LIST) return node.values.some(containsVariable)
+  return node.kind === Kind.OBJECT && node.fields.some(({ value }) => containsVariable(value))
 }
 
-function symbolic(value: unknown, type: GraphQLInputType, read: Read, node: ValueNode): Input | undefined {
+function variableInput(
+  value: unknown,
+  type: GraphQLInputType,
+  read: Read,
+  node: ValueNode,
+): Input | undefined {
   if (value === undefined) return undefined
-  if (isNonNullType(type)) return symbolic(value, type.ofType, read, node)
+  if (isNonNullType(type)) return variableInput(value, type.ofType, read, node)
   if (value === null) return { kind: 'null', node }
   if (isListType(type)) {
     // A single value stands for a list of one (GraphQL 3.12).
-    const whole: Read = Array.isArray(value) ? read : variables => [read(variables)]
+    const readList: Read = Array.isArray(value) ? read : variables => [read(variables)]
     const values: readonly unknown[] = Array.isArray(value) ? value : [value]
     const items = values.map(
       (item, index): Input =>
-        symbolic(item, type.ofType, variables => element(whole(variables), index), node) ?? {
+        variableInput(item, type.ofType, variables => element(readList(variables), index), node) ?? {
           kind: 'null',
           node,
         },
     )
-    return { kind: 'list', items, read: whole, node }
+    return { kind: 'list', items, read: readList, node }
   }
   if (!isInputObjectType(type)) return { kind: 'leaf', read, node }
   const fields = new Map<string, Input>()
   for (const [key, field] of Object.entries(type.getFields())) {
-    const part: Read = variables => member(read(variables), key)
-    const input = symbolic(member(value, key), field.type, part, node)
+    const readMember: Read = variables => member(read(variables), key)
+    const input = variableInput(member(value, key), field.type, readMember, node)
     if (input) fields.set(key, input)
   }
   return { kind: 'object', fields, node }
@@ -133,12 +138,12 @@ export function readInput(input: Input, variables: Variables): unknown {
   return Object.fromEntries([...input.fields].map(([key, field]) => [key, readInput(field, variables)]))
 }
 
-/** The types that node ids may name. */
+/** The types that node ids can contain. */
 type NodeTypes = ReadonlyMap<string, unknown>
 
 /**
  * Equal for values of a type that lead to the same plan. The structure includes values that decide a plan's shape:
- * enums, booleans, and the types that node ids name.
+ * enums, booleans, and the types in node ids.
  */
 export function structureOf(value: unknown, type: GraphQLInputType, nodes: NodeTypes): string {
   if (value === undefined) return '_'
@@ -154,7 +159,7 @@ export function structureOf(value: unknown, type: GraphQLInputType, nodes: NodeT
   return `{${fields.join()}}`
 }
 
-/** An unknown node type is no structure of its own: clients could name any number of them. */
+/** Unknown node types share one structure: clients could invent any number of them. */
 function leafStructure(value: unknown, type: GraphQLInputType, nodes: NodeTypes): string {
   if (typeof value === 'boolean') return String(value)
   const nodeType = type === GraphQLID ? typeOfNode(value) : undefined
@@ -164,6 +169,6 @@ function leafStructure(value: unknown, type: GraphQLInputType, nodes: NodeTypes)
 function listStructure(value: unknown, type: GraphQLInputType, nodes: NodeTypes): string {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
   const inner = isNonNullType(type) ? type.ofType : type
-  const isWhole = !isListType(inner) && !isInputObjectType(inner) && !isEnumType(inner)
-  return isWhole ? '[.]' : `[${items.map(item => structureOf(item, type, nodes)).join()}]`
+  const isUniform = !isListType(inner) && !isInputObjectType(inner) && !isEnumType(inner)
+  return isUniform ? '[.]' : `[${items.map(item => structureOf(item, type, nodes)).join()}]`
 }

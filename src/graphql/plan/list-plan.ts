@@ -10,7 +10,7 @@ import { scanCost } from '../limits/scan-cost.ts'
 import { argumentsOf, type FieldRequest, replyFieldBase } from './field-request.ts'
 import { planFilter, planSort } from './filter.ts'
 import type { Input } from './input.ts'
-import { type Cost, getterOf, limitOf, located, unlessNull } from './parameters.ts'
+import { type Cost, createGetter, limitOf, unlessNull, withLocation } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 
@@ -29,18 +29,18 @@ export function planList(context: PlanContext, request: FieldRequest, target: Co
   const limit = limitOf('limit', inputs.get('limit'), schemaDefault(request), context.listBound)
   const rows = planRows(context, target, inputs, inputs.get('after'))
   const list = { ...rows, limit: context.parameters.add(limit) }
-  const inner = context.select(context, target, request.nodes, base.at)
+  const selection = context.select(context, target, request.nodes, base.place)
   const { model } = context
-  const scan = scanCost(rows, { model, target, inner: !isRoot(request), counted: false })
+  const scan = scanCost(rows, { model, target, isOfRelation: !isRoot(request), countsTotal: false })
   return {
     list,
-    select: inner.select,
-    replyField: { ...base, kind: 'list', children: inner.replyFields },
-    cost: variables => scan + limit(variables) * (1 + inner.cost(variables)),
+    select: selection.select,
+    replyField: { ...base, kind: 'list', children: selection.replyFields },
+    cost: variables => scan + limit(variables) * (1 + selection.cost(variables)),
   }
 }
 
-/** Whether the list is one of a whole collection, and not of an item's relation. */
+/** Whether the list is of a whole collection, and not of an item's relation. */
 export function isRoot({ parent }: FieldRequest): boolean {
   return parent.name === 'Query'
 }
@@ -50,7 +50,7 @@ export function schemaDefault({ definition }: FieldRequest): number {
   return Number(definition.args.find(argument => argument.name === 'limit')?.default?.value ?? 0)
 }
 
-/** `cursor`: of the item after which the rows begin. */
+/** `cursor`: the cursor of the item after which the rows begin. */
 export function planRows(
   context: PlanContext,
   target: Collection,
@@ -63,26 +63,27 @@ export function planRows(
   const sort = totalOrder(planSort(order, context.variables))
   const fault = rankFault(sort, search !== undefined)
   if (order && fault !== undefined) throw badRequest(`The order RELEVANCE ${fault}.`, order.node)
-  const planned = filter && planFilter(filter, target, context)
-  const text = search && context.parameters.add(getterOf(search, searchedText))
+  const plannedFilter = filter && planFilter(filter, target, context)
+  const searchParam = search && context.parameters.add(createGetter(search, parseSearch))
   const after = planPosition(context, target, sort, cursor)
   return {
-    filter: planned,
+    filter: plannedFilter,
     sort,
-    ...(text === undefined ? {} : { search: text }),
+    ...(searchParam === undefined ? {} : { search: searchParam }),
     ...(after ? { after } : {}),
   }
 }
 
-function searchedText(value: unknown): string {
+function parseSearch(value: unknown): string {
   const text = String(value)
-  if (text.includes('\0')) throw new RangeError('The text holds U+0000, which no stored text has.')
+  if (text.includes('\0'))
+    throw new RangeError('The text contains U+0000, which stored texts cannot contain.')
   const fault = searchFault(text)
   if (!fault) return text
   throw new RangeError(`The search ${fault.message}.`)
 }
 
-/** The position that a cursor stands for: one parameter for each sort key. */
+/** The position that a cursor encodes: one parameter for each sort key. */
 function planPosition(
   { parameters }: PlanContext,
   target: Collection,
@@ -93,6 +94,8 @@ function planPosition(
   const { node, read } = cursor
   const cursors = cursorsOf(target, sort)
   return sort.map((_, index) =>
-    parameters.add(variables => located(node, () => cursors.decode(String(read(variables)))[index]) ?? null),
+    parameters.add(
+      variables => withLocation(node, () => cursors.decode(String(read(variables)))[index]) ?? null,
+    ),
   )
 }

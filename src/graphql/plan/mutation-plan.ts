@@ -10,11 +10,11 @@ import {
   requestOf,
   typenameField,
 } from './field-request.ts'
-import { type Cost, getterOf, Parameters, sum } from './parameters.ts'
+import { type Cost, createGetter, Parameters, sum } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
-import { valuesOf } from './values.ts'
+import { inputsByField } from './values.ts'
 import type { MutationStep, MutationVariant, WriteStep } from './variant.ts'
 
 /** Points for a write, in addition to its selection. */
@@ -40,10 +40,10 @@ export function planMutation(
 }
 
 function planField(context: PlanContext, request: FieldRequest) {
-  const meaning = context.directory.mutations.get(request.definition.name)
-  if (!meaning) throw new Error(`nothing answers ${request.definition.name}`)
-  if (meaning.kind === 'act') return planAct(context, request, meaning.action)
-  return planWrite(context, request, meaning)
+  const entry = context.directory.mutations.get(request.definition.name)
+  if (!entry) throw new Error(`there is no mutation ${request.definition.name}`)
+  if (entry.kind === 'act') return planAct(context, request, entry.action)
+  return planWrite(context, request, entry)
 }
 
 function planWrite(
@@ -51,26 +51,26 @@ function planWrite(
   request: FieldRequest,
   { kind, collection }: Exclude<MutationField, { readonly kind: 'act' }>,
 ): { readonly step: WriteStep; readonly cost: Cost } {
-  // Every write is a plan of its own, with its own arguments.
+  // Every write is a separate plan with its own arguments.
   const context = { ...outer, parameters: new Parameters() }
   const inputs = argumentsOf(context, request)
   const idInput = inputs.get('id')
-  const field = { ...replyFieldBase(request), at: undefined }
+  const field = { ...replyFieldBase(request), place: undefined }
   const step = {
     kind,
     collection,
-    id: kind !== 'create' && idInput ? getterOf(idInput, idOf) : undefined,
-    values: valuesOf(collection, inputs),
+    id: kind !== 'create' && idInput ? createGetter(idInput, idOf) : undefined,
+    values: inputsByField(collection, inputs),
   }
   if (kind === 'delete') {
     const replyField: ReplyField = { ...field, kind: 'leaf' }
     return { step: { ...step, replyField, select: [], getters: [] }, cost: () => writeCost }
   }
-  const inner = planSelection(context, collection, request.nodes, undefined)
-  const replyField: ReplyField = { ...field, kind: 'object', children: inner.replyFields }
+  const selection = planSelection(context, collection, request.nodes, undefined)
+  const replyField: ReplyField = { ...field, kind: 'object', children: selection.replyFields }
   const { getters } = context.parameters
   return {
-    step: { ...step, replyField, select: inner.select, getters },
-    cost: variables => writeCost + 1 + inner.cost(variables),
+    step: { ...step, replyField, select: selection.select, getters },
+    cost: variables => writeCost + 1 + selection.cost(variables),
   }
 }

@@ -6,18 +6,18 @@ import type { Param } from '../../plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import type { Input, Variables } from './input.ts'
 
-/** The argument for one parameter of a plan. Throws a `GraphQLError` when the variables hold no valid one. */
+/** Returns the argument for one parameter of a plan. Throws a `GraphQLError` when the variables contain no valid value. */
 export type Getter = (variables: Variables) => JsonValue
 
 /** In points. */
 export type Cost = (variables: Variables) => number
 
-export const free: Cost = () => 0
+export const noCost: Cost = () => 0
 
 export function sum(costs: readonly Cost[]): Cost {
-  const counted = costs.filter(cost => cost !== free)
-  if (counted.length === 0) return free
-  return variables => counted.reduce((points, cost) => points + cost(variables), 0)
+  const nonZero = costs.filter(cost => cost !== noCost)
+  if (nonZero.length === 0) return noCost
+  return variables => nonZero.reduce((points, cost) => points + cost(variables), 0)
 }
 
 /** Conditions in all filters of one operation. */
@@ -50,15 +50,15 @@ export class Parameters {
 }
 
 /** Reads an input in its canonical form. A value that `canonical` refuses is an error at the input. */
-export function getterOf(input: Input, canonical: (value: unknown) => JsonValue): Getter {
+export function createGetter(input: Input, canonical: (value: unknown) => JsonValue): Getter {
   const read = input.kind === 'leaf' || input.kind === 'list' ? input.read : () => null
-  return variables => located(input.node, () => canonical(read(variables)))
+  return variables => withLocation(input.node, () => canonical(read(variables)))
 }
 
-/** Runs `make`. Its `ApiError` or `RangeError` becomes an error at the node. */
-export function located<T>(node: ValueNode, make: () => T): T {
+/** Returns what `compute` returns. Turns its `ApiError` or `RangeError` into an error located at the node. */
+export function withLocation<T>(node: ValueNode, compute: () => T): T {
   try {
-    return make()
+    return compute()
   } catch (error) {
     if (error instanceof RangeError) throw badRequest(error.message, node)
     if (!(error instanceof ApiError)) throw error
@@ -71,7 +71,7 @@ export function unlessNull(input: Input | undefined): Input | undefined {
   return input?.kind === 'null' ? undefined : input
 }
 
-/** The most items of a list. Throws for a number outside the bound. */
+/** Returns a function that reads the most items of a list, and throws for a number outside the bound. */
 export function limitOf(
   name: string,
   input: Input | undefined,

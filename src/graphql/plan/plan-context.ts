@@ -1,4 +1,4 @@
-/** What is known while one variant of an operation is planned. */
+/** The context in which one variant of an operation is planned. */
 import type { FieldNode } from 'graphql'
 import type { Collection } from '../../model/model.ts'
 import type { Selected } from '../../plan/plan.ts'
@@ -14,14 +14,14 @@ export interface PlanContext extends ModelSchema {
   readonly parameters: Parameters
   /** The most items of one list. */
   readonly listBound: number
-  /** `planSelection`, passed along because selections hold lists, and lists hold selections. */
+  /** `planSelection`, passed along because selections contain lists, and lists contain selections. */
   readonly select: PlanSelection
 }
 
 /** All the nodes of the document that select one field. */
 export type Nodes = readonly [FieldNode, ...FieldNode[]]
 
-/** `place`: of the object in the plan. `prefix`: of the object's keys in the answer. */
+/** `place`: the place of the object in the plan. `prefix`: the prefix of the object's keys in the answer. */
 export type PlanSelection = (
   context: PlanContext,
   collection: Collection,

@@ -19,9 +19,9 @@ import {
 } from './field-request.ts'
 import { readInput } from './input.ts'
 import { type PlannedList, planList } from './list-plan.ts'
-import { type Cost, free, getterOf, sum } from './parameters.ts'
+import { type Cost, createGetter, noCost, sum } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
-import { forEachField, type ReplyField, some } from './reply-fields.ts'
+import { forEachField, type ReplyField, someField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
 import type { QueryRoot, QueryVariant } from './variant.ts'
 
@@ -29,8 +29,8 @@ import type { QueryRoot, QueryVariant } from './variant.ts'
 const introspectionCost = 100
 const maxIntrospectionFields = 3
 
-/** Roots whose values do not come from the plan's answer. */
-const volatile: ReadonlySet<QueryRoot['from']> = new Set(['introspection', 'rateLimit', 'query'])
+/** Roots whose values come from elsewhere than the plan's answer, and can change while it does not. */
+const volatileRoots: ReadonlySet<QueryRoot['from']> = new Set(['introspection', 'rateLimit', 'query'])
 
 interface PlannedRoot {
   readonly root: QueryRoot
@@ -49,15 +49,15 @@ export function planQuery(context: PlanContext, fields: readonly RootField[]): Q
     )
   }
   const roots = planned.map(({ root }) => root)
-  const trees = roots.map(({ replyField }) => replyField)
+  const replyFields = roots.map(({ replyField }) => replyField)
   return {
     operation: 'query',
     shape: { kind: 'composite', roots: planned.flatMap(({ plan }) => plan ?? []) },
     roots,
-    declared: roots.flatMap(root => (root.from === 'query' ? root.step : [])),
-    isVolatile: roots.some(({ from }) => volatile.has(from)),
-    isVerbatim: roots.every(({ from }) => from === 'plan') && !some(trees, isReshaped),
-    requiredTargets: requiredTargets(trees),
+    declaredQueries: roots.flatMap(root => (root.from === 'query' ? root.step : [])),
+    isVolatile: roots.some(({ from }) => volatileRoots.has(from)),
+    isVerbatim: roots.every(({ from }) => from === 'plan') && !someField(replyFields, isReshaped),
+    requiredTargets: requiredTargets(replyFields),
     callerIds: planned.flatMap(({ callerId }) => callerId ?? []),
     cost: sum(planned.map(({ cost }) => cost)),
     getters: context.parameters.getters,
@@ -67,15 +67,16 @@ export function planQuery(context: PlanContext, fields: readonly RootField[]): Q
 /** Whether the reply's value differs from the answer's, or has another key. */
 function isReshaped(replyField: ReplyField): boolean {
   if (replyField.kind === 'constant') return false
-  return replyField.at === undefined || (replyField.kind !== 'leaf' && replyField.reshape !== undefined)
+  return replyField.place === undefined || (replyField.kind !== 'leaf' && replyField.reshape !== undefined)
 }
 
-function requiredTargets(trees: readonly ReplyField[]): readonly Collection[] {
-  const found = new Set<Collection>()
-  forEachField(trees, replyField => {
-    if (replyField.kind === 'object' && replyField.nonNull && replyField.target) found.add(replyField.target)
+function requiredTargets(replyFields: readonly ReplyField[]): readonly Collection[] {
+  const targets = new Set<Collection>()
+  forEachField(replyFields, replyField => {
+    if (replyField.kind === 'object' && replyField.nonNull && replyField.target)
+      targets.add(replyField.target)
   })
-  return [...found]
+  return [...targets]
 }
 
 function planRoot(context: PlanContext, field: RootField): PlannedRoot {
@@ -85,36 +86,36 @@ function planRoot(context: PlanContext, field: RootField): PlannedRoot {
     return {
       root: { from: 'constant', replyField: typenameField(key, nodes, type) },
       plan: undefined,
-      cost: free,
+      cost: noCost,
     }
   }
   if (name.startsWith('__')) return planIntrospection(field)
   const request = requestOf(field)
-  const meaning = context.directory.queries.get(name)
-  switch (meaning?.kind) {
+  const entry = context.directory.queries.get(name)
+  switch (entry?.kind) {
     case 'item': {
       const id = argumentsOf(context, request).get('id')
-      const place = context.parameters.add(id ? getterOf(id, idOf) : () => 0)
-      return planItem(context, request, meaning.collection, place)
+      const idParam = context.parameters.add(id ? createGetter(id, idOf) : () => 0)
+      return planItem(context, request, entry.collection, idParam)
     }
     case 'node':
       return planNode(context, request)
     case 'me': {
       const callerId = context.parameters.placeholder()
-      return { ...planItem(context, request, meaning.collection, callerId), callerId }
+      return { ...planItem(context, request, entry.collection, callerId), callerId }
     }
     case 'list':
-      return rootList(key, meaning.collection, planList(context, request, meaning.collection))
+      return rootList(key, entry.collection, planList(context, request, entry.collection))
     case 'connection':
-      return rootList(key, meaning.collection, planConnection(context, request, meaning.collection))
+      return rootList(key, entry.collection, planConnection(context, request, entry.collection))
     case 'aggregate':
-      return rootAggregate(context, request, meaning.collection)
+      return rootAggregate(context, request, entry.collection)
     case 'query':
-      return rootQuery(context, request, meaning.query)
+      return rootQuery(context, request, entry.query)
     case 'rateLimit':
       return planRateLimit(context, request)
     default:
-      throw new Error(`nothing answers ${name}`)
+      throw new Error(`there is no query ${name}`)
   }
 }
 
@@ -143,7 +144,7 @@ function planIntrospection({ key, nodes }: RootField): PlannedRoot {
   const replyField: ReplyField = {
     key,
     source: key,
-    at: undefined,
+    place: undefined,
     nonNull: name === 'Query.__schema',
     name,
     nodes,
@@ -159,12 +160,12 @@ export function planItem(
   id: Param,
 ): PlannedRoot {
   const base = replyFieldBase(request)
-  const inner = planSelection(context, collection, request.nodes, base.at)
-  const replyField: ReplyField = { ...base, kind: 'object', children: inner.replyFields }
+  const selection = planSelection(context, collection, request.nodes, base.place)
+  const replyField: ReplyField = { ...base, kind: 'object', children: selection.replyFields }
   return {
     root: { from: 'plan', replyField },
-    plan: { kind: 'item', key: request.key, collection: collection.name, id, select: inner.select },
-    cost: variables => 1 + inner.cost(variables),
+    plan: { kind: 'item', key: request.key, collection: collection.name, id, select: selection.select },
+    cost: variables => 1 + selection.cost(variables),
   }
 }
 
@@ -174,11 +175,16 @@ function planNode(context: PlanContext, request: FieldRequest): PlannedRoot {
   const type = input && typeOfNode(readInput(input, context.variables))
   const collection = context.directory.nodes.get(type ?? '')
   if (input && collection) {
-    const id = context.parameters.add(getterOf(input, nodeId => idOf(idOfNode(nodeId))))
+    const id = context.parameters.add(createGetter(input, nodeId => idOf(idOfNode(nodeId))))
     return planItem(context, request, collection, id)
   }
-  const replyField: ReplyField = { ...replyFieldBase(request), at: undefined, kind: 'object', children: [] }
-  return { root: { from: 'nothing', replyField }, plan: undefined, cost: free }
+  const replyField: ReplyField = {
+    ...replyFieldBase(request),
+    place: undefined,
+    kind: 'object',
+    children: [],
+  }
+  return { root: { from: 'nothing', replyField }, plan: undefined, cost: noCost }
 }
 
 function planRateLimit(context: PlanContext, request: FieldRequest): PlannedRoot {
@@ -186,8 +192,8 @@ function planRateLimit(context: PlanContext, request: FieldRequest): PlannedRoot
   const children = [...subfields(context, type, request.nodes)].map(([key, nodes]): ReplyField => {
     if (nodes[0].name.value === '__typename') return typenameField(key, nodes, type)
     const base = replyFieldBase(requestOf({ key, nodes, type }))
-    return { ...base, source: nodes[0].name.value, at: undefined, kind: 'leaf' }
+    return { ...base, source: nodes[0].name.value, place: undefined, kind: 'leaf' }
   })
-  const replyField: ReplyField = { ...replyFieldBase(request), at: undefined, kind: 'object', children }
-  return { root: { from: 'rateLimit', replyField }, plan: undefined, cost: free }
+  const replyField: ReplyField = { ...replyFieldBase(request), place: undefined, kind: 'object', children }
+  return { root: { from: 'rateLimit', replyField }, plan: undefined, cost: noCost }
 }

@@ -6,10 +6,10 @@ import type { Collection } from '../../model/model.ts'
 export type ReplyField = {
   /** Its key in the reply. */
   readonly key: string
-  /** Its key in the object of the answer. */
+  /** Its key in the answer's object. */
   readonly source: string
-  /** Its place in the plan, as `Refusal` names it; undefined for a field that is not in the plan. */
-  readonly at: string | undefined
+  /** Its place in the plan, as in `Refusal`; undefined for a field that is not in the plan. */
+  readonly place: string | undefined
   readonly nonNull: boolean
   /** Its type and name, e.g. `Post.author`. */
   readonly name: string
@@ -26,7 +26,7 @@ export type ReplyField = {
     }
 )
 
-/** Turns a value of the answer into the value of the reply. `args`: of the plan. */
+/** Turns a value of the answer into the value of the reply. `args`: the arguments of the plan. */
 export type Reshape = (value: unknown, args: readonly JsonValue[]) => unknown
 
 const separator = '\0'
@@ -36,7 +36,7 @@ export function placeOf(keys: readonly string[]): string {
 }
 
 /** The place of a key in the object at `place`; undefined stands for the top of the plan. */
-export function within(place: string | undefined, key: string): string {
+export function placeWithin(place: string | undefined, key: string): string {
   return place === undefined ? key : place + separator + key
 }
 
@@ -45,16 +45,16 @@ export function revealedKey(name: string): string {
   return `revealed:${name}`
 }
 
-/** Whether `test` holds for some field of the tree. */
-export function some(tree: readonly ReplyField[], test: (field: ReplyField) => boolean): boolean {
+/** Whether `test` returns true for any field of the tree. */
+export function someField(tree: readonly ReplyField[], test: (field: ReplyField) => boolean): boolean {
   return tree.some(
     field =>
-      test(field) || ((field.kind === 'object' || field.kind === 'list') && some(field.children, test)),
+      test(field) || ((field.kind === 'object' || field.kind === 'list') && someField(field.children, test)),
   )
 }
 
 export function forEachField(tree: readonly ReplyField[], visit: (field: ReplyField) => void): void {
-  some(tree, field => {
+  someField(tree, field => {
     visit(field)
     return false
   })

@@ -1,5 +1,5 @@
 /** The selection of one object → what the plan selects, the fields of the reply, and the cost. */
-import { isComputed, manyRelations } from '../../model/computed/fields.ts'
+import { countRelatedLists, isComputed } from '../../model/computed/fields.ts'
 import type { Collection, Field, ManyToMany, ToMany } from '../../model/model.ts'
 import type { FieldForm, Selected, SelectedList } from '../../plan/plan.ts'
 import type { Member } from '../schema/directory.ts'
@@ -8,7 +8,7 @@ import { defaultLimit } from '../schema/parts.ts'
 import { planConnection } from './connection-plan.ts'
 import { type FieldRequest, objectType, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import { planList } from './list-plan.ts'
-import { type Cost, free, sum } from './parameters.ts'
+import { type Cost, noCost, sum } from './parameters.ts'
 import type { PlanContext, PlanSelection } from './plan-context.ts'
 import { type ReplyField, revealedKey } from './reply-fields.ts'
 
@@ -37,10 +37,10 @@ export const planSelection: PlanSelection = (context, collection, nodes, place, 
   return { select, replyFields, cost: sum(costs) }
 }
 
-/** Rows that a computed field reads cost as those of a list without a limit. */
+/** The rows that a computed field reads cost as much as those of a list without a limit. */
 function costOf(field: Field): Cost {
-  if (!isComputed(field)) return free
-  const points = manyRelations(field.expression) * (1 + defaultLimit)
+  if (!isComputed(field)) return noCost
+  const points = countRelatedLists(field.expression) * (1 + defaultLimit)
   return () => points
 }
 
@@ -60,12 +60,12 @@ function planMember(context: PlanContext, request: FieldRequest, member: Member)
     }
     case 'nodeId': {
       const selected = fieldSelected(source, 'id', { prefix: nodePrefix(request.parent.name) })
-      return { selected, replyField: { ...replyFieldBase(request), kind: 'leaf' }, cost: free }
+      return { selected, replyField: { ...replyFieldBase(request), kind: 'leaf' }, cost: noCost }
     }
     case 'revealed': {
-      const own = { source: revealedKey(member.name), at: undefined }
-      const replyField: ReplyField = { ...replyFieldBase(request), ...own, kind: 'leaf' }
-      return { selected: undefined, replyField, cost: free }
+      const location = { source: revealedKey(member.name), place: undefined }
+      const replyField: ReplyField = { ...replyFieldBase(request), ...location, kind: 'leaf' }
+      return { selected: undefined, replyField, cost: noCost }
     }
     case 'relation': {
       const { relation, target } = member
@@ -101,7 +101,7 @@ function planOne(
   target: Collection,
 ): PlannedMember {
   const base = replyFieldBase(request)
-  const { select, replyFields, cost } = planSelection(context, target, request.nodes, base.at)
+  const { select, replyFields, cost } = planSelection(context, target, request.nodes, base.place)
   return {
     selected: relationSelected(base.source, relation, select, undefined),
     replyField: { ...base, kind: 'object', children: replyFields, target },

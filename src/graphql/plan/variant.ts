@@ -17,9 +17,9 @@ export interface QueryVariant extends VariantBase {
   readonly operation: 'query'
   readonly shape: CompositeShape
   readonly roots: readonly QueryRoot[]
-  /** Those of the roots that are queries of the model. */
-  readonly declared: readonly ActStep[]
-  /** Whether equal answers of the plan can need different replies. */
+  /** The roots that are queries of the model. */
+  readonly declaredQueries: readonly ActStep[]
+  /** Whether equal answers of the plan can lead to different replies. */
   readonly isVolatile: boolean
   /** Whether the reply has exactly the values of the plan's answer, with the same keys. */
   readonly isVerbatim: boolean
@@ -64,7 +64,7 @@ export interface WriteStep {
   readonly getters: readonly Getter[]
 }
 
-/** `value`: the name of the output value that the item is; undefined where the item is the whole output. */
+/** `value`: the name of the output value that contains the item; undefined if the item is the whole output. */
 export interface OutputItem {
   readonly root: ItemRoot
   readonly value: string | undefined
@@ -88,7 +88,7 @@ export interface ActStep {
 
 export interface SubscriptionVariant extends VariantBase {
   readonly operation: 'subscription'
-  readonly meaning: SubscriptionField
+  readonly entry: SubscriptionField
   readonly shape: CompositeShape
   readonly replyField: ReplyField
   readonly id: Param

@@ -12,7 +12,7 @@ import type { Collection, Field } from '../../model/model.ts'
 import { type FieldMeasure, fieldMeasures, type GroupKey, type Measure } from '../../plan/plan.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, type Names, orderName, typeName } from './names.ts'
-import { type Arguments, nonNull, type SchemaField, shownFields } from './parts.ts'
+import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'
 
 export const maxGroupKeys = 3
 const defaultGroups = 100
@@ -23,7 +23,7 @@ export type AggregateOrder = { readonly descending: boolean } & (
   | { readonly measure: Measure }
 )
 
-/** What the fields of a collection's aggregates stand for. */
+/** What the fields of a collection's aggregates mean in the model. */
 export interface AggregateFields {
   /** By the field of `group`. */
   readonly groups: ReadonlyMap<string, { readonly key: GroupKey; readonly field: Field }>
@@ -31,11 +31,11 @@ export interface AggregateFields {
   readonly figures: Readonly<Record<FieldMeasure, ReadonlyMap<string, Field>>>
 }
 
-const words: Readonly<Record<FieldMeasure, string>> = {
+const figureDescriptions: Readonly<Record<FieldMeasure, string>> = {
   sum: 'Sums, in double precision; null where no item has a value.',
   avg: 'Averages, in double precision; null where no item has a value.',
-  min: 'The least values.',
-  max: 'The greatest values.',
+  min: 'The lowest values.',
+  max: 'The highest values.',
 }
 
 /** Aggregates of one collection. */
@@ -45,42 +45,45 @@ export class AggregateTypes {
   readonly #collection: Collection
   readonly #leafTypes: LeafTypes
   readonly #names: Names
-  readonly #name: string
+  readonly #baseName: string
 
   constructor(collection: Collection, names: Names, leafTypes: LeafTypes) {
     this.#collection = collection
     this.#leafTypes = leafTypes
     this.#names = names
-    this.#name = `${typeName(collection)}Aggregate`
+    this.#baseName = `${typeName(collection)}Aggregate`
     this.fields = aggregateFields(collection)
     this.type = new GraphQLObjectType({
-      name: names.free(this.#name),
-      description: 'A group of items, and its figures. Only what you may read counts.',
+      name: names.reserve(this.#baseName),
+      description: 'A group of items, and its figures. Only items and values that you may read count.',
       fields: {
-        group: { type: nonNull(this.#groupType()), description: 'What its items share, as `groupBy` asks.' },
-        count: { type: nonNull(GraphQLInt), description: 'How many items there are.' },
+        group: {
+          type: nonNull(this.#groupType()),
+          description: 'The values of the `groupBy` keys, which all items of the group share.',
+        },
+        count: { type: nonNull(GraphQLInt), description: 'The number of items.' },
         ...Object.fromEntries(fieldMeasures.flatMap(kind => this.#figures(kind))),
       },
     })
   }
 
-  arguments(others: Arguments, listBound: number): Arguments {
+  arguments(rowArguments: Arguments, listBound: number): Arguments {
     const limit = Math.min(defaultGroups, listBound)
     const list = (type: GraphQLEnumType) => new GraphQLList(new GraphQLNonNull(type))
     return {
-      ...others,
+      ...rowArguments,
       groupBy: {
         type: list(this.#groupBy()),
-        description: `At most ${maxGroupKeys}. Without it, all items are one group.`,
+        description: `At most ${maxGroupKeys} keys. By default, all items form one group.`,
       },
       orderBy: {
         type: list(this.#orderBy()),
-        description: 'By these, the first before the next; then by the keys of the groups.',
+        description: 'Sort keys, in order of precedence. Ties are broken by the group keys.',
       },
       limit: {
         type: GraphQLInt,
         default: { value: limit },
-        description: `How many groups at most; up to ${listBound}.`,
+        description: `The maximum number of groups, up to ${listBound}.`,
       },
     }
   }
@@ -91,33 +94,33 @@ export class AggregateTypes {
       const description = key.part === undefined ? undefined : `The ${key.part}, in UTC.`
       return [name, { type, description }]
     })
-    return new GraphQLObjectType({ name: this.#free('Group'), fields: Object.fromEntries(fields) })
+    return new GraphQLObjectType({ name: this.#reserveName('Group'), fields: Object.fromEntries(fields) })
   }
 
   #figures(kind: FieldMeasure): readonly (readonly [string, SchemaField])[] {
-    const named = this.fields.figures[kind]
-    if (named.size === 0) return []
+    const fieldsByName = this.fields.figures[kind]
+    if (fieldsByName.size === 0) return []
     const isTotal = kind === 'sum' || kind === 'avg'
     const type = new GraphQLObjectType({
-      name: this.#free(kind.charAt(0).toUpperCase() + kind.slice(1)),
+      name: this.#reserveName(kind.charAt(0).toUpperCase() + kind.slice(1)),
       fields: Object.fromEntries(
-        [...named].map(([name, field]) => {
-          const leaf = isTotal ? GraphQLFloat : this.#leafTypes.type(this.#collection, field)
-          return [name, { type: leaf }]
+        [...fieldsByName].map(([name, field]) => {
+          const valueType = isTotal ? GraphQLFloat : this.#leafTypes.type(this.#collection, field)
+          return [name, { type: valueType }]
         }),
       ),
     })
-    return [[kind, { type: nonNull(type), description: words[kind] }]]
+    return [[kind, { type: nonNull(type), description: figureDescriptions[kind] }]]
   }
 
   #groupBy(): GraphQLEnumType {
     const values = [...this.fields.groups.values()].map(
       ({ key }) => [groupName(key), { value: key }] as const,
     )
-    return new GraphQLEnumType({ name: this.#free('GroupBy'), values: Object.fromEntries(values) })
+    return new GraphQLEnumType({ name: this.#reserveName('GroupBy'), values: Object.fromEntries(values) })
   }
 
-  /** A figure's name goes before that of a field which is called the same. */
+  /** If a figure and a field have the same name, the figure gets it. */
   #orderBy(): GraphQLEnumType {
     const groups = [...this.fields.groups.values()].map(
       ({ key }) => [groupName(key), { group: key }] as const,
@@ -128,16 +131,16 @@ export class AggregateTypes {
         ({ name }) => [`${kind}_${name}`, { measure: { kind, field: name } }] as const,
       ),
     )
-    const values = [...groups, count, ...figures].flatMap(([name, by]) =>
+    const values = [...groups, count, ...figures].flatMap(([name, order]) =>
       [false, true].map(
-        descending => [orderName(name, descending), { value: { ...by, descending } }] as const,
+        descending => [orderName(name, descending), { value: { ...order, descending } }] as const,
       ),
     )
-    return new GraphQLEnumType({ name: this.#free('OrderBy'), values: Object.fromEntries(values) })
+    return new GraphQLEnumType({ name: this.#reserveName('OrderBy'), values: Object.fromEntries(values) })
   }
 
-  #free(ending: string): string {
-    return this.#names.free(this.#name + ending)
+  #reserveName(suffix: string): string {
+    return this.#names.reserve(this.#baseName + suffix)
   }
 }
 
@@ -146,22 +149,25 @@ function groupName({ field, part }: GroupKey): string {
   return (part === undefined ? field : `${field}_${part}`).toUpperCase()
 }
 
-/** A field goes before a part that is called the same. */
+/** If a field and a part of a date have the same name, the field gets it. */
 function aggregateFields(collection: Collection): AggregateFields {
-  // Clients take objects with an `id` for items, and remember them by it.
-  const shown = shownFields(collection).filter(({ name }) => name !== 'id')
-  const sortable = shown.filter(({ type }) => type.sortable)
-  const summable = shown.filter(({ type }) => type.summable)
+  // Clients treat objects with an `id` as items, and cache them by it.
+  const visible = visibleFields(collection).filter(({ name }) => name !== 'id')
+  const sortable = visible.filter(({ type }) => type.sortable)
+  const summable = visible.filter(({ type }) => type.summable)
   const parts = sortable.flatMap(field =>
     (field.type.dateParts ?? []).map(
       part => [camelCase(`${field.name}_${part}`), { key: { field: field.name, part }, field }] as const,
     ),
   )
   const whole = sortable.map(field => [camelCase(field.name), { key: { field: field.name }, field }] as const)
-  const named = (fields: readonly Field[]) => new Map(fields.map(field => [camelCase(field.name), field]))
-  const [totals, ends] = [named(summable), named(sortable)]
+  const byName = (fields: readonly Field[]) => new Map(fields.map(field => [camelCase(field.name), field]))
+  const [totals, extremes] = [byName(summable), byName(sortable)]
   return {
-    groups: new Map([...whole, ...parts.filter(([name]) => !whole.some(([taken]) => taken === name))]),
-    figures: { sum: totals, avg: totals, min: ends, max: ends },
+    groups: new Map([
+      ...whole,
+      ...parts.filter(([name]) => !whole.some(([fieldName]) => fieldName === name)),
+    ]),
+    figures: { sum: totals, avg: totals, min: extremes, max: extremes },
   }
 }

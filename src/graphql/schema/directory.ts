@@ -1,4 +1,4 @@
-/** What each name of the schema stands for in the model. */
+/** What each name of the schema means in the model. */
 import type {
   Action,
   Collection,
@@ -14,7 +14,7 @@ import type { AggregateFields } from './aggregate-types.ts'
 /** A field of a collection's type. */
 export type Member =
   | { readonly kind: 'field'; readonly field: Field }
-  /** The item's type and id in one (`Post:1`). */
+  /** The item's type and id, combined (`Post:1`). */
   | { readonly kind: 'nodeId' }
   | { readonly kind: 'relation'; readonly relation: Relation; readonly target: Collection }
   | { readonly kind: 'connection'; readonly relation: ToMany | ManyToMany; readonly target: Collection }
@@ -48,7 +48,7 @@ export interface Directory {
   readonly mutations: ReadonlyMap<string, MutationField>
   readonly subscriptions: ReadonlyMap<string, SubscriptionField>
   /** The name of each collection's object type. */
-  readonly typeOf: ReadonlyMap<string, string>
+  readonly typeNames: ReadonlyMap<string, string>
   /** The collections whose items `node` finds, by type. */
   readonly nodes: ReadonlyMap<string, Collection>
   /** The model's field or relation for each field of a filter, by collection. */

@@ -1,4 +1,4 @@
-/** The types of events that actions emit: the item that one is about, and its values. */
+/** The types of events that actions emit: the item of the event, and its values. */
 import { type GraphQLFieldConfigMap, GraphQLObjectType } from 'graphql'
 import { emittedShape } from '../../logic/operations/input.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
@@ -30,14 +30,14 @@ export function emittedType(
     return [camelCase(field.name), { type: field.optional ? type : nonNull(type), description }]
   })
   const fields: GraphQLFieldConfigMap<unknown, unknown> = {
-    data: { type: nonNull(itemType(collection)), description: 'The item that the event is about.' },
+    data: { type: nonNull(itemType(collection)), description: 'The item of the event.' },
   }
   if (values.length > 0) {
     const type = new GraphQLObjectType({
-      name: names.free(`${name}Values`),
+      name: names.reserve(`${name}Values`),
       fields: () => Object.fromEntries(values),
     })
     fields['values'] = { type: nonNull(type) }
   }
-  return new GraphQLObjectType({ name: names.free(`${name}Event`), fields })
+  return new GraphQLObjectType({ name: names.reserve(`${name}Event`), fields })
 }

@@ -19,14 +19,14 @@ import { orderType, pageInfoType } from './list-types.ts'
 import { camelCase, type Names, typeName } from './names.ts'
 import {
   type Arguments,
+  alwaysHasValue,
   defaultLimit,
-  isAlways,
-  isShown,
+  deprecationText,
+  isVisible,
   listOf,
   nonNull,
-  reason,
   type SchemaField,
-  shownFields,
+  visibleFields,
 } from './parts.ts'
 
 export interface SchemaOptions {
@@ -55,8 +55,8 @@ export class ItemTypes {
     this.#model = model
     this.#options = options
     this.#leafTypes = leafTypes
-    this.#pageInfo = pageInfoType(names.free('PageInfo'))
-    this.node = nodeType(names.free('Node'))
+    this.#pageInfo = pageInfoType(names.reserve('PageInfo'))
+    this.node = nodeType(names.reserve('Node'))
     for (const collection of model.collections.values()) this.#addType(collection)
   }
 
@@ -66,26 +66,28 @@ export class ItemTypes {
   }
 
   collection(name: string): Collection {
-    const found = this.#model.collections.get(name)
-    if (!found) throw new Error(`there is no collection ${name}`)
-    return found
+    const collection = this.#model.collections.get(name)
+    if (!collection) throw new Error(`there is no collection ${name}`)
+    return collection
   }
 
   type({ name }: Collection): GraphQLObjectType {
-    const found = this.#types.get(name)
-    if (!found) throw new Error(`there is no type for ${name}`)
-    return found
+    const type = this.#types.get(name)
+    if (!type) throw new Error(`there is no type for ${name}`)
+    return type
   }
 
   /** The collections whose types are nodes, by type. */
   nodes(): ReadonlyMap<string, Collection> {
-    const all = [...this.#model.collections.values()].map(one => [typeName(one), one] as const)
-    return new Map(all.filter(([type]) => this.members.get(type)?.get(nodeIdName)?.kind === 'nodeId'))
+    const byType = [...this.#model.collections.values()].map(
+      collection => [typeName(collection), collection] as const,
+    )
+    return new Map(byType.filter(([type]) => this.members.get(type)?.get(nodeIdName)?.kind === 'nodeId'))
   }
 
   #addType(collection: Collection): void {
     const { name, description } = collection
-    const members = this.#membersOf(collection)
+    const members = this.#createMembers(collection)
     this.members.set(typeName(collection), members)
     const fields = () =>
       Object.fromEntries(
@@ -99,15 +101,16 @@ export class ItemTypes {
   }
 
   /** The fields of a collection's type, in order: the model's, those that a create reveals, `nodeId`, relations. */
-  #membersOf(collection: Collection): ReadonlyMap<string, Member> {
+  #createMembers(collection: Collection): ReadonlyMap<string, Member> {
     const members = new Map<string, Member>()
-    for (const field of shownFields(collection)) members.set(camelCase(field.name), { kind: 'field', field })
+    for (const field of visibleFields(collection))
+      members.set(camelCase(field.name), { kind: 'field', field })
     for (const name of Object.keys(this.#options.revealed.get(collection.name) ?? {})) {
       if (!members.has(camelCase(name))) members.set(camelCase(name), { kind: 'revealed', name })
     }
     if (!members.has(nodeIdName)) members.set(nodeIdName, { kind: 'nodeId' })
     const relations = [...collection.relations.values()].filter(relation =>
-      this.#isShown(relation, collection),
+      this.#isVisible(relation, collection),
     )
     for (const relation of relations) {
       const target = this.collection(relation.target)
@@ -122,11 +125,12 @@ export class ItemTypes {
   }
 
   /** Hides relations whose fields nobody may see. */
-  #isShown(relation: Relation, collection: Collection): boolean {
-    if (relation.kind === 'one') return isShown(collection.fields.get(relation.field))
-    if (relation.kind === 'many') return isShown(this.collection(relation.target).fields.get(relation.field))
+  #isVisible(relation: Relation, collection: Collection): boolean {
+    if (relation.kind === 'one') return isVisible(collection.fields.get(relation.field))
+    if (relation.kind === 'many')
+      return isVisible(this.collection(relation.target).fields.get(relation.field))
     const { fields } = this.collection(relation.through)
-    return isShown(fields.get(relation.from)) && isShown(fields.get(relation.to))
+    return isVisible(fields.get(relation.from)) && isVisible(fields.get(relation.to))
   }
 
   #memberField(collection: Collection, member: Member): SchemaField {
@@ -135,9 +139,9 @@ export class ItemTypes {
         const { field } = member
         const type = this.#leafTypes.type(collection, field)
         return {
-          type: isAlways(field) ? nonNull(type) : type,
+          type: alwaysHasValue(field) ? nonNull(type) : type,
           description: field.description,
-          deprecationReason: reason(field.deprecated),
+          deprecationReason: deprecationText(field.deprecated),
         }
       }
       case 'nodeId':
@@ -165,46 +169,46 @@ export class ItemTypes {
     }
     const field = collection.fields.get(relation.field)
     return {
-      type: field && isAlways(field) ? nonNull(type) : type,
+      type: field && alwaysHasValue(field) ? nonNull(type) : type,
       description: field?.description,
-      deprecationReason: reason(field?.deprecated),
+      deprecationReason: deprecationText(field?.deprecated),
     }
   }
 
   listArguments(target: Collection, limit: number): Arguments {
-    const bound = this.#options.listBound
+    const { listBound } = this.#options
     return {
       limit: {
         type: GraphQLInt,
-        default: { value: Math.min(limit, bound) },
-        description: `How many items at most; up to ${bound}.`,
+        default: { value: Math.min(limit, listBound) },
+        description: `The maximum number of items, up to ${listBound}.`,
       },
-      ...this.#choosing(target),
-      after: { type: GraphQLString, description: 'Only what follows this cursor of a connection.' },
+      ...this.#rowArguments(target),
+      after: { type: GraphQLString, description: 'Only the items after this cursor of a connection.' },
     }
   }
 
   connectionArguments(target: Collection): Arguments {
-    const bound = this.#options.listBound
+    const { listBound } = this.#options
     return {
       first: {
         type: GraphQLInt,
-        description: `How many items from the start; up to ${bound}. ${defaultLimit} when neither first nor last is given.`,
+        description: `The number of items from the start, up to ${listBound}. ${defaultLimit} if neither first nor last is given.`,
       },
-      after: { type: GraphQLString, description: 'Only what follows this cursor.' },
-      last: { type: GraphQLInt, description: `How many items from the end; up to ${bound}.` },
-      before: { type: GraphQLString, description: 'With last: only what stands before this cursor.' },
-      ...this.#choosing(target),
+      after: { type: GraphQLString, description: 'Only the items after this cursor.' },
+      last: { type: GraphQLInt, description: `The number of items from the end, up to ${listBound}.` },
+      before: { type: GraphQLString, description: 'With last: only the items before this cursor.' },
+      ...this.#rowArguments(target),
     }
   }
 
-  /** Of aggregates: which items count. */
+  /** The arguments of aggregates that decide which items count. */
   filterArguments(target: Collection): Arguments {
-    const { orderBy: _, ...others } = this.#choosing(target)
+    const { orderBy: _, ...others } = this.#rowArguments(target)
     return others
   }
 
-  #choosing(target: Collection): Arguments {
+  #rowArguments(target: Collection): Arguments {
     const filter = this.#filters.get(target.name)
     const order = this.#orders.get(target.name)
     if (!filter || !order) throw new Error(`there is no filter for ${target.name}`)
@@ -213,30 +217,30 @@ export class ItemTypes {
         ? {
             search: {
               type: GraphQLString,
-              description: `Only what contains all of these words; at most ${maxSearchTerms}, in ${maxSearchCharacters} characters.`,
+              description: `Only the items that contain all of these words: at most ${maxSearchTerms}, in ${maxSearchCharacters} characters.`,
             },
           }
         : {}
     return {
-      filter: { type: filter, description: 'Only what fulfils this.' },
+      filter: { type: filter, description: 'Only the items that match this filter.' },
       orderBy: {
         type: new GraphQLList(new GraphQLNonNull(order)),
-        description: 'By these, the first before the next; the id decides among equals.',
+        description: 'Sort keys, in order of precedence. Ties are broken by the id.',
       },
       ...search,
     }
   }
 
   connection(target: Collection): GraphQLObjectType {
-    const known = this.#connections.get(target.name)
-    if (known) return known
+    const cached = this.#connections.get(target.name)
+    if (cached) return cached
     const type = this.type(target)
     const name = typeName(target)
     const edge = new GraphQLObjectType({
       name: `${name}Edge`,
       fields: { cursor: { type: nonNull(GraphQLString) }, node: { type: nonNull(type) } },
     })
-    const made = new GraphQLObjectType({
+    const connection = new GraphQLObjectType({
       name: `${name}Connection`,
       fields: {
         edges: { type: listOf(edge) },
@@ -244,21 +248,21 @@ export class ItemTypes {
         pageInfo: { type: nonNull(this.#pageInfo) },
         totalCount: {
           type: nonNull(GraphQLInt),
-          description: 'How many items there are, whatever first, last, after and before say.',
+          description: 'The total number of items, regardless of first, last, after and before.',
         },
       },
     })
-    this.#connections.set(target.name, made)
-    return made
+    this.#connections.set(target.name, connection)
+    return connection
   }
 
   #filterType(collection: Collection): GraphQLInputObjectType {
     const filterable = new Map<string, Field | Relation>()
-    for (const field of shownFields(collection)) {
+    for (const field of visibleFields(collection)) {
       if (field.type.operators.length > 0) filterable.set(camelCase(field.name), field)
     }
     for (const relation of collection.relations.values()) {
-      if (this.#isShown(relation, collection)) filterable.set(camelCase(relation.name), relation)
+      if (this.#isVisible(relation, collection)) filterable.set(camelCase(relation.name), relation)
     }
     this.filterable.set(collection.name, filterable)
     const type: GraphQLInputObjectType = new GraphQLInputObjectType({
@@ -266,29 +270,34 @@ export class ItemTypes {
       description: 'All conditions must hold.',
       fields: () => ({
         ...Object.fromEntries(
-          [...filterable].map(([key, one]) => [key, this.#filterField(collection, one)] as const),
+          [...filterable].map(([key, member]) => [key, this.#filterField(collection, member)] as const),
         ),
-        and: { type: new GraphQLList(new GraphQLNonNull(type)), description: 'All of these hold.' },
-        or: { type: new GraphQLList(new GraphQLNonNull(type)), description: 'At least one of these holds.' },
-        not: { type, description: 'This does not hold.' },
+        and: { type: new GraphQLList(new GraphQLNonNull(type)), description: 'All of these filters match.' },
+        or: {
+          type: new GraphQLList(new GraphQLNonNull(type)),
+          description: 'At least one of these filters matches.',
+        },
+        not: { type, description: 'This filter does not match.' },
       }),
     })
     return type
   }
 
-  #filterField(collection: Collection, one: Field | Relation): GraphQLInputFieldConfig {
-    if (!('kind' in one)) {
-      const deprecationReason = reason(one.deprecated)
+  #filterField(collection: Collection, member: Field | Relation): GraphQLInputFieldConfig {
+    if (!('kind' in member)) {
+      const deprecationReason = deprecationText(member.deprecated)
       return {
-        type: this.#leafTypes.filter(collection, one),
-        description: one.description,
+        type: this.#leafTypes.filter(collection, member),
+        description: member.description,
         deprecationReason,
       }
     }
-    const type = this.#filters.get(one.target)
-    if (!type) throw new Error(`there is no filter for ${one.target}`)
+    const type = this.#filters.get(member.target)
+    if (!type) throw new Error(`there is no filter for ${member.target}`)
     const description =
-      one.kind === 'one' ? 'The item fulfils this.' : 'At least one of the items fulfils this.'
+      member.kind === 'one'
+        ? 'The related item matches this filter.'
+        : 'At least one related item matches this filter.'
     return { type, description }
   }
 }
@@ -297,13 +306,13 @@ const nodeIdName = 'nodeId'
 
 const nodeIdField = {
   type: nonNull(GraphQLID),
-  description: 'Names the item among those of all types. `node` finds it by this.',
+  description: 'Identifies the item among the items of all types. `node` finds it by this id.',
 }
 
 function nodeType(name: string): GraphQLInterfaceType {
   return new GraphQLInterfaceType({
     name,
-    description: 'An item, whatever its type.',
+    description: 'An item of any type.',
     fields: { [nodeIdName]: nodeIdField },
   })
 }

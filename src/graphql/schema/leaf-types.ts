@@ -17,7 +17,7 @@ import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { maxSearchCharacters } from '../../plan/text-search.ts'
 import { camelCase, type Names, pascalCase, typeName } from './names.ts'
-import { scalarOf } from './scalars.ts'
+import { scalarFor } from './scalars.ts'
 
 const scalars = {
   ID: GraphQLID,
@@ -27,21 +27,21 @@ const scalars = {
   Boolean: GraphQLBoolean,
 }
 
-const operatorWords: Readonly<Record<FilterOperator, string>> = {
-  eq: 'Is this.',
-  ne: 'Has a value, and is not this.',
-  gt: 'Is greater.',
-  gte: 'Is greater, or this.',
-  lt: 'Is less.',
-  lte: 'Is less, or this.',
-  in: 'Is one of these; at most 100.',
-  contains: `Contains this text, in the same case; at most ${maxSearchCharacters} characters.`,
+const operatorDescriptions: Readonly<Record<FilterOperator, string>> = {
+  eq: 'Is equal to this value.',
+  ne: 'Has a value other than this one.',
+  gt: 'Is greater than this value.',
+  gte: 'Is greater than or equal to this value.',
+  lt: 'Is less than this value.',
+  lte: 'Is less than or equal to this value.',
+  in: 'Is one of these values; at most 100.',
+  contains: `Contains this text, with the same letter case; at most ${maxSearchCharacters} characters.`,
   icontains: `Contains this text, in any letter case; at most ${maxSearchCharacters} characters.`,
-  starts_with: `Begins with this text, in the same case; at most ${maxSearchCharacters} characters.`,
+  starts_with: `Begins with this text, with the same letter case; at most ${maxSearchCharacters} characters.`,
   null: 'Has no value (true), or has one (false).',
 }
 
-/** An argument called `null` would read as a value, so GraphQL calls the operator `isNull`. */
+/** `null` would look like a value, so the operator is called `isNull` in GraphQL. */
 export function operatorName(operator: FilterOperator): string {
   return operator === 'null' ? 'isNull' : camelCase(operator)
 }
@@ -58,42 +58,42 @@ export class LeafTypes {
   type(collection: Collection, field: Field): GraphQLLeafType {
     const { type } = field.type.graphql
     if (typeof type === 'string') return scalars[type]
-    return 'values' in type ? this.#enum(collection, field, type.values) : scalarOf(type)
+    return 'values' in type ? this.#enum(collection, field, type.values) : scalarFor(type)
   }
 
   filter(collection: Collection, field: Field): GraphQLInputObjectType {
     const type = this.type(collection, field)
     const { operators } = field.type
-    const exact = type === GraphQLString && !operators.includes('contains')
-    const key = `${exact ? 'Exact' : ''}${type.name}Filter`
-    const known = this.#filters.get(key)
-    if (known) return known
-    const made = new GraphQLInputObjectType({
-      name: this.#names.free(key),
+    const isExact = type === GraphQLString && !operators.includes('contains')
+    const key = `${isExact ? 'Exact' : ''}${type.name}Filter`
+    const cached = this.#filters.get(key)
+    if (cached) return cached
+    const filter = new GraphQLInputObjectType({
+      name: this.#names.reserve(key),
       description: `Conditions on a field of type \`${type.name}\`. All of them must hold.`,
       fields: Object.fromEntries(
         operators.map(operator => [operatorName(operator), operatorField(operator, type)]),
       ),
     })
-    this.#filters.set(key, made)
-    return made
+    this.#filters.set(key, filter)
+    return filter
   }
 
   #enum(collection: Collection, field: Field, values: GraphqlEnum['values']): GraphQLEnumType {
-    const known = this.#enums.get(field)
-    if (known) return known
-    const made = new GraphQLEnumType({
-      name: this.#names.free(typeName(collection) + pascalCase(field.name)),
+    const cached = this.#enums.get(field)
+    if (cached) return cached
+    const enumType = new GraphQLEnumType({
+      name: this.#names.reserve(typeName(collection) + pascalCase(field.name)),
       description: field.description,
       values: Object.fromEntries(values.map(([name, value]) => [name, { value }])),
     })
-    this.#enums.set(field, made)
-    return made
+    this.#enums.set(field, enumType)
+    return enumType
   }
 }
 
 function operatorField(operator: FilterOperator, type: GraphQLLeafType): GraphQLInputFieldConfig {
-  const description = operatorWords[operator]
+  const description = operatorDescriptions[operator]
   if (operator === 'null') return { type: GraphQLBoolean, description }
   if (operator === 'in') return { type: new GraphQLList(new GraphQLNonNull(type)), description }
   return { type, description }

@@ -3,20 +3,20 @@ import { GraphQLBoolean, GraphQLEnumType, GraphQLObjectType, GraphQLString } fro
 import type { Collection } from '../../model/model.ts'
 import { rankKey } from '../../plan/rank.ts'
 import { orderName, typeName } from './names.ts'
-import { nonNull, reason, shownFields } from './parts.ts'
+import { deprecationText, nonNull, visibleFields } from './parts.ts'
 
 export function orderType(collection: Collection): GraphQLEnumType {
-  const values = shownFields(collection)
+  const values = visibleFields(collection)
     .filter(field => field.type.sortable)
     .flatMap(({ name: field, deprecated }) =>
       [false, true].map(descending => {
-        const deprecationReason = reason(deprecated)
+        const deprecationReason = deprecationText(deprecated)
         return [orderName(field, descending), { value: { field, descending }, deprecationReason }] as const
       }),
     )
   const rank = {
     value: { field: rankKey, descending: true },
-    description: 'With `search`, alone: the items that fit best first, the newest of equals before others.',
+    description: 'Best matches of `search` first, newest first among equals. It must be the only sort key.',
   }
   return new GraphQLEnumType({
     name: `${typeName(collection)}OrderBy`,

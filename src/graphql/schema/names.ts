@@ -7,7 +7,7 @@ export { camelCase, pascalCase }
 /** Each collection has a type with each of these suffixes. */
 const suffixes = ['', 'Connection', 'Edge', 'Filter', 'OrderBy']
 
-/** Names for types that do not belong to a collection. A name that is taken gets the suffix `Type`. */
+/** Names for types that do not belong to a collection. If the preferred name is taken, `Type` is appended. */
 export class Names {
   readonly #taken = new Set(['Query', 'Mutation', 'Subscription', 'ID', 'Int', 'Float', 'String', 'Boolean'])
 
@@ -17,8 +17,9 @@ export class Names {
     }
   }
 
-  free(wanted: string): string {
-    let name = wanted
+  /** Returns a name that no other type has, and reserves it. */
+  reserve(preferred: string): string {
+    let name = preferred
     while (this.#taken.has(name)) name += 'Type'
     this.#taken.add(name)
     return name

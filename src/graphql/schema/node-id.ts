@@ -1,4 +1,4 @@
-/** Ids that are unique over all types: `Post:1`. */
+/** Ids that are unique across all types: `Post:1`. */
 
 const grammar = /^([A-Za-z]\w*):(.*)$/s
 
@@ -6,7 +6,7 @@ export function nodePrefix(type: string): string {
   return `${type}:`
 }
 
-/** The type in a node id; undefined for a text that is no node id. */
+/** The type in a node id; undefined for a text that is not a node id. */
 export function typeOfNode(nodeId: unknown): string | undefined {
   return grammar.exec(String(nodeId))?.[1]
 }

@@ -8,12 +8,12 @@ import { camelCase, type Names, pascalCase } from './names.ts'
 import { type Arguments, nonNull, type SchemaField } from './parts.ts'
 
 interface OperationTypes {
-  /** Of the types of values, behind the operation's name. */
+  /** What follows the operation's name in the name of its output type. */
   readonly suffix: 'Payload' | 'Result'
   readonly types: ItemTypes
   readonly names: Names
   readonly leafTypes: LeafTypes
-  /** The arguments for the fields of a collection that is created. */
+  /** The arguments that set the fields of a new item. */
   readonly argumentsOf: (collection: Collection) => Arguments
 }
 
@@ -33,7 +33,7 @@ export function operationFields<T extends Operation>(
       const type = leafTypes.type(shape, field)
       return [camelCase(key), { type: field.optional ? type : nonNull(type), description: field.description }]
     })
-    const payload = names.free(`${pascalCase(name)}${suffix}`)
+    const payload = names.reserve(`${pascalCase(name)}${suffix}`)
     return nonNull(new GraphQLObjectType({ name: payload, fields: () => Object.fromEntries(fields) }))
   }
   return [...operations.values()].map(operation => {

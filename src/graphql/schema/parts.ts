@@ -22,22 +22,22 @@ export function listOf(type: GraphQLObjectType) {
 }
 
 /** Stored fields, then computed ones. */
-export function shownFields({ fields, computed }: Collection): readonly Field[] {
-  return [...fields.values(), ...computed.values()].filter(isShown)
+export function visibleFields({ fields, computed }: Collection): readonly Field[] {
+  return [...fields.values(), ...computed.values()].filter(isVisible)
 }
 
-export function isShown(field: Field | undefined): boolean {
+export function isVisible(field: Field | undefined): boolean {
   return field !== undefined && !field.internal && !field.writeOnly
 }
 
 /** Whether the field has a value for everyone who may see the item. */
-export function isAlways(field: Field): boolean {
+export function alwaysHasValue(field: Field): boolean {
   return !field.optional && field.access.read.kind === 'anyone'
 }
 
-export function reason(deprecated: Deprecation | undefined): string | undefined {
+export function deprecationText(deprecated: Deprecation | undefined): string | undefined {
   if (!deprecated) return undefined
-  const { since, sunset, reason: why } = deprecated
-  const until = sunset === undefined ? '' : ` Stops working ${sunset}.`
-  return `Deprecated since ${since}.${until}${why === undefined ? '' : ` ${why}`}`
+  const { since, sunset, reason } = deprecated
+  const sunsetNote = sunset === undefined ? '' : ` Stops working ${sunset}.`
+  return `Deprecated since ${since}.${sunsetNote}${reason === undefined ? '' : ` ${reason}`}`
 }

@@ -9,33 +9,33 @@ import {
 } from 'graphql'
 import type { GraphqlScalar } from '../../model/fields/field-type.ts'
 
-const made = new WeakMap<GraphqlScalar, GraphQLScalarType>()
+const scalars = new WeakMap<GraphqlScalar, GraphQLScalarType>()
 
-export function scalarOf(declared: GraphqlScalar): GraphQLScalarType {
-  const known = made.get(declared)
-  if (known) return known
+export function scalarFor(declared: GraphqlScalar): GraphQLScalarType {
+  const cached = scalars.get(declared)
+  if (cached) return cached
   const { name, description, specifiedByURL } = declared
   const scalar = new GraphQLScalarType({ name, description, specifiedByURL, ...coercion(declared) })
-  made.set(declared, scalar)
+  scalars.set(declared, scalar)
   return scalar
 }
 
-/** Whether values of the type are JSON documents: they may have any number of members. */
-export function holdsDocuments({ extensions }: GraphQLNamedType): boolean {
-  return extensions.holdsDocuments === true
+/** Whether values of the type are JSON documents, which may have any number of members. */
+export function isDocumentType({ extensions }: GraphQLNamedType): boolean {
+  return extensions.isDocument === true
 }
 
 function coercion({ name, text }: GraphqlScalar) {
   if (text === undefined) {
     return {
-      extensions: { holdsDocuments: true },
+      extensions: { isDocument: true },
       coerceInputValue: (value: unknown) => value,
       coerceInputLiteral: (node: ValueNode) => valueFromASTUntyped(node),
     }
   }
   const parse = (value: unknown, node?: ValueNode): string => {
-    const found = typeof value === 'string' ? text.canonical(value) : undefined
-    if (found !== undefined) return found
+    const canonical = typeof value === 'string' ? text.canonical(value) : undefined
+    if (canonical !== undefined) return canonical
     throw new GraphQLError(`${name} must be a string like "${text.example}".`, { nodes: node })
   }
   return {

@@ -20,7 +20,7 @@ import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
 import { camelCase, Names, typeName } from './names.ts'
 import { operationFields } from './operation-fields.ts'
-import { type Arguments, defaultLimit, listOf, nonNull, reason, type SchemaField } from './parts.ts'
+import { type Arguments, defaultLimit, deprecationText, listOf, nonNull, type SchemaField } from './parts.ts'
 
 export interface ModelSchema {
   readonly model: Model
@@ -41,14 +41,14 @@ export function createSchema(model: Model, options: SchemaOptions): ModelSchema 
 const eventArgument: GraphQLArgumentConfig = {
   type: GraphQLID,
   description:
-    'The `eventId` of the last payload that the client has, from its `extensions`: what came after it is sent first.',
+    'The `eventId` from the `extensions` of the last payload that the client has: later events are sent first.',
 }
 
 const subscriptionDescriptions = {
   created: undefined,
-  updated: 'Changes of at least one field that you may read.',
+  updated: 'Updates that change at least one field that you may read.',
   deleted:
-    'Deleted items as they were, and items that you may no longer read after a change: of these only `id`, `nodeId` and `__typename` have values.',
+    'Deleted items with their last values, and items that you may no longer read after a change: these have only `id`, `nodeId` and `__typename`.',
 } as const
 
 /** The fields of `Query`, `Mutation` and `Subscription`. */
@@ -74,7 +74,7 @@ class Operations {
       mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections, model) }),
       subscription: new GraphQLObjectType({
         name: 'Subscription',
-        fields: this.#subscriptionFields(collections.filter(one => !one.unlogged)),
+        fields: this.#subscriptionFields(collections.filter(({ unlogged }) => !unlogged)),
       }),
     })
     const { members, filterable } = this.#types
@@ -85,7 +85,7 @@ class Operations {
         queries: this.#queries,
         mutations: this.#mutations,
         subscriptions: this.#subscriptions,
-        typeOf: new Map(collections.map(one => [one.name, typeName(one)])),
+        typeNames: new Map(collections.map(collection => [collection.name, typeName(collection)])),
         nodes: this.#types.nodes(),
         filterable,
         aggregates: this.#aggregates,
@@ -95,15 +95,15 @@ class Operations {
 
   #queryFields(collections: readonly Collection[], model: Model): Fields {
     const fields: Fields = {}
-    const add = (name: string, meaning: QueryField, config: SchemaField) => {
+    const add = (name: string, entry: QueryField, config: SchemaField) => {
       if (this.#queries.has(name)) return
-      this.#queries.set(name, meaning)
+      this.#queries.set(name, entry)
       fields[name] = config
     }
     const id = { id: { type: nonNull(GraphQLID) } }
     for (const collection of collections) {
       const { name, singular } = collection
-      const deprecationReason = reason(collection.deprecated)
+      const deprecationReason = deprecationText(collection.deprecated)
       const type = this.#types.type(collection)
       add(camelCase(singular), { kind: 'item', collection }, { type, args: id, deprecationReason })
       const args = this.#types.listArguments(collection, defaultLimit)
@@ -112,7 +112,7 @@ class Operations {
     for (const collection of collections) {
       const type = nonNull(this.#types.connection(collection))
       const args = this.#types.connectionArguments(collection)
-      const deprecationReason = reason(collection.deprecated)
+      const deprecationReason = deprecationText(collection.deprecated)
       const name = `${camelCase(collection.name)}Connection`
       add(name, { kind: 'connection', collection }, { type, args, deprecationReason })
     }
@@ -130,14 +130,14 @@ class Operations {
 
   #addAggregate(
     collection: Collection,
-    add: (name: string, meaning: QueryField, config: SchemaField) => void,
+    add: (name: string, entry: QueryField, config: SchemaField) => void,
   ): void {
     const name = `${camelCase(collection.name)}Aggregate`
     if (this.#queries.has(name)) return
     const types = new AggregateTypes(collection, this.#names, this.#leafTypes)
     this.#aggregates.set(collection.name, types.fields)
     const args = types.arguments(this.#types.filterArguments(collection), this.#types.listBound)
-    const deprecationReason = reason(collection.deprecated)
+    const deprecationReason = deprecationText(collection.deprecated)
     add(name, { kind: 'aggregate', collection }, { type: listOf(types.type), args, deprecationReason })
   }
 
@@ -148,13 +148,13 @@ class Operations {
 
   #rateLimit(): SchemaField {
     return {
-      description: 'What this request cost, and what is left of the budget; null when there is no limit.',
+      description: 'The cost of this request, and what remains of the budget; null if there is no limit.',
       type: new GraphQLObjectType({
-        name: this.#names.free('RateLimit'),
+        name: this.#names.reserve('RateLimit'),
         fields: {
-          limit: { type: nonNull(GraphQLInt), description: 'What may be spent in each window.' },
-          cost: { type: nonNull(GraphQLInt), description: 'The points of this operation.' },
-          remaining: { type: nonNull(GraphQLInt), description: 'What is left in this window.' },
+          limit: { type: nonNull(GraphQLInt), description: 'The budget for each window.' },
+          cost: { type: nonNull(GraphQLInt), description: 'The cost of this operation, in points.' },
+          remaining: { type: nonNull(GraphQLInt), description: 'What remains of the budget in this window.' },
           resetAt: {
             type: nonNull(GraphQLInt),
             description: 'When the next window begins, in Unix seconds.',
@@ -169,7 +169,7 @@ class Operations {
     for (const collection of collections) {
       const type = this.#types.type(collection)
       const name = typeName(collection)
-      const deprecationReason = reason(collection.deprecated)
+      const deprecationReason = deprecationText(collection.deprecated)
       const id = { id: { type: nonNull(GraphQLID) } }
       const add = (kind: 'create' | 'update' | 'delete', config: SchemaField) => {
         this.#mutations.set(kind + name, { kind, collection })
@@ -179,9 +179,9 @@ class Operations {
       add('update', {
         type,
         args: { ...id, ...this.#valueArguments(collection, 'merge') },
-        description: 'Changes what is given; what is left out stays as it is.',
+        description: 'Sets the values that are given, and leaves all others as they are.',
       })
-      add('delete', { type: GraphQLID, args: id, description: 'The id of the item that is gone.' })
+      add('delete', { type: GraphQLID, args: id, description: 'Returns the id of the deleted item.' })
     }
     for (const [name, action, config] of this.#operationFields(model.logic.actions, 'Payload')) {
       this.#mutations.set(name, { kind: 'act', action })
@@ -208,9 +208,9 @@ class Operations {
   #valueArgument(collection: Collection, field: Field, mode: 'create' | 'merge'): GraphQLArgumentConfig {
     const type = this.#leafTypes.type(collection, field)
     const { description } = field
-    const needed = !field.optional && (field.default === undefined || field.reference !== undefined)
-    if (mode === 'create' && needed) return { type: new GraphQLNonNull(type), description }
-    return { type, description, deprecationReason: reason(field.deprecated) }
+    const isRequired = !field.optional && (field.default === undefined || field.reference !== undefined)
+    if (mode === 'create' && isRequired) return { type: new GraphQLNonNull(type), description }
+    return { type, description, deprecationReason: deprecationText(field.deprecated) }
   }
 
   #subscriptionFields(collections: readonly Collection[]): Fields {
@@ -218,7 +218,7 @@ class Operations {
     for (const collection of collections) {
       const name = typeName(collection)
       const type = nonNull(this.#types.type(collection))
-      const deprecationReason = reason(collection.deprecated)
+      const deprecationReason = deprecationText(collection.deprecated)
       const names = {
         created: `new${name}`,
         updated: `${camelCase(collection.singular)}Updated`,
@@ -245,7 +245,7 @@ class Operations {
       this.#subscriptions.set(name, { kind: 'emitted', collection, event })
       const type = emittedType(collection, event, {
         ...{ names: this.#names, leafTypes: this.#leafTypes },
-        itemType: one => this.#types.type(one),
+        itemType: item => this.#types.type(item),
       })
       const { description } = event
       fields[name] = { type: nonNull(type), args: { after: eventArgument }, description }

@@ -1,10 +1,10 @@
 /** The schema in the schema definition language. */
 import { printSchema } from 'graphql'
-import { revealedByPortico } from '../../model/builtin/revealed.ts'
+import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
 import { defaultLimits } from '../limits/document-limits.ts'
 import { createSchema } from './schema.ts'
 
 export function schemaText(model: Model, listBound = defaultLimits.listBound): string {
-  return `${printSchema(createSchema(model, { listBound, revealed: revealedByPortico }).schema)}\n`
+  return `${printSchema(createSchema(model, { listBound, revealed: revealedSecrets }).schema)}\n`
 }

@@ -20,50 +20,56 @@ interface MediaRange {
 const noRange: MediaRange = { type: '', quality: 0 }
 
 /** RFC 9110, 12.4.2; also without the zero, as Java's `HttpURLConnection` sends it (JDK-8163921). */
-const weightForm = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
+const weightPattern = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
 
-function rangeOf(part: string): MediaRange {
+function parseMediaRange(part: string): MediaRange {
   const [type = '', ...parameters] = part.toLowerCase().split(';')
   let quality = 1
   for (const parameter of parameters) {
     const [name = '', value = ''] = parameter.trim().split('=')
-    if (name === 'q') quality = weightForm.test(value) ? Number(value) : 0
+    if (name === 'q') quality = weightPattern.test(value) ? Number(value) : 0
     if (name === 'charset' && value !== 'utf-8' && value !== '"utf-8"') return noRange
   }
   return { type: type.trim(), quality }
 }
 
-function read(header: string): Accepted {
-  const ranges = header.split(',').map(rangeOf)
-  const named = (type: string) => Math.max(0, ...ranges.filter(r => r.type === type).map(r => r.quality))
-  const isNamed = (type: string) => ranges.some(range => range.type === type)
+function parseAccept(header: string): Accepted {
+  const ranges = header.split(',').map(parseMediaRange)
+  const qualityOf = (type: string) =>
+    Math.max(0, ...ranges.filter(range => range.type === type).map(range => range.quality))
+  const isListed = (type: string) => ranges.some(range => range.type === type)
   // The most specific range decides.
-  const wild = named(isNamed('application/*') ? 'application/*' : '*/*')
-  const quality = (type: string) => (isNamed(type) ? named(type) : wild)
+  const wildcardQuality = qualityOf(isListed('application/*') ? 'application/*' : '*/*')
+  const quality = (type: string) => (isListed(type) ? qualityOf(type) : wildcardQuality)
   // A client that accepts anything gets plain JSON, which every client understands.
-  const response = isNamed('application/graphql-response+json')
-    ? named('application/graphql-response+json')
-    : 0
-  const plain = quality('application/json')
-  const json = Math.max(response, plain)
+  const graphqlQuality = qualityOf('application/graphql-response+json')
+  const plainQuality = quality('application/json')
+  const bestQuality = Math.max(graphqlQuality, plainQuality)
+  const htmlQuality = qualityOf('text/html')
   return {
     json:
-      json === 0 ? undefined : response >= plain ? 'application/graphql-response+json' : 'application/json',
-    stream: named('text/event-stream') > 0,
+      bestQuality === 0
+        ? undefined
+        : graphqlQuality >= plainQuality
+          ? 'application/graphql-response+json'
+          : 'application/json',
+    stream: qualityOf('text/event-stream') > 0,
     page:
-      named('text/html') > json || (named('text/html') > 0 && named('text/html') === json && wild === json),
+      htmlQuality > bestQuality ||
+      (htmlQuality > 0 && htmlQuality === bestQuality && wildcardQuality === bestQuality),
   }
 }
 
 const anything: Accepted = { json: 'application/json', stream: false, page: false }
-const known = new Cache<string, Accepted>(new CacheBound('graphql_accept', 200))
+const maxCachedCharacters = 500
+const cache = new Cache<string, Accepted>(new CacheBound('graphql_accept', 200))
 
 /** Without the header, the client accepts anything (RFC 9110, 12.5.1). */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined || header === '') return anything
-  const found = known.get(header)
-  if (found) return found
-  const made = read(header)
-  if (header.length <= 500) known.set(header, made)
-  return made
+  const cached = cache.get(header)
+  if (cached) return cached
+  const accepted = parseAccept(header)
+  if (header.length <= maxCachedCharacters) cache.set(header, accepted)
+  return accepted
 }

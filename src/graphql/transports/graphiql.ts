@@ -3,8 +3,8 @@ import type { Reply } from '../../call.ts'
 import { consolePolicy, packageFile, type StaticAsset, serveStatic } from '../../static-assets.ts'
 import { assetsPath } from './http-reply.ts'
 
-/** Sends queries and subscriptions by POST, which carries the headers that the user has set; a WebSocket would not. */
-const start = `async function* events(response) {
+/** Sends queries and subscriptions by POST with the headers that the user has set. A WebSocket could not send them. */
+const startScript = `async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
@@ -40,7 +40,7 @@ async function fetcher(params, options) {
   return isStream ? events(response) : response.json()
 }
 
-// CodeMirror gives its text areas no names: they get those of the sections around them.
+// CodeMirror gives its text areas no accessible names: they get the names of the sections around them.
 new MutationObserver(() => {
   for (const area of document.querySelectorAll('#graphiql textarea:not([aria-label])')) {
     const name = area.closest('[aria-label]')?.getAttribute('aria-label')
@@ -58,7 +58,7 @@ ReactDOM.createRoot(document.getElementById('graphiql')).render(
 )
 `
 
-const style = `body.tool { display: flex; flex-direction: column; height: 100vh; overflow: hidden }
+const styleSheet = `body.tool { display: flex; flex-direction: column; height: 100vh; overflow: hidden }
 .explorer { position: relative; flex: 1; min-height: 0 }
 #graphiql { height: 100% }
 /* GraphiQL's own colours have a contrast of 2.6 to 4.3 on white; WCAG 1.4.3 requires 4.5. */
@@ -81,27 +81,27 @@ export type ExplorerFrame = (parts: {
   readonly scripts: readonly string[]
 }) => { readonly html: string; readonly images: readonly string[] }
 
-const names = {
+const fileNames = {
   styles: ['graphiql.min.css', 'page.css'],
   scripts: ['react.production.min.js', 'react-dom.production.min.js', 'graphiql.min.js', 'start.js'],
 }
 
-/** The editor carries its font as a `data:` URL. */
+/** The editor embeds its font as a `data:` URL. */
 function policyWith(images: readonly string[]): string {
   return consolePolicy({ fonts: ['data:'], images })
 }
 
-const hour = 3600
+const hourSeconds = 3600
 
 const assets = new Map<string, StaticAsset>([
-  ['start.js', { type: 'script', read: () => start, maxAgeSeconds: hour }],
-  ['page.css', { type: 'css', read: () => style, maxAgeSeconds: hour }],
+  ['start.js', { type: 'script', read: () => startScript, maxAgeSeconds: hourSeconds }],
+  ['page.css', { type: 'css', read: () => styleSheet, maxAgeSeconds: hourSeconds }],
   [
     'graphiql.min.js',
     {
       type: 'script',
       read: packageFile({ name: 'graphiql.min.js', packageName: 'graphiql' }),
-      maxAgeSeconds: hour,
+      maxAgeSeconds: hourSeconds,
     },
   ],
   [
@@ -109,20 +109,20 @@ const assets = new Map<string, StaticAsset>([
     {
       type: 'css',
       read: packageFile({ name: 'graphiql.min.css', packageName: 'graphiql' }),
-      maxAgeSeconds: hour,
+      maxAgeSeconds: hourSeconds,
     },
   ],
   ...['react', 'react-dom'].map((name): [string, StaticAsset] => {
     const file = `${name}.production.min.js`
     const read = packageFile({ name: file, packageName: name, file: `umd/${file}` })
-    return [file, { type: 'script', read, maxAgeSeconds: hour }]
+    return [file, { type: 'script', read, maxAgeSeconds: hourSeconds }]
   }),
 ])
 
-/** The page. Its `<main>` has the id `graphiql`. */
+/** The page of GraphiQL. Its `<main>` has the id `graphiql`. */
 export function graphiqlPage(frame: ExplorerFrame): Reply {
-  const paths = (all: readonly string[]) => all.map(name => assetsPath + name)
-  const { html, images } = frame({ styles: paths(names.styles), scripts: paths(names.scripts) })
+  const paths = (files: readonly string[]) => files.map(name => assetsPath + name)
+  const { html, images } = frame({ styles: paths(fileNames.styles), scripts: paths(fileNames.scripts) })
   const headers = [
     'Content-Type',
     'text/html; charset=utf-8',

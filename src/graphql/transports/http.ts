@@ -6,10 +6,10 @@ import { type Awaitable, then } from '../../plan/answer.ts'
 import { isAnonymous } from '../../principal.ts'
 import type { Bound, Executed } from '../engine.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from '../request.ts'
-import { requestErrorOf } from '../request-error.ts'
+import { toRequestError } from '../request-error.ts'
 import { type Accepted, readAccept } from './accept.ts'
 import { executedReply, path, requestErrorReply } from './http-reply.ts'
-import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import { type Account, executeOperation, type OperationParts, prepareOperation } from './operation.ts'
 import { type StreamParts, singleEvent, streamSubscription } from './sse.ts'
 
 const methods = 'GET, HEAD, POST, OPTIONS'
@@ -17,21 +17,21 @@ const methods = 'GET, HEAD, POST, OPTIONS'
 export interface HttpParts extends OperationParts, StreamParts {
   /** See `GraphqlParts`. */
   readonly challenge: () => string
-  /** GraphiQL, for browsers; undefined where it is switched off. */
+  /** GraphiQL, for browsers; undefined if it is disabled. */
   readonly page: ((call: Call) => Reply) | undefined
   readonly idempotency: Idempotency
 }
 
 /** A page of another origin can send these headers only after a preflight (Fetch standard, 2.2.2). */
-const preflightedHeaders = ['x-requested-with', 'apollo-require-preflight', 'x-apollo-operation-name']
+const preflightHeaders = ['x-requested-with', 'apollo-require-preflight', 'x-apollo-operation-name']
 
 /**
- * A simple GET needs no preflight, so any page can make a browser send one. A GET therefore needs a credential, a
- * preflighted header, or this very origin.
+ * A page of any origin can make a browser send a GET, which needs no preflight. A GET therefore needs a credential, a
+ * header that requires a preflight, or the origin of the service.
  */
-function refuseForgedGet({ headers }: Call, { principal }: Account): void {
+function refuseForgeableGet({ headers }: Call, { principal }: Account): void {
   if (!isAnonymous(principal.access) || headers['sec-fetch-site'] === 'same-origin') return
-  if (preflightedHeaders.some(name => headers[name] !== undefined)) return
+  if (preflightHeaders.some(name => headers[name] !== undefined)) return
   throw new ApiError(
     'BAD_REQUEST',
     'A GET without a credential needs the header `Apollo-Require-Preflight` or `X-Requested-With`, against forged requests.',
@@ -42,7 +42,7 @@ export type AnswerHttp = (call: Call, account: Account) => Awaitable<Reply>
 
 export function createAnswer(parts: HttpParts): AnswerHttp {
   const replyToError = (error: unknown, accepted: Accepted, account: Account): Reply => {
-    const requestError = requestErrorOf(error)
+    const requestError = toRequestError(error)
     account.onError?.(error, [])
     if (requestError.status >= 500) parts.onFault(error)
     else parts.metrics.refused++
@@ -51,8 +51,8 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
   return (call, account) => {
     const accepted = readAccept(call.headers.accept)
     try {
-      const made = answer(parts, call, account, accepted)
-      return made instanceof Promise ? made.catch(error => replyToError(error, accepted, account)) : made
+      const reply = answer(parts, call, account, accepted)
+      return reply instanceof Promise ? reply.catch(error => replyToError(error, accepted, account)) : reply
     } catch (error) {
       return replyToError(error, accepted, account)
     }
@@ -62,18 +62,18 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
 function answer(parts: HttpParts, call: Call, account: Account, accepted: Accepted): Awaitable<Reply> {
   const { method } = call
   if (method === 'OPTIONS') return { status: 204, headers: ['Allow', methods], body: null }
-  if (method === 'POST') return operate(parts, call, account, accepted, bodyRequest(call))
-  if (method !== 'GET' && method !== 'HEAD') throw notAllowed(`${path} takes ${methods}.`, methods)
+  if (method === 'POST') return answerOperation(parts, call, account, accepted, bodyRequest(call))
+  if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(`${path} accepts ${methods}.`, methods)
   if (parts.page && accepted.page) return parts.page(call)
-  refuseForgedGet(call, account)
-  return operate(parts, call, account, accepted, queryRequest(call))
+  refuseForgeableGet(call, account)
+  return answerOperation(parts, call, account, accepted, queryRequest(call))
 }
 
-function notAllowed(message: string, Allow: string): ApiError {
+function methodNotAllowed(message: string, Allow: string): ApiError {
   return new ApiError('METHOD_NOT_ALLOWED', message, { headers: { Allow } })
 }
 
-function operate(
+function answerOperation(
   parts: HttpParts,
   call: Call,
   account: Account,
@@ -82,11 +82,11 @@ function operate(
 ): Awaitable<Reply> {
   const check = ({ prepared: { operation } }: Bound) => {
     if (call.method !== 'POST' && operation === 'mutation') {
-      throw notAllowed('A mutation must be sent by POST.', 'POST')
+      throw methodNotAllowed('A mutation must be sent by POST.', 'POST')
     }
     requireAcceptable(accepted, operation === 'subscription')
   }
-  return then(readyOperation(parts, request, account, check), bound => {
+  return then(prepareOperation(parts, request, account, check), bound => {
     if (bound.prepared.operation === 'subscription') {
       return streamSubscription(parts, call, account, bound)
     }
@@ -94,7 +94,7 @@ function operate(
     const reply = (executed: Executed) =>
       json === undefined
         ? singleEvent(executed.text)
-        : challenged(executedReply(executed, json), executed, account, parts)
+        : withChallenge(executedReply(executed, json), executed, account, parts)
     if (call.headers[keyHeader] === undefined || bound.prepared.operation !== 'mutation') {
       return then(executeOperation(parts, bound, account), reply)
     }
@@ -108,10 +108,10 @@ function operate(
  * Adds a challenge if an anonymous caller was refused a field because the request had no credential. The status stays 200
  * (GraphQL over HTTP, 6.4); any response may carry a challenge (RFC 9110, 11.6.1).
  */
-function challenged(reply: Reply, { text }: Executed, { principal }: Account, parts: HttpParts): Reply {
+function withChallenge(reply: Reply, { text }: Executed, { principal }: Account, parts: HttpParts): Reply {
   if (!text.startsWith('{"errors"') || !isAnonymous(principal.access)) return reply
   if (!text.includes('"code":"UNAUTHORIZED"')) return reply
-  const { kept: _kept, ...rest } = reply
+  const { cachedHead: _cachedHead, ...rest } = reply
   return { ...rest, headers: [...reply.headers, 'WWW-Authenticate', parts.challenge()] }
 }
 
@@ -120,6 +120,6 @@ function requireAcceptable({ json, stream }: Accepted, isSubscription: boolean):
   if (stream || (json !== undefined && !isSubscription)) return
   const message = isSubscription
     ? 'A subscription needs `Accept: text/event-stream`, or a WebSocket with `graphql-transport-ws`.'
-    : 'The answer is application/graphql-response+json, application/json or text/event-stream.'
+    : 'The response is application/graphql-response+json, application/json or text/event-stream.'
   throw new ApiError('NOT_ACCEPTABLE', message)
 }

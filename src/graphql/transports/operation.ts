@@ -1,10 +1,18 @@
-/** Prepares a request's operation: document, limits, variables, budget. The same for every transport. */
+/** Prepares the operation of a request, for every transport: document, limits, variables, budget. */
 
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { Documents } from '../documents/stored-documents.ts'
-import type { Bound, Engine, Executed, ExecutionContext, Once, OnError, RateLimit } from '../engine.ts'
+import type {
+  Bound,
+  Engine,
+  Executed,
+  ExecutionContext,
+  IdempotentReply,
+  OnError,
+  RateLimit,
+} from '../engine.ts'
 import type { GraphqlMetrics } from '../metrics.ts'
 import type { GraphqlRequest } from '../request.ts'
 import { errorFromEngine, RequestFailed } from '../request-error.ts'
@@ -16,8 +24,8 @@ export interface Account {
   readonly credential: CredentialHeaders | undefined
   /** Draws this many requests from the budget. Throws RATE_LIMITED. */
   draw(requests: number): Awaitable<undefined>
-  /** What is left after a draw; undefined where no limit is set. */
-  left(): RateLimit | undefined
+  /** The budget after a draw; undefined if no limit is set. */
+  remaining(): RateLimit | undefined
   /** See `ExecutionContext`. */
   readonly onError?: OnError | undefined
 }
@@ -35,7 +43,7 @@ export interface OperationParts {
  * Throws the error with which the request is refused. The caller has already drawn one request; this draws the rest of the
  * operation's cost. `check` may refuse the operation before that.
  */
-export function readyOperation(
+export function prepareOperation(
   { engine, documents, metrics, costPerRequest }: OperationParts,
   request: GraphqlRequest,
   account: Account,
@@ -44,13 +52,13 @@ export function readyOperation(
   const document = documents.find(request)
   const prepared = engine.prepare(document.text, request.operationName)
   if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared))
-  document.remember?.()
+  document.cache?.()
   const bound = engine.bind(prepared, request.variables)
   if (bound.outcome === 'request error') throw new RequestFailed(errorFromEngine(bound))
   check?.(bound)
-  metrics.started(bound)
-  const more = Math.ceil(bound.cost / costPerRequest) - 1
-  return more > 0 ? then(account.draw(more), () => bound) : bound
+  metrics.onStarted(bound)
+  const furtherRequests = Math.ceil(bound.cost / costPerRequest) - 1
+  return furtherRequests > 0 ? then(account.draw(furtherRequests), () => bound) : bound
 }
 
 /**
@@ -61,26 +69,26 @@ class AccountContext implements ExecutionContext {
   readonly #account: Account
   readonly onFault: (error: unknown) => void
   readonly onError: OnError | undefined
-  readonly once: Once | undefined
+  readonly idempotent: IdempotentReply | undefined
 
-  constructor(account: Account, onFault: (error: unknown) => void, once: Once | undefined) {
+  constructor(account: Account, onFault: (error: unknown) => void, idempotent: IdempotentReply | undefined) {
     this.#account = account
     this.onFault = onFault
     this.onError = account.onError
-    this.once = once
+    this.idempotent = idempotent
   }
 
   get rateLimit(): RateLimit | undefined {
-    return this.#account.left()
+    return this.#account.remaining()
   }
 }
 
-/** Runs a query or mutation. `once`: of a mutation with an `Idempotency-Key`. */
+/** Runs a query or mutation. `idempotent`: for a mutation with an `Idempotency-Key`. */
 export function executeOperation(
   { engine, onFault }: OperationParts,
   bound: Bound,
   account: Account,
-  once?: Once,
+  idempotent?: IdempotentReply,
 ): Awaitable<Executed> {
-  return engine.execute(bound, account.principal, new AccountContext(account, onFault, once))
+  return engine.execute(bound, account.principal, new AccountContext(account, onFault, idempotent))
 }

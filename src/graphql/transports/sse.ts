@@ -11,7 +11,7 @@ import { type ConnectionQuota, once } from '../../events/quota.ts'
 import { eventNumber } from '../../events/resume.ts'
 import type { Principal } from '../../principal.ts'
 import type { Bound } from '../engine.ts'
-import { requestErrorOf } from '../request-error.ts'
+import { toRequestError } from '../request-error.ts'
 import type { Account } from './operation.ts'
 import { openSubscription, type SubscriptionParts } from './subscription.ts'
 
@@ -21,20 +21,20 @@ export interface StreamParts extends SubscriptionParts {
   readonly maxBufferedBytes: number
 }
 
-/** `event`: the number of the event that it is the reply to. */
+/** `event`: the number of the event to which `text` is the reply. */
 export function nextEvent(text: string, event?: number): string {
   return `${event === undefined ? '' : `id: ${event}\n`}event: next\ndata: ${text}\n\n`
 }
 
 export const completeEvent = 'event: complete\ndata:\n\n'
 
-/** One reply, and the end. */
+/** A stream of one reply. */
 export function singleEvent(text: string): Reply {
   return { status: 200, headers: eventStreamHeaders, body: nextEvent(text) + completeEvent }
 }
 
-/** An `EventSource` that connects again sends the id of the last event that it has (HTML Living Standard, 9.2.3). */
-function resumed({ headers }: Call, bound: Bound): Bound {
+/** An `EventSource` that reconnects sends the id of the last event that it received (HTML Living Standard, 9.2.3). */
+function withResume({ headers }: Call, bound: Bound): Bound {
   const id = headers['last-event-id']
   if (id === undefined || id === '') return bound
   const after = eventNumber(String(id))
@@ -52,33 +52,33 @@ export async function streamSubscription(
   const { credentials, connectionQuota, metrics, maxBufferedBytes } = parts
   const releaseConnection = connectionQuota.take(principal)
   let subscription: Subscription | undefined
-  let isOver = false
-  const over = once(() => {
-    isOver = true
+  let isEnded = false
+  const cleanUp = once(() => {
+    isEnded = true
     releaseConnection()
     credentials.remove(client)
     subscription?.close()
   })
   const stream = new EventStream(maxBufferedBytes, tooSlow => {
     if (tooSlow) metrics.slowReaders++
-    over()
+    cleanUp()
   })
   const end = (error: unknown) => {
-    over()
-    stream.end(error === undefined ? completeEvent : nextEvent(requestErrorOf(error).text) + completeEvent)
+    cleanUp()
+    stream.end(error === undefined ? completeEvent : nextEvent(toRequestError(error).text) + completeEvent)
   }
   const client: ConnectedClient & { principal: Principal } = {
     credential,
     address: call.address,
     principal,
-    changePrincipal(changed) {
-      client.principal = changed
-      subscription?.changePrincipal(changed)
+    changePrincipal(newPrincipal) {
+      client.principal = newPrincipal
+      subscription?.changePrincipal(newPrincipal)
     },
     disconnect: end,
   }
   try {
-    subscription = await openSubscription(parts, resumed(call, bound), principal, {
+    subscription = await openSubscription(parts, withResume(call, bound), principal, {
       next: (text, event) => stream.send(nextEvent(text, event)),
       keptUp: () => stream.keptUp(),
       end,
@@ -87,7 +87,7 @@ export async function streamSubscription(
     end(undefined)
     throw error
   }
-  if (isOver) subscription.close()
+  if (isEnded) subscription.close()
   else credentials.add(client)
   return stream.reply
 }

@@ -1,4 +1,4 @@
-/** Opens a subscription: counts it, and connects it to the log of changes. The same for every transport. */
+/** Opens a subscription, for every transport: counts it, and connects it to the log of changes. */
 import type { Hub, Subscription } from '../../events/hub.ts'
 import { once } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
@@ -30,7 +30,7 @@ export async function openSubscription(
     metrics.subscriptions--
   })
   try {
-    const counted: ReplySink = {
+    const countingSink: ReplySink = {
       next(reply, event) {
         metrics.events++
         sink.next(reply, event)
@@ -42,15 +42,17 @@ export async function openSubscription(
       },
     }
     const { after } = bound
-    const opened = await hub.subscribe(requestOf(engine, bound, onFault), principal, counted, { after })
+    const subscription = await hub.subscribe(requestOf(engine, bound, onFault), principal, countingSink, {
+      after,
+    })
     return {
       get position() {
-        return opened.position
+        return subscription.position
       },
-      changePrincipal: changed => opened.changePrincipal(changed),
+      changePrincipal: newPrincipal => subscription.changePrincipal(newPrincipal),
       close() {
         release()
-        opened.close()
+        subscription.close()
       },
     }
   } catch (error) {

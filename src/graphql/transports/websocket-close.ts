@@ -7,10 +7,10 @@ export const goingAway = 1001
 /** Not in RFC 6455, but in IANA's registry of close codes. */
 export const tryAgainLater = 1013
 
-/** Control frames hold 125 bytes, of which the code takes two (RFC 6455, 5.5). `ws` throws on longer reasons. */
+/** A control frame has at most 125 bytes, and the code takes two of them (RFC 6455, 5.5). `ws` throws on longer reasons. */
 const maxReasonBytes = 123
 
-/** The reason as bytes, cut at the end of a character where it is too long. */
+/** The reason as bytes, cut between two characters if it is too long. */
 export function reasonBytes(reason: string): Buffer {
   const bytes = Buffer.alloc(maxReasonBytes)
   return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written)

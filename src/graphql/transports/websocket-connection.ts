@@ -1,5 +1,5 @@
 /** One WebSocket connection, from its first message to its last. */
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { ApiError } from '../../errors.ts'
@@ -23,7 +23,7 @@ export interface ConnectionParts extends RunningParts {
   readonly maxBufferedBytes: number
 }
 
-/** Who has connected. */
+/** The client that has connected. */
 export interface Caller {
   readonly address: string
   readonly credential: CredentialHeaders | undefined
@@ -32,7 +32,7 @@ export interface Caller {
   readonly release: Release
 }
 
-/** In each minute, this many messages and frames that start no operation are free. Each further one costs a request. */
+/** In each minute, this many messages and frames that start no operation are free. Each further one draws one request. */
 const freeMessages = 60
 const freeMessagesWindowMs = 60_000
 
@@ -42,7 +42,7 @@ const slowReaderCloseTimeoutMs = 5_000
 /** How often to check whether a client has read what is buffered for it. */
 const drainPollIntervalMs = 10
 
-const nothing = () => {}
+const noop = () => {}
 
 export class Connection implements ConnectedClient, Peer {
   readonly openedAt = performance.now()
@@ -51,7 +51,7 @@ export class Connection implements ConnectedClient, Peer {
   principal: Principal
   readonly #parts: ConnectionParts
   readonly #socket: WebSocket
-  #state: 'new' | 'identifying' | 'ready' | 'over' = 'new'
+  #state: 'new' | 'identifying' | 'ready' | 'ended' = 'new'
   #isAlive = true
   /** Created with the first operation: connections without one stay small. */
   #operations: RunningOperations | undefined
@@ -73,22 +73,22 @@ export class Connection implements ConnectedClient, Peer {
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary))
     socket.on('pong', () => {
       this.#isAlive = true
-      this.#count(nothing)
+      this.#count(noop)
     })
     // `ws` itself answers with a pong.
-    socket.on('ping', () => this.#count(nothing))
+    socket.on('ping', () => this.#count(noop))
     // `ws` itself closes the connection with the code of the protocol error.
-    socket.on('error', nothing)
+    socket.on('error', noop)
   }
 
-  /** Whether `connection_init` is no longer awaited. */
+  /** Whether the connection no longer waits for `connection_init`. */
   get isInitialised(): boolean {
-    return this.#state === 'ready' || this.#state === 'over'
+    return this.#state === 'ready' || this.#state === 'ended'
   }
 
   /** Whether no operation is running. */
   get isIdle(): boolean {
-    return this.#state !== 'over' && (this.#operations?.size ?? 0) === 0
+    return this.#state !== 'ended' && (this.#operations?.size ?? 0) === 0
   }
 
   /** Sends a ping. Terminates the connection if the last ping was not answered. */
@@ -112,52 +112,52 @@ export class Connection implements ConnectedClient, Peer {
     this.#socket.close(code, reasonBytes(reason))
   }
 
-  /** Closes, and terminates the connection of a client that takes longer to answer. */
+  /** Closes the connection, and terminates it if the client does not answer within the timeout. */
   closeWithin(timeoutMs: number, code: number, reason: string): void {
     this.close(code, reason)
     if (timeoutMs === 0) this.#socket.terminate()
     else setTimeout(() => this.#socket.terminate(), timeoutMs).unref()
   }
 
-  /** Closes an idle connection in favour of others. */
+  /** Closes an idle connection because others need it. */
   closeIdle(): void {
-    this.closeWithin(0, tryAgainLater, 'Idle, and others need the connection')
+    this.closeWithin(0, tryAgainLater, 'Closed while idle: other clients need the connection')
   }
 
   /** The socket has closed. */
-  closed(): void {
+  onClosed(): void {
     this.#end()
     this.#release()
   }
 
   send(text: string): void {
-    if (this.#state === 'over') return
+    if (this.#state === 'ended') return
     this.#socket.send(text)
     if (this.#socket.bufferedAmount > this.#parts.maxBufferedBytes) this.#dropSlowReader()
   }
 
   keptUp(): Promise<void> | undefined {
-    return this.#isKeptUp() ? undefined : this.#untilKeptUp()
+    return this.#hasKeptUp() ? undefined : this.#waitUntilKeptUp()
   }
 
-  #isKeptUp(): boolean {
-    return this.#state === 'over' || this.#socket.bufferedAmount * 4 < this.#parts.maxBufferedBytes
+  #hasKeptUp(): boolean {
+    return this.#state === 'ended' || this.#socket.bufferedAmount * 4 < this.#parts.maxBufferedBytes
   }
 
-  async #untilKeptUp(): Promise<void> {
-    while (!this.#isKeptUp()) await wait(drainPollIntervalMs, undefined, { ref: false })
+  async #waitUntilKeptUp(): Promise<void> {
+    while (!this.#hasKeptUp()) await sleep(drainPollIntervalMs, undefined, { ref: false })
   }
 
   #end(): void {
-    if (this.#state === 'over') return
-    this.#state = 'over'
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
     this.#parts.credentials.remove(this)
     this.#operations?.close()
     this.#operations = undefined
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    if (this.#state === 'over') return
+    if (this.#state === 'ended') return
     this.#isAlive = true
     const message = isBinary ? undefined : parseMessage(String(data))
     if (message === undefined) return void this.close(CloseCode.BadRequest, 'Invalid message received')
@@ -167,27 +167,27 @@ export class Connection implements ConnectedClient, Peer {
       case 'ping':
         return void this.#count(() => this.send(pongMessage(message.payload)))
       case 'pong':
-        return void this.#count(nothing)
+        return void this.#count(noop)
       case 'subscribe':
         return void this.#subscribe(message)
       case 'complete':
-        if (!this.#operations?.stop(message.id)) this.#count(nothing)
+        if (!this.#operations?.stop(message.id)) this.#count(noop)
     }
   }
 
-  /** Counts a message that starts no operation, then calls `act` unless the caller's budget is spent. */
-  #count(act: () => void): void {
-    if (this.#state === 'over') return
+  /** Counts a message that starts no operation, then calls `proceed` unless the caller's budget is used up. */
+  #count(proceed: () => void): void {
+    if (this.#state === 'ended') return
     const now = performance.now()
     if (now - this.#countedSince > freeMessagesWindowMs) {
       this.#countedSince = now
       this.#messages = 0
     }
-    if (++this.#messages <= freeMessages) return void act()
+    if (++this.#messages <= freeMessages) return void proceed()
     try {
       const drawn = this.#parts.accountOf(this.principal, this.credential).draw(1)
-      if (drawn instanceof Promise) drawn.then(act).catch(error => this.#reject(error))
-      else act()
+      if (drawn instanceof Promise) drawn.then(proceed).catch(error => this.#reject(error))
+      else proceed()
     } catch (error) {
       this.#reject(error)
     }
@@ -199,16 +199,16 @@ export class Connection implements ConnectedClient, Peer {
     }
     this.#state = 'identifying'
     try {
-      const given = credentialOf(payload)
+      const credential = credentialOf(payload)
       // Browsers send cookies automatically: a session counts only if no other credential is sent.
-      if (given && this.credential && this.credential.cookie === undefined) {
+      if (credential && this.credential && this.credential.cookie === undefined) {
         throw new ApiError('BAD_REQUEST', 'Send one credential, not two.')
       }
-      this.credential = given ?? this.credential
-      const principal = given ? this.#parts.identify(given, this.address) : this.principal
+      this.credential = credential ?? this.credential
+      const principal = credential ? this.#parts.identify(credential, this.address) : this.principal
       if (principal instanceof Promise) {
         principal.then(
-          later => this.#acknowledge(later),
+          identified => this.#acknowledge(identified),
           error => this.#reject(error),
         )
       } else this.#acknowledge(principal)
@@ -218,7 +218,7 @@ export class Connection implements ConnectedClient, Peer {
   }
 
   #acknowledge(principal: Principal): void {
-    if (this.#state === 'over') return
+    if (this.#state === 'ended') return
     try {
       this.#takeQuotaOf(principal)
     } catch (error) {
@@ -230,7 +230,7 @@ export class Connection implements ConnectedClient, Peer {
     this.send(ackMessage)
   }
 
-  /** From now on the connection counts for this caller, no longer for the address. */
+  /** Counts the connection for this caller instead of the address. */
   #takeQuotaOf(principal: Principal): void {
     if (principal.budgetKey === this.principal.budgetKey) return
     const release = this.#parts.connectionQuota.take(principal)
@@ -239,7 +239,7 @@ export class Connection implements ConnectedClient, Peer {
   }
 
   #reject(error: unknown): void {
-    if (this.#state === 'over') return
+    if (this.#state === 'ended') return
     const code = closeCodeOf(error)
     if (code !== undefined) return void this.close(code, (error as ApiError).message)
     this.#parts.onFault(error)

@@ -11,7 +11,7 @@ export interface UpgradeRequest {
   readonly head: Buffer
 }
 
-/** Takes the socket over. Throws BAD_REQUEST for a broken handshake (RFC 6455, 4.2.1). */
+/** Takes the socket over. Throws BAD_REQUEST for an invalid handshake (RFC 6455, 4.2.1). */
 export type Handshake = (request: UpgradeRequest) => WebSocket | undefined
 
 export function createHandshake(maxMessageBytes: number): Handshake {
@@ -27,13 +27,13 @@ export function createHandshake(maxMessageBytes: number): Handshake {
   server.on('wsClientError', error => faults.push(error))
   return ({ req, socket, head }) => {
     let accepted: WebSocket | undefined
-    // The callback and `wsClientError` come before this returns: the server has no `verifyClient`.
+    // The callback and `wsClientError` are called before `handleUpgrade` returns, because the server has no `verifyClient`.
     server.handleUpgrade(req, socket, head, opened => {
       accepted = opened
     })
     const fault = faults.pop()
     if (fault === undefined) return accepted
-    const message = `The handshake for a WebSocket is broken: ${fault.message}.`
+    const message = `The WebSocket handshake is invalid: ${fault.message}.`
     throw new ApiError('BAD_REQUEST', message, { headers: { 'Sec-WebSocket-Version': '13' } })
   }
 }

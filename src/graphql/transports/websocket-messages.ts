@@ -1,7 +1,7 @@
 /** The messages of `graphql-transport-ws`, from and to clients. */
 import { ApiError } from '../../errors.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
-import { isObject, parsedJson } from '../json.ts'
+import { isObject, parseJson } from '../json.ts'
 
 const maxIdCharacters = 128
 
@@ -15,7 +15,7 @@ const typesWithoutId = new Set(['connection_init', 'ping', 'pong'])
 
 /** Returns undefined for a text that is not a message of the protocol. */
 export function parseMessage(text: string): Message | undefined {
-  const value = parsedJson(text)
+  const value = parseJson(text)
   if (!isObject(value) || typeof value.type !== 'string') return undefined
   const { type, id, payload } = value
   if (typesWithoutId.has(type)) {
@@ -33,7 +33,7 @@ export function pongMessage(payload: unknown): string {
 
 export const ackMessage = '{"type":"connection_ack"}'
 
-/** What precedes the JSON text of a reply; `}` follows it. */
+/** The text before the JSON text of a reply. `}` follows the reply. */
 export function nextPrefix(id: string): string {
   return `{"id":${JSON.stringify(id)},"type":"next","payload":`
 }
@@ -46,17 +46,17 @@ export function errorMessage(id: string, errors: readonly unknown[]): string {
   return `{"id":${JSON.stringify(id)},"type":"error","payload":${JSON.stringify(errors)}}`
 }
 
-/** The credential in the payload of `connection_init`, by the names that its headers would have, in any case. */
+/** The credential in the payload of `connection_init`, under the names of its HTTP headers, in any letter case. */
 export function credentialOf(payload: unknown): CredentialHeaders | undefined {
   if (!isObject(payload)) return undefined
-  const found: { authorization?: string; 'x-api-key'?: string } = {}
+  const credential: { authorization?: string; 'x-api-key'?: string } = {}
   for (const [name, value] of Object.entries(payload)) {
     const header = name.toLowerCase()
     if (header !== 'authorization' && header !== 'x-api-key') continue
-    if (typeof value !== 'string' || found[header] !== undefined) {
+    if (typeof value !== 'string' || credential[header] !== undefined) {
       throw new ApiError('BAD_REQUEST', `\`${name}\` must be one string.`)
     }
-    found[header] = value
+    credential[header] = value
   }
-  return Object.keys(found).length === 0 ? undefined : found
+  return Object.keys(credential).length === 0 ? undefined : credential
 }

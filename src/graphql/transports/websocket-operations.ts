@@ -6,15 +6,15 @@ import type { Subscription } from '../../events/hub.ts'
 import type { Principal } from '../../principal.ts'
 import type { Bound } from '../engine.ts'
 import { requestOf } from '../request.ts'
-import { requestErrorOf } from '../request-error.ts'
-import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import { toRequestError } from '../request-error.ts'
+import { type Account, executeOperation, type OperationParts, prepareOperation } from './operation.ts'
 import { openSubscription, type SubscriptionParts } from './subscription.ts'
 import { completeMessage, errorMessage, type Message, nextPrefix } from './websocket-messages.ts'
 
 export interface RunningParts extends OperationParts, SubscriptionParts {
   /** The budget that operations of this caller draw from. */
   readonly accountOf: (principal: Principal, credential: CredentialHeaders | undefined) => Account
-  /** Operations that may run on one connection at once. */
+  /** Operations that may run on one connection in parallel. */
   readonly maxOperations: number
 }
 
@@ -27,7 +27,7 @@ export interface Peer {
   keptUp(): Promise<void> | undefined
 }
 
-interface Running {
+interface RunningOperation {
   readonly id: string
   /** The open subscription. Undefined for a query or mutation, and before the subscription is open. */
   subscription: Subscription | undefined
@@ -36,9 +36,9 @@ interface Running {
 export class RunningOperations {
   readonly #parts: RunningParts
   readonly #peer: Peer
-  readonly #running = new Map<string, Running>()
-  /** The running operations, and those that the client completed while they were being executed or opened. */
-  readonly #occupying = new Set<Running>()
+  readonly #running = new Map<string, RunningOperation>()
+  /** The running operations, and those that the client completed while they were still executed or opened. */
+  readonly #counted = new Set<RunningOperation>()
 
   constructor(parts: RunningParts, peer: Peer) {
     this.#parts = parts
@@ -47,19 +47,19 @@ export class RunningOperations {
 
   /** How many operations count against `maxOperations`. */
   get size(): number {
-    return this.#occupying.size
+    return this.#counted.size
   }
 
   /** Returns false when an operation with this id is running. */
   start({ id, payload }: Message): boolean {
     if (this.#running.has(id)) return false
-    const running: Running = { id, subscription: undefined }
+    const running: RunningOperation = { id, subscription: undefined }
     this.#running.set(id, running)
-    this.#occupying.add(running)
+    this.#counted.add(running)
     this.#run(running, payload)
       .catch(error => this.#fail(running, error))
       .finally(() => {
-        if (!this.#isRunning(running)) this.#occupying.delete(running)
+        if (!this.#isRunning(running)) this.#counted.delete(running)
       })
     return true
   }
@@ -68,7 +68,7 @@ export class RunningOperations {
   stop(id: string): boolean {
     const running = this.#running.get(id)
     if (!running) return false
-    this.#forget(running)
+    this.#remove(running)
     running.subscription?.close()
     return true
   }
@@ -80,13 +80,13 @@ export class RunningOperations {
 
   /** Ends all operations without a message. */
   close(): void {
-    const ended = [...this.#running.values()]
+    const operations = [...this.#running.values()]
     this.#running.clear()
-    this.#occupying.clear()
-    for (const { subscription } of ended) subscription?.close()
+    this.#counted.clear()
+    for (const { subscription } of operations) subscription?.close()
   }
 
-  async #run(running: Running, payload: unknown): Promise<void> {
+  async #run(running: RunningOperation, payload: unknown): Promise<void> {
     const parts = this.#parts
     const account = parts.accountOf(this.#peer.principal, this.#peer.credential)
     const drawn = account.draw(1)
@@ -97,18 +97,18 @@ export class RunningOperations {
         `A connection may have ${parts.maxOperations} operations at once: complete one first.`,
       )
     }
-    const ready = readyOperation(parts, requestOf(payload), account)
-    const bound = ready instanceof Promise ? await ready : ready
+    const prepared = prepareOperation(parts, requestOf(payload), account)
+    const bound = prepared instanceof Promise ? await prepared : prepared
     if (bound.prepared.operation === 'subscription') return this.#subscribe(running, bound)
     if (!this.#isRunning(running)) return
     const executed = executeOperation(parts, bound, account)
     const { text } = executed instanceof Promise ? await executed : executed
-    if (!this.#forget(running)) return
+    if (!this.#remove(running)) return
     this.#peer.send(`${nextPrefix(running.id)}${text}}`)
     this.#peer.send(completeMessage(running.id))
   }
 
-  async #subscribe(running: Running, bound: Bound): Promise<void> {
+  async #subscribe(running: RunningOperation, bound: Bound): Promise<void> {
     const { principal } = this.#peer
     const prefix = nextPrefix(running.id)
     const subscription = await openSubscription(this.#parts, bound, principal, {
@@ -123,31 +123,31 @@ export class RunningOperations {
   }
 
   /** `error`: undefined when the service stops. */
-  #end(running: Running, error: unknown): void {
-    if (!this.#forget(running)) return
+  #end(running: RunningOperation, error: unknown): void {
+    if (!this.#remove(running)) return
     const { id } = running
     this.#peer.send(
-      error === undefined ? completeMessage(id) : errorMessage(id, requestErrorOf(error).errors),
+      error === undefined ? completeMessage(id) : errorMessage(id, toRequestError(error).errors),
     )
   }
 
   /** The operation was refused, or its execution failed with an internal fault. */
-  #fail(running: Running, error: unknown): void {
-    if (!this.#forget(running)) return
-    const { errors, status } = requestErrorOf(error)
+  #fail(running: RunningOperation, error: unknown): void {
+    if (!this.#remove(running)) return
+    const { errors, status } = toRequestError(error)
     if (status >= 500) this.#parts.onFault(error)
     else this.#parts.metrics.refused++
     this.#peer.send(errorMessage(running.id, errors))
   }
 
-  #isRunning(running: Running): boolean {
+  #isRunning(running: RunningOperation): boolean {
     return this.#running.get(running.id) === running
   }
 
   /** Returns whether the operation was running. */
-  #forget(running: Running): boolean {
+  #remove(running: RunningOperation): boolean {
     if (!this.#isRunning(running)) return false
-    if (running.subscription) this.#occupying.delete(running)
+    if (running.subscription) this.#counted.delete(running)
     return this.#running.delete(running.id)
   }
 }

@@ -38,7 +38,7 @@ export class WebSockets {
     ]
   }
 
-  /** Throws RATE_LIMITED when the caller has as many connections as it may have. */
+  /** Throws RATE_LIMITED when the caller has the maximum number of connections. */
   upgrade(upgrade: Upgrade): void {
     if (this.#isClosed) throw stoppingRefusal()
     const release = this.#parts.connectionQuota.take(upgrade.principal)
@@ -57,9 +57,9 @@ export class WebSockets {
     const idle = [...this.#open].filter(connection => connection.isIdle)
     const anonymous = idle.filter(({ principal: { access } }) => isAnonymous(access))
     const identified = idle.filter(({ principal: { access } }) => !isAnonymous(access))
-    const chosen = [...anonymous, ...identified].slice(0, count)
-    for (const connection of chosen) connection.closeIdle()
-    return chosen.length
+    const closing = [...anonymous, ...identified].slice(0, count)
+    for (const connection of closing) connection.closeIdle()
+    return closing.length
   }
 
   /** Closes every connection, and accepts no more. */
@@ -84,7 +84,7 @@ export class WebSockets {
       this.#open.delete(connection)
       this.#uninitialised.delete(connection)
       this.#parts.metrics.connections--
-      connection.closed()
+      connection.onClosed()
     })
   }
 

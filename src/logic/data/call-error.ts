@@ -2,17 +2,17 @@
 import { ApiError } from '../../errors.ts'
 import type { NameFault, Refuse } from '../../plan/names.ts'
 
-/** An invalid call of `data`. `of`: `code` if only the model's code can be at fault, e.g. for an unknown name. */
+/** An invalid call of `data`. `source`: `code` if only the model's code can be at fault, e.g. for an unknown name. */
 export class CallError extends ApiError {
-  readonly of: 'code' | 'value'
+  readonly source: 'code' | 'value'
 
   constructor(of: 'code' | 'value', message: string) {
     super('BAD_REQUEST', message)
-    this.of = of
+    this.source = of
   }
 }
 
-/** Frames of Portico between the call of the model's code and the error: more than the ten that Node keeps. */
+/** Portico has more than ten frames, Node's default limit, between the call in the model's code and the error. */
 const maxFrames = 50
 
 /** `place`: e.g. `data.tasks.list: where.status`. Its stack reaches the line of the model that made the call. */
@@ -34,8 +34,8 @@ export function badValue(place: string, message: string): ApiError {
 /** The error for the caller of an action; an internal error for a mistake in the code. It reveals no names of the call. */
 export function errorForCaller(error: unknown): unknown {
   if (!(error instanceof CallError)) return error
-  if (error.of === 'code') return new Error(error.message, { cause: error })
-  return new ApiError('BAD_REQUEST', 'A value is not of the kind that is looked for.', { cause: error })
+  if (error.source === 'code') return new Error(error.message, { cause: error })
+  return new ApiError('BAD_REQUEST', 'A value does not fit the field that it is compared with.', { cause: error })
 }
 
 export function refuseAt(place: string): Refuse {

@@ -21,7 +21,7 @@ export interface DataParts {
   /** The hooks of collections whose items have secrets; logic cannot create such items. */
   readonly hooks: CreateHooks
   readonly execute: Execute
-  /** Called with the promise of each call. The code of the model gets the promise that it returns. */
+  /** Called with the promise of each call. The model's code gets the promise that `track` returns. */
   readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
 
@@ -48,9 +48,9 @@ export function createData(parts: DataParts, principal: Principal): DataOf {
   const dataOf = (name: string): CollectionData | undefined => {
     const collection = parts.model.collections.get(name)
     if (collection === undefined) return undefined
-    const known = byName.get(name) ?? new PrincipalData(parts, collection, principal)
-    byName.set(name, known)
-    return known
+    const data = byName.get(name) ?? new PrincipalData(parts, collection, principal)
+    byName.set(name, data)
+    return data
   }
   // Created on demand: an action uses a few of many collections.
   const target: Record<string, CollectionData> = Object.create(null)
@@ -183,12 +183,12 @@ function itemsOf(text: string | null): readonly LogicItem[] {
   return items.map(item => Object.freeze(item))
 }
 
-const writable = new WeakMap<Collection, Collection>()
+const writableCollections = new WeakMap<Collection, Collection>()
 /** Fields that Portico sets in every collection. */
-const automatic: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
+const automaticFields: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
 
 /** Built-in collections whose read-only fields only Portico writes. */
-const managed: ReadonlySet<string> = new Set([
+const managedCollections: ReadonlySet<string> = new Set([
   'api_keys',
   'oauth_apps',
   'oauth_app_secrets',
@@ -198,13 +198,13 @@ const managed: ReadonlySet<string> = new Set([
 
 /** The collection as the service writes it: fields that are read-only or immutable for clients are writable. */
 function writableByService(collection: Collection): Collection {
-  if (managed.has(collection.name)) return collection
-  const known = writable.get(collection)
-  if (known !== undefined) return known
-  const open = (field: Field): Field =>
-    automatic.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
-  const fields = new Map([...collection.fields].map(([name, field]) => [name, open(field)]))
-  const own = { ...collection, fields }
-  writable.set(collection, own)
-  return own
+  if (managedCollections.has(collection.name)) return collection
+  const cached = writableCollections.get(collection)
+  if (cached !== undefined) return cached
+  const makeWritable = (field: Field): Field =>
+    automaticFields.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
+  const fields = new Map([...collection.fields].map(([name, field]) => [name, makeWritable(field)]))
+  const opened = { ...collection, fields }
+  writableCollections.set(collection, opened)
+  return opened
 }

@@ -24,9 +24,9 @@ const shapes = new Cache<string, Shape>(new CacheBound('logic_shapes', maxShapes
 /** Returns the same object for equal shapes. */
 export function interned<S extends Shape>(shape: S): S {
   const key = JSON.stringify(shape)
-  const known = shapes.get(key)
+  const cached = shapes.get(key)
   // Safe: the key contains the kind.
-  if (known) return known as S
+  if (cached) return cached as S
   shapes.set(key, shape)
   return shape
 }
@@ -94,7 +94,7 @@ export class DataPlans {
     const shape: CreateShape = {
       kind: 'create',
       collection: this.#names.collection.name,
-      set: assigned(values, args),
+      set: assignments(values, args),
       computed: [],
       select: this.#select({}, place, args),
     }
@@ -109,7 +109,7 @@ export class DataPlans {
       mode: 'merge',
       collection: this.#names.collection.name,
       id: args.add(idOf(id, place)),
-      set: assigned(values, args),
+      set: assignments(values, args),
       documents: 'merge',
       ifMatch: undefined,
       select: this.#select({}, place, args),
@@ -143,7 +143,7 @@ export class DataPlans {
 }
 
 /** Sorted by name, so that the same fields give the same shape. */
-function assigned(values: Values, args: Arguments) {
+function assignments(values: Values, args: Arguments) {
   return Object.keys(values)
     .sort()
     .map(field => ({ field, param: args.add(values[field] ?? null) }))

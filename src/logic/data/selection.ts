@@ -22,10 +22,10 @@ export function selectionOf(
   namesOf: NamesOf,
   limit: () => Param,
 ): readonly Selected[] {
-  const own = fields === undefined ? selected([...names.fields.keys()]) : fieldsOf(fields, names, place)
+  const ownFields = fields === undefined ? selected([...names.fields.keys()]) : fieldsOf(fields, names, place)
   const tree: Includes = new Map()
   for (const path of include) addPath(tree, path, place)
-  return [...own, ...relationsOf(tree, names, `${place}: include`, namesOf, limit)]
+  return [...ownFields, ...relationsOf(tree, names, `${place}: include`, namesOf, limit)]
 }
 
 /** `*` stands for all fields that are not computed, as in REST. */

@@ -43,19 +43,19 @@ export function filterOf(
 
 function conditions(where: unknown, names: Names, place: string, translation: Translation, depth: number): Filter {
   if (depth > maxDepth) throw badCall(place, `is nested more than ${maxDepth} deep.`)
-  const filters = Object.entries(objectOf(where, place)).map(([name, value]) =>
-    condition(name, defined(value, `${place}.${name}`), names, `${place}.${name}`, translation, depth),
+  const filters = Object.entries(requireObject(where, place)).map(([name, value]) =>
+    condition(name, requireDefined(value, `${place}.${name}`), names, `${place}.${name}`, translation, depth),
   )
   return allOf(filters)
 }
 
-function objectOf(value: unknown, place: string): object {
+function requireObject(value: unknown, place: string): object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw badCall(place, "must be an object with names of fields, e.g. { status: 'open' }.")
 }
 
 /** An undefined condition, e.g. from a missing variable, must not match every item. */
-function defined(value: unknown, place: string): unknown {
+function requireDefined(value: unknown, place: string): unknown {
   if (value !== undefined) return value
   throw badCall(place, 'is undefined: omit the name to compare nothing, or use null for no value.')
 }
@@ -75,7 +75,7 @@ function condition(
 ): Filter {
   const field = namedField(names, name)
   if (field !== undefined) return comparisons(field, value, place, translation)
-  const nested = (inner: unknown, at: string) => conditions(inner, names, at, translation, depth + 1)
+  const nested = (inner: unknown, innerPlace: string) => conditions(inner, names, innerPlace, translation, depth + 1)
   if (name === 'and' || name === 'or') {
     if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
     return { kind: name, filters: value.map((inner, index) => nested(inner, `${place}[${index}]`)) }
@@ -90,11 +90,11 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
   if (typeof value !== 'object') return comparison(field, 'eq', value, place, translation)
   if (value === null) return comparison(field, 'null', true, place, translation)
   if (Array.isArray(value)) return comparison(field, 'in', value, place, translation)
-  const all = Object.entries(value)
-  if (all.length === 0) throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
+  const operations = Object.entries(value)
+  if (operations.length === 0) throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
   return allOf(
-    all.map(([operator, operand]) =>
-      operation(field, operator, defined(operand, `${place}.${operator}`), place, translation),
+    operations.map(([operator, operand]) =>
+      operation(field, operator, requireDefined(operand, `${place}.${operator}`), place, translation),
     ),
   )
 }
@@ -102,8 +102,8 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
 function operation(field: Field, operator: string, operand: unknown, place: string, translation: Translation): Filter {
   if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, translation)
   if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, translation)
-  const known = field.type.operators.find(name => name === operator)
-  if (known !== undefined) return comparison(field, known, operand, `${place}.${operator}`, translation)
+  const knownOperator = field.type.operators.find(name => name === operator)
+  if (knownOperator !== undefined) return comparison(field, knownOperator, operand, `${place}.${operator}`, translation)
   throw badCall(
     place,
     `has no operator ${quoted(operator)}; ${field.name} takes ${field.type.operators.join(', ')}.`,

@@ -6,17 +6,17 @@ import { didYouMean } from '../../model/nearest.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { collectionOfFields, withDefaults } from '../operations/input.ts'
-import { jobRun, stores } from '../runs/run.ts'
+import { jobRun, storeStep } from '../runs/run.ts'
 
 export interface LaterOptions {
   readonly model: Model
   /** The time, in milliseconds since 1970. */
   readonly now: number
-  /** How many runs, each started by the one before, led to this one. */
+  /** The number of runs, each started by the one before, that led to this one. */
   readonly depth: number
 }
 
-/** A run that is due at least this much later begins a new chain: a job that starts itself again runs no faster than that. */
+/** A run that is due at least this much later begins a new chain: a job that restarts itself no faster may do so forever. */
 const newChainMs = 60_000
 const maxInputBytes = 65_536
 const lastTime = Date.UTC(9999, 11, 31)
@@ -26,7 +26,7 @@ const lastTime = Date.UTC(9999, 11, 31)
  * job or an invalid time, VALIDATION_FAILED for an invalid input.
  */
 export function enqueueJob(
-  at: string | Date,
+  dueTime: string | Date,
   name: string,
   input: unknown,
   { model, now, depth }: LaterOptions,
@@ -36,10 +36,10 @@ export function enqueueJob(
   if (job === undefined) {
     throw badCall(`There is no job \`${name}\`.${didYouMean(String(name), jobs.keys())}`)
   }
-  const dueAt = Math.max(timeOf(at), now)
+  const dueAt = Math.max(timeOf(dueTime), now)
   const isNewChain = dueAt - now >= newChainMs
   const values = inputOf(job, input ?? {}, now)
-  return stores(
+  return storeStep(
     jobRun({ name, input: values, dueAt, depth: isNewChain ? 0 : depth, scheduledFor: undefined }),
   )
 }
@@ -67,9 +67,9 @@ function inputShape(job: Job): Collection {
 export function inputOf(job: Job, input: unknown, now: number): Readonly<Record<string, JsonValue>> {
   const shape = inputShape(job)
   const { values } = bodyValidator(shape).create(input)
-  const all = withDefaults(shape, values, new Date(now).toISOString(), null)
-  if (Buffer.byteLength(JSON.stringify(all)) > maxInputBytes) {
+  const completeInput = withDefaults(shape, values, new Date(now).toISOString(), null)
+  if (Buffer.byteLength(JSON.stringify(completeInput)) > maxInputBytes) {
     throw badCall(`The input of a job has at most ${maxInputBytes} bytes.`)
   }
-  return Object.freeze(all)
+  return Object.freeze(completeInput)
 }

@@ -1,4 +1,4 @@
-/** Creates one run for each due time of a scheduled job, and one for all due times that were missed. */
+/** Creates a run for each due time of a scheduled job. All missed due times of a job get a single run. */
 
 import { type Schedule, scheduleOf } from '../../model/logic/schedule.ts'
 import type { Job, Model } from '../../model/model.ts'
@@ -6,7 +6,7 @@ import type { PlannedJob, PlannedJobs } from '../runs/place.ts'
 import { type JobRun, jobRun } from '../runs/run.ts'
 import { inputOf } from './later.ts'
 
-interface Scheduled {
+interface ScheduledJob {
   readonly job: Job
   readonly text: string
   readonly schedule: Schedule
@@ -14,7 +14,7 @@ interface Scheduled {
 }
 
 export class Planner {
-  readonly #scheduled: readonly Scheduled[]
+  readonly #scheduled: readonly ScheduledJob[]
   readonly #onMissed: (job: string, from: number, to: number) => void
   #planned: PlannedJobs
 
@@ -40,7 +40,7 @@ export class Planner {
 
   /** The runs that are due; `planned` then includes their due times. `now`: in milliseconds since 1970. */
   plan(now: number): readonly JobRun[] {
-    return this.#scheduled.flatMap(scheduled => this.#planOne(scheduled, now) ?? [])
+    return this.#scheduled.flatMap(scheduledJob => this.#planJob(scheduledJob, now) ?? [])
   }
 
   /** The next due time of a job after `after`. */
@@ -48,21 +48,21 @@ export class Planner {
     return this.#scheduled.find(({ job }) => job.name === name)?.schedule.next(after)
   }
 
-  #planOne(scheduled: Scheduled, now: number): JobRun | undefined {
-    const { job, text, schedule } = scheduled
+  #planJob(scheduledJob: ScheduledJob, now: number): JobRun | undefined {
+    const { job, text, schedule } = scheduledJob
     const { timeZone, name } = job
-    const known = this.#planned[name]
-    if (known?.schedule !== text || known.timeZone !== timeZone) {
+    const position = this.#planned[name]
+    if (position?.schedule !== text || position.timeZone !== timeZone) {
       this.#set(name, { schedule: text, timeZone, until: now })
-      scheduled.next = schedule.next(now)
+      scheduledJob.next = schedule.next(now)
       return undefined
     }
-    scheduled.next ??= schedule.next(known.until)
-    if (scheduled.next === undefined || scheduled.next > now) return undefined
-    const dueAt = schedule.last(now, known.until) ?? scheduled.next
-    if (dueAt > scheduled.next) this.#onMissed(name, scheduled.next, dueAt)
-    this.#set(name, { ...known, until: dueAt })
-    scheduled.next = schedule.next(dueAt)
+    scheduledJob.next ??= schedule.next(position.until)
+    if (scheduledJob.next === undefined || scheduledJob.next > now) return undefined
+    const dueAt = schedule.last(now, position.until) ?? scheduledJob.next
+    if (dueAt > scheduledJob.next) this.#onMissed(name, scheduledJob.next, dueAt)
+    this.#set(name, { ...position, until: dueAt })
+    scheduledJob.next = schedule.next(dueAt)
     const scheduledFor = new Date(dueAt).toISOString()
     return jobRun({ name, input: inputOf(job, {}, now), dueAt, depth: 0, scheduledFor })
   }

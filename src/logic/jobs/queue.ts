@@ -3,13 +3,13 @@ import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { Records, StoredRecord } from '../../records.ts'
 import type { PushArguments } from '../runs/place.ts'
-import { type JobRun, jobKind, type Run, redated, removes, runOf, stores } from '../runs/run.ts'
+import { type JobRun, jobKind, type Run, removeSteps, rescheduled, runOf, storeStep } from '../runs/run.ts'
 
 /** How often the database is read for runs that other processes have stored. */
 const pollIntervalMs = 500
 /** The length of a page, and the maximum number of runs in memory. */
 const pageLength = 100
-/** A run of a job that the model does not have is postponed by this: another node's model may have the job. */
+/** Postpones a run whose job the model does not have: another node's model may have it. */
 const unknownDelayMs = 600_000
 
 export interface JobQueueParts {
@@ -23,33 +23,33 @@ export interface JobQueueParts {
 export class JobQueue {
   readonly #parts: JobQueueParts
   /** The record ids of the runs in memory. */
-  readonly #taken = new Set<string>()
-  #lookAt = 0
+  readonly #loadedIds = new Set<string>()
+  #nextPollAt = 0
 
   constructor(parts: JobQueueParts) {
     this.#parts = parts
   }
 
-  isTaken(recordId: string): boolean {
-    return this.#taken.has(recordId)
+  isLoaded(recordId: string): boolean {
+    return this.#loadedIds.has(recordId)
   }
 
   /** Makes the next `load` read the database. */
-  look(): void {
-    this.#lookAt = 0
+  pollNow(): void {
+    this.#nextPollAt = 0
   }
 
   /** Loads the runs that are due. */
   async load(): Promise<void> {
     const { clock, model, add } = this.#parts
     const now = clock.now()
-    if (model.logic.jobs.size === 0 || now < this.#lookAt) return
-    this.#lookAt = now + pollIntervalMs
+    if (model.logic.jobs.size === 0 || now < this.#nextPollAt) return
+    this.#nextPollAt = now + pollIntervalMs
     for (const record of await this.#page()) {
-      if (dueAtOf(record) > now || this.#taken.has(record.id)) continue
+      if (dueAtOf(record) > now || this.#loadedIds.has(record.id)) continue
       const run = runOf(record)
       if (run.kind !== 'job') continue
-      this.#taken.add(record.id)
+      this.#loadedIds.add(record.id)
       if (model.logic.jobs.has(run.name)) add(run)
       else this.#postpone(run)
     }
@@ -65,18 +65,18 @@ export class JobQueue {
   /** Frees the memory of a run that is done, or was stored again to be loaded later. */
   forget({ stored, kind }: Run): void {
     if (kind !== 'job' || stored === undefined) return
-    this.#taken.delete(stored)
-    this.look()
+    this.#loadedIds.delete(stored)
+    this.pollNow()
   }
 
   async #page(): Promise<readonly StoredRecord[]> {
-    if (this.#taken.size >= pageLength) return []
-    return this.#parts.records.after(jobKind, '', pageLength + this.#taken.size)
+    if (this.#loadedIds.size >= pageLength) return []
+    return this.#parts.records.after(jobKind, '', pageLength + this.#loadedIds.size)
   }
 
   #postpone(run: JobRun): void {
-    const postponed = redated(run, this.#parts.clock.now() + unknownDelayMs)
-    this.#parts.push([...removes(run), stores(postponed)], () => this.forget(run))
+    const postponed = rescheduled(run, this.#parts.clock.now() + unknownDelayMs)
+    this.#parts.push([...removeSteps(run), storeStep(postponed)], () => this.forget(run))
   }
 }
 

@@ -6,7 +6,7 @@ import { staticRule } from '../../plan/guard.ts'
 import { type AccessClass, hasScope, isAnonymous, type Principal, withoutScopes } from '../../principal.ts'
 import { isAction } from './call.ts'
 
-/** Some collection, for operations without one: only the caller decides their rule, so it does not matter which. */
+/** For operations without a collection: their rule depends on the caller alone, so any collection will do. */
 function anyCollection({ collections }: Model): Collection {
   const [first] = collections.values()
   if (first === undefined) throw new Error('a model has collections')
@@ -18,18 +18,18 @@ export function collectionOf(model: Model, { collection }: Operation): Collectio
 }
 
 /**
- * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN if the caller may call the operation for no item. Called before the
- * rest of the request is read.
+ * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN if the caller may call the operation for no item at all. Called
+ * before the rest of the request is read.
  */
 export function admitOperation(model: Model, operation: Operation, { access }: Principal): void {
   const { scope } = operation
   if (scope !== undefined && !access.system && !hasScope(access.scopes, scope)) {
     throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
   }
-  if (decided(model, operation, access) === 'never') throw refused(operation, access)
+  if (staticAccess(model, operation, access) === 'never') throw refusal(operation, access)
 }
 
-export function refused(operation: Action | Query, access: AccessClass): ApiError {
+export function refusal(operation: Action | Query, access: AccessClass): ApiError {
   const { name, collection = '' } = operation
   const options = { refused: { collection, operation: name } }
   // An action's name is a verb, as in `archive`; a query's is not: "You may not open tasks" would mislead.
@@ -42,7 +42,7 @@ export function refused(operation: Action | Query, access: AccessClass): ApiErro
   return new ApiError('FORBIDDEN', `You may not ${action}.`, options)
 }
 
-export function decided(model: Model, operation: Operation, access: AccessClass) {
+export function staticAccess(model: Model, operation: Operation, access: AccessClass) {
   return staticRule(model, collectionOf(model, operation), operation.access, access)
 }
 

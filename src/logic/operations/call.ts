@@ -33,7 +33,7 @@ export function operationParts(model: Model, hooks: CreateHooks): OperationParts
 
 export interface OperationCall {
   readonly operation: Action | Query
-  /** The id of its item; undefined without one. */
+  /** The id of the operation's item, if it has one. */
   readonly id: number | undefined
   /** Checked, without defaults. */
   readonly input: InputValues

@@ -18,13 +18,13 @@ import { enqueueJob } from '../jobs/later.ts'
 import { actingAs } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
 import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
-import { Calls } from './tracked-calls.ts'
+import { TrackedCalls } from './tracked-calls.ts'
 
 type Step = ActStep<ProgramPlan | PlanAs>
 
 interface ContextValues {
   /** ISO 8601 UTC. */
-  readonly at: string
+  readonly nowIso: string
   readonly item: LogicItem | undefined
   readonly input: Readonly<Record<string, unknown>>
 }
@@ -34,7 +34,7 @@ export class OperationContext {
   readonly #parts: OperationParts
   readonly #call: OperationCall
   readonly #values: ContextValues
-  readonly #calls = new Calls()
+  readonly #calls = new TrackedCalls()
 
   constructor(parts: OperationParts, call: OperationCall, values: ContextValues) {
     this.#parts = parts
@@ -42,13 +42,13 @@ export class OperationContext {
     this.#values = values
   }
 
-  /** Calls `run`. Also rejects if a call failed that `run` has not awaited. */
+  /** Calls the operation's `run`. Also rejects if a call that it has not awaited failed. */
   async run(run: RunStep<Step>): Promise<unknown> {
     const { operation } = this.#call
     const code = operation.run as (context: object) => unknown
     let returned: unknown
     try {
-      returned = await code(this.#context(step => this.#allowed(step, run)))
+      returned = await code(this.#context(step => this.#runAllowed(step, run)))
     } catch (error) {
       throw error instanceof Error
         ? errorForCaller(error)
@@ -62,13 +62,13 @@ export class OperationContext {
 
   #context(run: RunStep<Step>): object {
     const { operation, principal } = this.#call
-    const { at, item, input } = this.#values
+    const { nowIso, item, input } = this.#values
     return Object.freeze({
       ...(item && { item }),
       input,
       caller: callerOf(principal),
       data: this.#data(run),
-      now: at,
+      now: nowIso,
       ...(isAction(operation) && this.#effects(operation, run)),
       mail: refusedMail,
       fetch: refuse('fetch'),
@@ -100,7 +100,7 @@ export class OperationContext {
   }
 
   /** Refuses writes of a query. */
-  #allowed(step: Step, run: RunStep<Step>) {
+  #runAllowed(step: Step, run: RunStep<Step>) {
     const { operation } = this.#call
     if (!isAction(operation) && 'as' in step && isWrite(step.plan)) {
       throw new Error('A query only reads: declare an action to write.')
@@ -111,7 +111,7 @@ export class OperationContext {
   async #later(at: string | Date, name: string, input: unknown, run: RunStep<Step>): Promise<void> {
     const { model, now } = this.#parts
     const { depth = 0 } = this.#call.principal
-    await this.#allowed(enqueueJob(at, name, input, { model, now: now(), depth }), run)
+    await this.#runAllowed(enqueueJob(at, name, input, { model, now: now(), depth }), run)
   }
 
   async #emit(
@@ -130,13 +130,13 @@ export class OperationContext {
       throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
     }
     const { principal } = this.#call
-    const checked = checkedValues(event, values, this.#values.at, principal.userId)
-    const { text } = (await this.#allowed(this.#row(collection, Number(id)), run)) as ReadAnswer
+    const eventValues = checkedValues(event, values, this.#values.nowIso, principal.userId)
+    const { text } = (await this.#runAllowed(this.#row(collection, Number(id)), run)) as ReadAnswer
     if (text === null)
       throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)
     await run({
       ...{ emit: type, collection: event.collection, itemId: Number(id), row: text },
-      ...{ values: checked, by: principal },
+      ...{ values: eventValues, by: principal },
     })
   }
 
@@ -158,10 +158,10 @@ function checkedValues(event: EmittedEvent, values: unknown, at: string, userId:
   return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, userId)
 }
 
-function refuse(what: string) {
+function refuse(name: string) {
   return (): never => {
     throw new Error(
-      `\`${what}\` is not for actions and queries, which may be undone and tried again: declare a reaction, which runs after the commit.`,
+      `\`${name}\` cannot be used in actions and queries, which may be rolled back and retried: declare a reaction, which runs after the commit.`,
     )
   }
 }

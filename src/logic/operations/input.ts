@@ -15,7 +15,7 @@ function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Col
   return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOf(key, value)])))
 }
 
-/** A collection with these fields and without a table, so that values are validated, and their faults reported, like a body. */
+/** A collection with these fields and without a table: values are validated, and faults reported, as for a request body. */
 export function collectionOfFields(name: string, fields: ReadonlyMap<string, Field>): Collection {
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
   return {
@@ -31,40 +31,40 @@ export function fieldOf(name: string, value: OperationValue): Field {
   return { ...plainField(name, idField.type), optional: value.optional }
 }
 
-const inputs = new WeakMap<Operation, Collection>()
-const outputs = new WeakMap<Operation, Collection>()
+const inputShapes = new WeakMap<Operation, Collection>()
+const outputShapes = new WeakMap<Operation, Collection>()
 
 /** The input as a collection: its fields give the JSON Schema, the validator and the defaults. */
 export function inputShape(operation: Operation): Collection {
-  const known = inputs.get(operation) ?? shapeOf(operation.name, operation.input)
-  inputs.set(operation, known)
-  return known
+  const shape = inputShapes.get(operation) ?? shapeOf(operation.name, operation.input)
+  inputShapes.set(operation, shape)
+  return shape
 }
 
 export function outputShape(operation: Operation): Collection {
   const { output } = operation
   const values = output.kind === 'values' ? output.values : new Map<string, OperationValue>()
-  const known = outputs.get(operation) ?? shapeOf(operation.name, values)
-  outputs.set(operation, known)
-  return known
+  const shape = outputShapes.get(operation) ?? shapeOf(operation.name, values)
+  outputShapes.set(operation, shape)
+  return shape
 }
 
-const emitted = new WeakMap<EmittedEvent, Collection>()
+const emittedShapes = new WeakMap<EmittedEvent, Collection>()
 
 /** The values of an event that actions emit. */
 export function emittedShape(event: EmittedEvent): Collection {
-  const known = emitted.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
-  emitted.set(event, known)
-  return known
+  const shape = emittedShapes.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
+  emittedShapes.set(event, shape)
+  return shape
 }
 
-/** Whether all of the input may be left out. */
+/** Whether the whole input may be omitted. */
 export function isInputOptional(operation: Operation): boolean {
   const fields = [...inputShape(operation).fields.values()]
   return fields.every(field => field.optional || field.default !== undefined)
 }
 
-/** The canonical input, defaults not yet set. Throws VALIDATION_FAILED with all faults. */
+/** The canonical input, without defaults. Throws VALIDATION_FAILED with all faults. */
 export function checkedInput(operation: Operation, body: unknown): InputValues {
   return bodyValidator(inputShape(operation)).create(body).values
 }
@@ -76,11 +76,11 @@ export function withDefaults(
   at: string,
   userId: number | null,
 ): Record<string, JsonValue> {
-  const all: Record<string, JsonValue> = {}
+  const complete: Record<string, JsonValue> = {}
   for (const [name, field] of fields) {
-    all[name] = values[name] !== undefined ? values[name] : defaultValue(field, at, userId)
+    complete[name] = values[name] !== undefined ? values[name] : defaultValue(field, at, userId)
   }
-  return all
+  return complete
 }
 
 function defaultValue({ default: declared, type }: Field, at: string, userId: number | null): JsonValue {

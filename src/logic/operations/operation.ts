@@ -10,7 +10,7 @@ import { selected } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { interned } from '../data/plans.ts'
-import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
+import { actingAs, collectionOf, refusal, staticAccess, withScopesDecided } from './access.ts'
 import { type OperationCall, type OperationParts, type OperationResult, placeOf } from './call.ts'
 import { OperationContext } from './context.ts'
 import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './input.ts'
@@ -18,10 +18,10 @@ import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './
 /** The steps after `admitOperation`. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and the errors of `run`. */
 export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
   const { operation } = call
-  const at = new Date(parts.now()).toISOString()
+  const nowIso = new Date(parts.now()).toISOString()
   const item = yield* itemOf(parts.model, call)
-  const input = yield* inputOf(parts.model, call, at)
-  const context = new OperationContext(parts, call, { at, item, input })
+  const input = yield* inputOf(parts.model, call, nowIso)
+  const context = new OperationContext(parts, call, { nowIso, item, input })
   let returned: unknown
   const place = placeOf(operation)
   yield {
@@ -33,10 +33,10 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
       returned = await context.run(run)
     },
   }
-  return resultOf(call, returned, at)
+  return resultOf(call, returned, nowIso)
 }
 
-/** The JSON of the item with the fields that the principal may read; null if it may not read the item, or the item does not exist. */
+/** The item as JSON, with the fields that the principal may read; null if the item does not exist or may not be read. */
 export function* readItem(
   model: Model,
   collection: Collection,
@@ -62,7 +62,7 @@ function* itemOf(
   const collection = collectionOf(model, operation)
   const text = yield* readItem(model, collection, id, actingAs(principal))
   if (text === null) throw new ApiError('NOT_FOUND')
-  if (decided(model, operation, access) === 'depends')
+  if (staticAccess(model, operation, access) === 'depends')
     yield* requireRule(operation, collection, id, principal)
   return Object.freeze(JSON.parse(text))
 }
@@ -82,7 +82,7 @@ function* requireRule(
     rule: withScopesDecided(operation.access, principal.access),
   })
   const { text } = (yield { as: actingAs(principal), plan: { shape, args: [id] } }) as ReadAnswer
-  if (text === null) throw refused(operation, principal.access)
+  if (text === null) throw refusal(operation, principal.access)
 }
 
 /** The input with its defaults, and with items in place of their ids. */
@@ -114,7 +114,7 @@ function resultOf({ operation, principal }: OperationCall, returned: unknown, at
     if (returned === undefined || returned === null) return { kind: 'nothing' }
     throw invalidOutput(
       operation,
-      'It returns a value and declares no `output`: declare one, or return nothing.',
+      'It returns a value, but declares no `output`: declare one, or return nothing.',
     )
   }
   if (output.kind === 'item') {

@@ -1,4 +1,4 @@
-/** Tracks the calls of the model's code. The failure of a call that it does not await is reported, and does not end the process. */
+/** Tracks the calls of the model's code, so that the failure of a call that is not awaited is reported without ending the process. */
 
 class TrackedPromise<T> extends Promise<T> {
   static override get [Symbol.species]() {
@@ -17,7 +17,7 @@ class TrackedPromise<T> extends Promise<T> {
   }
 }
 
-export class Calls {
+export class TrackedCalls {
   readonly #failed = new Map<TrackedPromise<unknown>, unknown>()
   readonly #pending = new Set<Promise<unknown>>()
 

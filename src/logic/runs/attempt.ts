@@ -1,4 +1,4 @@
-/** One attempt to run a reaction or a job, with a time limit. Once it has ended, its code has no more effects. */
+/** One attempt to run a reaction or a job, with a time limit. Once the attempt has ended, its code has no further effects. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
@@ -11,7 +11,7 @@ import type { TimeLimit } from '../../time-limit.ts'
 import type { DataParts } from '../data/create-data.ts'
 import { createData, executeBy } from '../data/create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'
-import { Calls } from '../operations/tracked-calls.ts'
+import { TrackedCalls } from '../operations/tracked-calls.ts'
 import { eventOf } from '../reactions/event.ts'
 import { fetchBy, type RunContext } from './context.ts'
 import { idempotencyKeyOf, type Run } from './run.ts'
@@ -32,16 +32,16 @@ export interface AttemptParts {
 }
 
 export type Outcome =
-  /** `later`: the steps that store the runs of jobs which the attempt has started. */
-  | { readonly kind: 'succeeded'; readonly later: readonly RecordChange[] }
+  /** `startedJobs`: the steps that store the runs of jobs that the attempt has started. */
+  | { readonly kind: 'succeeded'; readonly startedJobs: readonly RecordChange[] }
   /** `thrown`: what the model's code threw; undefined if Portico ended the attempt. */
   | { readonly kind: 'failed'; readonly error: string; readonly thrown?: unknown }
   /** The node stops or has lost the lease. The attempt is not counted. */
   | { readonly kind: 'interrupted' }
 
 const maxErrorCharacters = 2000
-/** How many runs of jobs one attempt may start. */
-const maxLater = 1000
+/** The maximum number of job runs that one attempt may start. */
+const maxStartedJobs = 1000
 
 class Interrupted extends Error {}
 
@@ -55,10 +55,10 @@ export async function attemptRun(parts: AttemptParts, run: Run, interrupt: Abort
   interrupt.addEventListener('abort', onInterrupt, { once: true })
   if (interrupt.aborted) onInterrupt()
   try {
-    return { kind: 'succeeded', later: await attempt.run() }
+    return { kind: 'succeeded', startedJobs: await attempt.run() }
   } catch (error) {
     if (error instanceof Interrupted) return { kind: 'interrupted' }
-    return { kind: 'failed', error: textOf(error), ...(attempt.isEnded(error) ? {} : { thrown: error }) }
+    return { kind: 'failed', error: errorText(error), ...(attempt.isEndedBy(error) ? {} : { thrown: error }) }
   } finally {
     cancel()
     interrupt.removeEventListener('abort', onInterrupt)
@@ -66,12 +66,12 @@ export async function attemptRun(parts: AttemptParts, run: Run, interrupt: Abort
 }
 
 /** The error, for the operator. */
-function textOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : `Thrown: ${shown(error)}`
+function errorText(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : `Thrown: ${describe(error)}`
   return text.replaceAll('\0', '').slice(0, maxErrorCharacters)
 }
 
-function shown(value: unknown): string {
+function describe(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value)
   } catch {
@@ -84,8 +84,8 @@ class Attempt {
   readonly #run: Run
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<never>()
-  readonly #later: RecordChange[] = []
-  readonly #calls = new Calls()
+  readonly #startedJobs: RecordChange[] = []
+  readonly #calls = new TrackedCalls()
   #isOver = false
   #endReason: Error | undefined
 
@@ -99,10 +99,10 @@ class Attempt {
     try {
       const finished = this.#call().then(() => this.#calls.requireAwaited())
       await Promise.race([finished, this.#ended.promise])
-      return this.#later
+      return this.#startedJobs
     } finally {
       this.#isOver = true
-      // Leaves the turn of the model's code: Portico's own code follows.
+      // Leave the turn of the model's code before Portico's own code continues.
       await new Promise(resolve => setImmediate(resolve))
       this.#abort.abort()
     }
@@ -118,7 +118,7 @@ class Attempt {
   }
 
   /** Whether `end` has ended the attempt with this error. */
-  isEnded(error: unknown): boolean {
+  isEndedBy(error: unknown): boolean {
     return error === this.#endReason
   }
 
@@ -127,8 +127,8 @@ class Attempt {
     const run = this.#run
     return new Promise((resolve, reject) => {
       this.#turn(() => {
-        const declared = run.kind === 'reaction' ? model.logic.reactions : model.logic.jobs
-        const handler = declared.get(run.name)?.run as ((context: unknown) => unknown) | undefined
+        const handlers = run.kind === 'reaction' ? model.logic.reactions : model.logic.jobs
+        const handler = handlers.get(run.name)?.run as ((context: unknown) => unknown) | undefined
         // `async`, so that a synchronous throw rejects too.
         const call = async () => handler?.(Object.freeze(this.#context()))
         call().then(() => resolve(), reject)
@@ -164,11 +164,11 @@ class Attempt {
       track,
     }
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
-    const send = fetchBy(outgoing, signal)
+    const fetch_ = fetchBy(outgoing, signal)
     return {
       data: withSystem(data),
       mail: Object.freeze({ send: (message: never) => track(this.#outsideTurn(() => mail.send(message))) }),
-      fetch: (url, options) => track(this.#outsideTurn(() => send(url, options))),
+      fetch: (url, options) => track(this.#outsideTurn(() => fetch_(url, options))),
       log: logOf(this.#run),
       signal,
       idempotencyKey: idempotencyKeyOf(this.#run),
@@ -181,8 +181,11 @@ class Attempt {
   #enqueue(at: string | Date, name: string, input: object | undefined): void {
     const { model, clock } = this.#parts
     this.#requireRunning()
-    if (this.#later.length >= maxLater) throw new RangeError(`A run starts at most ${maxLater} jobs.`)
-    this.#later.push(enqueueJob(at, name, input, { model, now: clock.now(), depth: this.#run.depth + 1 }))
+    if (this.#startedJobs.length >= maxStartedJobs)
+      throw new RangeError(`A run starts at most ${maxStartedJobs} jobs.`)
+    this.#startedJobs.push(
+      enqueueJob(at, name, input, { model, now: clock.now(), depth: this.#run.depth + 1 }),
+    )
   }
 
   #requireRunning(): void {
@@ -205,7 +208,7 @@ class Attempt {
     })
   }
 
-  /** Runs the model's code until it waits for something. Code that never waits is ended. */
+  /** Runs the model's code until it waits for something. The time limit ends code that never waits. */
   #turn(work: () => void): void {
     const { name, kind } = this.#run
     setImmediate(() => {
@@ -213,7 +216,7 @@ class Attempt {
       try {
         this.#parts.timeLimit.turn(`${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`, work)
       } catch (error) {
-        this.end(error instanceof Error ? error : new Error(textOf(error)))
+        this.end(error instanceof Error ? error : new Error(errorText(error)))
       }
     })
   }

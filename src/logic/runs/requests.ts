@@ -1,7 +1,7 @@
 /** Operators' requests to retry a run now or to skip it. The node that holds the lease reads them from the database. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import { type NewRecord, type Records, recordsOf } from '../../records.ts'
-import type { Track } from '../reactions/track.ts'
+import type { ReactionProgress } from '../reactions/progress.ts'
 import type { PushArguments } from './place.ts'
 import {
   deadKind,
@@ -9,12 +9,12 @@ import {
   jobKind,
   type ReactionRun,
   type Run,
-  redated,
-  removes,
+  removeSteps,
   requestKind,
+  rescheduled,
   runOf,
   storedRun,
-  stores,
+  storeStep,
   waitingId,
   waitingKind,
 } from './run.ts'
@@ -23,7 +23,7 @@ export type RunAction = 'retry' | 'skip'
 
 const intervalMs = 500
 
-/** `id`: of a run, `{name}/{event}` or `{name}/{key}`; to skip, also the name of a reaction or job. */
+/** `id`: that of a run, `{name}/{event}` or `{name}/{key}`; to skip, also the name of a reaction or job. */
 export function requestRecord(action: RunAction, id: string): NewRecord {
   return { kind: requestKind, id, payload: JSON.stringify({ action }), expiresAt: null }
 }
@@ -34,44 +34,44 @@ interface RequestParts {
   readonly add: (run: Run) => void
   readonly push: (...args: PushArguments) => void
   /** Whether the job's run with this record is in memory: running, or about to run. */
-  readonly isTaken: (recordId: string) => boolean
+  readonly isLoaded: (recordId: string) => boolean
   /** Removes the place of a reaction or job that the model does not have. */
   readonly forget: (name: string) => void
 }
 
 export class RunRequests {
   readonly #parts: RequestParts
-  readonly #trackOf: (reaction: string) => Track | undefined
-  /** The ids of waiting runs that are dropped when their turn comes. */
+  readonly #progressOf: (reaction: string) => ReactionProgress | undefined
+  /** The ids of waiting runs that will be dropped instead of being tried again. */
   readonly #skipped = new Set<string>()
-  #takeAt = 0
+  #nextReadAt = 0
 
-  constructor(parts: RequestParts, trackOf: (reaction: string) => Track | undefined) {
+  constructor(parts: RequestParts, progressOf: (reaction: string) => ReactionProgress | undefined) {
     this.#parts = parts
-    this.#trackOf = trackOf
+    this.#progressOf = progressOf
   }
 
-  /** Whether an operator has skipped the run. Called once, when its turn comes. */
+  /** Whether an operator has skipped the run. Called once, before the run would be tried. */
   isSkipped({ id }: Run): boolean {
     return this.#skipped.delete(id)
   }
 
-  async take(): Promise<void> {
+  async handleAll(): Promise<void> {
     const { records, clock, push } = this.#parts
-    if (clock.now() < this.#takeAt) return
-    this.#takeAt = clock.now() + intervalMs
+    if (clock.now() < this.#nextReadAt) return
+    this.#nextReadAt = clock.now() + intervalMs
     const remaining = new Map<string, RunAction>()
     for await (const { kind, id, payload } of recordsOf(records, requestKind)) {
       const { action }: { readonly action: RunAction } = JSON.parse(payload)
       if (!id.includes('/')) this.#parts.forget(id)
-      else if (!((await this.#dead(action, id)) || (await this.#waiting(action, id))))
+      else if (!((await this.#handleDead(action, id)) || (await this.#handleWaiting(action, id))))
         remaining.set(id, action)
       push([{ kind: 'delete', key: { kind, id } }])
     }
-    if (remaining.size > 0) await this.#jobs(remaining)
+    if (remaining.size > 0) await this.#handleJobs(remaining)
   }
 
-  async #dead(action: RunAction, id: string): Promise<boolean> {
+  async #handleDead(action: RunAction, id: string): Promise<boolean> {
     const { records, push } = this.#parts
     const record = await records.get(deadKind, id)
     if (record === undefined) return false
@@ -85,20 +85,20 @@ export class RunRequests {
   #requeue(dead: Run, remove: PushArguments[0][number]): void {
     const { clock, push } = this.#parts
     const now = clock.now()
-    const fresh = { attempts: 0, depth: 0, dueAt: now }
+    const restart = { attempts: 0, depth: 0, dueAt: now }
     if (dead.kind === 'job') {
-      push([remove, stores(redated({ ...dead, ...fresh }, now))])
+      push([remove, storeStep(rescheduled({ ...dead, ...restart }, now))])
       return
     }
-    const run = storedRun({ ...dead, ...fresh }) as ReactionRun
-    push([remove, stores(run)])
-    this.#trackOf(run.name)?.restore(run)
+    const run = storedRun({ ...dead, ...restart }) as ReactionRun
+    push([remove, storeStep(run)])
+    this.#progressOf(run.name)?.restore(run)
   }
 
-  async #waiting(action: RunAction, id: string): Promise<boolean> {
+  async #handleWaiting(action: RunAction, id: string): Promise<boolean> {
     const { records, clock, add } = this.#parts
     const [name = ''] = id.split('/')
-    if (this.#trackOf(name) === undefined) return false
+    if (this.#progressOf(name) === undefined) return false
     const record = await records.get(waitingKind, waitingId(id))
     if (record === undefined) return false
     if (action === 'skip') this.#skipped.add(id)
@@ -107,18 +107,18 @@ export class RunRequests {
   }
 
   /** Runs of jobs are stored by due time, so they are all scanned, once for all requests. */
-  async #jobs(wanted: Map<string, RunAction>): Promise<void> {
-    const { records, clock, push, isTaken } = this.#parts
+  async #handleJobs(actions: Map<string, RunAction>): Promise<void> {
+    const { records, clock, push, isLoaded: isTaken } = this.#parts
     for await (const record of recordsOf(records, jobKind)) {
       const run = runOf(record) as JobRun
-      const action = wanted.get(run.id)
+      const action = actions.get(run.id)
       if (action === undefined) continue
-      wanted.delete(run.id)
+      actions.delete(run.id)
       if (!isTaken(record.id)) {
-        const requeued = action === 'skip' ? [] : [stores(redated(run, clock.now()))]
-        push([...removes(run), ...requeued])
+        const requeued = action === 'skip' ? [] : [storeStep(rescheduled(run, clock.now()))]
+        push([...removeSteps(run), ...requeued])
       }
-      if (wanted.size === 0) return
+      if (actions.size === 0) return
     }
   }
 }

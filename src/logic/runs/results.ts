@@ -1,10 +1,10 @@
 /** Handles the outcome of an attempt: the run is done, retried or given up. */
 import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
-import type { Track } from '../reactions/track.ts'
+import type { ReactionProgress } from '../reactions/progress.ts'
 import type { Outcome } from './attempt.ts'
 import type { PushArguments } from './place.ts'
-import { type Run, redated, removes, storedRun, stores, storesDeadLetter } from './run.ts'
+import { deadLetterSteps, type Run, removeSteps, rescheduled, storedRun, storeStep } from './run.ts'
 
 /** Attempts by result. */
 export interface RunCounts {
@@ -18,7 +18,7 @@ export interface RunCounts {
 }
 
 export interface ResultsParts {
-  readonly trackOf: (reaction: string) => Track | undefined
+  readonly progressOf: (reaction: string) => ReactionProgress | undefined
   /** When a job is due next by its schedule. */
   readonly nextOf: (job: string, after: number) => number | undefined
   /** Called when a run of a job leaves memory. */
@@ -32,7 +32,7 @@ export interface ResultsParts {
   readonly onFailed: (run: Run, error: string, retryAt: number | undefined, thrown?: unknown) => void
 }
 
-/** A longer chain of reactions and jobs that start each other is ended, because it would probably never end by itself. */
+/** Longer chains of reactions and jobs that start each other are ended: they would probably be endless. */
 export const maxDepth = 8
 
 export class Results {
@@ -45,20 +45,20 @@ export class Results {
   settle(run: Run, outcome: Exclude<Outcome, { kind: 'interrupted' }>): Verdict<Run> {
     if (outcome.kind === 'failed') return this.#fail(run, outcome.error, outcome.thrown)
     this.#parts.counts.succeeded++
-    return this.#done(run, true, [...removes(run), ...outcome.later])
+    return this.#done(run, true, [...removeSteps(run), ...outcome.startedJobs])
   }
 
   /** Ends a run that an operator skips. */
   skip(run: Run): Verdict<Run> {
     this.#parts.counts.skipped++
-    return this.#done(run, true, removes(run))
+    return this.#done(run, true, removeSteps(run))
   }
 
   isTooDeep({ depth }: Run): boolean {
     return depth >= maxDepth
   }
 
-  /** Gives up a run at the end of a chain that is too long. */
+  /** Gives up a run because its chain is too long. */
   giveUpChain(run: Run): Verdict<Run> {
     return this.#giveUp(
       run,
@@ -66,47 +66,47 @@ export class Results {
     )
   }
 
-  #fail(failed: Run, error: string, thrown: unknown): Verdict<Run> {
+  #fail(failedRun: Run, error: string, thrown: unknown): Verdict<Run> {
     const { now, random, counts, onFailed } = this.#parts
-    const run: Run = { ...failed, attempts: failed.attempts + 1, error }
-    const at = Math.round(now() + retryDelayMs(run.attempts, random()))
+    const run: Run = { ...failedRun, attempts: failedRun.attempts + 1, error }
+    const retryAt = Math.round(now() + retryDelayMs(run.attempts, random()))
     if (run.attempts >= maxAttempts) return this.#giveUp(run, error, thrown)
-    if (this.#isFollowed(run, at))
+    if (this.#isSupersededBefore(run, retryAt))
       return this.#giveUp(run, `${error} (not tried again: the next run is due)`, thrown)
     counts.retried++
-    onFailed(run, error, at, thrown)
-    return run.kind === 'reaction' ? this.#waitUntil(run, at) : this.#redate(run, at)
+    onFailed(run, error, retryAt, thrown)
+    return run.kind === 'reaction' ? this.#waitUntil(run, retryAt) : this.#redate(run, retryAt)
   }
 
   /** Whether the next scheduled run is due before the retry would be. */
-  #isFollowed(run: Run, at: number): boolean {
+  #isSupersededBefore(run: Run, retryAt: number): boolean {
     if (run.kind !== 'job' || run.scheduledFor === undefined) return false
     const next = this.#parts.nextOf(run.name, Date.parse(run.scheduledFor))
-    return next !== undefined && next <= at
+    return next !== undefined && next <= retryAt
   }
 
   #waitUntil(run: Run & { kind: 'reaction' }, dueAt: number): Verdict<Run> {
-    const again = storedRun({ ...run, dueAt })
-    this.#parts.trackOf(run.name)?.failed(run)
-    this.#parts.push([stores(again)])
-    return { succeeded: false, again }
+    const retry = storedRun({ ...run, dueAt })
+    this.#parts.progressOf(run.name)?.postpone(run)
+    this.#parts.push([storeStep(retry)])
+    return { succeeded: false, retry: retry }
   }
 
   /** Stores the retry and frees its place in memory, so that other runs of the job do not wait for it. */
   #redate(run: Run & { kind: 'job' }, dueAt: number): Verdict<Run> {
-    this.#parts.push([...removes(run), stores(redated(run, dueAt))], () => this.#parts.forget(run))
-    return { succeeded: false, again: undefined }
+    this.#parts.push([...removeSteps(run), storeStep(rescheduled(run, dueAt))], () => this.#parts.forget(run))
+    return { succeeded: false, retry: undefined }
   }
 
   #giveUp(run: Run, error: string, thrown?: unknown): Verdict<Run> {
     this.#parts.counts.failed++
     this.#parts.onFailed(run, error, undefined, thrown)
-    return this.#done(run, false, storesDeadLetter(run, error, this.#parts.now()))
+    return this.#done(run, false, deadLetterSteps(run, error, this.#parts.now()))
   }
 
   #done(run: Run, succeeded: boolean, steps: PushArguments[0]): Verdict<Run> {
-    if (run.kind === 'reaction') this.#parts.trackOf(run.name)?.done(run)
+    if (run.kind === 'reaction') this.#parts.progressOf(run.name)?.complete(run)
     this.#parts.push(steps, () => this.#parts.forget(run))
-    return { succeeded, again: undefined }
+    return { succeeded, retry: undefined }
   }
 }

@@ -15,16 +15,16 @@ export const deadKind = 'LogicDeadLetter'
 /** Requests of operators. */
 export const requestKind = 'LogicRequest'
 
-/** Dead letters are kept as long as events are by default. */
+/** The default retention of events. */
 const deadLetterRetentionMs = 30 * 86_400_000
 
 interface RunParts extends Task {
   /** `{name}/{event}` or `{name}/{key}`: what `portico reactions` shows. */
   readonly id: string
   readonly name: string
-  /** How many attempts have failed. */
+  /** The number of failed attempts. */
   readonly attempts: number
-  /** How many runs, each started by the one before, led to this one. */
+  /** The number of runs, each started by the one before, that led to this one. */
   readonly depth: number
   /** The id of its record; undefined for an event that only the log has. */
   readonly stored: string | undefined
@@ -52,9 +52,9 @@ export type Run = ReactionRun | JobRun
 
 /** The same for every attempt, whichever node makes it. */
 export function idempotencyKeyOf(run: Run): string {
-  const what = run.kind === 'reaction' ? [run.event, run.change.at] : [run.key]
+  const origin = run.kind === 'reaction' ? [run.event, run.change.at] : [run.key]
   return createHash('sha256')
-    .update(JSON.stringify([run.name, ...what]))
+    .update(JSON.stringify([run.name, ...origin]))
     .digest('hex')
     .slice(0, 32)
 }
@@ -78,17 +78,17 @@ export function reactionRun(name: string, change: LoggedChange): ReactionRun {
 
 export type NewJobRun = Pick<JobRun, 'name' | 'input' | 'dueAt' | 'depth' | 'scheduledFor'>
 
-export function jobRun(given: NewJobRun, key: string = given.scheduledFor ?? randomUUID()): JobRun {
-  const { name, dueAt, scheduledFor } = given
+export function jobRun(newRun: NewJobRun, key: string = newRun.scheduledFor ?? randomUUID()): JobRun {
+  const { name, dueAt, scheduledFor } = newRun
   const id = `${name}/${key}`
   // Runs by the schedule do not overlap.
   const itemKey = scheduledFor === undefined ? key : 'schedule'
   const stored = `${String(Math.max(0, dueAt)).padStart(15, '0')}/${id}`
-  return { ...given, kind: 'job', id, key, itemKey, event: null, attempts: 0, stored, error: undefined }
+  return { ...newRun, kind: 'job', id, key, itemKey, event: null, attempts: 0, stored, error: undefined }
 }
 
 /** The run with another due time, and thus another record id. */
-export function redated(run: JobRun, dueAt: number): JobRun {
+export function rescheduled(run: JobRun, dueAt: number): JobRun {
   return { ...run, stored: jobRun({ ...run, dueAt }, run.key).stored, dueAt }
 }
 
@@ -125,25 +125,25 @@ export function keyOf(run: Run): RecordKey | undefined {
 }
 
 /** The step that stores the run. */
-export function stores(run: Run): RecordChange {
+export function storeStep(run: Run): RecordChange {
   return { kind: 'put', record: recordOf(run) }
 }
 
 /** The steps that delete the run's record. */
-export function removes(run: Run): readonly RecordChange[] {
+export function removeSteps(run: Run): readonly RecordChange[] {
   const key = keyOf(run)
   return key === undefined ? [] : [{ kind: 'delete', key }]
 }
 
-/** The steps that make the run a dead letter. `now`: in milliseconds since 1970. */
-export function storesDeadLetter(run: Run, error: string, now: number): readonly RecordChange[] {
+/** The steps that turn the run into a dead letter. `now`: in milliseconds since 1970. */
+export function deadLetterSteps(run: Run, error: string, now: number): readonly RecordChange[] {
   const record: NewRecord = {
     kind: deadKind,
     id: run.id,
     payload: payloadOf({ ...run, error, dueAt: now }),
     expiresAt: now + deadLetterRetentionMs,
   }
-  return [...removes(run), { kind: 'put', record }]
+  return [...removeSteps(run), { kind: 'put', record }]
 }
 
 export function runOf({ kind: stored, id, payload }: Pick<StoredRecord, 'kind' | 'id' | 'payload'>): Run {

@@ -15,11 +15,11 @@ export interface SessionParts extends AttemptParts {
   readonly counts: RunCounts
   /** Keeps events after this one from being pruned by age. */
   readonly hold: (event: number) => Promise<void>
-  /** A run has failed. `retryAt`: in milliseconds since 1970; undefined for a dead letter. */
+  /** Called when a run has failed. `retryAt`: in milliseconds since 1970; undefined for a dead letter. */
   readonly onFailed: (run: Run, error: string, retryAt: number | undefined, thrown?: unknown) => void
   readonly onGap: (name: string, from: number, to: number) => void
   readonly onMissed: (job: string, from: number, to: number) => void
-  /** The database has the position or runs of a reaction that the model does not have. */
+  /** Called when the database has the position or runs of a reaction that the model does not have. */
   readonly onUnknown: (name: string) => void
   readonly onFault: (error: unknown) => void
   /** Called when there is something to store. */

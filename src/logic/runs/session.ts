@@ -7,32 +7,32 @@ import type { RecordChange } from '../../plan/transaction.ts'
 import { recordsOf } from '../../records.ts'
 import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
-import { Track } from '../reactions/track.ts'
+import { ReactionProgress } from '../reactions/progress.ts'
 import { attemptRun } from './attempt.ts'
 import { type Place, type PushArguments, positionKey } from './place.ts'
 import { RunRequests } from './requests.ts'
 import { Results } from './results.ts'
-import { type Run, runOf, storedRun, stores, waitingKind } from './run.ts'
+import { type Run, runOf, storedRun, storeStep, waitingKind } from './run.ts'
 import type { SessionParts } from './session-parts.ts'
 
 const batchSize = 200
 const holdIntervalMs = 10_000
-/** A position that has only passed events of other types is stored after this many. */
+/** A position that only advances past events of other types is stored after this many events. */
 const storeIntervalEvents = 1000
-/** After how long a run is considered again if the node has lost the lease, which it may regain. */
+/** When a run is tried again after the node has lost the lease: it may regain it. */
 const leaseLostDelayMs = 1000
 /** Longer runs move to the lane of slow ones, so that they do not delay others. */
-const quickMs = 2000
+const slowAfterMs = 2000
 
-interface Change {
+interface PendingChange {
   readonly steps: readonly RecordChange[]
   readonly committed: (() => void) | undefined
 }
 
 /** The state that a session reads from the database when it begins. */
-interface Opened {
+interface SessionState {
   readonly position: Position<Place>
-  readonly tracks: readonly Track[]
+  readonly reactions: readonly ReactionProgress[]
   readonly planner: Planner
   readonly jobs: JobQueue
   readonly requests: RunRequests
@@ -44,15 +44,15 @@ export class Session implements LeasedSession {
   readonly isOver = false
   readonly #parts: SessionParts
   readonly #holding: Holding
-  #opened: Opened | undefined
-  #pending: Change[] = []
+  #state: SessionState | undefined
+  #pending: PendingChange[] = []
   #isStoring = false
   /** Changes read in this turn, by the id of the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
-  #holdAt = 0
-  #held: number | undefined
-  #newest = 0
-  /** Reactions and jobs that the model does not have, and whose places an operator has removed. */
+  #nextHoldAt = 0
+  #heldEvent: number | undefined
+  #newestEvent = 0
+  /** Reactions and jobs that the model does not have, and whose positions an operator has removed. */
   readonly #forgotten = new Set<string>()
 
   constructor(parts: SessionParts, holding: Holding) {
@@ -62,23 +62,23 @@ export class Session implements LeasedSession {
 
   /** Events that are stored outside the log, to be retried or in the queue of their item. */
   get waiting(): number {
-    return this.#opened?.tracks.reduce((sum, { stored }) => sum + stored, 0) ?? 0
+    return this.#state?.reactions.reduce((sum, { stored }) => sum + stored, 0) ?? 0
   }
 
   get inFlight(): number {
-    return this.#opened?.scheduler.inFlight ?? 0
+    return this.#state?.scheduler.inFlight ?? 0
   }
 
-  /** Approximately how many events the slowest reaction has yet to process. */
+  /** The approximate number of events that the slowest reaction has yet to process. */
   get lag(): number {
-    const positions = this.#opened?.tracks.map(({ position }) => position) ?? []
-    return positions.length === 0 ? 0 : Math.max(0, this.#newest - Math.min(...positions))
+    const positions = this.#state?.reactions.map(({ position }) => position) ?? []
+    return positions.length === 0 ? 0 : Math.max(0, this.#newestEvent - Math.min(...positions))
   }
 
   async work(): Promise<boolean> {
-    const opened = this.#opened ?? (await this.#begin())
+    const state = this.#state ?? (await this.#begin())
     try {
-      return await this.#work(opened)
+      return await this.#work(state)
     } catch (error) {
       await this.drop()
       throw error
@@ -86,91 +86,91 @@ export class Session implements LeasedSession {
   }
 
   async stop(timeoutMs: number): Promise<void> {
-    const opened = this.#opened
-    if (opened === undefined) return
-    const cancel = this.#parts.clock.after(timeoutMs, () => opened.abort.abort())
-    await opened.scheduler.stop()
+    const state = this.#state
+    if (state === undefined) return
+    const cancel = this.#parts.clock.after(timeoutMs, () => state.abort.abort())
+    await state.scheduler.stop()
     cancel()
     // A run whose result cannot be stored runs again.
-    await this.#flush(opened).catch(this.#parts.onFault)
+    await this.#flush(state).catch(this.#parts.onFault)
   }
 
   async drop(): Promise<void> {
-    const opened = this.#opened
-    if (opened === undefined) return
-    this.#opened = undefined
-    opened.abort.abort()
-    await opened.scheduler.stop()
+    const state = this.#state
+    if (state === undefined) return
+    this.#state = undefined
+    state.abort.abort()
+    await state.scheduler.stop()
     this.#pending = []
   }
 
-  /** Whether every event and due job of the time of the call is done, or has failed and waits for a retry. */
+  /** Whether every event and due job that exists at the call is done, or has failed and waits for a retry. */
   async isSettled(): Promise<boolean> {
-    const opened = this.#opened
-    if (opened === undefined) return false
-    const { scheduler, tracks, jobs, planner } = opened
-    scheduler.look()
-    jobs.look()
+    const state = this.#state
+    if (state === undefined) return false
+    const { scheduler, reactions, jobs, planner } = state
+    scheduler.startDue()
+    jobs.pollNow()
     const last = await this.#parts.log.last()
     const now = this.#parts.clock.now()
     return (
       scheduler.inFlight === 0 &&
       this.#pending.length === 0 &&
       !this.#isStoring &&
-      tracks.every(({ read, isIdle }) => read >= last && isIdle) &&
+      reactions.every(({ read, isIdle }) => read >= last && isIdle) &&
       (planner.next === undefined || planner.next > now) &&
       !(await jobs.hasDue(now))
     )
   }
 
-  async #work(opened: Opened): Promise<boolean> {
-    const { tracks, requests, jobs } = opened
+  async #work(state: SessionState): Promise<boolean> {
+    const { reactions, requests, jobs } = state
     const { log } = this.#parts
-    this.#newest = await log.last()
-    await requests.take()
-    this.#plan(opened)
+    this.#newestEvent = await log.last()
+    await requests.handleAll()
+    this.#plan(state)
     await jobs.load()
     let hasMore = false
     this.#batches = new Map()
-    for (const track of tracks) {
-      hasMore = (await track.refill(this.#newest, async () => log.bounds())) || hasMore
+    for (const track of reactions) {
+      hasMore = (await track.refill(this.#newestEvent, async () => log.bounds())) || hasMore
     }
-    await this.#flush(opened)
-    await this.#hold(opened)
+    await this.#flush(state)
+    await this.#hold(state)
     return hasMore || this.#pending.length > 0
   }
 
-  async #begin(): Promise<Opened> {
+  async #begin(): Promise<SessionState> {
     const { model, run, records, log, clock } = this.#parts
     const start = async (): Promise<Place> => ({ reactions: {}, jobs: {} })
     const position = await Position.take({ key: positionKey, run, records }, this.#holding.term, start)
-    const { reactions, jobs } = position.place
+    const { reactions: positions, jobs } = position.place
     const abort = new AbortController()
     const last = await log.last()
     const scheduler = this.#scheduler(abort)
     const add = (task: Run) => scheduler.add(task, task.name)
     const store = (task: Run) => {
-      this.#push([stores(task)])
+      this.#push([storeStep(task)])
       add(storedRun(task))
     }
-    const tracks = [...model.logic.reactions.values()].map(reaction => {
+    const reactions = [...model.logic.reactions.values()].map(reaction => {
       const { onGap } = this.#parts
       const parts = { model, reaction, onRun: add, onWaiting: store, onGap }
-      const from = Object.hasOwn(reactions, reaction.name) ? reactions[reaction.name] : undefined
-      return new Track({ ...parts, position: from ?? last, read: event => this.#read(event) })
+      const from = Object.hasOwn(positions, reaction.name) ? positions[reaction.name] : undefined
+      return new ReactionProgress({ ...parts, position: from ?? last, read: event => this.#read(event) })
     })
     const push = (...args: PushArguments) => this.#push(...args)
     const planner = new Planner(model, jobs, this.#parts.onMissed)
     const queue = new JobQueue({ model, records, clock, add, push })
-    const isTaken = (id: string) => queue.isTaken(id)
+    const isLoaded = (id: string) => queue.isLoaded(id)
     const forget = (name: string) => void this.#forgotten.add(name)
-    const parts = { records, clock, add, push, isTaken, forget }
-    const requests = new RunRequests(parts, name => tracks.find(track => track.name === name))
-    const opened = { position, tracks, planner, jobs: queue, requests, scheduler, abort }
-    await this.#restore(opened)
-    this.#opened = opened
-    this.#reportUnknown(Object.keys(reactions))
-    return opened
+    const parts = { records, clock, add, push, isLoaded, forget }
+    const requests = new RunRequests(parts, name => reactions.find(track => track.name === name))
+    const state = { position, reactions, planner, jobs: queue, requests, scheduler, abort }
+    await this.#restore(state)
+    this.#state = state
+    this.#reportUnknown(Object.keys(positions))
+    return state
   }
 
   #scheduler(abort: AbortController): Scheduler<Run> {
@@ -186,16 +186,16 @@ export class Session implements LeasedSession {
         maxPerHost: share,
         maxPerTarget: share,
         maxPerSlowTarget: share,
-        quickMs,
+        slowAfterMs,
       },
     })
   }
 
-  async #restore({ tracks }: Opened): Promise<void> {
+  async #restore({ reactions }: SessionState): Promise<void> {
     const unknown = new Set<string>()
     for await (const record of recordsOf(this.#parts.records, waitingKind)) {
       const task = runOf(record)
-      const track = tracks.find(({ name }) => name === task.name)
+      const track = reactions.find(({ name }) => name === task.name)
       if (track === undefined) unknown.add(task.name)
       else if (task.kind === 'reaction') track.restore(task)
     }
@@ -208,17 +208,17 @@ export class Session implements LeasedSession {
   }
 
   async #read(event: number): Promise<readonly LoggedChange[]> {
-    const known = this.#batches.get(event)
-    if (known !== undefined) return known
+    const cached = this.#batches.get(event)
+    if (cached !== undefined) return cached
     const changes = await this.#parts.log.after(event, batchSize, maxBatchBytes)
     this.#batches.set(event, changes)
     return changes
   }
 
-  #plan({ planner, jobs }: Opened): void {
+  #plan({ planner, jobs }: SessionState): void {
     const before = planner.planned
     const runs = planner.plan(this.#parts.clock.now())
-    for (const task of runs) this.#push([stores(task)], () => jobs.look())
+    for (const task of runs) this.#push([storeStep(task)], () => jobs.pollNow())
     if (runs.length === 0 && planner.planned !== before) this.#push([])
   }
 
@@ -228,15 +228,15 @@ export class Session implements LeasedSession {
   }
 
   /** Stores the results of runs and all positions, in one transaction. */
-  async #flush({ position, tracks, planner }: Opened): Promise<void> {
+  async #flush({ position, reactions, planner }: SessionState): Promise<void> {
     const { place } = position
-    const events = Object.fromEntries(tracks.map(track => [track.name, track.position]))
-    const isFar = tracks.some(({ name, position: at }) => {
+    const events = Object.fromEntries(reactions.map(track => [track.name, track.position]))
+    const isStoredPositionOld = reactions.some(({ name, position: event }) => {
       const stored = place.reactions[name]
-      return stored === undefined || at - stored >= storeIntervalEvents
+      return stored === undefined || event - stored >= storeIntervalEvents
     })
     const changes = this.#pending
-    if (changes.length === 0 && !isFar) return
+    if (changes.length === 0 && !isStoredPositionOld) return
     this.#pending = []
     const steps = changes.flatMap(change => change.steps)
     this.#isStoring = true
@@ -251,32 +251,32 @@ export class Session implements LeasedSession {
     for (const { committed } of changes) committed?.()
   }
 
-  async #hold({ position }: Opened): Promise<void> {
+  async #hold({ position }: SessionState): Promise<void> {
     const { clock, hold, model } = this.#parts
-    if (clock.now() < this.#holdAt) return
-    this.#holdAt = clock.now() + holdIntervalMs
+    if (clock.now() < this.#nextHoldAt) return
+    this.#nextHoldAt = clock.now() + holdIntervalMs
     const { reactions } = position.place
     const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
     const lowest = events.length === 0 ? undefined : Math.min(...events)
-    if (lowest !== undefined && lowest !== this.#held) await hold(lowest)
-    this.#held = lowest
+    if (lowest !== undefined && lowest !== this.#heldEvent) await hold(lowest)
+    this.#heldEvent = lowest
   }
 
   async #attempt(task: Run, signal: AbortSignal): Promise<Verdict<Run>> {
-    const opened = this.#opened
-    if (opened?.requests.isSkipped(task)) return this.#results(opened).skip(task)
-    if (opened === undefined || !this.#mayRecord(signal)) return this.#later(task)
-    const results = this.#results(opened)
+    const state = this.#state
+    if (state?.requests.isSkipped(task)) return this.#results(state).skip(task)
+    if (state === undefined || !this.#canRecord(signal)) return this.#retryLater(task)
+    const results = this.#results(state)
     if (results.isTooDeep(task)) return results.giveUpChain(task)
     const outcome = await attemptRun(this.#parts, task, signal)
-    if (outcome.kind === 'interrupted' || this.#opened !== opened) return this.#later(task)
+    if (outcome.kind === 'interrupted' || this.#state !== state) return this.#retryLater(task)
     return results.settle(task, outcome)
   }
 
-  #results({ tracks, planner, jobs }: Opened): Results {
+  #results({ reactions, planner, jobs }: SessionState): Results {
     const { clock, random, counts, onFailed } = this.#parts
     return new Results({
-      trackOf: name => tracks.find(track => track.name === name),
+      progressOf: name => reactions.find(track => track.name === name),
       nextOf: (name, after) => planner.nextOf(name, after),
       forget: task => jobs.forget(task),
       push: (...args) => this.#push(...args),
@@ -287,12 +287,12 @@ export class Session implements LeasedSession {
     })
   }
 
-  #mayRecord(signal: AbortSignal): boolean {
+  #canRecord(signal: AbortSignal): boolean {
     return this.#holding.isHeld() && !signal.aborted
   }
 
-  #later(task: Run): Verdict<Run> {
-    return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
+  #retryLater(task: Run): Verdict<Run> {
+    return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
   }
 }
 

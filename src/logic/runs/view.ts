@@ -1,4 +1,4 @@
-/** Waiting runs and dead letters as operators see them, and their requests to retry or skip them. */
+/** Waiting runs and dead letters as operators see them, and the requests to retry or skip them. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Records, recordsOf } from '../../records.ts'
@@ -20,9 +20,9 @@ export interface ShownRun {
   readonly item_id: number | null
   /** The input of a job; null for a reaction. */
   readonly input: Readonly<Record<string, JsonValue>> | null
-  /** How many attempts have failed. */
+  /** The number of failed attempts. */
   readonly attempts: number
-  /** When it is tried next, or when a dead letter was given up; ISO 8601 UTC. */
+  /** When the run is tried next; for a dead letter, when it was given up. ISO 8601 UTC. */
   readonly at: string
   readonly error: string | null
 }
@@ -37,7 +37,7 @@ interface PageOptions {
   /** Undefined: both. */
   readonly state?: RunState | undefined
   readonly limit: number
-  /** `next_after` of the page before. */
+  /** `next_after` of the previous page. */
   readonly after?: string | undefined
 }
 
@@ -67,31 +67,31 @@ export class RunView {
     const start = after === undefined ? { kind: 0, record: '' } : positionOf(after)
     const data: ShownRun[] = []
     let last: string | null = null
-    for (const [at, [kind, shownAs]] of kinds.entries()) {
-      if (at < start.kind || (state !== undefined && state !== shownAs)) continue
-      const from = at === start.kind ? start.record : ''
+    for (const [kindIndex, [kind, kindState]] of kinds.entries()) {
+      if (kindIndex < start.kind || (state !== undefined && state !== kindState)) continue
+      const from = kindIndex === start.kind ? start.record : ''
       const records = await this.#records.after(kind, from, limit - data.length + 1)
       for (const record of records) {
         if (data.length === limit) return { data, meta: { next_after: last } }
-        data.push(shownRun(runOf(record), shownAs))
-        last = textOf({ kind: at, record: record.id })
+        data.push(shownRun(runOf(record), kindState))
+        last = textOf({ kind: kindIndex, record: record.id })
       }
     }
     return { data, meta: { next_after: null } }
   }
 
   /** Stores requests that the service carries out within a second. Throws NOT_FOUND, and stores none, if a run does not exist. */
-  async ask(action: RunAction, ids: readonly string[]): Promise<void> {
-    const wanted = new Set(ids)
-    const missing = await this.#missing(wanted)
-    if (missing !== undefined) throw new ApiError('NOT_FOUND', `Nothing waits under ${missing}.`)
-    for (const id of wanted) await this.#records.put(requestRecord(action, id))
+  async request(action: RunAction, ids: readonly string[]): Promise<void> {
+    const uniqueIds = new Set(ids)
+    const missing = await this.#missing(uniqueIds)
+    if (missing !== undefined) throw new ApiError('NOT_FOUND', `There is no waiting or dead run ${missing}.`)
+    for (const id of uniqueIds) await this.#records.put(requestRecord(action, id))
   }
 
   /** The first id that does not exist. Runs of jobs are stored by due time, so they are all scanned, once. */
-  async #missing(wanted: ReadonlySet<string>): Promise<string | undefined> {
+  async #missing(ids: ReadonlySet<string>): Promise<string | undefined> {
     const unknown = new Set<string>()
-    for (const id of wanted) if (!(await this.#exists(id))) unknown.add(id)
+    for (const id of ids) if (!(await this.#exists(id))) unknown.add(id)
     if (unknown.size === 0) return undefined
     for await (const record of recordsOf(this.#records, jobKind)) {
       unknown.delete(runOf(record).id)

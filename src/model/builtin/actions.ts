@@ -10,14 +10,14 @@ export interface BuiltinAction {
   readonly summary: string
   /** The operation id. Omitted: `{name}_{singular}`. */
   readonly operation?: string
-  /** The collection of the item in the answer. Omitted: the answer is empty. */
-  readonly answers?: string
+  /** The collection of the item in the response. Omitted: the response is empty. */
+  readonly returns?: string
   /** The fields of its body. Omitted: it has no body. */
   readonly input?: ReadonlyMap<string, Field>
-  /** A field of the item that the caller must be allowed to set as well. */
-  readonly asSetting?: string
+  /** A field of the item that the caller must also be allowed to set. */
+  readonly settableField?: string
   readonly description?: string
-  /** Whether the answer contains the same secrets as the answer to a create. */
+  /** Whether the response contains the same secrets as the response to a create. */
   readonly reveals?: true
 }
 
@@ -36,7 +36,7 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
         description:
           'Revokes the sessions, tokens, connected apps and API keys of the account; with `only_way`, also passkeys, linked providers and one-time codes. The person is notified by mail.',
         input: setPasswordInput,
-        asSetting: 'disabled',
+        settableField: 'disabled',
       },
     ],
   ],
@@ -47,20 +47,20 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
         name: 'rotate_secret',
         operation: 'rotate_webhook_secret',
         summary: 'Replace the secret; the previous one also signs for a while',
-        answers: 'webhooks',
+        returns: 'webhooks',
         reveals: true,
       },
-      { name: 'test', summary: 'Send a test event now', answers: 'webhook_deliveries' },
+      { name: 'test', summary: 'Send a test event now', returns: 'webhook_deliveries' },
       {
         name: 'enable',
         summary: 'Resume sending where it stopped',
-        answers: 'webhooks',
+        returns: 'webhooks',
       },
       {
         name: 'redeliver',
         within: 'deliveries',
         summary: 'Send an event again',
-        answers: 'webhook_deliveries',
+        returns: 'webhook_deliveries',
       },
     ],
   ],
@@ -72,5 +72,5 @@ export const nestedRelations: ReadonlyMap<string, readonly string[]> = new Map([
 /** Whether `/{collection}/{id}/{name}` is the path of a built-in action or subresource. */
 export function isBuiltinPath(collection: string, name: string): boolean {
   const actions = builtinActions.get(collection)?.filter(({ within }) => within === undefined) ?? []
-  return [...actions, ...(subresources.get(collection) ?? [])].some(one => one.name === name)
+  return [...actions, ...(subresources.get(collection) ?? [])].some(({ name: builtin }) => builtin === name)
 }

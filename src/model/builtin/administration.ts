@@ -18,9 +18,9 @@ export interface Subresource {
   /** The field that identifies an entry in its path. */
   readonly key: string
   /** A field of the item that the caller must be allowed to set. */
-  readonly asSetting: string
+  readonly settableField: string
   /** The effect of a deletion, for the OpenAPI document. */
-  readonly ends: string
+  readonly deletionEffect: string
 }
 
 function fieldsOf(
@@ -59,8 +59,8 @@ export const subresources: ReadonlyMap<string, readonly Subresource[]> = new Map
         singular: 'session',
         title: 'the sessions of an account',
         key: 'id',
-        asSetting: 'disabled',
-        ends: 'The browser is signed out. Connected apps keep their access.',
+        settableField: 'disabled',
+        deletionEffect: 'The browser is signed out. Connected apps keep their access.',
         fields: fieldsOf({
           id: [string(), 'The id that ends the session. It is not a credential.'],
           signed_in_at: [datetime(), 'When the person signed in.'],
@@ -74,8 +74,8 @@ export const subresources: ReadonlyMap<string, readonly Subresource[]> = new Map
         singular: 'grant',
         title: 'the grants of an account to apps',
         key: 'client_id',
-        asSetting: 'disabled',
-        ends: 'All tokens of the app for the account are revoked.',
+        settableField: 'disabled',
+        deletionEffect: 'All tokens of the app for the account are revoked.',
         fields: fieldsOf({
           client_id: [string(), 'The client id of the app.'],
           scopes: [texts({ type: 'string' }, { maxItems: 1000 }, {}), 'The granted scopes.'],

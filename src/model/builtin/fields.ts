@@ -12,7 +12,7 @@ import { relation } from '../fields/relation.ts'
 import { string } from '../fields/string.ts'
 import { texts } from '../fields/texts.ts'
 import { url } from '../fields/url.ts'
-import { publicPicture, redirection, visible } from '../json-schema/patterns.ts'
+import { publicPictureUrl, redirectUriPattern, visible } from '../json-schema/patterns.ts'
 
 const readOnly = { readOnly: true } as const
 
@@ -87,7 +87,7 @@ const separator = {
 
 const redirectUris = { maxItems: 50 }
 
-const redirectUri = { type: 'string', maxLength: 2048, pattern: redirection }
+const redirectUri = { type: 'string', maxLength: 2048, pattern: redirectUriPattern }
 
 /** The fields of an OAuth app (RFC 6749, 2). */
 export function oauthAppFields(scopes: readonly string[]) {
@@ -136,7 +136,7 @@ export function oauthAppFields(scopes: readonly string[]) {
     logo_uri: string({
       optional: true,
       max: 2048,
-      pattern: publicPicture,
+      pattern: publicPictureUrl,
       description: 'The logo of the app: an https URL with a public host name.',
     }),
     homepage_uri: url({ optional: true, description: 'The home page of the app.' }),

@@ -1,5 +1,5 @@
 /** Secrets that only the response to a create contains, with their descriptions, by built-in collection. */
-export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
+export const revealedSecrets: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
   string,
   Readonly<Record<string, string>>
 >([

@@ -11,10 +11,10 @@ import { texts } from '../fields/texts.ts'
 import { url } from '../fields/url.ts'
 
 const maxTypes = 100
-/** Of a singular and the kind of the event: `post.created`. */
+/** The singular of a collection, a dot, and a kind of event: `post.created`. */
 const maxTypeLength = 110
-const name = { type: 'string', maxLength: maxTypeLength }
-const several = { minItems: 1, maxItems: maxTypes }
+const typeSchema = { type: 'string', maxLength: maxTypeLength }
+const listBounds = { minItems: 1, maxItems: maxTypes }
 
 const readOnly = { optional: true, readOnly: true } as const
 const internal = { optional: true, internal: true } as const
@@ -34,13 +34,13 @@ export const webhookFields = {
     optional: true,
     immutable: true,
     description:
-      'One of your own OAuth apps: the webhook then gets events that users who granted the app access may see. Null: events that you may see.',
+      'One of your own OAuth apps. The webhook then receives the events that users who granted the app access may see. Null: the events that you may see.',
   }),
   url: url({ description: 'The https URL to which events are sent by POST.' }),
-  types: texts(name, several, {
+  types: texts(typeSchema, listBounds, {
     description: 'The event types, e.g. `post.created`, `post.*` for all types of posts, or `*` for all.',
   }),
-  collections: texts(name, several, {
+  collections: texts(typeSchema, listBounds, {
     optional: true,
     description: 'Only events of these collections, e.g. `posts`; null: all collections.',
   }),
@@ -56,7 +56,7 @@ export const webhookFields = {
     description: 'When sending was paused. It stays paused until the webhook is enabled again.',
   }),
   pause_reason: string({ ...readOnly, description: 'Why sending was paused.' }),
-  /** `Principal.grant` of the credential that made it. */
+  /** `Principal.grant` of the credential that created it. */
   grant: text(internal),
   /** The event after which it starts or resumes; null: it is at the sender's position. */
   position: integer(internal),

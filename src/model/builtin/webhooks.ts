@@ -6,7 +6,7 @@ import type { Collection } from '../model.ts'
 import { webhookDeliveryFields, webhookFields } from './webhook-fields.ts'
 
 /** Further event types of collections, in addition to those of changes. */
-const ownTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
+const furtherTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
 
 type Logged = Pick<Collection, 'name' | 'singular' | 'unlogged' | 'emits'>
 
@@ -20,9 +20,9 @@ export function webhookTypes<C extends Logged>({
   for (const collection of collections.values()) {
     if (collection.unlogged) continue
     const { name, singular, emits } = collection
-    const usual = ['created', 'updated', 'deleted', '*'].map(kind => `${singular}.${kind}`)
-    const own = [...(ownTypes.get(name) ?? []), ...(emits?.keys() ?? [])]
-    for (const type of [...usual, ...own]) types.set(type, collection)
+    const changeTypes = ['created', 'updated', 'deleted', '*'].map(kind => `${singular}.${kind}`)
+    const otherTypes = [...(furtherTypes.get(name) ?? []), ...(emits?.keys() ?? [])]
+    for (const type of [...changeTypes, ...otherTypes]) types.set(type, collection)
   }
   return types.set('*', undefined)
 }

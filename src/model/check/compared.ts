@@ -17,12 +17,12 @@ export interface Compared {
   /** The collection of the rule's row. */
   readonly outline: Outline
   readonly outlines: Outlines
-  /** How many relations the rule has followed. */
+  /** The number of relations that the rule has followed. */
   readonly relations: number
 }
 
-export function isRefused(found: FieldPlace | Refused): found is Refused {
-  return 'fault' in found
+export function isRefused(place: FieldPlace | Refused): place is Refused {
+  return 'fault' in place
 }
 
 /** The fault of the right side, with a correction. */
@@ -72,8 +72,8 @@ function callerFault({ field }: OperandOf<'caller'>, compared: Compared): string
   const users = outlines.get('users')
   const declared = users?.fields.get(field)
   if (users === undefined || declared === undefined) {
-    const meant = didYouMean(String(field), users?.fields.keys() ?? [])
-    return `\`users\` has no field \`${field}\`, so the caller has none.${meant}`
+    const suggestion = didYouMean(String(field), users?.fields.keys() ?? [])
+    return `\`users\` has no field \`${field}\`, so the caller has none.${suggestion}`
   }
   const { internal, writeOnly } = declared.options as FieldOptions
   if (internal || writeOnly) {
@@ -96,12 +96,12 @@ function claimFault({ claim }: OperandOf<'claim'>, { rule, left }: Compared): st
   return equalityFault(rule, `claim('${claim}')`)
 }
 
-function equalityFault({ comparison }: Compare, what: string): string | undefined {
+function equalityFault({ comparison }: Compare, operandText: string): string | undefined {
   if (comparison === 'eq' || comparison === 'ne') return undefined
-  return `\`${comparison}\` cannot compare with \`${what}\`. Write \`eq\` or \`ne\`.`
+  return `\`${comparison}\` cannot compare with \`${operandText}\`. Write \`eq\` or \`ne\`.`
 }
 
-/** Whether two fields hold the same kind of value. */
+/** The fault of two fields that hold different kinds of values. */
 function differenceOf(
   leftName: string,
   left: FieldPlace,
@@ -111,9 +111,9 @@ function differenceOf(
   if (familyOf(left.declared) !== familyOf(right.declared)) {
     return `\`${leftName}\` is a ${left.declared.type.name} field and \`${rightName}\` a ${right.declared.type.name} field. Compare fields of one type.`
   }
-  const [one, other] = [itemsOf(left), itemsOf(right)]
-  if (one === undefined || other === undefined || one === other) return undefined
-  return `\`${leftName}\` holds the id of an item of \`${one}\`, and \`${rightName}\` of \`${other}\`. Compare ids of one collection.`
+  const [leftTarget, rightTarget] = [targetOf(left), targetOf(right)]
+  if (leftTarget === undefined || rightTarget === undefined || leftTarget === rightTarget) return undefined
+  return `\`${leftName}\` holds the id of an item of \`${leftTarget}\`, and \`${rightName}\` of \`${rightTarget}\`. Compare ids of one collection.`
 }
 
 /** Values can be compared if their encodings have the same family. */
@@ -123,6 +123,6 @@ function familyOf({ type }: FieldDeclaration): string {
 }
 
 /** The collection whose ids the field holds. */
-function itemsOf({ outline, name }: FieldPlace): string | undefined {
+function targetOf({ outline, name }: FieldPlace): string | undefined {
   return name === 'id' ? outline.name : outline.references.get(name)?.target
 }

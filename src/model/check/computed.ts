@@ -27,9 +27,9 @@ function isComputed(value: unknown): value is ComputedDeclaration {
 
 function checkName(name: string, outline: Outline, place: string, faults: Faults): void {
   checkFieldName(name, place, faults)
-  const taken = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
-  if (taken === undefined) return
-  faults.add(place, `The collection has a ${taken} of this name already. Choose another name.`)
+  const existing = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
+  if (existing === undefined) return
+  faults.add(place, `The collection already has a ${existing} of this name. Choose another name.`)
 }
 
 function computedField(
@@ -43,10 +43,10 @@ function computedField(
   const place = `${outline.name}.computed.${name}`
   checkName(name, outline, place, faults)
   const options = declared.options ?? {}
-  const wrong = optionFaults(options, optionChecks)
-  for (const { option, message } of wrong) faults.add(option ? `${place}.${option}` : place, message)
+  const invalidOptions = optionFaults(options, optionChecks)
+  for (const { option, message } of invalidOptions) faults.add(option ? `${place}.${option}` : place, message)
   const expression = expressionCheck({ outlines, rules, place, faults })(declared.expression, outline)
-  if (expression === undefined || wrong.length > 0) return undefined
+  if (expression === undefined || invalidOptions.length > 0) return undefined
   return {
     ...plainField(name, expression.type, options.description),
     expression,
@@ -63,7 +63,7 @@ export function computedOf(
   rules: RuleCheck,
   faults: Faults,
 ): ReadonlyMap<string, ComputedField> {
-  const found = new Map<string, ComputedField>()
+  const fields = new Map<string, ComputedField>()
   const entries = isObject(outline.options.computed) ? Object.entries(outline.options.computed) : []
   for (const [name, declared] of entries) {
     if (!isComputed(declared)) {
@@ -72,10 +72,11 @@ export function computedOf(
       continue
     }
     const field = computedField(name, declared, outline, outlines, rules, faults)
-    if (field) found.set(name, field)
+    if (field) fields.set(name, field)
   }
   const stored = [...outline.fields.keys(), ...outline.relations.keys()]
-  const added = entries.map(([name]) => name).filter(name => !stored.includes(name))
-  if (added.length > 0) checkCamelNames([...stored, ...added], `${outline.name}.computed`, faults)
-  return found
+  const computedNames = entries.map(([name]) => name).filter(name => !stored.includes(name))
+  if (computedNames.length > 0)
+    checkCamelNames([...stored, ...computedNames], `${outline.name}.computed`, faults)
+  return fields
 }

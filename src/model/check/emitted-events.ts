@@ -5,7 +5,7 @@ import { camelCase, checkFieldName, pascalCase } from './names.ts'
 import type { Outline } from './outline.ts'
 import { type OperationContext, valueField } from './values.ts'
 
-const usualKinds = ['created', 'updated', 'deleted']
+const changeKinds = ['created', 'updated', 'deleted']
 const eventName = /^[a-z][a-z0-9_]{0,49}$/
 
 export class EmittedEvents {
@@ -17,18 +17,18 @@ export class EmittedEvents {
   constructor(context: OperationContext) {
     this.#context = context
     this.#subscriptions = new Map(
-      [...context.outlines.values()].filter(({ unlogged }) => !unlogged).flatMap(usualSubscriptions),
+      [...context.outlines.values()].filter(({ unlogged }) => !unlogged).flatMap(changeSubscriptions),
     )
   }
 
   /** The events of one action. */
   of(action: string, { emits = {} }: ActionOptions): ReadonlyMap<string, EmittedEvent> {
-    const found = new Map<string, EmittedEvent>()
+    const events = new Map<string, EmittedEvent>()
     for (const [type, declared] of Object.entries(emits)) {
       const event = this.#event(`actions.${action}.emits.${type}`, type, declared)
-      if (event) found.set(type, event)
+      if (event) events.set(type, event)
     }
-    return found
+    return events
   }
 
   #event(place: string, type: string, declared: EmittedDeclaration): EmittedEvent | undefined {
@@ -50,43 +50,45 @@ export class EmittedEvents {
   }
 
   #outlineOf(type: string): Outline | undefined {
-    const [singular = '', kind = '', ...more] = type.split('.')
-    if (more.length > 0 || !eventName.test(kind) || usualKinds.includes(kind)) return undefined
-    return [...this.#context.outlines.values()].find(one => one.singular === singular && !one.unlogged)
+    const [singular = '', kind = '', ...rest] = type.split('.')
+    if (rest.length > 0 || !eventName.test(kind) || changeKinds.includes(kind)) return undefined
+    return [...this.#context.outlines.values()].find(
+      outline => outline.singular === singular && !outline.unlogged,
+    )
   }
 
   /** A type of event has one declaration, with one rule, even if several actions emit it. */
   #checkNames(place: string, type: string, declared: EmittedDeclaration): void {
     const { faults } = this.#context
-    const other = this.#declared.get(type)
+    const earlier = this.#declared.get(type)
     this.#declared.set(type, declared)
     faults.addUnless(
-      other === undefined || other === declared,
+      earlier === undefined || earlier === declared,
       place,
-      'Another action declares this type too. Write its declaration once, as a constant, and use it in both.',
+      'Another action declares this type too. Write the declaration once, as a constant, and use it in both.',
     )
     const name = camelCase(type.replace('.', '_'))
-    const owner = this.#subscriptions.get(name)
+    const ownerType = this.#subscriptions.get(name)
     this.#subscriptions.set(name, type)
     faults.addUnless(
-      owner === undefined || owner === type,
+      ownerType === undefined || ownerType === type,
       place,
-      `In GraphQL it is \`${name}\`, as \`${owner}\` is. Choose another name.`,
+      `Its GraphQL name, \`${name}\`, is also that of \`${ownerType}\`. Choose another name.`,
     )
   }
 
   #fields(place: string, declared: EmittedDeclaration): ReadonlyMap<string, Field> {
     const fields = new Map<string, Field>()
-    for (const [name, one] of Object.entries(declared?.fields ?? {})) {
+    for (const [name, declaration] of Object.entries(declared?.fields ?? {})) {
       checkFieldName(name, `${place}.fields.${name}`, this.#context.faults)
-      const field = valueField(`${place}.fields`, name, one, this.#context)
+      const field = valueField(`${place}.fields`, name, declaration, this.#context)
       if (field) fields.set(name, field)
     }
     return fields
   }
 }
 
-function usualSubscriptions({ singular }: Outline): readonly (readonly [string, string])[] {
+function changeSubscriptions({ singular }: Outline): readonly (readonly [string, string])[] {
   const camel = camelCase(singular)
   return [
     [`new${pascalCase(singular)}`, `${singular}.created`],

@@ -66,7 +66,7 @@ export function expressionCheck(context: Context): ExpressionCheck {
   }
 }
 
-/** Whether the part is the constant null, which has no type of its own. */
+/** Whether the part is the constant null, which has no type. */
 function isNull(part: CheckedExpression): boolean {
   return part.kind === 'literal' && part.value === null
 }
@@ -133,7 +133,7 @@ class Checker {
     }
   }
 
-  #field({ field: name }: Of<'field'>): CheckedExpression | undefined {
+  #field({ field: name }: ExpressionOf<'field'>): CheckedExpression | undefined {
     const names = String(name).split('.')
     const field = names.pop() ?? ''
     if (names.length > maxPath) return this.fault(`\`${name}\` follows more than ${maxPath} relations.`)
@@ -156,13 +156,13 @@ class Checker {
             ? wholeType
             : realType
           : textType
-    const found = canonicalOf(type, value)
-    if ('fault' in found)
-      return this.fault(`A constant is neither text, number, true nor false. ${found.fault}`)
+    const canonical = canonicalOf(type, value)
+    if ('fault' in canonical)
+      return this.fault(`A constant must be a text, a number, true or false. ${canonical.fault}`)
     return typed(part, type, false)
   }
 
-  #aggregate(expression: Of<'aggregate'>): CheckedExpression | undefined {
+  #aggregate(expression: ExpressionOf<'aggregate'>): CheckedExpression | undefined {
     const { function: name, relation, field } = expression
     const target = this.#follow(this.#outline, relation, 'many')
     const where = target && this.#where(expression.where, target)
@@ -170,21 +170,21 @@ class Checker {
     const part = { kind: 'aggregate', function: name, relation, field, where } as const
     if (name === 'count') return typed(part, countType, false)
     const declared = this.#declared(target, String(field))
-    return declared && this.#ofField(part, declared)
+    return declared && this.#aggregateOf(part, declared)
   }
 
-  #ofField(part: CheckedPart & { kind: 'aggregate' }, declared: FieldDeclaration) {
+  #aggregateOf(part: CheckedPart & { kind: 'aggregate' }, declared: FieldDeclaration) {
     const { type } = declared
     const { function: name, field } = part
     if (name === 'min' || name === 'max') {
       if (type.operators.includes('gt')) return typed(part, type, true)
-      return this.fault(`\`${field}\` is a ${type.name} field: its values have no ${name}.`)
+      return this.fault(`\`${field}\` is a ${type.name} field, whose values have no order.`)
     }
-    if (isAmount(type)) return typed(part, name === 'avg' ? realType : plainOf(type), true)
-    return this.fault(`\`${field}\` is a ${type.name} field: \`${name}\` takes numbers.`)
+    if (isAmount(type)) return typed(part, name === 'avg' ? realType : plainTypeOf(type), true)
+    return this.fault(`\`${field}\` is a ${type.name} field, but \`${name}\` takes numbers.`)
   }
 
-  #first(expression: Of<'first'>): CheckedExpression | undefined {
+  #first(expression: ExpressionOf<'first'>): CheckedExpression | undefined {
     const { relation, field } = expression
     const target = this.#follow(this.#outline, relation, 'many')
     const declared = target && this.#declared(target, field)
@@ -206,12 +206,15 @@ class Checker {
       const declared = this.#declared(target, field)
       if (!declared) return undefined
       if (!declared.type.sortable)
-        return this.fault(`\`${field}\` is a ${declared.type.name} field: it has no order.`)
+        return this.fault(`\`${field}\` is a ${declared.type.name} field, which has no order.`)
     }
     return sort
   }
 
-  #arithmetic({ operator, left, right }: Of<'arithmetic'>, inner: Inner): CheckedExpression | undefined {
+  #arithmetic(
+    { operator, left, right }: ExpressionOf<'arithmetic'>,
+    inner: Inner,
+  ): CheckedExpression | undefined {
     const [a, b] = [inner(left), inner(right)]
     if (!a || !b) return undefined
     for (const { type } of [a, b].filter(part => isNull(part) || !isAmount(part.type))) {
@@ -223,73 +226,77 @@ class Checker {
     return typed({ kind: 'arithmetic', operator, left: a, right: b }, isWhole ? wholeType : realType, true)
   }
 
-  #concat({ parts }: Of<'concat'>, inner: Inner): CheckedExpression | undefined {
-    const found = this.#parts('concat', parts, inner)
-    const wrong = found?.find(
+  #concat({ parts }: ExpressionOf<'concat'>, inner: Inner): CheckedExpression | undefined {
+    const checkedParts = this.#parts('concat', parts, inner)
+    const unsupported = checkedParts?.find(
       ({ type }) => type.encoding === realType.encoding || type.encoding === booleanType.encoding,
     )
-    if (wrong) {
-      return this.fault(`\`concat\` takes texts, whole numbers and dates, not a ${wrong.type.name}.`)
+    if (unsupported) {
+      return this.fault(`\`concat\` takes texts, whole numbers and dates, not a ${unsupported.type.name}.`)
     }
-    return found && typed({ kind: 'concat', parts: found }, textType, false)
+    return checkedParts && typed({ kind: 'concat', parts: checkedParts }, textType, false)
   }
 
-  #coalesce({ parts }: Of<'coalesce'>, inner: Inner): CheckedExpression | undefined {
-    const found = this.#parts('coalesce', parts, inner)
-    const alike = found && this.#alike(found)
-    if (!alike) return undefined
-    const optional = alike.parts.every(part => part.optional)
-    return typed({ kind: 'coalesce', parts: alike.parts }, alike.type, optional)
+  #coalesce({ parts }: ExpressionOf<'coalesce'>, inner: Inner): CheckedExpression | undefined {
+    const checkedParts = this.#parts('coalesce', parts, inner)
+    const unified = checkedParts && this.#unify(checkedParts)
+    if (!unified) return undefined
+    const optional = unified.parts.every(part => part.optional)
+    return typed({ kind: 'coalesce', parts: unified.parts }, unified.type, optional)
   }
 
   #parts(name: string, parts: unknown, inner: Inner): readonly CheckedExpression[] | undefined {
     if (!Array.isArray(parts) || parts.length === 0) return this.fault(`\`${name}\` takes at least one part.`)
-    const found = parts.map(inner)
-    return found.every(part => part !== undefined) ? found : undefined
+    const checkedParts = parts.map(inner)
+    return checkedParts.every(part => part !== undefined) ? checkedParts : undefined
   }
 
-  #when({ rule, value, otherwise }: Of<'when'>, inner: Inner): CheckedExpression | undefined {
-    const found = [inner(value), inner(otherwise)]
-    const checked = this.#rule(rule, this.#outline)
-    if (!found.every(part => part !== undefined) || !checked) return undefined
-    const alike = this.#alike(found)
-    const [a, b] = alike?.parts ?? []
-    if (!alike || !a || !b) return undefined
+  #when({ rule, value, otherwise }: ExpressionOf<'when'>, inner: Inner): CheckedExpression | undefined {
+    const branches = [inner(value), inner(otherwise)]
+    const checkedRule = this.#rule(rule, this.#outline)
+    if (!branches.every(branch => branch !== undefined) || !checkedRule) return undefined
+    const unified = this.#unify(branches)
+    const [a, b] = unified?.parts ?? []
+    if (!unified || !a || !b) return undefined
     return typed(
-      { kind: 'when', rule: checked, value: a, otherwise: b },
-      alike.type,
+      { kind: 'when', rule: checkedRule, value: a, otherwise: b },
+      unified.type,
       a.optional || b.optional,
     )
   }
 
-  #datePart({ part, of }: Of<'datePart'>, inner: Inner): CheckedExpression | undefined {
-    const found = inner(of)
-    if (!found) return undefined
+  #datePart({ part, of }: ExpressionOf<'datePart'>, inner: Inner): CheckedExpression | undefined {
+    const operand = inner(of)
+    if (!operand) return undefined
     if (!dateParts.includes(part)) {
       return this.fault(`There is no part \`${part}\` of a date. Write one of ${dateParts.join(', ')}.`)
     }
-    const { encoding, name } = found.type
+    const { encoding, name } = operand.type
     const fits = encoding === datetimeType.encoding || (encoding === dateType.encoding && part !== 'hour')
-    if (!fits || isNull(found)) {
+    if (!fits || isNull(operand)) {
       return this.fault(
         `\`datePart('${part}', …)\` takes a ${part === 'hour' ? 'time' : 'date or time'}, not a ${name}.`,
       )
     }
-    return typed({ kind: 'datePart', part, of: found }, part === 'date' ? dateType : partType, found.optional)
+    return typed(
+      { kind: 'datePart', part, of: operand },
+      part === 'date' ? dateType : partType,
+      operand.optional,
+    )
   }
 
   /** The parts as values of one type. Constants take the type of the others. */
-  #alike(
+  #unify(
     parts: readonly CheckedExpression[],
   ): { readonly type: FieldType; readonly parts: readonly CheckedExpression[] } | undefined {
     const valued = parts.filter(part => !isNull(part))
     const leading = valued.find(part => part.kind !== 'literal') ?? valued[0]
     if (leading === undefined) return this.fault('It is always null. Write an expression that has a value.')
-    const fitted = parts.map(part => fittedTo(leading.type, part))
-    const types = fitted.filter(part => !isNull(part)).map(part => part.type)
-    const type = commonOf(types)
-    if (type !== undefined) return { type, parts: fitted }
-    const names = [...new Set(types.map(each => each.name))]
+    const converted = parts.map(part => convertedTo(leading.type, part))
+    const types = converted.filter(part => !isNull(part)).map(part => part.type)
+    const type = commonType(types)
+    if (type !== undefined) return { type, parts: converted }
+    const names = [...new Set(types.map(({ name }) => name))]
     return this.fault(`It is sometimes a ${names.join(', sometimes a ')}. Write values of one type.`)
   }
 
@@ -297,40 +304,44 @@ class Checker {
   #follow(outline: Outline, name: string, kind: 'one' | 'many'): Outline | undefined {
     const relation = outline.relations.get(name)
     if (isRefusedRelation(outline, name, this.#context.outlines)) return undefined
-    const fitting = [...outline.relations.values()].filter(each => (each.kind === 'one') === (kind === 'one'))
-    if (!relation || !fitting.includes(relation)) {
-      const meant = didYouMean(
+    const candidates = [...outline.relations.values()].filter(
+      candidate => (candidate.kind === 'one') === (kind === 'one'),
+    )
+    if (!relation || !candidates.includes(relation)) {
+      const suggestion = didYouMean(
         String(name),
-        fitting.map(each => each.name),
+        candidates.map(candidate => candidate.name),
       )
-      const words = kind === 'one' ? 'relation to one item' : 'relation to many items'
-      return this.fault(`\`${outline.name}\` has no ${words} \`${name}\`.${meant}`)
+      const items = kind === 'one' ? 'one item' : 'many items'
+      return this.fault(`\`${outline.name}\` has no relation to ${items} \`${name}\`.${suggestion}`)
     }
     this.#bounds.relations--
     if (this.#bounds.relations < 0) {
       return this.fault(`It follows more than ${maxRelations} relations. Simplify it.`)
     }
     const through = relation.kind === 'manyToMany' ? [relation.through] : []
-    const unlogged = [relation.target, ...through].find(each => this.#context.outlines.get(each)?.unlogged)
-    if (unlogged !== undefined) return this.fault(`The items of \`${unlogged}\` cannot be computed with.`)
+    const unlogged = [relation.target, ...through].find(
+      collection => this.#context.outlines.get(collection)?.unlogged,
+    )
+    if (unlogged !== undefined) return this.fault(`Computed fields cannot use the items of \`${unlogged}\`.`)
     return this.#context.outlines.get(relation.target)
   }
 
   #declared(outline: Outline, name: string): FieldDeclaration | undefined {
     const declared = outline.fields.get(name)
     if (!declared) {
-      const known = [...outline.fields.keys()]
-      return this.fault(`\`${outline.name}\` has no field \`${name}\`.${didYouMean(name, known)}`)
+      const suggestion = didYouMean(name, outline.fields.keys())
+      return this.fault(`\`${outline.name}\` has no field \`${name}\`.${suggestion}`)
     }
     const { internal, writeOnly } = optionsOf(declared)
     if (internal === true || writeOnly === true) {
       return this.fault(
-        `\`${outline.name}.${name}\` is never returned by the API, but this would reveal it. Remove it.`,
+        `\`${outline.name}.${name}\` is never returned by the API, but a computed field would reveal it. Remove it.`,
       )
     }
     if (declared.type.isDocument) {
       return this.fault(
-        `\`${outline.name}.${name}\` is a ${declared.type.name} field: it cannot be computed with.`,
+        `\`${outline.name}.${name}\` is a ${declared.type.name} field, which computed fields cannot use.`,
       )
     }
     return declared
@@ -346,7 +357,7 @@ class Checker {
   }
 }
 
-type Of<Kind extends Expression['kind']> = Extract<Expression, { readonly kind: Kind }>
+type ExpressionOf<Kind extends Expression['kind']> = Extract<Expression, { readonly kind: Kind }>
 type Inner = (part: Expression) => CheckedExpression | undefined
 
 const dateParts: readonly DatePart[] = ['year', 'month', 'day', 'hour', 'weekday', 'date']
@@ -356,21 +367,21 @@ function isGuarded(declared: FieldDeclaration): boolean {
   return optionsOf(declared).access?.read !== undefined
 }
 
-function plainOf({ encoding }: FieldType): FieldType {
+function plainTypeOf({ encoding }: FieldType): FieldType {
   return plainTypes.find(type => type.encoding === encoding) ?? textType
 }
 
 /** A constant is converted to the type, if it is a valid value; any other part is returned unchanged. */
-function fittedTo(type: FieldType, part: CheckedExpression): CheckedExpression {
+function convertedTo(type: FieldType, part: CheckedExpression): CheckedExpression {
   if (part.kind !== 'literal' || part.value === null || part.type.encoding === type.encoding) return part
-  const found = canonicalOf(plainOf(type), part.value)
-  return 'fault' in found ? part : { ...part, value: found.value as Scalar, type: plainOf(type) }
+  const canonical = canonicalOf(plainTypeOf(type), part.value)
+  return 'fault' in canonical ? part : { ...part, value: canonical.value as Scalar, type: plainTypeOf(type) }
 }
 
 /** The common type of all these values; undefined if there is none. */
-function commonOf(types: readonly FieldType[]): FieldType | undefined {
+function commonType(types: readonly FieldType[]): FieldType | undefined {
   const [first] = types
   if (first === undefined || types.every(type => type === first)) return first
-  if (types.every(type => type.encoding === first.encoding)) return plainOf(first)
+  if (types.every(type => type.encoding === first.encoding)) return plainTypeOf(first)
   return types.every(isNumeric) ? realType : undefined
 }

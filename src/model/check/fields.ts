@@ -25,8 +25,12 @@ export function deprecationOf(
 ): Deprecation | undefined {
   if (declared === undefined || declared === null) return undefined
   for (const key of Object.keys(declared)) {
-    const known = ['since', 'sunset', 'reason']
-    faults.addUnless(known.includes(key), place, `There is no \`${key}\` here.${didYouMean(key, known)}`)
+    const options = ['since', 'sunset', 'reason']
+    faults.addUnless(
+      options.includes(key),
+      place,
+      `There is no option \`${key}\`.${didYouMean(key, options)}`,
+    )
   }
   const since = timeOf(declared.since)
   const sunset = timeOf(declared.sunset)
@@ -38,7 +42,7 @@ export function deprecationOf(
     faults.add(`${place}.reason`, 'Write a text in quotes.')
   }
   if (since !== undefined && sunset !== undefined && sunset < since) {
-    faults.add(`${place}.sunset`, 'The end is before the beginning. Write a later date.')
+    faults.add(`${place}.sunset`, 'The sunset is before `since`. Write a later date.')
   }
   return { since: since ?? '', sunset, reason: declared.reason }
 }
@@ -48,14 +52,14 @@ function defaultOf(declared: FieldDeclaration, place: string, faults: Faults): F
   if (value === undefined || value === null) return undefined
   const kind = markerOf(value)
   if (kind !== undefined) return { kind }
-  const found = canonicalOf(declared.type, value as JsonValue)
-  if ('value' in found) return { kind: 'value', value: found.value }
-  faults.add(`${place}.default`, `The default does not fit the field. ${found.fault}`)
+  const canonical = canonicalOf(declared.type, value as JsonValue)
+  if ('value' in canonical) return { kind: 'value', value: canonical.value }
+  faults.add(`${place}.default`, `The default does not fit the field. ${canonical.fault}`)
   return undefined
 }
 
 /** Reports contradictory options. */
-function checkTogether(
+function checkCombinations(
   field: Field,
   builtin: boolean,
   isPrepared: boolean,
@@ -67,10 +71,10 @@ function checkTogether(
   }
   const needsValue = !field.optional && field.default === undefined && !builtin
   if (needsValue && (field.internal || (field.readOnly && !isPrepared))) {
-    const [how, remedy] = field.internal
+    const [restriction, remedy] = field.internal
       ? ['internal', '`optional: true` or a `default`']
       : ['read-only', '`optional: true`, a `default`, or a `prepare` of the collection that sets it']
-    faults.add(place, `It is required but ${how}, so no item could be created. Write ${remedy}.`)
+    faults.add(place, `It is required but ${restriction}, so no item could be created. Write ${remedy}.`)
   }
   if (field.unique && !field.type.operators.includes('eq')) {
     faults.add(`${place}.unique`, `A ${field.type.name} field cannot be compared, so it cannot be unique.`)
@@ -140,21 +144,25 @@ function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline,
 
 function checkSearchable(field: Field, place: string, faults: Faults): void {
   if (!field.searchable) return
-  const at = `${place}.searchable`
+  const optionPlace = `${place}.searchable`
   if (!field.type.operators.includes('contains')) {
-    faults.add(at, `Only text can be searched, and this is a ${field.type.name} field. Leave it out.`)
+    faults.add(
+      optionPlace,
+      `Only text can be searched, and this is a ${field.type.name} field. Leave it out.`,
+    )
   }
   // FTS5 tables have a hidden column of this name (https://sqlite.org/fts5.html).
-  if (field.name === 'rank') faults.add(at, 'A field called `rank` cannot be searched. Choose another name.')
+  if (field.name === 'rank')
+    faults.add(optionPlace, 'A field called `rank` cannot be searched. Choose another name.')
   if (field.writeOnly || field.internal) {
     faults.add(
-      at,
+      optionPlace,
       'The field is never returned by the API, but a search would reveal its value. Remove the option.',
     )
   }
   if (dependsOnRow(field.access.read)) {
     faults.add(
-      at,
+      optionPlace,
       'Its read rule depends on the row, and a search would reveal values in hidden rows. Remove `searchable`, or write a rule that does not depend on the row.',
     )
   }
@@ -162,7 +170,7 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
 
 const anyone: Rule = { kind: 'anyone' }
 
-function readOf(
+function readField(
   name: string,
   declared: FieldDeclaration,
   outline: Outline,
@@ -195,10 +203,13 @@ function readOf(
 }
 
 /** Replaces a field with invalid options, so that the rest can be checked. */
-const bare = (declared: FieldDeclaration): FieldDeclaration => ({ ...declared, options: { optional: true } })
+const withoutOptions = (declared: FieldDeclaration): FieldDeclaration => ({
+  ...declared,
+  options: { optional: true },
+})
 
 /** A refused relation may be intended for `users`: then the fault of the relation is enough. */
-function isMeantForUsers({ link, options }: FieldDeclaration, place: string, faults: Faults): boolean {
+function mayBeMeantForUsers({ link, options }: FieldDeclaration, place: string, faults: Faults): boolean {
   const isCurrentUser = isObject(options) && markerOf(options['default']) === 'currentUser'
   return link !== undefined && isCurrentUser && faults.list.some(fault => fault.place === place)
 }
@@ -212,12 +223,12 @@ export function fieldOf(
 ): Field {
   const place = `${outline.name}.fields.${name}`
   for (const { option, message } of declared.faults) {
-    if (option === 'default' && isMeantForUsers(declared, place, faults)) continue
+    if (option === 'default' && mayBeMeantForUsers(declared, place, faults)) continue
     faults.add(option ? `${place}.${option}` : place, message)
   }
-  if (declared.faults.length > 0) return readOf(name, bare(declared), outline, rules, faults)
-  const field = readOf(name, declared, outline, rules, faults)
-  checkTogether(field, outline.builtin.has(name), outline.options.prepare !== undefined, place, faults)
+  if (declared.faults.length > 0) return readField(name, withoutOptions(declared), outline, rules, faults)
+  const field = readField(name, declared, outline, rules, faults)
+  checkCombinations(field, outline.builtin.has(name), outline.options.prepare !== undefined, place, faults)
   checkWritable(field, declared, place, faults)
   if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)
@@ -232,21 +243,21 @@ interface Renamed {
 
 /** Former names must be valid, no longer in use, and distinct. */
 export function checkRenames(
-  things: Iterable<Renamed>,
+  declarations: Iterable<Renamed>,
   placeOf: (name: string) => string,
   faults: Faults,
 ): void {
-  const all = [...things]
-  const names = new Set(all.map(thing => thing.name))
-  const taken = new Map<string, string>()
-  for (const { name, renamedFrom } of all) {
+  const renamables = [...declarations]
+  const names = new Set(renamables.map(({ name }) => name))
+  const newNames = new Map<string, string>()
+  for (const { name, renamedFrom } of renamables) {
     if (renamedFrom === undefined) continue
     const place = `${placeOf(name)}.renamedFrom`
-    const other = taken.get(renamedFrom)
+    const other = newNames.get(renamedFrom)
     checkPlainName(renamedFrom, place, faults)
     if (names.has(renamedFrom))
-      faults.add(place, `\`${renamedFrom}\` is still there. Leave \`renamedFrom\` out.`)
-    if (other !== undefined) faults.add(place, `\`${other}\` was renamed from \`${renamedFrom}\` already.`)
-    taken.set(renamedFrom, name)
+      faults.add(place, `\`${renamedFrom}\` still exists. Leave \`renamedFrom\` out.`)
+    if (other !== undefined) faults.add(place, `\`${other}\` is already renamed from \`${renamedFrom}\`.`)
+    newNames.set(renamedFrom, name)
   }
 }

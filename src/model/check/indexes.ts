@@ -53,17 +53,17 @@ function checkUndirected(keys: readonly IndexKey[], place: string, faults: Fault
 
 /** Ids are unique, so keys after `id` have no effect. */
 function checkIdLast(keys: readonly IndexKey[], place: string, faults: Faults): void {
-  const at = keys.findIndex(key => key.field === 'id')
-  if (at < 0 || at === keys.length - 1) return
-  faults.add(place, '`id` is unique, so the fields after it order nothing. Name it last, or leave it out.')
+  const position = keys.findIndex(key => key.field === 'id')
+  if (position < 0 || position === keys.length - 1) return
+  faults.add(place, '`id` is unique, so the fields after it have no effect. Name it last, or leave it out.')
 }
 
 /** Sets of fields that are already unique: the id, unique fields, and earlier indexes. */
 function uniqueSets(outline: Outline, earlier: readonly Index[]): readonly (readonly string[])[] {
-  const alone = [...outline.fields].flatMap(([name, field]) =>
+  const singles = [...outline.fields].flatMap(([name, field]) =>
     name === 'id' || optionsOf(field).unique === true ? [[name]] : [],
   )
-  return [...alone, ...earlier.filter(index => index.unique).map(namesOf)]
+  return [...singles, ...earlier.filter(index => index.unique).map(namesOf)]
 }
 
 function namesOf({ keys }: Index): readonly string[] {
@@ -79,25 +79,25 @@ function checkNeeded(
   faults: Faults,
 ) {
   const { unique } = index
-  const same = earlier.find(other => orderText(other.keys) === orderText(index.keys))
-  if (same !== undefined) {
-    const isReverse = index.keys[0]?.descending !== same.keys[0]?.descending
+  const duplicate = earlier.find(other => orderText(other.keys) === orderText(index.keys))
+  if (duplicate !== undefined) {
+    const isReverse = index.keys[0]?.descending !== duplicate.keys[0]?.descending
     const reason = isReverse
-      ? 'An index is read in both directions, and its exact reverse is declared already.'
-      : 'The same fields have an index already.'
+      ? 'An index is read in both directions, and its exact reverse is already declared.'
+      : 'The same fields already have an index.'
     faults.add(place, `${reason} Leave one out.`)
     return
   }
   const fields = namesOf(index)
-  const within = uniqueSets(outline, earlier).find(set => set.every(name => fields.includes(name)))
-  if (within === undefined) return
-  const names = within.map(name => `\`${name}\``).join(' and ')
-  const are = within.length > 1 ? 'are' : 'is'
+  const uniqueSubset = uniqueSets(outline, earlier).find(set => set.every(name => fields.includes(name)))
+  if (uniqueSubset === undefined) return
+  const names = uniqueSubset.map(name => `\`${name}\``).join(' and ')
+  const are = uniqueSubset.length > 1 ? 'are' : 'is'
   if (unique) {
-    const already = within.length === fields.length ? '' : ' alone'
-    faults.add(place, `${names}${already} ${are} unique already, so this says nothing more. Leave one out.`)
+    const alone = uniqueSubset.length === fields.length ? '' : ' alone'
+    faults.add(place, `${names}${alone} ${are} already unique, so this index is redundant. Leave one out.`)
   } else if (fields.length === 1) {
-    faults.add(place, `${names} is unique, which makes an index already. Leave this one out.`)
+    faults.add(place, `${names} is unique, so it already has an index. Leave this one out.`)
   }
 }
 
@@ -109,10 +109,10 @@ export function indexesOf(outline: Outline, faults: Faults): readonly Index[] {
     return []
   }
   const checked: Index[] = []
-  for (const [at, declared] of (indexes as readonly IndexDeclaration[]).entries()) {
-    if (!checkIndex(declared, outline, `${place}[${at}]`, faults)) continue
+  for (const [position, declared] of (indexes as readonly IndexDeclaration[]).entries()) {
+    if (!checkIndex(declared, outline, `${place}[${position}]`, faults)) continue
     const index = { keys: declared.fields.map(keyOf), unique: declared.unique }
-    checkNeeded(index, checked, outline, `${place}[${at}]`, faults)
+    checkNeeded(index, checked, outline, `${place}[${position}]`, faults)
     checked.push(index)
   }
   return checked

@@ -1,19 +1,11 @@
 /** Checks actions, queries, reactions and jobs. */
 import type { LogicDeclaration } from '../logic.ts'
 import type { Logic } from '../model.ts'
-import type { Faults } from './faults.ts'
 import { actionsOf, queriesOf } from './operations.ts'
-import type { Outlines } from './outline.ts'
 import { jobsOf, reactionsOf } from './reactions.ts'
-import type { RuleCheck } from './rules.ts'
+import type { OperationContext } from './values.ts'
 
-export interface LogicContext {
-  readonly outlines: Outlines
-  readonly rules: RuleCheck
-  readonly faults: Faults
-}
-
-export function logicOf(declared: LogicDeclaration, context: LogicContext): Logic {
+export function logicOf(declared: LogicDeclaration, context: OperationContext): Logic {
   const { outlines, rules, faults } = context
   const actions = actionsOf(declared.actions, context)
   const queries = queriesOf(declared.queries, context)

@@ -1,4 +1,4 @@
-/** Checks names, derives singulars, and checks the GraphQL names that follow. */
+/** Checks names, derives singulars, and checks the GraphQL names that are derived from both. */
 import type { Faults } from './faults.ts'
 
 const maxNameLength = 50
@@ -6,29 +6,29 @@ const grammar = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/
 
 type Reasons = Readonly<Record<string, string>>
 
-const because = (reason: string, names: string): Reasons =>
+const reserve = (reason: string, names: string): Reasons =>
   Object.fromEntries(names.split(' ').map(name => [name, reason]))
 
-const everywhere = because('every JavaScript object has a property of this name', 'constructor prototype')
+const everywhere = reserve('every JavaScript object has a property of this name', 'constructor prototype')
 
 /** Paths under `/api/v1`, and built-in collections, planned ones included. */
 const reservedCollections: Reasons = {
   ...everywhere,
-  ...because(
+  ...reserve(
     'every model has it already',
     'api_keys oauth_apps oauth_app_secrets webhooks webhook_deliveries',
   ),
-  ...because('the API uses this path itself', 'openapi docs me events batch actions queries uploads explain'),
-  ...because('the database has a function of this name', 'json_each pragma_table_info'),
-  ...because('JavaScript would treat the client, which has the collections as members, as a promise', 'then'),
+  ...reserve('the API uses this path itself', 'openapi docs me events batch actions queries uploads explain'),
+  ...reserve('the database has a function of this name', 'json_each pragma_table_info'),
+  ...reserve('JavaScript would treat the client, which has the collections as members, as a promise', 'then'),
 }
 
 const reservedFields: Reasons = {
   ...everywhere,
-  ...because('every item has it already', 'id created_at updated_at'),
-  ...because('it is a query parameter of every list', 'page per_page cursor sort fields include q api_key'),
-  ...because('it joins conditions in a GraphQL filter', 'and or not'),
-  ...because('the database has a column of this name', 'rowid oid tableoid xmin xmax cmin cmax ctid'),
+  ...reserve('every item has it already', 'id created_at updated_at'),
+  ...reserve('it is a query parameter of every list', 'page per_page cursor sort fields include q api_key'),
+  ...reserve('it joins conditions in a GraphQL filter', 'and or not'),
+  ...reserve('the database has a column of this name', 'rowid oid tableoid xmin xmax cmin cmax ctid'),
 }
 
 /** Databases and Portico reserve these table names. */
@@ -39,9 +39,9 @@ function nameFault(name: string, reserved: Reasons): string | undefined {
   if (!grammar.test(name)) return badName(name)
   const reason = Object.hasOwn(reserved, name) ? reserved[name] : undefined
   if (reason === undefined) return undefined
-  // What is built in under the name would take the place of what had it.
-  const kept = reason.endsWith('has it already') ? '' : `; \`renamedFrom: '${name}'\` keeps its data`
-  return `The name is reserved: ${reason}. Choose another name${kept}.`
+  // A built-in collection or field stores its own data under its name, so `renamedFrom` cannot keep the former data.
+  const renameHint = reason.endsWith('has it already') ? '' : `; \`renamedFrom: '${name}'\` keeps its data`
+  return `The name is reserved: ${reason}. Choose another name${renameHint}.`
 }
 
 function badName(name: string): string {
@@ -80,7 +80,7 @@ export function checkPlainName(name: unknown, place: string, faults: Faults): vo
 
 type Ending = readonly [ending: RegExp, replacement: string | undefined]
 
-/** The first match decides. Without a replacement the singular cannot be derived. */
+/** The first match applies. Without a replacement, the singular cannot be derived. */
 const endings: readonly Ending[] = [
   [/(?:^|_)(?:news|series|species|data|people|children|men|women|mice|feet|media)$/, undefined],
   [/(^|_)(movie|cookie|cache|tie|pie|die|lie)s$/, '$1$2'],
@@ -96,8 +96,8 @@ export function singularOf(plural: string): string | undefined {
   const ending = endings.find(([pattern]) => pattern.test(plural))
   if (ending?.[1] === undefined) return undefined
   const [pattern, replacement] = ending
-  const kept = plural.replace(pattern, replacement)
-  return kept === plural || kept === '' ? undefined : kept
+  const singular = plural.replace(pattern, replacement)
+  return singular === plural || singular === '' ? undefined : singular
 }
 
 /** `blog_post` → `blogPost`. */
@@ -125,19 +125,19 @@ interface Named {
 }
 
 /** Another collection with a GraphQL type of the same name. `outline.ts` reports equal singulars. */
-function typeClash(one: Named, others: readonly Named[]): string | undefined {
-  const types = new Set(typeEndings.map(ending => pascalCase(one.singular) + ending))
-  const taken = (other: Named) => typeEndings.some(ending => types.has(pascalCase(other.singular) + ending))
-  return others.find(other => other.singular !== one.singular && taken(other))?.name
+function typeClash({ singular }: Named, others: readonly Named[]): string | undefined {
+  const types = new Set(typeEndings.map(ending => pascalCase(singular) + ending))
+  const clashes = (other: Named) => typeEndings.some(ending => types.has(pascalCase(other.singular) + ending))
+  return others.find(other => other.singular !== singular && clashes(other))?.name
 }
 
 export function checkGraphqlNames(collections: Iterable<Named>, faults: Faults): void {
-  const before: Named[] = []
-  for (const one of collections) {
-    const { name, singular } = one
+  const earlier: Named[] = []
+  for (const collection of collections) {
+    const { name, singular } = collection
     const place = `${name}.singular`
     const type = pascalCase(singular)
-    const clash = typeClash(one, before)
+    const clash = typeClash(collection, earlier)
     if (reservedTypes.has(type)) {
       const message = `\`${singular}\` would be the GraphQL type \`${type}\`, which is reserved.`
       faults.add(place, `${message} Write another \`singular\`.`)
@@ -146,7 +146,7 @@ export function checkGraphqlNames(collections: Iterable<Named>, faults: Faults):
       const message = `The GraphQL types of \`${singular}\` have the same names as those of \`${clash}\`.`
       faults.add(place, `${message} Write another \`singular\`.`)
     }
-    before.push(one)
+    earlier.push(collection)
   }
 }
 
@@ -158,7 +158,7 @@ export function checkCamelNames(names: Iterable<string>, place: string, faults: 
     if (other !== undefined && other !== name) {
       faults.add(
         `${place}.${name}`,
-        `In GraphQL it is \`${camel}\`, as \`${other}\` is. Choose another name.`,
+        `Its GraphQL name, \`${camel}\`, is also that of \`${other}\`. Choose another name.`,
       )
     }
     owners.set(camel, name)

@@ -20,41 +20,42 @@ export function narrowedField(
   faults: Faults,
 ): FieldDeclaration {
   const place = `users.fields.${name}`
-  const fault = (at: string, message: string): FieldDeclaration => {
-    faults.add(at, message)
+  const refuse = (faultPlace: string, message: string): FieldDeclaration => {
+    faults.add(faultPlace, message)
     return field
   }
   const options = optionsOf(field)
   if (!isObject(added) || added.kind === 'field') {
-    return fault(
+    return refuse(
       place,
       `The field is built in and cannot be declared again, but its rules can be narrowed. ${narrowing} A field of your own needs another name; \`renamedFrom: '${name}'\` keeps its data.`,
     )
   }
-  if (options.internal) return fault(place, 'Clients can neither read nor write this field. Remove it.')
-  const unknown = unknownIn(added, ['access', 'description'])
+  if (options.internal) return refuse(place, 'Clients can neither read nor write this field. Remove it.')
+  const unknown = unknownKey(added, ['access', 'description'])
   if (unknown !== undefined)
-    return fault(`${place}.${unknown}`, `${changed(unknown, ['access', 'description'])}`)
+    return refuse(`${place}.${unknown}`, unsettable(unknown, ['access', 'description']))
   const { access = {}, description } = added as FieldNarrowing
-  if (!isObject(access)) return fault(`${place}.access`, `These are not rules. ${narrowing}`)
-  const unknownRule = unknownIn(access, ['read', 'write'])
+  if (!isObject(access)) return refuse(`${place}.access`, `These are not rules. ${narrowing}`)
+  const unknownRule = unknownKey(access, ['read', 'write'])
   if (unknownRule !== undefined) {
-    return fault(`${place}.access.${unknownRule}`, changed(unknownRule, ['read', 'write']))
+    return refuse(`${place}.access.${unknownRule}`, unsettable(unknownRule, ['read', 'write']))
   }
-  const both = (operation: 'read' | 'write') => combined(options.access?.[operation], access[operation])
-  const rules = { read: both('read'), write: both('write') }
+  const narrowed = (operation: 'read' | 'write') => combined(options.access?.[operation], access[operation])
+  const rules = { read: narrowed('read'), write: narrowed('write') }
   return {
     ...field,
     options: { ...options, ...(description !== undefined && { description }), access: rules },
   }
 }
 
-function unknownIn(given: object, known: readonly string[]): string | undefined {
-  return Object.keys(given).find(key => !known.includes(key))
+function unknownKey(object: object, allowedKeys: readonly string[]): string | undefined {
+  return Object.keys(object).find(key => !allowedKeys.includes(key))
 }
 
-function changed(key: string, known: readonly string[]): string {
-  return `The field is built in: only ${known.map(each => `\`${each}\``).join(' and ')} can be set, not \`${key}\`.${didYouMean(key, known)}`
+function unsettable(key: string, settableKeys: readonly string[]): string {
+  const names = settableKeys.map(name => `\`${name}\``).join(' and ')
+  return `The field is built in: only ${names} can be set, not \`${key}\`.${didYouMean(key, settableKeys)}`
 }
 
 /** Both rules must hold. An invalid rule is returned unchanged: `ruleCheck` reports it. */

@@ -38,13 +38,13 @@ export class OperationNames {
     if (name === 'then' || (this.#kind === 'actions' && target !== 'none' && clientFunctions.has(name))) {
       faults.add(
         place,
-        `\`portico/client\` has a function \`${name}\` of its own there. Choose another name.`,
+        `The function \`${name}\` of \`portico/client\` would have the same name. Choose another name.`,
       )
     }
     const camel = camelCase(name)
-    const taken = this.#rootFields.get(camel) ?? this.#owners.get(camel)
-    if (taken !== undefined) {
-      faults.add(place, `In GraphQL it would be \`${camel}\`, as ${taken} is. Choose another name.`)
+    const owner = this.#rootFields.get(camel) ?? this.#owners.get(camel)
+    if (owner !== undefined) {
+      faults.add(place, `Its GraphQL name, \`${camel}\`, is also that of ${owner}. Choose another name.`)
     }
     this.#owners.set(camel, `\`${place}\``)
     checkCamelNames(input.keys(), `${place}.input`, faults)
@@ -59,27 +59,27 @@ export class OperationNames {
     const isAction = isBuiltinPath(collection, name)
     const isRelation = outlines.get(collection)?.relations.has(name)
     if (!isAction && !isRelation) return
-    const what = isAction ? 'what is built in' : `the relation \`${collection}.${name}\``
-    faults.add(place, `/${collection}/{id}/${name} is the path of ${what}. Choose another name.`)
+    const owner = isAction ? 'a built-in path' : `the path of the relation \`${collection}.${name}\``
+    faults.add(place, `/${collection}/{id}/${name} is ${owner}. Choose another name.`)
   }
 }
 
 function mutationsOf(outlines: Outlines): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
+  const fields = new Map<string, string>()
   for (const { name, singular } of outlines.values()) {
     for (const verb of ['create', 'update', 'delete'])
-      found.set(verb + pascalCase(singular), `${verb} of \`${name}\``)
+      fields.set(verb + pascalCase(singular), `${verb} of \`${name}\``)
   }
-  return found
+  return fields
 }
 
 function queriesOf(outlines: Outlines): ReadonlyMap<string, string> {
-  const found = new Map(rootQueries.map(name => [name, 'a field of every schema']))
+  const fields = new Map(rootQueries.map(name => [name, 'a field of every schema']))
   for (const { name, singular } of outlines.values()) {
     const list = camelCase(name)
     for (const field of [camelCase(singular), list, `${list}Connection`, `${list}Aggregate`]) {
-      found.set(field, `a field of \`${name}\``)
+      fields.set(field, `a field of \`${name}\``)
     }
   }
-  return found
+  return fields
 }

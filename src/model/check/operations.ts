@@ -13,7 +13,7 @@ import { isItem, type OperationContext, requireCollection, valuesOf } from './va
 
 const administrators: Rule = { kind: 'role', roles: ['admin'] }
 
-const knownOptions = ['on', 'of', 'input', 'output', 'access', 'scope', 'description', 'run']
+const operationOptions = ['on', 'of', 'input', 'output', 'access', 'scope', 'description', 'run']
 
 export function actionsOf(
   declared: LogicDeclaration['actions'],
@@ -47,10 +47,10 @@ function operationsOf<O extends QueryOptions, T extends Operation>(
   context: OperationContext,
   make: (name: string, options: O, checked: Operation) => T,
 ): ReadonlyMap<string, T> {
-  const found = new Map<string, T>()
-  for (const [name, one] of Object.entries(declared ?? {})) {
+  const operations = new Map<string, T>()
+  for (const [name, declaration] of Object.entries(declared ?? {})) {
     const place = `${kind}.${name}`
-    if (!isObject(one) || one.kind !== kinds[kind] || !isObject(one.options)) {
+    if (!isObject(declaration) || declaration.kind !== kinds[kind] || !isObject(declaration.options)) {
       context.faults.add(
         place,
         `This is not ${kind === 'actions' ? 'an' : 'a'} ${kinds[kind]}. Write \`${kinds[kind]}({ run: … })\`.`,
@@ -58,27 +58,28 @@ function operationsOf<O extends QueryOptions, T extends Operation>(
       continue
     }
     checkPlainName(name, place, context.faults)
-    found.set(name, make(name, one.options as O, operationOf(kind, name, one.options as O, context)))
+    const options = declaration.options as O
+    operations.set(name, make(name, options, operationOf(kind, name, options, context)))
   }
-  return found
+  return operations
 }
 
 function operationOf(kind: Kind, name: string, options: QueryOptions, context: OperationContext): Operation {
   const { faults } = context
   const place = `${kind}.${name}`
-  const known = kind === 'actions' ? [...knownOptions, 'emits'] : knownOptions
+  const allowed = kind === 'actions' ? [...operationOptions, 'emits'] : operationOptions
   for (const option of Object.keys(options)) {
     faults.addUnless(
-      known.includes(option),
+      allowed.includes(option),
       place,
-      `There is no \`${option}\` here.${didYouMean(option, known)}`,
+      `There is no option \`${option}\`.${didYouMean(option, allowed)}`,
     )
   }
   faults.addUnless(typeof options.run === 'function', `${place}.run`, 'Write `run({ data }) { … }`.')
   faults.addUnless(
     options.on === undefined || options.of === undefined,
     place,
-    'It is done to an item (`on`) or belongs to a collection (`of`). Leave one of them out.',
+    'It either applies to an item (`on`) or belongs to a collection (`of`). Remove one of them.',
   )
   const outline = collectionOf(options, place, context)
   return {
@@ -97,11 +98,15 @@ function operationOf(kind: Kind, name: string, options: QueryOptions, context: O
 function collectionOf({ on, of }: QueryOptions, place: string, { outlines, faults }: OperationContext) {
   const name = on ?? of
   if (name === undefined) return undefined
-  const found = outlines.get(name)
-  const at = `${place}.${on === undefined ? 'of' : 'on'}`
-  if (!found)
-    faults.add(at, `There is no collection \`${name}\`.${didYouMean(String(name), outlines.keys())}`)
-  return found
+  const outline = outlines.get(name)
+  if (!outline) {
+    const suggestion = didYouMean(String(name), outlines.keys())
+    faults.add(
+      `${place}.${on === undefined ? 'of' : 'on'}`,
+      `There is no collection \`${name}\`.${suggestion}`,
+    )
+  }
+  return outline
 }
 
 function inputOf(
@@ -114,7 +119,7 @@ function inputOf(
   if (on !== undefined && outline && values.has('id')) {
     context.faults.add(
       `${place}.input.id`,
-      'This is the id of the item that it is done to. Choose another name.',
+      '`id` is the item that the operation applies to. Choose another name.',
     )
   }
   return values
@@ -140,12 +145,12 @@ function accessOf(
   outline: Outline | undefined,
   { rules, faults }: OperationContext,
 ): Rule {
-  const at = `${place}.access`
-  const rule = rules(access, outline ?? bareOutline(place, {}), at, administrators)
+  const rulePlace = `${place}.access`
+  const rule = rules(access, outline ?? bareOutline(place, {}), rulePlace, administrators)
   if (on === undefined && dependsOnRow(rule)) {
     faults.add(
-      at,
-      'There is no item by which this rule could be decided. Write `signedIn`, `role(…)` or `on`.',
+      rulePlace,
+      'Without `on`, there is no item for which the rule could hold. Write `signedIn`, `role(…)` or `on`.',
     )
   }
   return rule

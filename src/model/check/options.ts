@@ -38,9 +38,11 @@ const operations: OptionChecks = Object.fromEntries(
 )
 
 export function checkCollectionOptions(options: CollectionOptions, place: string, faults: Faults): void {
-  const wrong = [
-    ...optionFaults(options, collectionOptions).map(fault => ({ ...fault, at: place })),
-    ...optionFaults(options.access ?? {}, operations).map(fault => ({ ...fault, at: `${place}.access` })),
+  const optionsWithFaults = [
+    ...optionFaults(options, collectionOptions).map(fault => ({ ...fault, parent: place })),
+    ...optionFaults(options.access ?? {}, operations).map(fault => ({ ...fault, parent: `${place}.access` })),
   ]
-  for (const { at, option, message } of wrong) faults.add(option ? `${at}.${option}` : at, message)
+  for (const { parent, option, message } of optionsWithFaults) {
+    faults.add(option ? `${parent}.${option}` : parent, message)
+  }
 }

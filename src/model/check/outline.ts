@@ -82,7 +82,7 @@ function isExtensionInPlace(name: string, value: CollectionDeclaration, faults: 
     faults.add(name, '`users(…)` extends the built-in `users` only. Write `collection(…)`.')
     return false
   }
-  return builtin.every(one => one.name !== name)
+  return scopedBuiltins.every(collection => collection.name !== name)
 }
 
 function singularFor(name: string, options: CollectionOptions, faults: Faults): string {
@@ -141,7 +141,7 @@ function outlineOf([name, declaration]: Entry, builtin: readonly string[], fault
   }
 }
 
-/** Reports changes of built-in fields and options. */
+/** Reports changes to built-in fields and options. */
 function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): Entry {
   const builtinFields = Object.entries(userFields).filter(([name]) =>
     Object.hasOwn(added?.options.fields ?? {}, name),
@@ -161,7 +161,7 @@ function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): E
 }
 
 /** The built-in collections besides `users`. They come last. */
-const builtin = [
+const scopedBuiltins = [
   { name: 'api_keys', singular: 'api_key', options: apiKeys([]).options },
   { name: 'oauth_apps', singular: 'oauth_app', options: oauthApps([]).options },
   { name: 'oauth_app_secrets', singular: 'oauth_app_secret', options: oauthAppSecrets().options },
@@ -170,7 +170,7 @@ const builtin = [
 ]
 
 function builtinCollections(declared: readonly Outline[], logic: LogicDeclaration): readonly Entry[] {
-  const scopes = [...scopesOf([...declared, ...builtin], logic).keys()]
+  const scopes = [...scopesOf([...declared, ...scopedBuiltins], logic).keys()]
   return [
     ['api_keys', apiKeys(scopes)],
     ['oauth_apps', oauthApps(scopes)],
@@ -180,7 +180,7 @@ function builtinCollections(declared: readonly Outline[], logic: LogicDeclaratio
   ]
 }
 
-/** Items and collections are both addressed by name, so all these names must differ. */
+/** Both plurals and singulars address things by name, so all of them must differ. */
 function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
   const owners = new Map(outlines.map(({ name }) => [name, name]))
   for (const { name, singular } of outlines) {
@@ -196,13 +196,14 @@ function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
 /** All collections of the model: `users`, the declared ones in their order, the built-in ones. */
 export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
   const entries = declaredCollections(declaration, faults)
-  const ofUsers = entries.find(([name]) => name === 'users')?.[1]
+  const declaredUsers = entries.find(([name]) => name === 'users')?.[1]
   const outlines = [
-    outlineOf(usersEntry(ofUsers, faults), Object.keys(userFields), faults),
+    outlineOf(usersEntry(declaredUsers, faults), Object.keys(userFields), faults),
     ...entries.filter(([name]) => name !== 'users').map(entry => outlineOf(entry, [], faults)),
   ]
-  for (const [name, added] of builtinCollections(outlines, declaration.logic)) {
-    outlines.push(outlineOf([name, added], Object.keys(added.options.fields), faults))
+  for (const entry of builtinCollections(outlines, declaration.logic)) {
+    const [, { options }] = entry
+    outlines.push(outlineOf(entry, Object.keys(options.fields), faults))
   }
   checkSingulars(outlines, faults)
   return new Map(outlines.map(outline => [outline.name, outline]))

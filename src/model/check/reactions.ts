@@ -42,7 +42,7 @@ function isReaction(value: unknown): value is ReactionDeclaration {
 
 function checkTypes(
   types: readonly string[],
-  known: ReadonlySet<string>,
+  eventTypes: ReadonlySet<string>,
   place: string,
   faults: Faults,
 ): void {
@@ -51,18 +51,18 @@ function checkTypes(
     return
   }
   for (const type of types) {
-    if (known.has(type)) continue
+    if (eventTypes.has(type)) continue
     faults.add(
       place,
-      `No event has the type \`${type}\`.${didYouMean(String(type), known)} Write e.g. \`task.created\`, \`task.*\` or \`*\`.`,
+      `No event has the type \`${type}\`.${didYouMean(String(type), eventTypes)} Write e.g. \`task.created\`, \`task.*\` or \`*\`.`,
     )
   }
 }
 
-/** `others`: the reactions, whose names must differ from those of jobs. */
+/** `reactions`: their names must differ from those of jobs. */
 export function jobsOf(
   declared: LogicDeclaration['jobs'],
-  others: ReadonlyMap<string, unknown>,
+  reactions: ReadonlyMap<string, unknown>,
   rules: RuleCheck,
   faults: Faults,
 ): ReadonlyMap<string, Job> {
@@ -70,8 +70,11 @@ export function jobsOf(
   for (const [name, job] of Object.entries(declared ?? {})) {
     const place = `jobs.${name}`
     checkPlainName(name, place, faults)
-    if (others.has(name)) {
-      faults.add(place, `A reaction has this name: \`portico reactions\` lists both. Choose another one.`)
+    if (reactions.has(name)) {
+      faults.add(
+        place,
+        `A reaction has this name, and \`portico reactions\` lists both. Choose another name.`,
+      )
     }
     if (!isJob(job)) {
       faults.add(

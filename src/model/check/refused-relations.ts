@@ -1,4 +1,4 @@
-/** Relations that are refused with a fault: using them elsewhere is not reported as another fault. */
+/** Relations that are refused with a fault. Their other uses are not reported as further faults. */
 import type { Link } from '../fields/declared.ts'
 import type { Outline, Outlines } from './outline.ts'
 

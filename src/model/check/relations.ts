@@ -14,13 +14,16 @@ function addRelation(outline: Outline, relation: Relation, place: string, faults
   checkFieldName(name, place, faults)
   if (relation.kind !== 'one' && isBuiltinPath(outline.name, name)) {
     const path = `/${outline.name}/{id}/${name}`
-    faults.add(place, `${path} is the path of what is built in. Choose another name.`)
+    faults.add(place, `${path} is a built-in path. Choose another name.`)
     return
   }
-  const taken = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
-  if (taken === undefined) outline.relations.set(name, relation)
+  const existing = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
+  if (existing === undefined) outline.relations.set(name, relation)
   else
-    faults.add(place, `\`${outline.name}\` already has a ${taken} called \`${name}\`. Choose another name.`)
+    faults.add(
+      place,
+      `\`${outline.name}\` already has a ${existing} called \`${name}\`. Choose another name.`,
+    )
 }
 
 function relationName(field: string, link: Link, place: string, faults: Faults): string | undefined {
@@ -34,12 +37,12 @@ function relationName(field: string, link: Link, place: string, faults: Faults):
 }
 
 function findTarget(target: unknown, outlines: Outlines, place: string, faults: Faults): Outline | undefined {
-  const found = outlines.get(String(target))
-  if (!found) {
-    const meant = didYouMean(String(target), outlines.keys())
-    faults.add(place, `There is no collection \`${target}\`.${meant}`)
+  const outline = outlines.get(String(target))
+  if (!outline) {
+    const suggestion = didYouMean(String(target), outlines.keys())
+    faults.add(place, `There is no collection \`${target}\`.${suggestion}`)
   }
-  return found
+  return outline
 }
 
 function addToOne(
@@ -90,9 +93,11 @@ function checkEnd(
 ): void {
   const link = through.fields.get(String(field))?.link
   if (link?.target === end || isRefusedField(through, String(field), outlines)) return
-  const fitting = [...through.fields].filter(([, other]) => other.link?.target === end).map(([name]) => name)
+  const candidates = [...through.fields]
+    .filter(([, other]) => other.link?.target === end)
+    .map(([name]) => name)
   const write =
-    fitting.length > 0 ? `Write \`${fitting.join('` or `')}\`.` : `Add it: \`relation('${end}')\`.`
+    candidates.length > 0 ? `Write \`${candidates.join('` or `')}\`.` : `Add it: \`relation('${end}')\`.`
   faults.add(place, `\`${through.name}.${field}\` is not a relation to \`${end}\`. ${write}`)
 }
 

@@ -4,12 +4,12 @@ import { didYouMean } from '../nearest.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { isRefusedRelation } from './refused-relations.ts'
 
-/** A rule may follow this many relations. */
+/** The maximum number of relations that a rule follows. */
 export const maxRelations = 5
 
-/** Where a path ends. */
+/** The field at the end of a path. */
 export interface FieldPlace {
-  /** Of the collection that has the field. */
+  /** The collection that has the field. */
   readonly outline: Outline
   readonly name: string
   readonly declared: FieldDeclaration
@@ -41,8 +41,8 @@ export function placeOf(
   }
   const declared = outline.fields.get(name)
   if (declared) return { outline, name, declared }
-  const meant = didYouMean(name, outline.fields.keys())
-  return { fault: `\`${outline.name}\` has no field \`${name}\`.${meant}` }
+  const suggestion = didYouMean(name, outline.fields.keys())
+  return { fault: `\`${outline.name}\` has no field \`${name}\`.${suggestion}` }
 }
 
 function stepOf(step: string, outline: Outline, outlines: Outlines): { readonly outline: Outline } | Refused {
@@ -56,7 +56,7 @@ function stepOf(step: string, outline: Outline, outlines: Outlines): { readonly 
     return { fault: `\`${outline.name}.${step}\` leads to several items, and a path to one. ${write}` }
   }
   if (isRefusedRelation(outline, step, outlines)) return { fault: undefined }
-  const toOne = [...outline.relations.values()].filter(one => one.kind === 'one').map(one => one.name)
-  const meant = didYouMean(step, toOne)
-  return { fault: `\`${outline.name}\` has no relation \`${step}\` to one item.${meant}` }
+  const toOne = [...outline.relations.values()].filter(({ kind }) => kind === 'one').map(({ name }) => name)
+  const suggestion = didYouMean(step, toOne)
+  return { fault: `\`${outline.name}\` has no relation \`${step}\` to one item.${suggestion}` }
 }

@@ -24,45 +24,48 @@ interface Context {
   readonly reported: Reported
   readonly relations: number
   readonly depth: number
-  /** The current part, and the collection that it applies to. */
+  /** The part that is being checked, and the collection that it applies to. */
   readonly part?: { readonly rule: Rule; readonly collection: string }
 }
 
 /** The faults of each part. Each fault of a part that several rules share is reported once. */
 type Reported = WeakMap<Rule, Set<string>>
 
-type Of<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
+type RuleOfKind<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
 
 /** Replaces an invalid rule. The model is refused anyway. */
 const refused: Rule = { kind: 'nobody' }
 
-/** `message` undefined: the cause is reported elsewhere. */
-function fault(context: Context, message: string | undefined): Rule {
+/** Adds a fault. `message` undefined: the cause is reported elsewhere. */
+function refuse(context: Context, message: string | undefined): Rule {
   if (message !== undefined && isNew(context, message)) context.faults.add(context.place, message)
   return refused
 }
 
-/** Records the fault of the part, per collection if names are involved: they differ between collections. */
+/** Records a fault of the current part: once for each collection if it concerns names, which differ between collections. */
 function isNew({ part, reported }: Context, message: string): boolean {
   if (!isObject(part?.rule)) return true
   const { rule, collection } = part
-  const about = rule.kind === 'compare' || rule.kind === 'related' ? collection : ''
-  const key = `${about}: ${message}`
-  const known = reported.get(rule) ?? new Set()
-  if (known.has(key)) return false
-  reported.set(rule, known.add(key))
+  const scope = rule.kind === 'compare' || rule.kind === 'related' ? collection : ''
+  const key = `${scope}: ${message}`
+  const keys = reported.get(rule) ?? new Set()
+  if (keys.has(key)) return false
+  reported.set(rule, keys.add(key))
   return true
 }
 
-function roleRule(rule: Of<'role'>, context: Context): Rule {
-  const fine = rule.roles.length > 0 && rule.roles.every(name => typeof name === 'string' && name !== '')
-  return fine ? rule : fault(context, "A role must be named. Write e.g. `role('admin')`.")
+function roleRule(rule: RuleOfKind<'role'>, context: Context): Rule {
+  const isValid = rule.roles.length > 0 && rule.roles.every(name => typeof name === 'string' && name !== '')
+  return isValid ? rule : refuse(context, "A role must be named. Write e.g. `role('admin')`.")
 }
 
-function scopeRule(rule: Of<'scope'>, context: Context): Rule {
+function scopeRule(rule: RuleOfKind<'scope'>, context: Context): Rule {
   if (context.scopes.has(rule.scope)) return rule
-  const meant = didYouMean(String(rule.scope), context.scopes.keys())
-  return fault(context, `There is no scope \`${rule.scope}\`.${meant} Scopes are named like \`read:post\`.`)
+  const suggestion = didYouMean(String(rule.scope), context.scopes.keys())
+  return refuse(
+    context,
+    `There is no scope \`${rule.scope}\`.${suggestion} Scopes are named like \`read:post\`.`,
+  )
 }
 
 function literalOf(
@@ -73,92 +76,95 @@ function literalOf(
   const declared = outline.fields.get(name)
   // The schema of a field with faults may not compile.
   if (!declared || declared.faults.length > 0) return { value }
-  const found = canonicalOf(declared.type, value as JsonValue)
-  return 'fault' in found ? found : { value: found.value as Scalar }
+  const canonical = canonicalOf(declared.type, value as JsonValue)
+  return 'fault' in canonical ? canonical : { value: canonical.value as Scalar }
 }
 
 function literalRule(
-  rule: Of<'compare'>,
+  rule: RuleOfKind<'compare'>,
   value: Scalar | readonly Scalar[],
   outline: Outline,
   field: string,
   context: Context,
 ): Rule {
   const { field: name, comparison } = rule
-  if (value === undefined) return fault(context, `\`${name}\` is compared with nothing. Write a value.`)
+  if (value === undefined) return refuse(context, `\`${name}\` is compared with nothing. Write a value.`)
   if (value === null) {
     if (comparison === 'eq' || comparison === 'ne') return rule
-    return fault(context, `\`${comparison}\` cannot compare with null. Write \`eq(null)\` or \`ne(null)\`.`)
+    return refuse(context, `\`${comparison}\` cannot compare with null. Write \`eq(null)\` or \`ne(null)\`.`)
   }
   if ((comparison === 'in') !== Array.isArray(value) || (Array.isArray(value) && value.length === 0)) {
-    return fault(
+    return refuse(
       context,
       `\`${name}\`: write one value, or for \`in\` a list of at least one: \`in(['a', 'b'])\`.`,
     )
   }
-  const found = [value].flat().map(one => literalOf(one, outline, field))
-  const wrong = found.find(one => 'fault' in one)
-  if (wrong && 'fault' in wrong)
-    return fault(context, `\`${name}\` is compared with another type. ${wrong.fault}`)
-  const values = found.flatMap(one => ('value' in one ? [one.value] : []))
+  const literals = [value].flat().map(literal => literalOf(literal, outline, field))
+  const invalid = literals.find(literal => 'fault' in literal)
+  if (invalid && 'fault' in invalid)
+    return refuse(context, `\`${name}\` is compared with another type. ${invalid.fault}`)
+  const values = literals.flatMap(literal => ('value' in literal ? [literal.value] : []))
   const operand: RuleOperand = { kind: 'literal', value: comparison === 'in' ? values : (values[0] ?? null) }
   return { ...rule, operand }
 }
 
-function userRule(rule: Of<'compare'>, outline: Outline, name: string, context: Context): Rule {
+function userRule(rule: RuleOfKind<'compare'>, outline: Outline, name: string, context: Context): Rule {
   const target = outline.references.get(name)?.target
   if (isRefusedField(outline, name, context.outlines)) return refused
   if (target !== 'users' && !(outline.name === 'users' && name === 'id')) {
     const write =
       outline.name === 'users' ? "Write `owner('id')`." : "Name a field that is `relation('users')`."
-    return fault(context, `\`${outline.name}.${name}\` holds no user. ${write}`)
+    return refuse(context, `\`${outline.name}.${name}\` holds no user. ${write}`)
   }
   if (rule.comparison === 'eq' || rule.comparison === 'ne') return rule
-  return fault(context, `\`${rule.comparison}\` cannot compare with \`currentUser\`. Write \`eq\` or \`ne\`.`)
+  return refuse(
+    context,
+    `\`${rule.comparison}\` cannot compare with \`currentUser\`. Write \`eq\` or \`ne\`.`,
+  )
 }
 
-function compareRule(rule: Of<'compare'>, outline: Outline, context: Context): Rule {
+function compareRule(rule: RuleOfKind<'compare'>, outline: Outline, context: Context): Rule {
   const { outlines, relations } = context
-  const found = placeOf(rule.field, outline, outlines, relations)
-  if (isRefused(found)) return fault(context, found.fault)
-  const { name, declared } = found
+  const left = placeOf(rule.field, outline, outlines, relations)
+  if (isRefused(left)) return refuse(context, left.fault)
+  const { name, declared } = left
   const { operand } = rule
-  if (operand.kind === 'userId') return userRule(rule, found.outline, name, context)
-  const isTest = operand.kind === 'literal' && operand.value === null
-  if (!isTest && !declared.type.operators.includes(rule.comparison)) {
+  if (operand.kind === 'userId') return userRule(rule, left.outline, name, context)
+  const isNullTest = operand.kind === 'literal' && operand.value === null
+  if (!isNullTest && !declared.type.operators.includes(rule.comparison)) {
     const type = declared.type.name
-    return fault(context, `\`${rule.field}\` is a ${type} field: \`${rule.comparison}\` cannot compare it.`)
+    return refuse(context, `\`${rule.field}\` is a ${type} field: \`${rule.comparison}\` cannot compare it.`)
   }
-  if (operand.kind === 'literal') return literalRule(rule, operand.value, found.outline, name, context)
-  const wrong = operandFault({ rule, left: found, outline, outlines, relations })
-  if (wrong !== undefined) return fault(context, wrong)
+  if (operand.kind === 'literal') return literalRule(rule, operand.value, left.outline, name, context)
+  const fault = operandFault({ rule, left, outline, outlines, relations })
+  if (fault !== undefined) return refuse(context, fault)
   if (operand.kind === 'claim') context.claims.add(operand.claim)
   return rule
 }
 
-function relatedRule(rule: Of<'related'>, outline: Outline, context: Context): Rule {
+function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: Context): Rule {
   const relation = outline.relations.get(rule.relation)
   if (!relation) {
     if (isRefusedRelation(outline, rule.relation, context.outlines)) return refused
-    const meant = didYouMean(String(rule.relation), outline.relations.keys())
-    return fault(context, `\`${outline.name}\` has no relation \`${rule.relation}\`.${meant}`)
+    const suggestion = didYouMean(String(rule.relation), outline.relations.keys())
+    return refuse(context, `\`${outline.name}\` has no relation \`${rule.relation}\`.${suggestion}`)
   }
   const relations = context.relations + 1
   if (relations > maxRelations) {
-    return fault(context, `The rule goes through more than ${maxRelations} relations. Shorten the path.`)
+    return refuse(context, `The rule goes through more than ${maxRelations} relations. Shorten the path.`)
   }
   const target = context.outlines.get(relation.target)
   return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : refused
 }
 
-function listRule(rule: Of<'and'> | Of<'or'>, outline: Outline, context: Context): Rule {
-  return { ...rule, rules: rule.rules.map(one => check(one, outline, context)) }
+function listRule(rule: RuleOfKind<'and'> | RuleOfKind<'or'>, outline: Outline, context: Context): Rule {
+  return { ...rule, rules: rule.rules.map(part => check(part, outline, context)) }
 }
 
 function check(rule: Rule, outline: Outline, outer: Context): Rule {
   const context = { ...outer, depth: outer.depth + 1, part: { rule, collection: outline.name } }
   if (context.depth > maxDepth)
-    return fault(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
+    return refuse(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
   switch (rule?.kind) {
     case 'anyone':
     case 'nobody':
@@ -179,7 +185,7 @@ function check(rule: Rule, outline: Outline, outer: Context): Rule {
     case 'not':
       return { kind: 'not', rule: check(rule.rule, outline, context) }
     default:
-      return fault(context, "A part of it is not a rule. Write e.g. `owner('author_id').or(role('admin'))`.")
+      return refuse(context, "A part of it is not a rule. Write e.g. `owner('author_id').or(role('admin'))`.")
   }
 }
 
@@ -196,7 +202,7 @@ export function ruleCheck(
   return (declared, outline, place, otherwise) => {
     if (declared === undefined) return otherwise
     const context = { outlines, scopes, place, faults, claims, reported, relations: 0, depth: 0 }
-    if (!isAccessRule(declared)) return fault(context, "This is not a rule. Write e.g. `role('admin')`.")
+    if (!isAccessRule(declared)) return refuse(context, "This is not a rule. Write e.g. `role('admin')`.")
     return check(declared.rule, outline, context)
   }
 }

@@ -20,19 +20,20 @@ const verbs = { read: 'see', create: 'create', update: 'change', delete: 'delete
 
 type Verb = keyof typeof verbs
 
-/** The scopes of collections and of logic. An operation that nobody may do has none, unless an access rule names its scope. */
+/** The scopes of collections and of logic. An operation that nobody may perform has none, unless an access rule names its scope. */
 export function scopesOf(
   collections: Iterable<Scoped>,
   logic: LogicDeclaration,
 ): ReadonlyMap<string, string> {
   const all = [...collections]
-  const named = scopesInRules([all.map(({ options }) => options), logic])
+  const namedScopes = scopesInRules([all.map(({ options }) => options), logic])
   const scopes = new Map<string, string>()
-  for (const one of all) {
-    const { read, write } = sentencesOf(one, logic)
+  for (const collection of all) {
+    const { read, write } = sentencesOf(collection, logic)
     for (const [level, sentence] of Object.entries({ read, write })) {
-      const scope = `${level}:${one.singular}`
-      if (sentence !== undefined || named.has(scope)) scopes.set(scope, sentence ?? sentenceOf(level, scope))
+      const scope = `${level}:${collection.singular}`
+      if (sentence !== undefined || namedScopes.has(scope))
+        scopes.set(scope, sentence ?? sentenceOf(level, scope))
     }
   }
   for (const [scope, sentence] of ownScopesOf(logic, scopes)) scopes.set(scope, sentence)
@@ -41,17 +42,20 @@ export function scopesOf(
 
 /** The sentences of scopes that somebody may use. */
 function sentencesOf(
-  one: Scoped,
+  collection: Scoped,
   { actions, queries }: LogicDeclaration,
 ): Partial<Record<'read' | 'write', string>> {
-  const items = builtinNames.get(one.name) ?? one.name.replaceAll('_', ' ')
-  const possible = (Object.keys(verbs) as Verb[]).filter(verb => !isForNobody(one, verb))
+  const items = builtinNames.get(collection.name) ?? collection.name.replaceAll('_', ' ')
+  const possible = (Object.keys(verbs) as Verb[]).filter(verb => !isForNobody(collection, verb))
   const writes = possible.filter(verb => verb !== 'read')
-  const acts = writes.length === 0 && belongTo(one, actions)
-  const done = [...possible.map(verb => verbs[verb]), ...(acts ? ['carry out actions on'] : [])]
+  const hasOnlyActions = writes.length === 0 && hasOperation(collection, actions)
+  const verbPhrases = [
+    ...possible.map(verb => verbs[verb]),
+    ...(hasOnlyActions ? ['carry out actions on'] : []),
+  ]
   return {
-    ...((possible.includes('read') || belongTo(one, queries)) && { read: `See ${items}` }),
-    ...((writes.length > 0 || acts) && { write: `${capitalized(listed(done))} ${items}` }),
+    ...((possible.includes('read') || hasOperation(collection, queries)) && { read: `See ${items}` }),
+    ...((writes.length > 0 || hasOnlyActions) && { write: `${capitalized(listed(verbPhrases))} ${items}` }),
   }
 }
 
@@ -61,10 +65,10 @@ function isForNobody({ options }: Scoped, verb: Verb): boolean {
   return isObject(declared) && isObject(declared.rule) && declared.rule.kind === 'nobody'
 }
 
-/** Whether one of the operations is declared on the collection, and has no scope of its own. */
-function belongTo({ name }: Scoped, operations: object | undefined): boolean {
-  return Object.values(operations ?? {}).some(one => {
-    const { on, of, scope } = (isObject(one?.options) ? one.options : {}) as QueryOptions
+/** Whether one of the operations is declared on the collection without a scope of its own. */
+function hasOperation({ name }: Scoped, operations: object | undefined): boolean {
+  return Object.values(operations ?? {}).some(operation => {
+    const { on, of, scope } = (isObject(operation?.options) ? operation.options : {}) as QueryOptions
     return (on === name || of === name) && scope === undefined
   })
 }
@@ -72,16 +76,16 @@ function belongTo({ name }: Scoped, operations: object | undefined): boolean {
 /** Every scope that a rule in these declarations names. */
 function scopesInRules(
   declared: unknown,
-  found = new Set<string>(),
+  scopes = new Set<string>(),
   seen = new Set<unknown>(),
 ): ReadonlySet<string> {
-  if (typeof declared !== 'object' || declared === null || seen.has(declared)) return found
+  if (typeof declared !== 'object' || declared === null || seen.has(declared)) return scopes
   seen.add(declared)
   if (isObject(declared) && declared.kind === 'scope' && typeof declared.scope === 'string') {
-    found.add(declared.scope)
+    scopes.add(declared.scope)
   }
-  for (const part of Object.values(declared)) scopesInRules(part, found, seen)
-  return found
+  for (const part of Object.values(declared)) scopesInRules(part, scopes, seen)
+  return scopes
 }
 
 /** `a`, `a and b`, `a, b and c`. */
@@ -96,21 +100,21 @@ function capitalized(text: string): string {
 /** The scopes of actions and queries that declare their own. */
 function ownScopesOf(
   { actions = {}, queries = {} }: LogicDeclaration,
-  known: ReadonlyMap<string, string>,
+  existing: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
-  for (const [name, one] of [...Object.entries(actions), ...Object.entries(queries)]) {
-    const { scope, description } = (isObject(one?.options) ? one.options : {}) as QueryOptions
-    if (typeof scope !== 'string' || known.has(scope) || found.has(scope)) continue
-    found.set(scope, description ?? sentenceOf(name, scope))
+  const scopes = new Map<string, string>()
+  for (const [name, operation] of [...Object.entries(actions), ...Object.entries(queries)]) {
+    const { scope, description } = (isObject(operation?.options) ? operation.options : {}) as QueryOptions
+    if (typeof scope !== 'string' || existing.has(scope) || scopes.has(scope)) continue
+    scopes.set(scope, description ?? sentenceOf(name, scope))
   }
-  return found
+  return scopes
 }
 
 /** `archive:project` → `Archive: project`. */
 function sentenceOf(name: string, scope: string): string {
   const words = name.replaceAll('_', ' ')
-  const of = (scope.split(':')[1] ?? '').replaceAll('_', ' ')
-  const sentence = of === '' || words.includes(of) ? words : `${words}: ${of}`
+  const type = (scope.split(':')[1] ?? '').replaceAll('_', ' ')
+  const sentence = type === '' || words.includes(type) ? words : `${words}: ${type}`
   return capitalized(sentence)
 }

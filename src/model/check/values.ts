@@ -26,15 +26,16 @@ export function valuesOf(
 ): ReadonlyMap<string, OperationValue> {
   const { faults } = context
   const values = new Map<string, OperationValue>()
-  for (const [name, one] of Object.entries(declared ?? {})) {
-    const at = `${place}.${name}`
-    checkFieldName(name, at, faults)
-    if (isItem(one)) {
-      requireCollection(one, at, context)
-      values.set(name, { kind: 'item', name, collection: one.collection, optional: one.optional === true })
+  for (const [name, value] of Object.entries(declared ?? {})) {
+    const valuePlace = `${place}.${name}`
+    checkFieldName(name, valuePlace, faults)
+    if (isItem(value)) {
+      const { collection, optional } = value
+      requireCollection(value, valuePlace, context)
+      values.set(name, { kind: 'item', name, collection, optional: optional === true })
       continue
     }
-    const field = valueField(place, name, one, context)
+    const field = valueField(place, name, value, context)
     if (field) values.set(name, { kind: 'field', field })
   }
   return values
@@ -47,17 +48,17 @@ export function valueField(
   declared: FieldDeclaration,
   { rules, faults }: OperationContext,
 ): Field | undefined {
-  const at = `${place}.${name}`
+  const valuePlace = `${place}.${name}`
   if (!isObject(declared) || declared.kind !== 'field') {
-    faults.add(at, "This is neither a field nor an item. Write e.g. `text()` or `item('projects')`.")
+    faults.add(valuePlace, "This is neither a field nor an item. Write e.g. `text()` or `item('projects')`.")
     return undefined
   }
   if (declared.link !== undefined) {
-    faults.add(at, "An item is given by `item('projects')`, not by a relation.")
+    faults.add(valuePlace, "An item is given by `item('projects')`, not by a relation.")
     return undefined
   }
   if (optionsOf(declared).access !== undefined) {
-    faults.add(`${at}.access`, 'A value has no rules of its own. Leave it out.')
+    faults.add(`${valuePlace}.access`, 'A value has no rules of its own. Leave it out.')
   }
   return fieldOf(name, declared, bareOutline(place, { [name]: declared }), rules, faults)
 }

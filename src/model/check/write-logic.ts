@@ -70,15 +70,15 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
   }
   for (const option of Object.keys(options)) {
     if (['per', 'where', 'message'].includes(option)) continue
-    const meant = didYouMean(option, ['per', 'where', 'message'])
+    const suggestion = didYouMean(option, ['per', 'where', 'message'])
     faults.add(
       place,
-      `There is no option \`${option}\`.${meant} A limit takes \`per\`, \`where\` and \`message\`.`,
+      `There is no option \`${option}\`.${suggestion} A limit takes \`per\`, \`where\` and \`message\`.`,
     )
   }
   const per = options.per === undefined ? undefined : groupingField(options.per, context)
   const where = rules(options.where, outline, `${place}.where`, { kind: 'anyone' })
-  if (!isOfRowAlone(where)) faults.add(`${place}.where`, notOfRowAlone)
+  if (!dependsOnRowAlone(where)) faults.add(`${place}.where`, foreignCondition)
   for (const name of fieldsOf(where)) {
     if (fields.get(name)?.internal)
       faults.add(`${place}.where`, `\`${name}\` is internal, so nobody could see why a write is refused.`)
@@ -93,8 +93,8 @@ function isLimit(value: unknown): value is LimitDeclaration {
 function groupingField(name: unknown, { outline, fields, faults, place }: LimitContext): Field | undefined {
   const field = fields.get(String(name))
   if (field === undefined || field.internal) {
-    const meant = didYouMean(String(name), fields.keys())
-    faults.add(`${place}.per`, `\`${outline.name}\` has no field \`${String(name)}\`.${meant}`)
+    const suggestion = didYouMean(String(name), fields.keys())
+    faults.add(`${place}.per`, `\`${outline.name}\` has no field \`${String(name)}\`.${suggestion}`)
     return undefined
   }
   if (!field.type.operators.includes('eq')) {
@@ -113,19 +113,19 @@ function messageOf(
   { outline, faults, place }: LimitContext,
 ): string {
   if (message === undefined) {
-    const what = `${outline.name.replaceAll('_', ' ')}${per === undefined ? '' : ` with the same ${per.name}`}`
-    return `There may be at most ${count} ${what}, and there are as many.`
+    const items = `${outline.name.replaceAll('_', ' ')}${per === undefined ? '' : ` with the same ${per.name}`}`
+    return `There can be at most ${count} ${items}, and this limit is reached.`
   }
   if (typeof message === 'string' && message !== '' && message.length <= maxMessageLength) return message
   faults.add(`${place}.message`, `Write a sentence of at most ${maxMessageLength} characters.`)
   return ''
 }
 
-const notOfRowAlone =
+const foreignCondition =
   'Whether an item counts may depend only on the item itself: compare its fields with constants, not with the caller, the time or related items.'
 
 /** Whether only a write of the row itself can change the result of the rule. */
-function isOfRowAlone(rule: Rule): boolean {
+function dependsOnRowAlone(rule: Rule): boolean {
   switch (rule.kind) {
     case 'anyone':
     case 'nobody':
@@ -134,9 +134,9 @@ function isOfRowAlone(rule: Rule): boolean {
       return rule.operand.kind === 'literal' && !rule.field.includes('.')
     case 'and':
     case 'or':
-      return rule.rules.every(isOfRowAlone)
+      return rule.rules.every(dependsOnRowAlone)
     case 'not':
-      return isOfRowAlone(rule.rule)
+      return dependsOnRowAlone(rule.rule)
     default:
       return false
   }

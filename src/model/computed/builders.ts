@@ -23,7 +23,7 @@ import type {
 } from '../types/computed.ts'
 import type { AccessRule, FieldRules, RelationNeeds } from '../types/rule.ts'
 
-function made<Value>(expression: Expression, options: ComputedOptions = {}): ComputedDeclaration<Value> {
+function declare<Value>(expression: Expression, options: ComputedOptions = {}): ComputedDeclaration<Value> {
   return Object.freeze({ kind: 'computed', expression: Object.freeze(expression), options })
 }
 
@@ -47,7 +47,7 @@ function aggregate<Value>(
   fieldName: string | undefined,
   where: AccessRule | undefined,
 ): ComputedDeclaration<Value> {
-  return made({ kind: 'aggregate', function: name, relation, field: fieldName, where: ruleOf(where) })
+  return declare({ kind: 'aggregate', function: name, relation, field: fieldName, where: ruleOf(where) })
 }
 
 /** A computed field with its options: a read rule of its own, a description. */
@@ -55,7 +55,7 @@ export function computed<const E extends ComputedDeclaration | FieldRules, const
   expression: E,
   options: O,
 ): ComputedDeclaration<GuardedValue<OperandValue<E>, O>, OperandNeeds<E> & OptionsNeeds<O>> {
-  return made(expressionOf(expression), options)
+  return declare(expressionOf(expression), options)
 }
 
 /** The number of related items that the caller may read and for which `where` holds. */
@@ -116,7 +116,7 @@ export function first<const R extends string, const F extends string, Needs = un
 ): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
   const { sort = [], where } = options ?? {}
   const keys = typeof sort === 'string' ? [sort] : sort
-  return made({ kind: 'first', relation, field: fieldName, sort: keys, where: ruleOf(where) })
+  return declare({ kind: 'first', relation, field: fieldName, sort: keys, where: ruleOf(where) })
 }
 
 type Arithmetic<L, R> = ComputedDeclaration<number | null, OperandNeeds<L | R, NumberUse>>
@@ -126,7 +126,7 @@ function arithmetic(
   left: ComputedNumber,
   right: ComputedNumber,
 ): ComputedDeclaration<number | null> {
-  return made({ kind: 'arithmetic', operator, left: expressionOf(left), right: expressionOf(right) })
+  return declare({ kind: 'arithmetic', operator, left: expressionOf(left), right: expressionOf(right) })
 }
 
 /** Null if an operand is null, as in all arithmetic. */
@@ -163,14 +163,14 @@ export function dividedBy<const L extends ComputedNumber, const R extends Comput
 export function concat<const Parts extends readonly ComputedOperand[]>(
   ...parts: Parts
 ): ComputedDeclaration<string, OperandNeeds<Parts[number]>> {
-  return made({ kind: 'concat', parts: parts.map(expressionOf) })
+  return declare({ kind: 'concat', parts: parts.map(expressionOf) })
 }
 
 /** The first of these that has a value. */
 export function coalesce<const Parts extends readonly ComputedOperand[]>(
   ...parts: Parts
 ): ComputedDeclaration<CoalescedValue<Parts>, OperandNeeds<Parts[number]>> {
-  return made({ kind: 'coalesce', parts: parts.map(expressionOf) })
+  return declare({ kind: 'coalesce', parts: parts.map(expressionOf) })
 }
 
 /** `then` if the rule holds for what the caller may read of the item, else `otherwise`. */
@@ -183,7 +183,7 @@ export function when<
   then: Then,
   otherwise?: Otherwise,
 ): ComputedDeclaration<OperandValue<Then | Otherwise>, OperandNeeds<Then | Otherwise> & Needs> {
-  return made({
+  return declare({
     kind: 'when',
     rule: ruleOf(rule) as Rule,
     value: expressionOf(then),
@@ -196,5 +196,5 @@ export function datePart<const Part extends DatePart, const O extends ComputedOp
   part: Part,
   of: O,
 ): ComputedDeclaration<(Part extends 'date' ? string : number) | null, OperandNeeds<O, TimeUse>> {
-  return made({ kind: 'datePart', part, of: expressionOf(of) })
+  return declare({ kind: 'datePart', part, of: expressionOf(of) })
 }

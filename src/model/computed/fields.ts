@@ -10,9 +10,9 @@ export function isComputed(field: Field): field is ComputedField {
 }
 
 /** The number of lists of related items that the expression reads. */
-export function manyRelations(expression: CheckedExpression): number {
-  const all = (parts: readonly CheckedExpression[]) =>
-    parts.reduce((count, part) => count + manyRelations(part), 0)
+export function countRelatedLists(expression: CheckedExpression): number {
+  const sum = (parts: readonly CheckedExpression[]) =>
+    parts.reduce((count, part) => count + countRelatedLists(part), 0)
   switch (expression.kind) {
     case 'field':
     case 'literal':
@@ -21,29 +21,29 @@ export function manyRelations(expression: CheckedExpression): number {
     case 'first':
       return 1
     case 'arithmetic':
-      return all([expression.left, expression.right])
+      return sum([expression.left, expression.right])
     case 'when':
-      return all([expression.value, expression.otherwise])
+      return sum([expression.value, expression.otherwise])
     case 'datePart':
-      return manyRelations(expression.of)
+      return countRelatedLists(expression.of)
     default:
-      return all(expression.parts)
+      return sum(expression.parts)
   }
 }
 
-/** The collections in an expression, including its rules, regardless of the caller. */
+/** The collections that an expression and its rules read, regardless of the caller. */
 export function collectionsRead(
   expression: CheckedExpression,
   collection: Collection,
   collectionOf: (name: string) => Collection,
 ): ReadonlySet<Collection> {
-  const gathering = new Gathering(collectionOf)
-  gathering.add(expression, collection)
-  return gathering.found
+  const collector = new CollectionCollector(collectionOf)
+  collector.add(expression, collection)
+  return collector.collections
 }
 
-class Gathering {
-  readonly found = new Set<Collection>()
+class CollectionCollector {
+  readonly collections = new Set<Collection>()
   readonly #collectionOf: (name: string) => Collection
 
   constructor(collectionOf: (name: string) => Collection) {
@@ -91,22 +91,22 @@ class Gathering {
         break
       case 'and':
       case 'or':
-        for (const one of rule.rules) this.#addRule(one, row)
+        for (const part of rule.rules) this.#addRule(part, row)
     }
   }
 
   /** The last name is a field's. */
   #addPath(names: readonly string[], row: Collection): void {
-    let at = row
-    for (const name of names.slice(0, -1)) at = this.#follow(name, at)
+    let collection = row
+    for (const name of names.slice(0, -1)) collection = this.#follow(name, collection)
   }
 
   #follow(name: string, { name: holder, relations }: Collection): Collection {
     const relation = relations.get(name)
     if (relation === undefined) throw new Error(`${holder} has no relation ${name}`)
-    if (relation.kind === 'manyToMany') this.found.add(this.#collectionOf(relation.through))
+    if (relation.kind === 'manyToMany') this.collections.add(this.#collectionOf(relation.through))
     const target = this.#collectionOf(relation.target)
-    this.found.add(target)
+    this.collections.add(target)
     return target
   }
 }
@@ -115,10 +115,10 @@ class Gathering {
 export function collectionsReadBy(name: string, collection: Collection, model: Model): readonly string[] {
   const field = collection.computed.get(name)
   if (field === undefined) return []
-  const collectionOf = (wanted: string) => {
-    const found = model.collections.get(wanted)
-    if (found === undefined) throw new Error(`the model has no collection ${wanted}`)
-    return found
+  const collectionOf = (target: string) => {
+    const existing = model.collections.get(target)
+    if (existing === undefined) throw new Error(`the model has no collection ${target}`)
+    return existing
   }
-  return [...collectionsRead(field.expression, collection, collectionOf)].map(read => read.name)
+  return [...collectionsRead(field.expression, collection, collectionOf)].map(({ name: read }) => read)
 }

@@ -7,7 +7,7 @@ interface BooleanOptions extends FieldOptions {
   readonly default?: boolean
 }
 
-function truth(value: JsonValue): boolean {
+function requireBoolean(value: JsonValue): boolean {
   if (typeof value !== 'boolean') throw new RangeError('The value must be true or false.')
   return value
 }
@@ -20,11 +20,11 @@ const fromText = new Map([
 const schema = { type: 'boolean' }
 
 /** As PostgreSQL reads them: https://www.postgresql.org/docs/15/datatype-boolean.html. */
-const yes = `'t', 'true', 'y', 'yes', 'on', '1'`
-const no = `'f', 'false', 'n', 'no', 'off', '0'`
+const trueTexts = `'t', 'true', 'y', 'yes', 'on', '1'`
+const falseTexts = `'f', 'false', 'n', 'no', 'off', '0'`
 
-/** The texts are PostgreSQL's: migrations read values as text. */
-const values = new Map<Cell, boolean>([
+/** The texts are PostgreSQL's, because migrations read values as text. */
+const cellValues = new Map<Cell, boolean>([
   [1, true],
   [0, false],
   ['true', true],
@@ -35,7 +35,7 @@ const values = new Map<Cell, boolean>([
 export const booleanEncoding: Encoding = {
   name: 'boolean',
   encode: value => (value ? 1 : 0),
-  decode: cell => values.get(cell),
+  decode: cell => cellValues.get(cell),
   isSortKey: value => typeof value === 'boolean',
   widens: [],
   sqlite: {
@@ -46,9 +46,9 @@ export const booleanEncoding: Encoding = {
     logged: loggedValue,
     constant: value => (value ? '1' : '0'),
     // An INTEGER column of a STRICT table refuses a text that ends in `?`.
-    from: (column, was) =>
-      was.type === 'TEXT'
-        ? `CASE WHEN lower(trim(${column})) IN (${yes}) THEN 1 WHEN lower(trim(${column})) IN (${no}) THEN 0 ELSE ${column} || '?' END`
+    from: (column, previous) =>
+      previous.type === 'TEXT'
+        ? `CASE WHEN lower(trim(${column})) IN (${trueTexts}) THEN 1 WHEN lower(trim(${column})) IN (${falseTexts}) THEN 0 ELSE ${column} || '?' END`
         : column,
   },
   postgres: {
@@ -57,7 +57,8 @@ export const booleanEncoding: Encoding = {
     extremes: { min: 'bool_and', max: 'bool_or' },
     logged: loggedAs('boolean'),
     constant: String,
-    from: (column, was) => (was.type === 'double precision' ? `(${was.json})` : `${column}::text`),
+    from: (column, previous) =>
+      previous.type === 'double precision' ? `(${previous.json})` : `${column}::text`,
   },
 }
 
@@ -70,7 +71,7 @@ const booleanType: FieldType = {
   sortable: true,
   schema,
   filterSchema: schema,
-  canonical: truth,
+  canonical: requireBoolean,
   fromText: text => fromText.get(text),
 }
 

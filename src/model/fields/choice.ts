@@ -30,14 +30,14 @@ function valueFaults(values: readonly unknown[]): readonly OptionFault[] {
     }
     const name = enumName(value)
     if (!seen.has(name)) return seen.add(name) && []
-    return [{ option: '', message: `The value ${JSON.stringify(value)} is there twice. Leave one out.` }]
+    return [{ option: '', message: `The value ${JSON.stringify(value)} appears twice. Leave one out.` }]
   })
 }
 
 function choiceType(values: readonly string[]): FieldType {
-  const known = new Set<JsonValue>(values)
-  const member = (value: JsonValue) => {
-    if (known.has(value)) return value
+  const allowed = new Set<JsonValue>(values)
+  const requireAllowed = (value: JsonValue) => {
+    if (allowed.has(value)) return value
     throw new RangeError(`The value must be one of ${values.join(', ')}.`)
   }
   const schema = { type: 'string', enum: values }
@@ -50,8 +50,8 @@ function choiceType(values: readonly string[]): FieldType {
     sortable: true,
     schema,
     filterSchema: schema,
-    canonical: member,
-    fromText: textOr(member),
+    canonical: requireAllowed,
+    fromText: textOr(requireAllowed),
   }
 }
 

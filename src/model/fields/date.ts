@@ -11,8 +11,8 @@ interface DateOptions extends FieldOptions {
 
 const grammar = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
-/** Days of the month in the proleptic Gregorian calendar; 0 for a month that does not exist. */
-export function daysOf(year: number, month: number): number {
+/** The number of days of a month in the proleptic Gregorian calendar; 0 for a month that does not exist. */
+export function daysInMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
   if (month < 1 || month > 12) return 0
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
@@ -23,10 +23,10 @@ export function isDate(text: string): boolean {
   const parts = grammar.exec(text)
   if (!parts) return false
   const day = Number(parts[3])
-  return day >= 1 && day <= daysOf(Number(parts[1]), Number(parts[2]))
+  return day >= 1 && day <= daysInMonth(Number(parts[1]), Number(parts[2]))
 }
 
-function calendarDay(value: JsonValue): string {
+function requireDate(value: JsonValue): string {
   if (typeof value === 'string' && isDate(value)) return value
   throw new RangeError('The value must be a date that exists, as YYYY-MM-DD.')
 }
@@ -59,8 +59,8 @@ const dateType: FieldType = {
   dateParts: ['year', 'month', 'day'],
   schema,
   filterSchema: schema,
-  canonical: calendarDay,
-  fromText: textOr(calendarDay),
+  canonical: requireDate,
+  fromText: textOr(requireDate),
 }
 
 /** A day of the calendar, `YYYY-MM-DD`, without a time or zone. */

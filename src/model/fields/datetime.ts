@@ -1,4 +1,4 @@
-import { daysOf } from './date.ts'
+import { daysInMonth } from './date.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type Time } from './declared.ts'
 import type { Encoding } from './encoding.ts'
 import type { FieldType, GraphqlScalar } from './field-type.ts'
@@ -17,22 +17,22 @@ const grammar =
 const canonicalForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/
 const minuteMs = 60_000
 
-/** The time in UTC as `YYYY-MM-DDTHH:MM:SS.sssZ`, cut to milliseconds; undefined when the text is no time. */
+/** The time in UTC as `YYYY-MM-DDTHH:MM:SS.sssZ`, cut to milliseconds; undefined if the text is not a valid time. */
 export function utcOf(text: string): string | undefined {
   const parts = grammar.exec(text)
   if (!parts) return undefined
   const day = Number(parts[3])
-  if (day < 1 || day > daysOf(Number(parts[1]), Number(parts[2]))) return undefined
+  if (day < 1 || day > daysInMonth(Number(parts[1]), Number(parts[2]))) return undefined
   const milliseconds = (parts[7] ?? '').slice(0, 3).padEnd(3, '0')
   const local = `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`
-  const offset = (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0)) * minuteMs
-  if (offset === 0) return local
-  const utc = new Date(Date.parse(local) + (parts[8] === '-' ? offset : -offset)).toISOString()
-  // Years before 0000 and after 9999 come out in ISO 8601's expanded form.
+  const offsetMs = (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0)) * minuteMs
+  if (offsetMs === 0) return local
+  const utc = new Date(Date.parse(local) + (parts[8] === '-' ? offsetMs : -offsetMs)).toISOString()
+  // `toISOString` writes years before 0000 and after 9999 in ISO 8601's expanded form.
   return canonicalForm.test(utc) ? utc : undefined
 }
 
-function instant(value: JsonValue): string {
+function requireTime(value: JsonValue): string {
   const utc = typeof value === 'string' ? utcOf(value) : undefined
   if (utc !== undefined) return utc
   throw new RangeError('The value must be a date and time with its zone, e.g. 2026-01-31T12:00:00Z.')
@@ -55,7 +55,7 @@ export const datetimeEncoding: Encoding = {
 
 const scalar: GraphqlScalar = {
   name: 'DateTime',
-  description: 'A point in time as ISO 8601, given out in UTC, e.g. `2026-01-31T12:00:00.000Z`.',
+  description: 'A point in time as ISO 8601, returned in UTC, e.g. `2026-01-31T12:00:00.000Z`.',
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
   text: { canonical: utcOf, example: '2026-01-31T12:00:00Z' },
 }
@@ -70,11 +70,11 @@ const datetimeType: FieldType = {
   dateParts: ['year', 'month', 'day', 'hour'],
   schema,
   filterSchema: schema,
-  canonical: instant,
-  fromText: textOr(instant),
+  canonical: requireTime,
+  fromText: textOr(requireTime),
 }
 
-/** A point in time, to the millisecond, given out in UTC. Years 0000 to 9999. */
+/** A point in time, to the millisecond, returned in UTC. Years 0000 to 9999. */
 export function datetime<const O extends DatetimeOptions>(options?: O): FieldDeclaration<string, O, Time> {
   return declared({ type: datetimeType, options, checks: { default: defaultOf('now') } })
 }

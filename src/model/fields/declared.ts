@@ -85,7 +85,7 @@ export interface FieldDeclaration<Value = unknown, Options extends object = obje
 
 export type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>
 
-/** The options, typed with all that any type has. */
+/** The options, typed with the options of all types. */
 export function optionsOf(field: FieldDeclaration): FieldOptions & AnyOptions {
   return field.options
 }
@@ -130,9 +130,9 @@ export function defaultOf(...markers: readonly MarkerName[]): OptionCheck {
   return value => {
     if (value === null || value === undefined)
       return 'A missing value needs no default: write `optional: true`.'
-    const found = markerOf(value)
-    if (found === undefined || markers.includes(found)) return undefined
-    return `\`${markerNames[found]}\` does not fit this field. Write a value of its type.`
+    const marker = markerOf(value)
+    if (marker === undefined || markers.includes(marker)) return undefined
+    return `\`${markerNames[marker]}\` does not fit this field. Write a value of its type.`
   }
 }
 
@@ -140,7 +140,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether the value has the form of what the functions of `access.ts` return. */
+/** Whether the value has the form of a rule that the functions of `access.ts` return. */
 export function isAccessRule(value: unknown): value is AccessRule {
   return isObject(value) && isObject(value.rule) && typeof value.rule.kind === 'string'
 }
@@ -148,14 +148,14 @@ export function isAccessRule(value: unknown): value is AccessRule {
 const access: OptionCheck = value => {
   if (!isObject(value)) return 'Write `{ read: …, write: … }`.'
   for (const [key, rule] of Object.entries(value)) {
-    if (key !== 'read' && key !== 'write') return `There is no \`${key}\` here. Write \`read\` or \`write\`.`
+    if (key !== 'read' && key !== 'write') return `There is no rule \`${key}\`. Write \`read\` or \`write\`.`
     if (!isAccessRule(rule)) return `\`${key}\` is not a rule. Write e.g. \`${key}: role('admin')\`.`
   }
   return undefined
 }
 
 const deprecation: OptionCheck = value =>
-  isObject(value) ? undefined : "Write `{ since: '2026-01-31' }`, with `sunset` and `reason` if you like."
+  isObject(value) ? undefined : "Write `{ since: '2026-01-31' }`, with `sunset` and `reason` if needed."
 
 const common: OptionChecks = {
   optional: flag,
@@ -196,11 +196,11 @@ interface Declared<Options extends object> {
 
 /** Never throws: `checkModel` reports all faults at once. */
 export function declared<Value, Options extends object, Trait = unknown>(
-  made: Declared<Options>,
+  parts: Declared<Options>,
 ): FieldDeclaration<Value, Options, Trait> {
-  const options = made.options ?? ({} as Options)
-  const faults = [...optionFaults(options, { ...common, ...made.checks }), ...(made.faults ?? [])]
-  return Object.freeze({ kind: 'field', type: made.type, options, link: made.link, faults })
+  const options = parts.options ?? ({} as Options)
+  const faults = [...optionFaults(options, { ...common, ...parts.checks }), ...(parts.faults ?? [])]
+  return Object.freeze({ kind: 'field', type: parts.type, options, link: parts.link, faults })
 }
 
 /** The fault of a minimum above the maximum. */

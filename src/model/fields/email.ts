@@ -18,7 +18,7 @@ export function isEmail(text: string): boolean {
   return text.length <= maxLength && grammar.test(text)
 }
 
-function address(value: JsonValue): string {
+function requireAddress(value: JsonValue): string {
   if (typeof value === 'string' && isEmail(value)) return value.toLowerCase()
   throw new RangeError('The value must be an e-mail address, e.g. ada@example.com.')
 }
@@ -29,7 +29,7 @@ const part = textOr(value => storableText(value).toLowerCase())
 const emailType = textual({
   name: 'email',
   schema: { type: 'string', format: 'email', pattern: mailbox, maxLength },
-  canonical: address,
+  canonical: requireAddress,
   fromText: part,
 })
 

@@ -1,7 +1,7 @@
 /** How a field type stores its values. Several types may share an encoding. */
 import type { JsonValue } from './type.ts'
 
-/** A stored value that is not null, as statements take it and rows contain it on both databases. */
+/** A stored value that is not null, as parameters and rows contain it on both databases. */
 export type Cell = string | number
 
 export interface Encoding {
@@ -37,11 +37,11 @@ interface Column<Type extends string> {
   readonly now?: string
   /** The sum of a column in double precision, if the type has sums; null if it overflows. */
   sum?(column: string): string
-  /** Converts a column of another type. Left out: the database converts it. */
-  from?(column: string, was: ColumnBefore): string
+  /** Converts a column of another type. Omitted: the database converts it. */
+  from?(column: string, previous: PreviousColumn): string
 }
 
-export interface ColumnBefore {
+export interface PreviousColumn {
   /** Its type, without a collation. */
   readonly type: string
   /** The column as a JSON expression. */
@@ -51,14 +51,14 @@ export interface ColumnBefore {
 export interface SqliteColumn extends Column<'TEXT' | 'INTEGER' | 'REAL'> {
   /** A constant below every value. */
   readonly least: string
-  /** A CHECK for what the type does not ensure in a STRICT table. */
+  /** A CHECK for the constraints that a STRICT table does not derive from the type. */
   check?(column: string): string
 }
 
 export interface PostgresColumn extends Column<string> {
-  /** The aggregates for the least and the greatest value. Left out: `min` and `max`. */
+  /** The aggregates for the least and the greatest value. Omitted: `min` and `max`. */
   readonly extremes?: { readonly min: string; readonly max: string }
-  /** An expression that can be compared for equality. Left out: the column itself. */
+  /** An expression that can be compared for equality. Omitted: the column itself. */
   comparable?(column: string): string
 }
 

@@ -21,6 +21,11 @@ const encodings: readonly Encoding[] = [
 
 /** The encoding of a stored column. An unknown one can only come from a newer version. */
 export function storedEncoding(name: string, sqliteType: string): Encoding {
-  const alike = encodings.filter(({ sqlite }) => sqlite.type === sqliteType)
-  return alike.find(each => each.name === name) ?? { ...(alike[0] ?? textEncoding), name }
+  const sameColumnType = encodings.filter(({ sqlite }) => sqlite.type === sqliteType)
+  return (
+    sameColumnType.find(encoding => encoding.name === name) ?? {
+      ...(sameColumnType[0] ?? textEncoding),
+      name,
+    }
+  )
 }

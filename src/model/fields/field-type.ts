@@ -9,7 +9,7 @@ export interface GraphqlScalar {
   readonly name: string
   readonly description: string
   readonly specifiedByURL: string
-  /** For scalars that are written as strings. Left out: any JSON value is valid. */
+  /** For scalars that are written as strings. Omitted: any JSON value is valid. */
   readonly text?: {
     /** Undefined for an invalid string. */
     canonical(text: string): string | undefined
@@ -22,7 +22,7 @@ export interface GraphqlLeaf {
   readonly type: 'ID' | 'Int' | 'Float' | 'String' | 'Boolean' | GraphqlScalar | GraphqlEnum
   /** The form in responses, if it is not that of REST: an id as a string, a choice by its enum name. */
   readonly form?: 'string' | 'name'
-  /** An input value as the JSON value that REST takes. Left out: they are the same. */
+  /** An input value as the JSON value that REST takes. Omitted: they are the same. */
   fromInput?(value: unknown): JsonValue
 }
 
@@ -40,9 +40,9 @@ export interface FieldType {
   readonly operators: readonly FilterOperator[]
   /** Whether lists may be sorted by it. */
   readonly sortable: boolean
-  /** Whether aggregates have its sum and average. Its encoding writes the sum. */
+  /** Whether aggregates offer its sum and average. Its encoding supplies the SQL of the sum. */
   readonly summable?: true
-  /** The parts of its values by which aggregates group: the texts of dates and times begin with them. */
+  /** The parts of its values by which aggregates group. */
   readonly dateParts?: readonly DatePart[]
   /** The approximate number of distinct values, for cost estimates. Infinity: almost every item has its own value. */
   readonly distinctValues?: number

@@ -19,7 +19,7 @@ interface IntegerOptions extends FieldOptions {
 
 const grammar = /^(?:0|-?[1-9][0-9]{0,15})$/
 
-function whole(value: JsonValue): number {
+function requireWhole(value: JsonValue): number {
   if (!Number.isSafeInteger(value))
     throw new RangeError('The value must be a whole number within ±(2^53 − 1).')
   return Number(value) + 0
@@ -53,7 +53,7 @@ export const wholeEncoding: Encoding = {
     json: column => column,
     logged: loggedAs('bigint'),
     constant: String,
-    // Of type numeric, so that it is exact until it is rounded, once.
+    // PostgreSQL's sum is of type numeric, so it is exact until the cast rounds it, once.
     sum: column => `sum(${column})::double precision`,
     from: (column, { type }) => {
       if (type === 'boolean') return `${column}::int`
@@ -63,8 +63,8 @@ export const wholeEncoding: Encoding = {
 }
 
 /**
- * Added up in two halves, since `sum()` fails beyond 2^63. Both are exact, so their sum is rounded once: to what PostgreSQL
- * gives.
+ * Added up in two halves, since `sum()` fails beyond 2^63. Both are exact, so their sum is rounded once, to the value that
+ * PostgreSQL returns.
  */
 function sqliteSum(column: string): string {
   return `(CAST(sum(${column} >> 26) AS REAL) * 67108864.0 + sum(${column} & 67108863))`
@@ -92,7 +92,7 @@ function integerType(name: string, min: number, max: number, graphql?: GraphqlLe
     ...(graphql === undefined && { summable: true as const }),
     schema: { type: 'integer', minimum: min, maximum: max },
     filterSchema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
-    canonical: whole,
+    canonical: requireWhole,
     fromText: wholeFromText,
   }
 }

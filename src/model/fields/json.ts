@@ -13,13 +13,13 @@ import type { JsonSchema, JsonValue } from './type.ts'
 
 interface JsonOptions extends FieldOptions {
   readonly default?: JsonValue
-  /** The JSON Schema (2020-12) that every value fulfils; without references. */
+  /** The JSON Schema (2020-12) of every value, without references. */
   readonly schema?: JsonSchema
 }
 
 const maxDepth = 64
 
-/** All but null, which means a missing value. */
+/** All types but null, which stands for a missing value. */
 export const presentTypes = ['object', 'array', 'string', 'number', 'boolean']
 
 function checkStorable(value: JsonValue, depth: number): void {
@@ -49,7 +49,7 @@ function fromText(): undefined {
   return undefined
 }
 
-function parsed(cell: string | number): JsonValue | undefined {
+function parseCell(cell: string | number): JsonValue | undefined {
   try {
     return JSON.parse(String(cell))
   } catch {
@@ -61,7 +61,7 @@ function parsed(cell: string | number): JsonValue | undefined {
 export const documentEncoding: Encoding = {
   name: 'json',
   encode: value => JSON.stringify(value),
-  decode: parsed,
+  decode: parseCell,
   isSortKey: () => false,
   widens: [],
   sqlite: {
@@ -70,12 +70,12 @@ export const documentEncoding: Encoding = {
     json: column => `json(${column})`,
     logged: (event, member) => `${event} -> ${member}`,
     constant: value => literal(JSON.stringify(value)),
-    from: (column, was) => {
-      if (was.type === 'REAL') return `CAST(${was.json} AS TEXT)`
+    from: (column, previous) => {
+      if (previous.type === 'REAL') return `CAST(${previous.json} AS TEXT)`
       // `json()` fails for a text that is not JSON.
-      return was.type === 'TEXT'
+      return previous.type === 'TEXT'
         ? `CASE WHEN json_valid(${column}) THEN ${column} ELSE json(${column}) END`
-        : was.json
+        : previous.json
     },
   },
   postgres: {
@@ -85,7 +85,8 @@ export const documentEncoding: Encoding = {
     constant: value => `${literal(JSON.stringify(value))}::json`,
     // PostgreSQL has no equality for `json`.
     comparable: column => `${column}::text`,
-    from: (column, was) => (was.type === 'double precision' ? `(${was.json})` : `${column}::text`),
+    from: (column, previous) =>
+      previous.type === 'double precision' ? `(${previous.json})` : `${column}::text`,
   },
 }
 
@@ -116,7 +117,7 @@ function schemaFaults(schema: unknown): readonly OptionFault[] {
   return message === undefined ? [] : [{ option: 'schema', message }]
 }
 
-const anything = () => undefined
+const checkedElsewhere = () => undefined
 
 /** Any JSON value but null, or those that `schema` allows. Lists can neither filter nor sort by it. */
 export function json<const O extends JsonOptions>(options?: O): FieldDeclaration<JsonValue, O> {
@@ -125,7 +126,7 @@ export function json<const O extends JsonOptions>(options?: O): FieldDeclaration
   return declared({
     type: jsonType(schema),
     options,
-    checks: { default: defaultOf(), schema: anything },
+    checks: { default: defaultOf(), schema: checkedElsewhere },
     faults,
   })
 }

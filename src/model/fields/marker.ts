@@ -70,15 +70,15 @@ function nameOf(value: unknown): MarkerName | 'shiftedNow' | undefined {
   return (value as Partial<Marker | ShiftedNow>)[marker]
 }
 
-/** Which marker a value is, if it is one. */
+/** The marker's name; undefined for any other value. */
 export function markerOf(value: unknown): MarkerName | undefined {
-  const found = nameOf(value)
-  return found === 'shiftedNow' ? undefined : found
+  const name = nameOf(value)
+  return name === 'shiftedNow' ? undefined : name
 }
 
 /** The shift of `now` or a shifted `now`, in milliseconds; undefined for any other value. */
 export function shiftOf(value: unknown): number | undefined {
-  const found = nameOf(value)
-  if (found === 'now') return 0
-  return found === 'shiftedNow' ? (value as ShiftedNow).shiftMs : undefined
+  const name = nameOf(value)
+  if (name === 'now') return 0
+  return name === 'shiftedNow' ? (value as ShiftedNow).shiftMs : undefined
 }

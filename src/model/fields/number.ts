@@ -21,7 +21,7 @@ interface NumberOptions extends FieldOptions {
 const grammar = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 const maxTextLength = 400
 
-function finite(value: JsonValue): number {
+function requireFinite(value: JsonValue): number {
   if (!Number.isFinite(value)) throw new RangeError('The value must be a finite number.')
   return Number(value) + 0
 }
@@ -44,21 +44,21 @@ function postgresJson(column: string): string {
   return `CASE WHEN ${whole} THEN ${column}::bigint::text ELSE ${exponent} END`
 }
 
-/** 2^-64, by which multiplication is exact. */
+/** 2^-64: multiplication by a power of two is exact. */
 const scale = '5.421010862427522e-20'
 const largestScaled = '9.745314011399998e+288'
 const large = '1e150'
 
 /**
- * Large values are added up in a smaller scale, so that nothing overflows, and small ones are not, so that nothing
- * vanishes: PostgreSQL would refuse both. Null where the sum is beyond double precision.
+ * Scales large values down before it adds them, so that the sum cannot overflow. Small values are not scaled, because they
+ * could underflow: PostgreSQL refuses both. Null where the sum exceeds double precision.
  */
 function scaledSum(column: string, double: (literal: string) => string): string {
   const isLarge = `abs(${column}) >= ${double(large)}`
   const small = `sum(${column}) FILTER (WHERE NOT ${isLarge})`
   const scaled = `sum(${column} * ${double(scale)}) FILTER (WHERE ${isLarge})`
-  const both = `(${scaled} + CASE WHEN abs(${small}) > 1 THEN ${small} * ${double(scale)} ELSE 0 END)`
-  return `CASE WHEN ${scaled} IS NULL THEN ${small} WHEN abs(${both}) <= ${double(largestScaled)} THEN ${both} / ${double(scale)} END`
+  const scaledTotal = `(${scaled} + CASE WHEN abs(${small}) > 1 THEN ${small} * ${double(scale)} ELSE 0 END)`
+  return `CASE WHEN ${scaled} IS NULL THEN ${small} WHEN abs(${scaledTotal}) <= ${double(largestScaled)} THEN ${scaledTotal} / ${double(scale)} END`
 }
 
 export const realEncoding: Encoding = {
@@ -97,7 +97,7 @@ function numberType(schema: JsonSchema): FieldType {
     summable: true,
     schema,
     filterSchema: { type: 'number' },
-    canonical: finite,
+    canonical: requireFinite,
     fromText: finiteFromText,
   }
 }

@@ -24,10 +24,10 @@ interface RelationOptions extends FieldOptions {
 
 const relationType = idType('relation')
 
-const ways = ['restrict', 'cascade', 'clear']
+const deletionEffects = ['restrict', 'cascade', 'clear']
 
 const onDelete = (value: unknown) =>
-  ways.includes(String(value)) ? undefined : `Write one of ${ways.join(', ')}.`
+  deletionEffects.includes(String(value)) ? undefined : `Write one of ${deletionEffects.join(', ')}.`
 
 /** `checks` reports a value that is not a text. */
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
@@ -37,11 +37,11 @@ export function relation<const T extends string, const O extends RelationOptions
   target: T,
   options?: O,
 ): FieldDeclaration<number, O, Reference<T>> {
-  const mayBeUser = target === 'users' ? defaultOf('currentUser') : defaultOf()
+  const checkDefault = target === 'users' ? defaultOf('currentUser') : defaultOf()
   return declared({
     type: relationType,
     options,
-    checks: { default: mayBeUser, as: nonEmptyText, inverse: nonEmptyText, onDelete },
+    checks: { default: checkDefault, as: nonEmptyText, inverse: nonEmptyText, onDelete },
     link: {
       target,
       as: textOf(options?.as),

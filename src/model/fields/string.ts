@@ -1,4 +1,4 @@
-import { line as singleLine } from '../json-schema/patterns.ts'
+import { singleLine } from '../json-schema/patterns.ts'
 import { declared, type FieldDeclaration } from './declared.ts'
 import {
   lengthFaults,
@@ -15,17 +15,17 @@ const defaultMax = 255
 
 const lineBreak = /[\r\n]/
 
-function line(value: JsonValue): string {
+function requireLine(value: JsonValue): string {
   const text = storableText(value)
   if (lineBreak.test(text)) throw new RangeError('The text must be a single line.')
   return text
 }
 
-/** One line of text, at most 255 characters unless `max` says otherwise. */
+/** One line of text. The default of `max` is 255 characters. */
 export function string<const O extends TextualOptions>(options?: O): FieldDeclaration<string, O> {
   const schema = { pattern: singleLine, ...textSchema(options, defaultMax) }
   return declared({
-    type: textual({ name: 'string', schema, canonical: line, fromText: textOr(storableText) }),
+    type: textual({ name: 'string', schema, canonical: requireLine, fromText: textOr(storableText) }),
     options,
     checks: textualChecks,
     faults: lengthFaults(options, defaultMax),

@@ -7,13 +7,13 @@ import type { FilterOperator, JsonSchema, JsonValue } from './type.ts'
 
 export interface TextualOptions extends FieldOptions {
   readonly default?: string
-  /** The fewest characters (Unicode code points). */
+  /** The minimum number of characters (Unicode code points). */
   readonly min?: number
-  /** The most characters (Unicode code points). */
+  /** The maximum number of characters (Unicode code points). */
   readonly max?: number
   /** The exact number of characters, instead of `min` and `max`. */
   readonly length?: number
-  /** A regular expression with the `u` flag; anchor it with `^` and `$`. Texts longer than `max` do not reach it. */
+  /** A regular expression with the `u` flag; anchor it with `^` and `$`. Texts longer than `max` are not matched against it. */
   readonly pattern?: string
   /** Whether `?q=` searches it. */
   readonly searchable?: boolean
@@ -62,7 +62,7 @@ export function isStorable(value: JsonValue): boolean {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
 }
 
-/** Both databases sort by bytes, which gives the same order, and one that indexes serve. */
+/** Both databases sort by bytes, so their orders are the same, and indexes serve them. */
 export const textEncoding: Encoding = {
   name: 'text',
   encode: asIs,
@@ -75,16 +75,16 @@ export const textEncoding: Encoding = {
     json: column => column,
     logged: loggedValue,
     constant: value => literal(String(value)),
-    from: (column, was) => (was.type === 'REAL' ? `CAST(${was.json} AS TEXT)` : column),
+    from: (column, previous) => (previous.type === 'REAL' ? `CAST(${previous.json} AS TEXT)` : column),
   },
   postgres: {
     type: 'text COLLATE "C"',
     json: column => `to_json(${column})`,
     logged: loggedAs('text'),
     constant: value => literal(String(value)),
-    from: (column, was) => {
-      if (was.type === 'boolean') return `${column}::int`
-      return was.type === 'double precision' ? `(${was.json})` : `${column}::text`
+    from: (column, previous) => {
+      if (previous.type === 'boolean') return `${column}::int`
+      return previous.type === 'double precision' ? `(${previous.json})` : `${column}::text`
     },
   },
 }
@@ -104,12 +104,12 @@ export function textOr(canonical: (value: JsonValue) => JsonValue): (text: strin
 /** The keywords for the length and pattern options. */
 export function textSchema(options: TextualOptions | undefined, defaultMax?: number): JsonSchema {
   const { min, max, length, pattern: regexp } = options ?? {}
-  const least = length ?? min
-  const most = length ?? max ?? defaultMax
+  const minLength = length ?? min
+  const maxLength = length ?? max ?? defaultMax
   return {
     type: 'string',
-    ...(least === undefined ? {} : { minLength: least }),
-    ...(most === undefined ? {} : { maxLength: most }),
+    ...(minLength === undefined ? {} : { minLength }),
+    ...(maxLength === undefined ? {} : { maxLength }),
     ...(regexp === undefined ? {} : { pattern: regexp }),
   }
 }
@@ -130,7 +130,7 @@ interface TextualType {
   readonly name: string
   readonly schema: JsonSchema
   readonly canonical?: (value: JsonValue) => JsonValue
-  /** By default as `canonical`. */
+  /** Default: `canonical`, or undefined where it throws. */
   readonly fromText?: (text: string) => JsonValue | undefined
 }
 

@@ -1,4 +1,4 @@
-import { web } from '../json-schema/patterns.ts'
+import { webUrl } from '../json-schema/patterns.ts'
 import {
   declared,
   defaultOf,
@@ -12,18 +12,18 @@ import type { JsonValue } from './type.ts'
 
 interface UrlOptions extends FieldOptions {
   readonly default?: string
-  /** The most characters; 2048 unless said otherwise. */
+  /** The maximum number of characters. Default: 2048. */
   readonly max?: number
   readonly searchable?: boolean
 }
 
 const defaultMax = 2048
 
-const grammar = new RegExp(web)
+const grammar = new RegExp(webUrl)
 
 /**
- * The longest authority (RFC 3986, 3.2). `URL` decodes and normalises it in time that is quadratic in its marks; a host
- * name has at most 253 characters (RFC 1035, 2.3.4).
+ * The longest authority (RFC 3986, 3.2). `URL` decodes and normalises it in time that is quadratic in its combining marks; a
+ * host name has at most 253 characters (RFC 1035, 2.3.4).
  */
 const authority = /^https?:\/\/[^/?#]{1,1000}(?:[/?#]|$)/
 
@@ -45,7 +45,7 @@ export function url<const O extends UrlOptions>(options?: O): FieldDeclaration<s
       schema: {
         type: 'string',
         format: 'uri',
-        pattern: web,
+        pattern: webUrl,
         maxLength: options?.max ?? defaultMax,
       },
       canonical: absolute,

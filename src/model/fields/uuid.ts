@@ -16,7 +16,7 @@ export function isUuid(text: string): boolean {
   return grammar.test(text)
 }
 
-function lowerCase(value: JsonValue): string {
+function requireUuid(value: JsonValue): string {
   if (typeof value === 'string' && isUuid(value)) return value.toLowerCase()
   throw new RangeError('The value must be a UUID, e.g. 0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10.')
 }
@@ -31,11 +31,11 @@ const uuidType: FieldType = {
   sortable: true,
   schema,
   filterSchema: schema,
-  canonical: lowerCase,
-  fromText: textOr(lowerCase),
+  canonical: requireUuid,
+  fromText: textOr(requireUuid),
 }
 
-/** A UUID, in lower case. `default: randomUuid` makes a fresh one. */
+/** A UUID, in lower case. `default: randomUuid` creates a new one. */
 export function uuid<const O extends UuidOptions>(options?: O): FieldDeclaration<string, O> {
   return declared({ type: uuidType, options, checks: { default: defaultOf('uuid') } })
 }

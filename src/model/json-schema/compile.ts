@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats'
 import type { JsonSchema, JsonValue } from '../fields/type.ts'
 import { formats } from './formats.ts'
 
-function compiler(allErrors: boolean): Ajv2020 {
+function createCompiler(allErrors: boolean): Ajv2020 {
   // The first validation by the meta-schema takes 40 ms: only `schemaFault` validates.
   const ajv = new Ajv2020({ allErrors, allowUnionTypes: true, validateSchema: false, logger: false })
   addFormats.default(ajv)
@@ -37,11 +37,11 @@ function keyOf(value: JsonValue): string {
 const compilers = new Map<boolean, Ajv2020>()
 
 function compilerFor(allErrors: boolean): Ajv2020 {
-  const known = compilers.get(allErrors)
-  if (known) return known
-  const made = compiler(allErrors)
-  compilers.set(allErrors, made)
-  return made
+  const existing = compilers.get(allErrors)
+  if (existing) return existing
+  const created = createCompiler(allErrors)
+  compilers.set(allErrors, created)
+  return created
 }
 
 /** A validator that stops at the first error, or with `allErrors` finds all. Throws for an invalid schema. */
@@ -49,23 +49,24 @@ export function compile(schema: JsonSchema, allErrors = false): ValidateFunction
   return compilerFor(allErrors).compile(schema)
 }
 
-/** References and anchors. They would break, since a field's schema becomes part of a larger document. */
+/** References and anchors, which would break because a field's schema becomes part of a larger document. */
 const unmovable = new Set(['$id', '$anchor', '$dynamicAnchor', '$ref', '$dynamicRef', '$defs', '$schema'])
 
 /** Keywords whose values map arbitrary names to schemas. */
-const named = new Set(['properties', 'patternProperties', 'dependentSchemas'])
+const schemasByName = new Set(['properties', 'patternProperties', 'dependentSchemas'])
 /** Keywords whose values contain no schemas. */
-const plain = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
+const withoutSchemas = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
 /** A schema and its subschemas. */
-function schemasIn(value: unknown, found = new Set<object>()): ReadonlySet<object> {
-  if (typeof value !== 'object' || value === null || found.has(value)) return found
-  found.add(value)
+function schemasIn(value: unknown, schemas = new Set<object>()): ReadonlySet<object> {
+  if (typeof value !== 'object' || value === null || schemas.has(value)) return schemas
+  schemas.add(value)
   for (const [key, part] of Object.entries(value)) {
-    if (plain.has(key)) continue
-    for (const schema of named.has(key) ? Object.values(part ?? {}) : [part]) schemasIn(schema, found)
+    if (withoutSchemas.has(key)) continue
+    for (const schema of schemasByName.has(key) ? Object.values(part ?? {}) : [part])
+      schemasIn(schema, schemas)
   }
-  return found
+  return schemas
 }
 
 /** Replaces a schema. `path`: the keywords and names that lead to it from the root. */
@@ -77,24 +78,27 @@ function isSchema(value: unknown): value is JsonSchema {
 
 /** A copy of the schema in which `change` has replaced it and its subschemas, innermost first. */
 export function mapSchemas(schema: JsonSchema, change: Change, path: readonly string[] = []): JsonSchema {
-  const inside = (value: JsonValue, name: string) =>
+  const mapped = (value: JsonValue, name: string) =>
     isSchema(value) ? mapSchemas(value, change, [...path, name]) : value
   const entries = Object.entries(schema).map(([key, part]): [string, JsonValue] => {
-    if (plain.has(key)) return [key, part]
-    if (Array.isArray(part)) return [key, part.map((one, index) => inside(one, `${key}${index + 1}`))]
-    if (!named.has(key) || !isSchema(part)) return [key, inside(part, key)]
-    return [key, Object.fromEntries(Object.entries(part).map(([name, one]) => [name, inside(one, name)]))]
+    if (withoutSchemas.has(key)) return [key, part]
+    if (Array.isArray(part)) return [key, part.map((schema, index) => mapped(schema, `${key}${index + 1}`))]
+    if (!schemasByName.has(key) || !isSchema(part)) return [key, mapped(part, key)]
+    return [
+      key,
+      Object.fromEntries(Object.entries(part).map(([name, schema]) => [name, mapped(schema, name)])),
+    ]
   })
   return change(Object.fromEntries(entries), path)
 }
 
-/** Whether a pattern would run over texts of unlimited length. */
-function hasOpenPattern({ pattern, maxLength }: { pattern?: unknown; maxLength?: unknown }): boolean {
+/** Whether a pattern is matched against texts of unlimited length. */
+function hasUnboundedPattern({ pattern, maxLength }: { pattern?: unknown; maxLength?: unknown }): boolean {
   return typeof pattern === 'string' && maxLength === undefined
 }
 
-/** Whether patterns would run over names of unlimited length. */
-function hasOpenNames(schema: {
+/** Whether patterns are matched against names of unlimited length. */
+function hasUnboundedNames(schema: {
   patternProperties?: unknown
   propertyNames?: { maxLength?: unknown }
 }): boolean {
@@ -107,14 +111,14 @@ export function schemaFault(schema: unknown): string | undefined {
     return "Write a JSON Schema as an object, e.g. `{ type: 'array', items: { type: 'string' } }`."
   }
   const schemas = [...schemasIn(schema)]
-  const found = schemas.flatMap(one => Object.keys(one)).find(key => unmovable.has(key))
-  if (found !== undefined) return `\`${found}\` cannot be used here. Write the schema out in one piece.`
-  if (schemas.some(hasOpenPattern)) {
-    return 'A `pattern` may take long over a long text. Write `maxLength` beside it, e.g. `maxLength: 1000`.'
+  const keyword = schemas.flatMap(subschema => Object.keys(subschema)).find(key => unmovable.has(key))
+  if (keyword !== undefined) return `\`${keyword}\` cannot be used here. Write the whole schema in one place.`
+  if (schemas.some(hasUnboundedPattern)) {
+    return 'Matching a `pattern` against a long text may take long. Write `maxLength` beside it, e.g. `maxLength: 1000`.'
   }
-  if (schemas.some(hasOpenNames)) {
+  if (schemas.some(hasUnboundedNames)) {
     return (
-      'The patterns of `patternProperties` may take long over a long name. ' +
+      'Matching the patterns of `patternProperties` against a long name may take long. ' +
       'Write `propertyNames` beside them, e.g. `propertyNames: { maxLength: 100 }`.'
     )
   }

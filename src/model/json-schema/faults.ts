@@ -4,15 +4,15 @@ import type { FieldType } from '../fields/field-type.ts'
 import type { JsonSchema, JsonValue } from '../fields/type.ts'
 import { compile } from './compile.ts'
 import { formats } from './formats.ts'
-import { inWords } from './patterns.ts'
+import { patternMessages } from './patterns.ts'
 
 export interface Fault {
   /** Stable, e.g. `too_long`. */
   readonly code: string
-  /** What the value must be, after "must". */
+  /** The requirement that the value fails, as the message has it after "must". */
   readonly must: string
-  /** Where in the value, as a JSON Pointer (RFC 6901); empty for the value itself. */
-  readonly at: string
+  /** The place in the value, as a JSON Pointer (RFC 6901); empty for the value itself. */
+  readonly pointer: string
 }
 
 type Params = Readonly<Record<string, unknown>>
@@ -21,8 +21,8 @@ type KeywordFault = readonly [code: string, must: (params: Params) => string]
 const maxQuotedLength = 100
 
 /** Truncates a client's text so that a response can quote it. */
-export function brief(text: string, longest = maxQuotedLength): string {
-  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
+export function brief(text: string, maxLength = maxQuotedLength): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength).toWellFormed()}…`
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -75,7 +75,7 @@ const byKeyword: Readonly<Record<string, KeywordFault>> = {
   const: ['not_allowed', allowed],
   pattern: [
     'bad_pattern',
-    params => inWords.get(String(params.pattern)) ?? `match the pattern ${params.pattern}`,
+    params => patternMessages.get(String(params.pattern)) ?? `match the pattern ${params.pattern}`,
   ],
   format: [
     'bad_format',
@@ -85,11 +85,13 @@ const byKeyword: Readonly<Record<string, KeywordFault>> = {
 
 /** Turns Ajv's error into a message. */
 function faultOf(error: ErrorObject): Fault {
-  const found = Object.hasOwn(byKeyword, error.keyword) ? byKeyword[error.keyword] : undefined
-  const at = brief(error.instancePath)
-  return found
-    ? { code: found[0], must: found[1](error.params), at }
-    : { code: 'not_allowed', must: `fulfil \`${error.keyword}\` of its schema`, at }
+  const keywordFault = Object.hasOwn(byKeyword, error.keyword) ? byKeyword[error.keyword] : undefined
+  const pointer = brief(error.instancePath)
+  if (!keywordFault) {
+    return { code: 'not_allowed', must: `fulfil \`${error.keyword}\` of its schema`, pointer }
+  }
+  const [code, must] = keywordFault
+  return { code, must: must(error.params), pointer }
 }
 
 /** Validation of longer texts stops at the first fault, so that no pattern runs over a text that is too long. */
@@ -102,7 +104,7 @@ export function schemaFaults(schema: JsonSchema, value: JsonValue, isDocument = 
   if (validate(value)) return []
   // A format and a pattern may have the same message.
   const faults = new Map(
-    (validate.errors ?? []).map(faultOf).map(fault => [`${fault.at} ${fault.must}`, fault]),
+    (validate.errors ?? []).map(faultOf).map(fault => [`${fault.pointer} ${fault.must}`, fault]),
   )
   return [...faults.values()]
 }

@@ -7,7 +7,7 @@ import { isUuid } from '../fields/uuid.ts'
 
 interface Format {
   has(text: string): boolean
-  /** What the value must be, after "must be". */
+  /** A valid value in words, which follow "must be". */
   readonly sentence: string
 }
 

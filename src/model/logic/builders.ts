@@ -116,7 +116,7 @@ export function on<
 }
 
 interface EveryOptions extends Described {
-  /** An IANA name, e.g. `Europe/Berlin`; `UTC` if left out. */
+  /** An IANA name, e.g. `Europe/Berlin`; `UTC` if omitted. */
   readonly timeZone?: string
 }
 

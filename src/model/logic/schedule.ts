@@ -14,27 +14,27 @@ const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 const minutes = [2, 3, 4, 5, 6, 10, 12, 15, 20, 30]
 const hours = [2, 3, 4, 6, 8, 12]
 
-interface Form {
-  /** As an example. */
+interface ScheduleForm {
+  /** A schedule of this form, for messages. */
   readonly example: string
   readonly pattern: RegExp
   /** The cron expression; undefined if the number is not allowed. */
-  readonly cron: (found: readonly (string | undefined)[]) => string | undefined
+  readonly cron: (groups: readonly (string | undefined)[]) => string | undefined
 }
 
-const clock = '([01]\\d|2[0-3]):([0-5]\\d)'
-const at = `(?: at ${clock})?`
-const oneOf = (allowed: readonly number[], number: string | undefined, cron: string) =>
+const timeOfDay = '([01]\\d|2[0-3]):([0-5]\\d)'
+const optionalTime = `(?: at ${timeOfDay})?`
+const ifAllowed = (allowed: readonly number[], number: string | undefined, cron: string) =>
   allowed.includes(Number(number)) ? cron : undefined
-const time = (hour: string | undefined, minute: string | undefined) =>
+const minuteAndHour = (hour: string | undefined, minute: string | undefined) =>
   `${Number(minute ?? 0)} ${Number(hour ?? 0)}`
 
-const forms: readonly Form[] = [
+const forms: readonly ScheduleForm[] = [
   { example: 'minute', pattern: /^minute$/, cron: () => '* * * * *' },
   {
     example: '5 minutes',
     pattern: /^(\d+) minutes$/,
-    cron: ([, count]) => oneOf(minutes, count, `*/${count} * * * *`),
+    cron: ([, count]) => ifAllowed(minutes, count, `*/${count} * * * *`),
   },
   {
     example: 'hour at :15',
@@ -44,27 +44,27 @@ const forms: readonly Form[] = [
   {
     example: '6 hours',
     pattern: /^(\d+) hours$/,
-    cron: ([, count]) => oneOf(hours, count, `0 */${count} * * *`),
+    cron: ([, count]) => ifAllowed(hours, count, `0 */${count} * * *`),
   },
   {
     example: 'day at 03:00',
-    pattern: new RegExp(`^day${at}$`),
-    cron: ([, hour, minute]) => `${time(hour, minute)} * * *`,
+    pattern: new RegExp(`^day${optionalTime}$`),
+    cron: ([, hour, minute]) => `${minuteAndHour(hour, minute)} * * *`,
   },
   {
     example: 'weekday at 08:30',
-    pattern: new RegExp(`^weekday${at}$`),
-    cron: ([, hour, minute]) => `${time(hour, minute)} * * 1-5`,
+    pattern: new RegExp(`^weekday${optionalTime}$`),
+    cron: ([, hour, minute]) => `${minuteAndHour(hour, minute)} * * 1-5`,
   },
   {
     example: 'monday at 09:30',
-    pattern: new RegExp(`^(${weekdays.join('|')})${at}$`),
-    cron: ([, day = '', hour, minute]) => `${time(hour, minute)} * * ${weekdays.indexOf(day)}`,
+    pattern: new RegExp(`^(${weekdays.join('|')})${optionalTime}$`),
+    cron: ([, day = '', hour, minute]) => `${minuteAndHour(hour, minute)} * * ${weekdays.indexOf(day)}`,
   },
   {
     example: 'month on 1 at 06:00',
-    pattern: new RegExp(`^month(?: on ([1-9]|1\\d|2[0-8]|last))?${at}$`),
-    cron: ([, day = '1', hour, minute]) => `${time(hour, minute)} ${day === 'last' ? 'L' : day} * *`,
+    pattern: new RegExp(`^month(?: on ([1-9]|1\\d|2[0-8]|last))?${optionalTime}$`),
+    cron: ([, day = '1', hour, minute]) => `${minuteAndHour(hour, minute)} ${day === 'last' ? 'L' : day} * *`,
   },
 ]
 
@@ -73,9 +73,9 @@ const examples = forms.map(({ example }) => example)
 /** The cron expression of a schedule. Throws a `RangeError` with the reason. */
 export function cronOf(schedule: string): string {
   for (const { pattern, cron } of forms) {
-    const found = pattern.exec(schedule)
-    if (found === null) continue
-    const expression = cron(found)
+    const groups = pattern.exec(schedule)
+    if (groups === null) continue
+    const expression = cron(groups)
     if (expression !== undefined) return expression
     const [allowed, unit] = schedule.endsWith('minutes') ? [minutes, 60] : [hours, 24]
     throw new RangeError(
@@ -84,7 +84,7 @@ export function cronOf(schedule: string): string {
   }
   if (schedule.split(' ').length === 5 && /^[\d*]/.test(schedule)) return schedule
   throw new RangeError(
-    `\`${schedule}\` is not a schedule.${didYouMean(schedule, examples)} Write e.g. ${examples.map(one => `\`${one}\``).join(', ')}, or a cron expression of five fields.`,
+    `\`${schedule}\` is not a schedule.${didYouMean(schedule, examples)} Write e.g. ${examples.map(example => `\`${example}\``).join(', ')}, or a cron expression of five fields.`,
   )
 }
 
@@ -97,9 +97,9 @@ export function scheduleOf(schedule: string, timeZone: string): Schedule {
   return {
     next,
     last(until, after) {
-      // Croner looks before the time that it is given, and due times are whole seconds: this includes `until`, and nothing later.
-      const [found] = cron.previousRuns(1, new Date((Math.floor(until / 1000) + 1) * 1000))
-      const latest = found?.getTime()
+      // Croner excludes the time that it gets, and due times are whole seconds: the start of the next second includes `until`.
+      const [previous] = cron.previousRuns(1, new Date((Math.floor(until / 1000) + 1) * 1000))
+      const latest = previous?.getTime()
       if (latest !== undefined && latest > after && latest <= until) return latest
       const following = next(after)
       return following !== undefined && following <= until ? following : undefined
@@ -120,9 +120,9 @@ function requireTimeZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone })
   } catch {
-    const known = [...Intl.supportedValuesOf('timeZone'), 'UTC']
+    const timeZones = [...Intl.supportedValuesOf('timeZone'), 'UTC']
     throw new RangeError(
-      `\`${timeZone}\` is not a time zone.${didYouMean(timeZone, known)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
+      `\`${timeZone}\` is not a time zone.${didYouMean(timeZone, timeZones)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
     )
   }
 }

@@ -18,12 +18,12 @@ export function followPath(
   let last = from
   const steps = names.map(step => {
     const relation = last.relations.get(step)
-    if (relation?.kind !== 'one') throw new Error(`the model follows ${last.name}.${step} to one item`)
+    if (relation?.kind !== 'one') throw new Error(`${last.name}.${step} is not a relation to one item`)
     last = collectionOf(relation.target)
     return { relation, target: last }
   })
   const field = last.fields.get(name)
-  if (field === undefined) throw new Error(`the model names ${last.name}.${name}, which is not there`)
+  if (field === undefined) throw new Error(`${last.name} has no field ${name}`)
   return { steps, field }
 }
 

@@ -1,4 +1,4 @@
-/** Every rule of a model, with the collection whose rows it is about. */
+/** Every rule of a model, with the collection whose rows it decides on. */
 import type { CheckedExpression } from '../computed.ts'
 import type { Collection, Model, Operation } from '../model.ts'
 import type { Rule } from '../rule.ts'
@@ -9,13 +9,13 @@ export function rulesOf(model: Model): readonly Placed[] {
   const { actions, queries } = model.logic
   const emitted = [...actions.values()].flatMap(({ emits }) => [...emits.values()])
   return [
-    ...[...model.collections.values()].flatMap(collection => ofCollection(collection, model)),
-    ...[...actions.values(), ...queries.values()].flatMap(operation => ofOperation(operation, model)),
+    ...[...model.collections.values()].flatMap(collection => rulesOfCollection(collection, model)),
+    ...[...actions.values(), ...queries.values()].flatMap(operation => ruleOfOperation(operation, model)),
     ...emitted.flatMap(({ access, collection }) => placed(access, collection, model)),
   ]
 }
 
-function ofCollection(collection: Collection, model: Model): readonly Placed[] {
+function rulesOfCollection(collection: Collection, model: Model): readonly Placed[] {
   const { read, create, update, delete: remove } = collection.access
   const fields = [...collection.fields.values()].flatMap(({ access }) => [access.read, access.write])
   const computed = [...collection.computed.values()]
@@ -23,11 +23,11 @@ function ofCollection(collection: Collection, model: Model): readonly Placed[] {
   const limits = collection.limits.map(({ where }) => where)
   return [
     ...[...own, ...limits].map((rule): Placed => [rule, collection]),
-    ...computed.flatMap(({ expression }) => ofExpression(expression, collection, model)),
+    ...computed.flatMap(({ expression }) => rulesOfExpression(expression, collection, model)),
   ]
 }
 
-function ofOperation({ access, collection }: Operation, model: Model): readonly Placed[] {
+function ruleOfOperation({ access, collection }: Operation, model: Model): readonly Placed[] {
   return collection === undefined ? [] : placed(access, collection, model)
 }
 
@@ -36,26 +36,26 @@ function placed(rule: Rule | undefined, name: string | undefined, { collections 
   return rule === undefined || collection === undefined ? [] : [[rule, collection]]
 }
 
-function ofExpression(
+function rulesOfExpression(
   expression: CheckedExpression,
   collection: Collection,
   model: Model,
 ): readonly Placed[] {
-  const each = (parts: readonly CheckedExpression[]) =>
-    parts.flatMap(part => ofExpression(part, collection, model))
+  const rulesOfAll = (parts: readonly CheckedExpression[]) =>
+    parts.flatMap(part => rulesOfExpression(part, collection, model))
   switch (expression.kind) {
     case 'aggregate':
     case 'first':
       return placed(expression.where, collection.relations.get(expression.relation)?.target, model)
     case 'when':
-      return [[expression.rule, collection], ...each([expression.value, expression.otherwise])]
+      return [[expression.rule, collection], ...rulesOfAll([expression.value, expression.otherwise])]
     case 'arithmetic':
-      return each([expression.left, expression.right])
+      return rulesOfAll([expression.left, expression.right])
     case 'concat':
     case 'coalesce':
-      return each(expression.parts)
+      return rulesOfAll(expression.parts)
     case 'datePart':
-      return each([expression.of])
+      return rulesOfAll([expression.of])
     default:
       return []
   }

@@ -1,6 +1,6 @@
 /** Filter conditions on fields, by the type of their values. */
 
-type IsOneOfMany<Value> = [Value] extends [string] ? ([string] extends [Value] ? false : true) : true
+type HasEqualityOnly<Value> = [Value] extends [string] ? ([string] extends [Value] ? false : true) : true
 
 interface Equality<Value> {
   readonly eq?: Value | null
@@ -26,7 +26,7 @@ type OperatorsFor<Value> = [Value] extends [boolean]
   ? Equality<Value>
   : [Value] extends [number]
     ? Equality<Value> & Order<Value>
-    : IsOneOfMany<Value> extends true
+    : HasEqualityOnly<Value> extends true
       ? Equality<Value>
       : Equality<Value> & Order<Value> & TextSearch
 

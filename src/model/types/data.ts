@@ -45,7 +45,7 @@ type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]
   : Flat<([Names] extends [never] ? ItemIn<C, N> : Selected<ItemIn<C, N>, Names>) & Included<C, N, Paths>>
 
 interface Reading<Names, Paths> {
-  /** Fields, including computed ones; `*` stands for every stored field that the principal may read, as does omitting it. */
+  /** Fields, including computed ones; `*` stands for every stored field that the principal may read, which is also the default. */
   readonly fields?: readonly Names[]
   /** Relations to embed, also along several: `author.posts`. */
   readonly include?: readonly Paths[]
@@ -84,7 +84,7 @@ export interface CollectionDataIn<C, N, Create, Update> {
   ): AsyncIterable<ReadItem<C, N, F, I>>
   count(where?: WhereIn<C, N>): Promise<number>
   create(values: Create): Promise<ItemIn<C, N>>
-  /** Changes the given fields. */
+  /** Changes the fields in `values`. */
   update(id: number, values: Update): Promise<ItemIn<C, N>>
   delete(id: number): Promise<void>
 }
@@ -92,7 +92,7 @@ export interface CollectionDataIn<C, N, Create, Update> {
 export type CreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>>>
 export type UpdateIn<C, N> = Flat<ChangesOf<FieldsIn<C, N>>>
 
-/** Logic also writes what clients may not: fields that are read-only or immutable. */
+/** Logic may also write fields that are read-only or immutable for clients. */
 type SystemUpdateIn<C, N> = Flat<Partial<StoredOf<FieldsIn<C, N>>>>
 type SystemCreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>> & Partial<StoredOf<FieldsIn<C, N>>>>
 

@@ -17,7 +17,7 @@ type FieldFault<Needed, Row extends object, Where extends string> = {
   [K in keyof Needed]: K extends keyof Row
     ? Row[K] extends Needed[K]
       ? never
-      : `The field ${Where}${K & string} does not have such a value`
+      : `The field ${Where}${K & string} has no values of the compared type`
     : `There is no field ${Where}${K & string}`
 }[keyof Needed]
 

@@ -12,25 +12,25 @@ type Has<F, Option extends string> = OptionsOf<F> extends { readonly [K in Optio
 export type OrNull<F> = Is<F, 'optional'> extends true ? ValueOf<F> | null : ValueOf<F>
 type IsGuarded<F> = OptionsOf<F> extends { readonly access: { readonly read: unknown } } ? true : false
 
-type IsGivenOut<F> = true extends Is<F, 'writeOnly'> | Is<F, 'internal'> ? false : true
-type IsTaken<F> = true extends Is<F, 'readOnly'> | Is<F, 'internal'> ? false : true
-type MayBeLeftOut<F> = true extends Is<F, 'optional'> | Has<F, 'default'> ? true : false
+type IsReturned<F> = true extends Is<F, 'writeOnly'> | Is<F, 'internal'> ? false : true
+type IsAccepted<F> = true extends Is<F, 'readOnly'> | Is<F, 'internal'> ? false : true
+type MayBeOmitted<F> = true extends Is<F, 'optional'> | Has<F, 'default'> ? true : false
 
 /** The names of fields that everyone who may read the item may read. */
 type OpenNames<F> = {
-  [K in keyof F]: IsGivenOut<F[K]> extends true ? (IsGuarded<F[K]> extends true ? never : K) : never
+  [K in keyof F]: IsReturned<F[K]> extends true ? (IsGuarded<F[K]> extends true ? never : K) : never
 }[keyof F]
 /** The names of fields with a read rule of their own, which may be absent or null. */
 type GuardedNames<F> = {
-  [K in keyof F]: IsGivenOut<F[K]> extends true ? (IsGuarded<F[K]> extends true ? K : never) : never
+  [K in keyof F]: IsReturned<F[K]> extends true ? (IsGuarded<F[K]> extends true ? K : never) : never
 }[keyof F]
-type NeededNames<F> = {
-  [K in keyof F]: IsTaken<F[K]> extends true ? (MayBeLeftOut<F[K]> extends true ? never : K) : never
+type RequiredNames<F> = {
+  [K in keyof F]: IsAccepted<F[K]> extends true ? (MayBeOmitted<F[K]> extends true ? never : K) : never
 }[keyof F]
-type FreeNames<F> = {
-  [K in keyof F]: IsTaken<F[K]> extends true ? (MayBeLeftOut<F[K]> extends true ? K : never) : never
+type OmittableNames<F> = {
+  [K in keyof F]: IsAccepted<F[K]> extends true ? (MayBeOmitted<F[K]> extends true ? K : never) : never
 }[keyof F]
-type WritableNames<F> = { [K in keyof F]: IsTaken<F[K]> extends true ? K : never }[keyof F]
+type WritableNames<F> = { [K in keyof F]: IsAccepted<F[K]> extends true ? K : never }[keyof F]
 type ChangeableNames<F> = {
   [K in WritableNames<F>]: Is<F[K], 'immutable'> extends true ? never : K
 }[WritableNames<F>]
@@ -40,17 +40,17 @@ export type ItemOf<F> = { readonly [K in OpenNames<F>]: OrNull<F[K]> } & {
   readonly [K in GuardedNames<F>]?: ValueOf<F[K]> | null
 }
 
-export type InputOf<F> = { readonly [K in NeededNames<F>]: OrNull<F[K]> } & {
-  readonly [K in FreeNames<F>]?: OrNull<F[K]>
+export type InputOf<F> = { readonly [K in RequiredNames<F>]: OrNull<F[K]> } & {
+  readonly [K in OmittableNames<F>]?: OrNull<F[K]>
 }
 
 /** The fields that an update may change. */
 export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: OrNull<F[K]> }
 
-/** The stored values, whoever may read them. */
+/** All stored values, regardless of who may read them. */
 export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
 
-/** Whether only `prepare` gives the field a value: it is null before. */
+/** Whether only `prepare` sets the field: its value is null before. */
 type IsUnset<F> = [Is<F, 'readOnly'>, Has<F, 'default'>] extends [true, false] ? true : false
 
 /** The values of an item before `prepare`. */

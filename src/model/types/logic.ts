@@ -7,22 +7,22 @@ import type { ActionDataIn, RunDataIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
 import type { ItemIn, NameIn, NoRow, RowIn, SingularIn } from './model.ts'
 import type { Later, RunTools } from './run.ts'
-import type { FreeNames, NoItem, SentIn } from './sent.ts'
+import type { NoItem, OmittableNames, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
-/** A value as the operation gets it: an omitted one has its default, or is null. */
+/** A value as the operation receives it: an omitted one has its default, or is null. */
 type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | NoItem<V> : OrNull<V>
 export type ReceivedIn<C, Values> = { readonly [K in keyof Values]: Received<C, Values[K]> }
 
-/** A value as `run` returns it: an item may be given by its id. */
-type Given<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number | NoItem<V> : OrNull<V>
-type GivenIn<C, Values> = Flat<
-  { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Given<C, Values[K]> } & {
-    readonly [K in FreeNames<Values>]?: Given<C, Values[K]>
+/** A value as `run` returns it: the id of an item stands for the item. */
+type Returned<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number | NoItem<V> : OrNull<V>
+type ReturnedIn<C, Values> = Flat<
+  { readonly [K in Exclude<keyof Values, OmittableNames<Values>>]: Returned<C, Values[K]> } & {
+    readonly [K in OmittableNames<Values>]?: Returned<C, Values[K]>
   }
 >
 
@@ -31,10 +31,10 @@ export type ResultIn<C, Output> = [Output] extends [undefined]
   ? // biome-ignore lint/suspicious/noConfusingVoidType: nothing is returned.
     void
   : Output extends ItemDeclaration
-    ? Given<C, Output>
-    : GivenIn<C, Output>
+    ? Returned<C, Output>
+    : ReturnedIn<C, Output>
 
-/** The result that callers get. */
+/** The result that callers receive. */
 export type OutputIn<C, Output> = [Output] extends [undefined]
   ? // biome-ignore lint/suspicious/noConfusingVoidType: as above.
     void
@@ -42,7 +42,7 @@ export type OutputIn<C, Output> = [Output] extends [undefined]
     ? Received<C, Output>
     : Flat<ReceivedIn<C, Output>>
 
-/** The row that `access` judges. */
+/** The row to which the rule in `access` applies. */
 export type OperationRow<C, On> = [On] extends [never] ? NoRow<C> : RowIn<C, On>
 
 export interface QueryContext<C, On, Input> {
@@ -72,7 +72,7 @@ export interface ActionContext<C, On, Input, Events, Jobs> extends QueryContext<
 
 export type Events = Readonly<Record<string, EmittedDeclaration>>
 
-type Changes = 'created' | 'updated' | 'deleted'
+type ChangeKind = 'created' | 'updated' | 'deleted'
 
 export type DeclaredSingular<C, N> =
   SingularIn<C, N> extends infer S extends string
@@ -85,13 +85,13 @@ export type DeclaredSingular<C, N> =
 type Singulars<C> = { readonly [N in NameIn<C>]: DeclaredSingular<C, N> }
 
 /**
- * Types of events: of changes (`task.updated`), all of a collection (`task.*`), and those that actions emit. The latter are
- * not known where a reaction is written: `model` checks them.
+ * Event types: those of changes (`task.updated`), all of a collection (`task.*`), and those that actions emit. The emitted
+ * types are not known where a reaction is written: `model` checks them.
  */
 export type EventPattern<C> = string extends keyof C ? string : '*' | `${Singulars<C>[NameIn<C>]}.${string}`
 
 /** Patterns that are valid without emitted events. */
-export type KnownPattern<C> = '*' | `${Singulars<C>[NameIn<C>]}.${Changes | '*'}`
+export type KnownPattern<C> = '*' | `${Singulars<C>[NameIn<C>]}.${ChangeKind | '*'}`
 
 type NamesOf<C, Singular> = {
   [N in NameIn<C>]: Singulars<C>[N] extends Singular ? N : never
@@ -112,9 +112,9 @@ interface ChangeEvent<C, N, Kind, Type> extends CommonEvent<Type> {
   readonly collection: N
   /** Of an update: the fields that changed. */
   readonly changed: Kind extends 'updated' ? readonly (keyof ItemIn<C, N> & string)[] : null
-  /** The item after the change, before it for a deletion. */
+  /** The item after the change; for a deletion, the item before it. */
   readonly data: ItemIn<C, N>
-  /** Of an update: the item before it. */
+  /** Of an update: the item before the change. */
   readonly previous: Kind extends 'updated' ? ItemIn<C, N> : null
   readonly values: null
 }
@@ -141,10 +141,10 @@ interface AnyEvent extends CommonEvent<string> {
   readonly values: JsonObject | null
 }
 
-type ChangeOf<C, Singular, Kind> = Kind extends Changes
+type ChangeOf<C, Singular, Kind> = Kind extends ChangeKind
   ? ChangeEvent<C, NamesOf<C, Singular>, Kind, `${Singular & string}.${Kind}`>
   : Kind extends '*'
-    ? ChangeOf<C, Singular, Changes> | AnyEvent
+    ? ChangeOf<C, Singular, ChangeKind> | AnyEvent
     : string extends Kind
       ? AnyEvent
       : EmittedEvent<C, NamesOf<C, Singular>, `${Singular & string}.${Kind & string}`>

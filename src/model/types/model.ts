@@ -134,7 +134,7 @@ export type RelationsIn<C, N> = ToOneIn<C, N> & ToManyIn<C, N>
 
 type IdOf<N> = N extends 'users' ? Reference<'users'> : unknown
 
-/** A row as rules see it, with the rows that its relations lead to. */
+/** A row as rules see it, with its related rows. */
 export interface RowIn<C, N> {
   readonly fields: RowFields<FieldsIn<C, N>, UpdatedAtIn<C, N>, IdOf<N>>
   readonly relations: RowsIn<C, RelationsIn<C, N>>
@@ -143,7 +143,7 @@ export interface RowIn<C, N> {
 
 type RowsIn<C, Relations> = { readonly [K in keyof Relations]: RowIn<C, Relations[K]> }
 
-/** The caller's own item, of which rules may name fields. */
+/** The caller's own item, whose fields rules may name. */
 export interface CallerIn<C> {
   readonly fields: RowFields<FieldsIn<C, 'users'>, UpdatedAtIn<C, 'users'>, Reference<'users'>>
 }

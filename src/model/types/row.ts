@@ -21,7 +21,7 @@ type Ordered<Value, Trait> =
         ? Value
         : never)
 
-/** A field as rules see it. `unknown`: it is json, or nothing is known of it. */
+/** A field as rules see it. `unknown`: the field is json, or its type is not known. */
 type RowField<Value, Trait> = [Scalar] extends [Value]
   ? { readonly eq: Accepts<null>; readonly order: Accepts<never> }
   : { readonly eq: Accepts<Equal<Value, Trait>>; readonly order: Accepts<Ordered<Value, Trait>> }
@@ -43,7 +43,7 @@ export type RowFields<Fields, UpdatedAt = false, Id = unknown> = string extends 
     any
   : BuiltinRowFields<UpdatedAt, Id> & { readonly [K in keyof Fields]: RowFieldOf<Fields[K]> }
 
-/** A row of which only its own fields are known: only `model` knows the targets of relations. */
+/** A row whose own fields alone are known: only `model` knows the targets of relations. */
 export interface OwnRow<Fields, UpdatedAt = false, Id = unknown> {
   readonly fields: RowFields<Fields, UpdatedAt, Id>
   // biome-ignore lint/suspicious/noExplicitAny: as above.

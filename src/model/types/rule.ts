@@ -12,7 +12,7 @@ declare const needsType: unique symbol
  * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs`: the fields and relations that the row must
  * have; the compiler refuses the rule for other rows.
  */
-// biome-ignore lint/suspicious/noExplicitAny: a rule of which nothing is known fits everywhere.
+// biome-ignore lint/suspicious/noExplicitAny: a rule without known needs fits everywhere.
 export interface AccessRule<in Needs = any> {
   readonly rule: Rule
   /** Exists only for the compiler. */
@@ -69,15 +69,15 @@ type Inequality<Path extends string> = <const Value extends Ordered>(
 /** Contravariant: a field that accepts more values fits where fewer are needed. */
 export type Accepts<Value> = (value: Value) => void
 
-declare const stands: unique symbol
+declare const placeholderName: unique symbol
 
 /** A value that is known only when a request is served, or a text that is not a literal. */
 export interface Placeholder<Name extends string> {
-  readonly [stands]: Name
+  readonly [placeholderName]: Name
 }
 
 /** The type that a field must accept for a comparison. */
-type Taken<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
+type AcceptedValue<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
   ? Placeholder<'now'>
   : [Value] extends [Marker<'currentUser'>]
     ? Placeholder<'currentUser'>
@@ -91,7 +91,7 @@ type Taken<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
 
 /** The needs of a path: `status`, `task.project.organization_id`. */
 export type PathNeeds<Path extends string, Use = unknown> = string extends Path
-  ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of it, so it fits everywhere.
+  ? // biome-ignore lint/suspicious/noExplicitAny: its needs are not known, so it fits everywhere.
     any
   : Path extends `${infer Relation}.${infer Rest}`
     ? RelationNeeds<Relation, PathNeeds<Rest, Use>>
@@ -104,7 +104,7 @@ export type RelationNeeds<Relation extends string, Needs> = string extends Relat
 
 /** `eq`: equations and `in`; `order`: comparisons by size, and arithmetic. */
 export type FieldUse<Comparison extends 'eq' | 'order', Value> = {
-  readonly [C in Comparison]: Accepts<Taken<Value>>
+  readonly [C in Comparison]: Accepts<AcceptedValue<Value>>
 }
 
 export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order', Value> = [Value] extends [

@@ -1,4 +1,4 @@
-/** Declared values as sent to an action, a query or a job. */
+/** Declared values as callers send them to an action, a query or a job. */
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { ItemDeclaration } from '../logic.ts'
@@ -7,7 +7,7 @@ import type { Flat, OrNull } from './item.ts'
 /** Null for an item that is optional. */
 export type NoItem<V> = V extends { readonly optional: true } ? null : never
 
-type MayBeLeftOut<F> =
+type MayBeOmitted<F> =
   F extends ItemDeclaration<string, true>
     ? true
     : F extends FieldDeclaration<unknown, infer O>
@@ -16,14 +16,14 @@ type MayBeLeftOut<F> =
         : false
       : false
 
-export type FreeNames<Values> = {
-  [K in keyof Values]: MayBeLeftOut<Values[K]> extends true ? K : never
+export type OmittableNames<Values> = {
+  [K in keyof Values]: MayBeOmitted<Values[K]> extends true ? K : never
 }[keyof Values]
 
 /** A value as it is sent: an item by its id. */
 type Sent<V> = V extends ItemDeclaration ? number | NoItem<V> : OrNull<V>
 export type SentIn<Values> = Flat<
-  { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Sent<Values[K]> } & {
-    readonly [K in FreeNames<Values>]?: Sent<Values[K]>
+  { readonly [K in Exclude<keyof Values, OmittableNames<Values>>]: Sent<Values[K]> } & {
+    readonly [K in OmittableNames<Values>]?: Sent<Values[K]>
   }
 >

@@ -1,13 +1,13 @@
 /** `singularOf` of `check/names.ts` for the compiler. A collection whose singular cannot be derived has to declare it. */
 
-type Kept = 'movie' | 'cookie' | 'cache' | 'tie' | 'pie' | 'die' | 'lie'
+type KeepsE = 'movie' | 'cookie' | 'cache' | 'tie' | 'pie' | 'die' | 'lie'
 type Vowel = 'a' | 'e' | 'i' | 'o' | 'u'
 
 type WithoutEs<Stem extends string> = Stem extends `${string}${'ss' | 'x' | 'ch' | 'sh'}` ? Stem : `${Stem}e`
 
 type WithoutIes<Stem extends string> = Stem extends `${string}${Vowel | '_'}` ? `${Stem}ie` : `${Stem}y`
 
-type WithoutS<Stem extends string> = Stem extends Kept | `${string}_${Kept}` | `${string}${'a' | 'o'}use`
+type WithoutS<Stem extends string> = Stem extends KeepsE | `${string}_${KeepsE}` | `${string}${'a' | 'o'}use`
   ? Stem
   : Stem extends `${infer Rest}ie`
     ? WithoutIes<Rest>

@@ -23,10 +23,10 @@ import type { ModelView } from './model-view.ts'
 import { conclude, fieldOf, guardRows } from './read.ts'
 
 export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedAggregate {
-  const { collection, within, rows, found } = guardRows(shape, view)
+  const { collection, within, rows, dependencies } = guardRows(shape, view)
   const aggregation = guardAggregation(shape, collection, view)
-  addAggregation(aggregation, found)
-  return { kind: 'aggregate', collection, within, rows, aggregation, ...conclude(found) }
+  addAggregation(aggregation, dependencies)
+  return { kind: 'aggregate', collection, within, rows, aggregation, ...conclude(dependencies) }
 }
 
 export function guardAggregateRoot(
@@ -38,25 +38,29 @@ export function guardAggregateRoot(
   return { kind, key, collection, rows, aggregation: guardAggregation(aggregation, collection, view) }
 }
 
-export function addAggregation({ groups, measures }: GuardedAggregation, found: Dependencies): void {
-  for (const { field } of groups) addField(field, found)
-  for (const measure of measures) if (measure.kind !== 'count') addField(measure.field, found)
+export function addAggregation({ groups, measures }: GuardedAggregation, dependencies: Dependencies): void {
+  for (const { field } of groups) addField(field, dependencies)
+  for (const measure of measures) if (measure.kind !== 'count') addField(measure.field, dependencies)
 }
 
-function guardAggregation(asked: Aggregation, collection: Collection, view: ModelView): GuardedAggregation {
-  const { offset, limit, select } = asked
-  const groups = asked.groups.map(group => guardGroup(group, collection, view))
-  const measures = asked.measures.map(measure => guardMeasure(measure, collection, view))
-  return { groups, measures, sort: totalSort(asked), offset, limit, select }
+function guardAggregation(
+  aggregation: Aggregation,
+  collection: Collection,
+  view: ModelView,
+): GuardedAggregation {
+  const { offset, limit, select } = aggregation
+  const groups = aggregation.groups.map(group => guardGroup(group, collection, view))
+  const measures = aggregation.measures.map(measure => guardMeasure(measure, collection, view))
+  return { groups, measures, sort: totalSort(aggregation), offset, limit, select }
 }
 
 /** The requested keys, followed by the remaining group keys: no two groups share all of them. */
 function totalSort({ sort, groups }: Aggregation): readonly GroupSort[] {
-  const sorted = new Set(sort.flatMap(({ by, at }) => (by === 'group' ? [at] : [])))
-  const rest = groups.flatMap((_, at) =>
-    sorted.has(at) ? [] : [{ by: 'group', at, descending: false } as const],
+  const sortedGroups = new Set(sort.flatMap(({ by, index }) => (by === 'group' ? [index] : [])))
+  const unsorted = groups.flatMap((_, index) =>
+    sortedGroups.has(index) ? [] : [{ by: 'group', index, descending: false } as const],
   )
-  return [...sort, ...rest]
+  return [...sort, ...unsorted]
 }
 
 function guardGroup(
@@ -83,9 +87,9 @@ export function groupFault({ name, type }: Field, part: string | undefined): str
   if (!type.sortable) return `groups by ${quoted(name)}, whose values cannot be compared.`
   const parts: readonly string[] = type.dateParts ?? []
   if (part === undefined || parts.includes(part)) return undefined
-  const known = parts.map(each => `${name}:${each}`).join(', ')
-  const takes = known === '' ? `${name} has no parts` : `write ${known}`
-  return `groups by ${quoted(`${name}:${part}`)}, which is no part of it: ${takes}.`
+  const spellings = parts.map(datePart => `${name}:${datePart}`).join(', ')
+  const hint = spellings === '' ? `${name} has no parts` : `write ${spellings}`
+  return `groups by ${quoted(`${name}:${part}`)}, which is not a part of it: ${hint}.`
 }
 
 /** Why the field does not have this measure, as a predicate; undefined if it does. */
@@ -94,5 +98,5 @@ export function measureFault({ name, type }: Field, kind: FieldMeasure): string 
     return type.sortable ? undefined : `names ${quoted(name)}, which has no order.`
   }
   if (type.summable) return undefined
-  return `names ${quoted(name)}, which is no quantity: only whole and other numbers have sums and averages.`
+  return `names ${quoted(name)}, which is not a quantity: only whole and other numbers have sums and averages.`
 }

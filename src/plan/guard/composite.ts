@@ -21,15 +21,15 @@ export function guardComposite(shape: CompositeShape, view: ModelView): GuardedC
     const leniency = { refusals, keys: [root.key] }
     return orRefused(leniency, () => guardRoot(root, view, leniency)) ?? []
   })
-  const found = noDependencies()
+  const dependencies = noDependencies()
   for (const root of roots) {
-    found.collections.add(root.collection.name)
-    addCondition(root.rows, found)
-    if (root.kind === 'aggregate') addAggregation(root.aggregation, found)
-    else addSelect(root.select, found)
-    if (root.kind === 'list') for (const { field } of root.list.sort) addField(field, found)
+    dependencies.collections.add(root.collection.name)
+    addCondition(root.rows, dependencies)
+    if (root.kind === 'aggregate') addAggregation(root.aggregation, dependencies)
+    else addSelect(root.select, dependencies)
+    if (root.kind === 'list') for (const { field } of root.list.sort) addField(field, dependencies)
   }
-  return { kind: 'composite', roots, refusals, ...conclude(found) }
+  return { kind: 'composite', roots, refusals, ...conclude(dependencies) }
 }
 
 function guardRoot(root: Root, view: ModelView, leniency: Leniency): GuardedRoot {

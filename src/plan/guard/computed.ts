@@ -1,7 +1,7 @@
 /**
- * Computed fields as a caller reads them. They are computed from what the caller could read by following the same
- * relations: rows and fields that the caller may not read do not count. Unlike access rules, which see stored rows, the
- * rules in them follow this too: a value must reveal nothing that is hidden.
+ * Computed fields as a caller reads them. They are computed only from rows and fields that the caller could read by
+ * following the same relations. This includes the rules in their expressions, unlike access rules, which see stored rows:
+ * a value must reveal nothing that is hidden.
  */
 
 import { collectionsRead } from '../../model/computed/fields.ts'
@@ -23,19 +23,19 @@ import { totalOrder } from '../order.ts'
 import type { ModelView } from './model-view.ts'
 import { requireScope } from './refusals.ts'
 
-const known = new WeakMap<ModelView, WeakMap<ComputedField, Computation>>()
+const computations = new WeakMap<ModelView, WeakMap<ComputedField, Computation>>()
 
 /** Throws INSUFFICIENT_SCOPE where the caller's scopes do not cover a collection that it is computed from. */
 export function computationOf(field: ComputedField, collection: Collection, view: ModelView): Computation {
-  const all = known.get(view) ?? new WeakMap<ComputedField, Computation>()
-  known.set(view, all)
-  const found = all.get(field) ?? computeAllowed(field.expression, collection, view)
-  all.set(field, found)
-  return found
+  const byField = computations.get(view) ?? new WeakMap<ComputedField, Computation>()
+  computations.set(view, byField)
+  const computation = byField.get(field) ?? computeAllowed(field.expression, collection, view)
+  byField.set(field, computation)
+  return computation
 }
 
 function computeAllowed(expression: CheckedExpression, row: Collection, view: ModelView): Computation {
-  for (const read of collectionsRead(expression, row, view.collection)) requireScope(view, 'read', read)
+  for (const source of collectionsRead(expression, row, view.collection)) requireScope(view, 'read', source)
   return compute(expression, row, view)
 }
 
@@ -51,14 +51,14 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
     case 'field':
       return fieldAlong(expression, row, view)
     case 'aggregate': {
-      const { path, rows, target } = manyOf(expression, row, view)
+      const { path, rows, target } = relatedRows(expression, row, view)
       const { function: name, field } = expression
-      const seen = field === undefined ? undefined : seenField(field, target, view)
-      return { kind: 'aggregate', function: name, path, rows, field: seen }
+      const visibleValue = field === undefined ? undefined : visible(field, target, view)
+      return { kind: 'aggregate', function: name, path, rows, field: visibleValue }
     }
     case 'first': {
-      const { path, rows, target } = manyOf(expression, row, view)
-      const field = seenField(expression.field, target, view)
+      const { path, rows, target } = relatedRows(expression, row, view)
+      const field = visible(expression.field, target, view)
       return { kind: 'first', path, rows, sort: sortOf(expression, target, view), field }
     }
     case 'arithmetic': {
@@ -67,7 +67,7 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
     }
     case 'when': {
       const { kind, rule, value, otherwise } = expression
-      const condition = seenRule(rule, row, view)
+      const condition = visibleRule(rule, row, view)
       return { kind, condition, value: inner(value), otherwise: inner(otherwise) }
     }
     case 'datePart':
@@ -77,39 +77,43 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
   }
 }
 
-type Of<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
+type ExpressionOf<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
 
 /** A field of the row, or of a row that its to-one relations lead to. */
-function fieldAlong(expression: Of<'field'>, row: Collection, view: ModelView): ComputationPart {
+function fieldAlong(expression: ExpressionOf<'field'>, row: Collection, view: ModelView): ComputationPart {
   const { path: names, field, type } = expression
   const [name, ...rest] = names
-  if (name === undefined) return { kind: 'column', field: seenField(field, row, view) }
+  if (name === undefined) return { kind: 'column', field: visible(field, row, view) }
   const { path, when, rows } = view.follow(row, relationOf(name, row))
   const value = { ...fieldAlong({ ...expression, path: rest }, path.target, view), type }
   return { kind: 'related', path, when, rows, value }
 }
 
 /** The related rows that count. */
-function manyOf(
+function relatedRows(
   { relation, where }: { readonly relation: string; readonly where: Rule },
   row: Collection,
   view: ModelView,
 ): { readonly path: Path; readonly rows: Condition; readonly target: Collection } {
   const { path, rows } = view.follow(row, relationOf(relation, row))
-  return { path, rows: and(rows, seenRule(where, path.target, view)), target: path.target }
+  return { path, rows: and(rows, visibleRule(where, path.target, view)), target: path.target }
 }
 
-function sortOf({ sort }: Of<'first'>, target: Collection, view: ModelView): readonly GuardedSort[] {
+function sortOf(
+  { sort }: ExpressionOf<'first'>,
+  target: Collection,
+  view: ModelView,
+): readonly GuardedSort[] {
   return totalOrder(sort).map(({ field, descending }) => ({
-    field: seenField(field, target, view),
+    field: visible(field, target, view),
     descending,
   }))
 }
 
-function relationOf(name: string, { name: holder, relations }: Collection): Relation {
-  const found = relations.get(name)
-  if (found === undefined) throw new Error(`${holder} has no relation ${name}`)
-  return found
+function relationOf(name: string, { name: collection, relations }: Collection): Relation {
+  const relation = relations.get(name)
+  if (relation === undefined) throw new Error(`${collection} has no relation ${name}`)
+  return relation
 }
 
 function valueAlong({ steps, field }: FieldPath, row: Collection, view: ModelView): Computation {
@@ -118,30 +122,30 @@ function valueAlong({ steps, field }: FieldPath, row: Collection, view: ModelVie
   return { ...fieldAlong({ kind: 'field', path, field: name, type, optional: true }, row, view), type }
 }
 
-function seenField(name: string, row: Collection, view: ModelView): VisibleField {
+function visible(name: string, row: Collection, view: ModelView): VisibleField {
   const field = row.fields.get(name)
   if (field === undefined) throw new Error(`${row.name} has no field ${name}`)
-  return { field, when: view.shownIn(row, field) }
+  return { field, when: view.visibleIn(row, field) }
 }
 
 /** The rule, applied to what the caller may read of the rows. */
-function seenRule(rule: Rule, row: Collection, view: ModelView): Condition {
-  return seen(view.holds(rule, row), row, view)
+function visibleRule(rule: Rule, row: Collection, view: ModelView): Condition {
+  return visibleCondition(view.holds(rule, row), row, view)
 }
 
 /** A field of the caller's own item has a value only where the caller may read it. Undefined: the caller never may. */
-function seenOperand(operand: Operand, view: ModelView): Operand | undefined {
+function visibleOperand(operand: Operand, view: ModelView): Operand | undefined {
   if (operand.kind !== 'caller') return operand
   const { users, field } = operand
-  const when = and(view.readable(users), view.shownIn(users, field))
+  const when = and(view.readable(users), view.visibleIn(users, field))
   return when.kind === 'never' ? undefined : { ...operand, when }
 }
 
-function seen(condition: Condition, row: Collection, view: ModelView): Condition {
+function visibleCondition(condition: Condition, row: Collection, view: ModelView): Condition {
   switch (condition.kind) {
     case 'compare': {
-      const field = seenField(condition.field.field.name, row, view)
-      const operand = seenOperand(condition.operand, view)
+      const field = visible(condition.field.field.name, row, view)
+      const operand = visibleOperand(condition.operand, view)
       if (field.when.kind === 'never' || operand === undefined) return never
       return { ...condition, field, operand }
     }
@@ -150,20 +154,20 @@ function seen(condition: Condition, row: Collection, view: ModelView): Condition
       return left && right ? { kind: 'values', left, operator: condition.operator, right } : never
     }
     case 'isNull': {
-      const field = seenField(condition.field.field.name, row, view)
+      const field = visible(condition.field.field.name, row, view)
       return field.when.kind === 'never' ? always : { ...condition, field }
     }
     case 'related': {
       const { path, when, rows } = view.follow(row, condition.path.relation)
-      const wanted = and(rows, seen(condition.rows, path.target, view))
-      return wanted.kind === 'never' ? never : and(when, { kind: 'related', path, rows: wanted })
+      const visibleRows = and(rows, visibleCondition(condition.rows, path.target, view))
+      return visibleRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: visibleRows })
     }
     case 'not':
-      return not(seen(condition.condition, row, view))
+      return not(visibleCondition(condition.condition, row, view))
     case 'and':
-      return and(...condition.conditions.map(one => seen(one, row, view)))
+      return and(...condition.conditions.map(part => visibleCondition(part, row, view)))
     case 'or':
-      return or(...condition.conditions.map(one => seen(one, row, view)))
+      return or(...condition.conditions.map(part => visibleCondition(part, row, view)))
     default:
       return condition
   }

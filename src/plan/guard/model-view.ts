@@ -14,16 +14,16 @@ export interface ModelView {
   collection(name: string): Collection
   /** The fields and relations that exist for this class. */
   names(collection: Collection): Names
-  /** Which rows the rule holds for. */
+  /** The rows for which the rule holds. */
   rule(rule: Rule, collection: Collection): Condition
-  /** The same for a rule that does not grant access: it applies to Portico itself as well. */
+  /** As `rule`, for a rule that does not grant access: it applies to Portico itself as well. */
   holds(rule: Rule, collection: Collection): Condition
-  /** Which rows of the collection may be read. */
+  /** The rows of the collection that may be read. */
   readable(collection: Collection): Condition
-  /** Which rows of the collection may be created, changed or deleted. */
+  /** The rows of the collection that may be created, changed or deleted. */
   writable(collection: Collection, operation: WriteOperation): Condition
-  /** Which of the readable rows show the field; `never`: it does not exist for this class. */
-  shownIn(collection: Collection, field: Field): Condition
+  /** The readable rows in which the field is visible; `never`: it does not exist for this class. */
+  visibleIn(collection: Collection, field: Field): Condition
   /** The relation as it may be followed from readable rows; it is among the collection's `names`. */
   follow(collection: Collection, relation: Relation): Reachable
 }
@@ -32,19 +32,19 @@ export type WriteOperation = Exclude<keyof CollectionAccess, 'read'>
 
 export interface Reachable {
   readonly path: Path
-  /** In which rows the link is visible. */
+  /** The rows in which the link is visible. */
   readonly when: Condition
-  /** Which of the target's rows may be reached. */
+  /** The target's rows that may be reached. */
   readonly rows: Condition
 }
 
 const views = new WeakMap<Model, WeakMap<AccessClass, ModelView>>()
 
 export function viewOf(model: Model, access: AccessClass): ModelView {
-  const known = views.get(model) ?? new WeakMap<AccessClass, ModelView>()
-  views.set(model, known)
-  const view = known.get(access) ?? createView(model, access)
-  known.set(access, view)
+  const viewsByAccess = views.get(model) ?? new WeakMap<AccessClass, ModelView>()
+  views.set(model, viewsByAccess)
+  const view = viewsByAccess.get(access) ?? createView(model, access)
+  viewsByAccess.set(access, view)
   return view
 }
 
@@ -64,10 +64,10 @@ export function staticRule(
   return kind === 'always' || kind === 'never' ? kind : 'depends'
 }
 
-/** The rows that a rule holds for: all, only the caller's own, some others, or none. */
+/** The rows for which a rule holds: all, only the caller's own, some others, or none. */
 export type Reach = 'all' | 'own' | 'some' | 'none'
 
-/** The rows that a rule holds for, as far as that can be decided without a row. */
+/** The rows for which a rule holds, as far as that can be decided without a row. */
 export function reachOf(model: Model, collection: Collection, rule: Rule, access: AccessClass): Reach {
   const condition = viewOf(model, access).rule(rule, collection)
   if (condition.kind === 'always') return 'all'
@@ -96,52 +96,52 @@ function createView(model: Model, access: AccessClass): ModelView {
     model,
     access,
     collection(name) {
-      const found = model.collections.get(name)
-      if (!found) throw new ApiError('NOT_FOUND')
-      return found
+      const collection = model.collections.get(name)
+      if (!collection) throw new ApiError('NOT_FOUND')
+      return collection
     },
-    names: collection => remembered(names, collection, () => namesIn(collection, view)),
+    names: collection => getOrCreate(names, collection, () => namesIn(collection, view)),
     rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
     holds: (rule, collection) => fold(rule, collection, view),
     readable: collection =>
-      remembered(readable, collection.name, () => view.rule(collection.access.read, collection)),
+      getOrCreate(readable, collection.name, () => view.rule(collection.access.read, collection)),
     writable: (collection, operation) =>
-      remembered<string, Condition>(writable[operation], collection.name, () =>
+      getOrCreate<string, Condition>(writable[operation], collection.name, () =>
         view.rule(collection.access[operation], collection),
       ),
-    shownIn: (collection, field) => remembered(shownIn, field, () => rowsShowing(field, collection, view)),
+    visibleIn: (collection, field) => getOrCreate(shownIn, field, () => rowsShowing(field, collection, view)),
     follow: (collection, relation) => follow(collection, relation, view),
   }
   return view
 }
 
-function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
-  const found = known.get(key)
-  if (found !== undefined || known.has(key)) return found as V
-  const made = make()
-  known.set(key, made)
-  return made
+function getOrCreate<K, V>(cache: Map<K, V>, key: K, make: () => V): V {
+  const cached = cache.get(key)
+  if (cached !== undefined || cache.has(key)) return cached as V
+  const created = make()
+  cache.set(key, created)
+  return created
 }
 
 function namesIn(collection: Collection, view: ModelView): Names {
   const { fields, relations, searchable, computed } = collection
   return {
     collection,
-    fields: new Map([...fields].filter(([, field]) => isShown(field, collection, view))),
-    computed: new Map([...computed].filter(([, field]) => isShown(field, collection, view))),
-    relations: new Map([...relations].filter(([, relation]) => isLinkShown(relation, collection, view))),
-    searched: searchable.filter(field => view.shownIn(collection, field).kind === 'always'),
+    fields: new Map([...fields].filter(([, field]) => isVisible(field, collection, view))),
+    computed: new Map([...computed].filter(([, field]) => isVisible(field, collection, view))),
+    relations: new Map([...relations].filter(([, relation]) => isLinkVisible(relation, collection, view))),
+    searched: searchable.filter(field => view.visibleIn(collection, field).kind === 'always'),
   }
 }
 
-function isShown(field: Field, collection: Collection, view: ModelView): boolean {
-  return view.shownIn(collection, field).kind !== 'never'
+function isVisible(field: Field, collection: Collection, view: ModelView): boolean {
+  return view.visibleIn(collection, field).kind !== 'never'
 }
 
 /** A relation exists for callers who may read the fields that hold its ids. */
-function isLinkShown(relation: Relation, collection: Collection, view: ModelView): boolean {
+function isLinkVisible(relation: Relation, collection: Collection, view: ModelView): boolean {
   const shows = (holder: Collection, name: string) =>
-    isShown(known(holder.fields, name, holder), holder, view)
+    isVisible(requireNamed(holder.fields, name, holder), holder, view)
   if (relation.kind === 'one') return shows(collection, relation.field)
   if (relation.kind === 'many') return shows(view.collection(relation.target), relation.field)
   const through = view.collection(relation.through)
@@ -159,7 +159,7 @@ function follow(collection: Collection, relation: Relation, view: ModelView): Re
   const target = view.collection(relation.target)
   const rows = view.readable(target)
   const shownIn = (holder: Collection, name: string) =>
-    view.shownIn(holder, known(holder.fields, name, holder))
+    view.visibleIn(holder, requireNamed(holder.fields, name, holder))
   if (relation.kind === 'one') {
     return { path: { relation, target }, when: shownIn(collection, relation.field), rows }
   }
@@ -187,8 +187,8 @@ const foldKind: ByKind = {
     !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
   compare: (rule, row, view) => foldComparison(rule, row, view),
   related: (rule, row, view) => foldRelated(rule, row, view),
-  and: (rule, row, view) => and(...rule.rules.map(one => fold(one, row, view))),
-  or: (rule, row, view) => or(...rule.rules.map(one => fold(one, row, view))),
+  and: (rule, row, view) => and(...rule.rules.map(part => fold(part, row, view))),
+  or: (rule, row, view) => or(...rule.rules.map(part => fold(part, row, view))),
   not: (rule, row, view) => not(fold(rule.rule, row, view)),
 }
 
@@ -200,25 +200,25 @@ function fold<K extends Rule['kind']>(rule: Rule & { kind: K }, row: Collection,
 function foldComparison(rule: Rule & { kind: 'compare' }, row: Collection, view: ModelView): Condition {
   const { comparison, operand } = rule
   const path = (name: string) => followPath(name, row, view.collection)
-  const left = path(rule.field)
-  const isTest = operand.kind === 'literal' && operand.value === null
+  const leftPath = path(rule.field)
+  const isNullTest = operand.kind === 'literal' && operand.value === null
   // Where a relation leads nowhere, the field has no value.
-  if (isTest && comparison === 'eq') return not(reaching(left.steps, foldTest(left.field)))
-  if (isTest) return comparison === 'ne' ? reaching(left.steps, foldTest(left.field)) : never
+  if (isNullTest && comparison === 'eq') return not(existsAlong(leftPath.steps, hasValue(leftPath.field)))
+  if (isNullTest) return comparison === 'ne' ? existsAlong(leftPath.steps, hasValue(leftPath.field)) : never
   if (operand.kind === 'field') {
     if (comparison === 'in') return never
-    return { kind: 'fields', left, operator: comparison, right: path(operand.field) }
+    return { kind: 'fields', left: leftPath, operator: comparison, right: path(operand.field) }
   }
-  return reaching(left.steps, foldOwn(left.field, comparison, operand, view))
+  return existsAlong(leftPath.steps, foldOwnField(leftPath.field, comparison, operand, view))
 }
 
-/** That the field has a value. */
-function foldTest(field: Field): Condition {
+/** The field has a value. */
+function hasValue(field: Field): Condition {
   return not({ kind: 'isNull', field: { field, when: always } })
 }
 
 /** A comparison of a field of the row itself. */
-function foldOwn(
+function foldOwnField(
   column: Field,
   comparison: Comparison,
   operand: Exclude<RuleOperand, { readonly kind: 'field' }>,
@@ -226,9 +226,9 @@ function foldOwn(
 ): Condition {
   const field: VisibleField = { field: column, when: always }
   if (operand.kind !== 'literal') {
-    const found = foldOperand(operand, view)
+    const folded = foldOperand(operand, view)
     const operator = comparison === 'in' ? 'eq' : comparison
-    return found === undefined ? never : { kind: 'compare', field, operator, operand: found }
+    return folded === undefined ? never : { kind: 'compare', field, operator, operand: folded }
   }
   const { value } = operand
   if (comparison === 'in') return foldIn(field, value)
@@ -245,21 +245,21 @@ function foldOperand(
   if (operand.kind !== 'caller') return operand
   if (operand.field === 'id') return { kind: 'userId' }
   const users = view.collection('users')
-  const field = known(users.fields, operand.field, users)
+  const field = requireNamed(users.fields, operand.field, users)
   return { kind: 'caller', users, field, isConfirmed: operand.field === 'email' }
 }
 
-/** That the steps lead to a stored row for which the condition holds. */
-function reaching(steps: readonly ToOnePath[], rows: Condition): Condition {
+/** The steps lead to a stored row for which the condition holds. */
+function existsAlong(steps: readonly ToOnePath[], rows: Condition): Condition {
   return steps.reduceRight<Condition>(
-    (beyond, path) =>
-      beyond.kind === 'never' ? never : { kind: 'related', path, rows: beyond, stored: true },
+    (condition, path) =>
+      condition.kind === 'never' ? never : { kind: 'related', path, rows: condition, stored: true },
     rows,
   )
 }
 
 function foldIn(field: VisibleField, value: Scalar | readonly Scalar[]): Condition {
-  const values = [...new Set(Array.isArray(value) ? value : [value])].filter(one => one !== null)
+  const values = [...new Set(Array.isArray(value) ? value : [value])].filter(member => member !== null)
   const [only] = values
   if (only === undefined) return never
   if (values.length === 1) {
@@ -269,18 +269,18 @@ function foldIn(field: VisibleField, value: Scalar | readonly Scalar[]): Conditi
 }
 
 function foldRelated(rule: Rule & { kind: 'related' }, row: Collection, view: ModelView): Condition {
-  const relation = known(row.relations, rule.relation, row)
+  const relation = requireNamed(row.relations, rule.relation, row)
   const target = view.collection(relation.target)
   const rows = fold(rule.rule, target, view)
   if (rows.kind === 'never') return never
-  const seen = { kind: 'related', rows, stored: true } as const
-  if (relation.kind !== 'manyToMany') return { ...seen, path: { relation, target } as Path }
+  const related = { kind: 'related', rows, stored: true } as const
+  if (relation.kind !== 'manyToMany') return { ...related, path: { relation, target } as Path }
   const through = view.collection(relation.through)
-  return { ...seen, path: { relation, target, through, joinRows: always } }
+  return { ...related, path: { relation, target, through, joinRows: always } }
 }
 
-function known<V>(map: ReadonlyMap<string, V>, name: string, row: Collection): V {
-  const found = map.get(name)
-  if (found === undefined) throw new Error(`the model names ${row.name}.${name}, which is not there`)
-  return found
+function requireNamed<V>(map: ReadonlyMap<string, V>, name: string, row: Collection): V {
+  const value = map.get(name)
+  if (value === undefined) throw new Error(`the model names ${row.name}.${name}, which does not exist`)
+  return value
 }

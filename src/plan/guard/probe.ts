@@ -1,7 +1,6 @@
 /**
- * Guarded plans that explain a decision: whether a rule holds for one item, as the database decides it; which related item
- * decides; and a write without its rules, to see the row that it would store. Only `src/explain/` runs them, in transactions
- * that are always rolled back.
+ * Guarded plans that explain a decision: whether a rule holds for one item, which related items decide, and a write without
+ * its rules, to see the row that it would store. Only `src/explain/` runs them, in transactions that are always rolled back.
  */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
@@ -23,7 +22,7 @@ import type {
 } from '../guarded.ts'
 import { viewOf } from './model-view.ts'
 
-/** Gives the brand. */
+/** Brands a shape as guarded. */
 export type Seal = <S extends GuardedShape>(
   shape: S,
   args: readonly JsonValue[],
@@ -50,16 +49,20 @@ export interface Probes {
   ): GuardedPlan<S>
 }
 
-const plain = { reads: [], personal: true, volatile: true, counts: false } as const
+const uncached = { reads: [], personal: true, volatile: true, readsUnboundedLists: false } as const
 
-const asService = new WeakMap<AccessClass, AccessClass>()
+const serviceAccessByAccess = new WeakMap<AccessClass, AccessClass>()
 
-/** The same caller, but not subject to the row security policies of the database. */
-function unhidden(principal: Principal): Principal {
+/** The same caller, exempt from the row security policies of the database. */
+function withServiceAccess(principal: Principal): Principal {
   const { access } = principal
-  const made = asService.get(access) ?? { ...access, key: `explain ${access.key}`, system: true }
-  asService.set(access, made)
-  return { ...principal, access: made }
+  const serviceAccess = serviceAccessByAccess.get(access) ?? {
+    ...access,
+    key: `explain ${access.key}`,
+    system: true,
+  }
+  serviceAccessByAccess.set(access, serviceAccess)
+  return { ...principal, access: serviceAccess }
 }
 
 function fieldAs(key: string, field: Field): GuardedSelected {
@@ -77,7 +80,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
     collection: Collection,
     rows: Condition,
     select: readonly GuardedSelected[],
-  ): GuardedItem => ({ kind: 'item', collection, id: 0, rows, select, ...plain })
+  ): GuardedItem => ({ kind: 'item', collection, id: 0, rows, select, ...uncached })
   const condition = (rule: Rule, collection: Collection, { access }: Principal) =>
     viewOf(model, access).holds(rule, collection)
   return {
@@ -85,7 +88,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
       seal(
         item(collection, condition(rule, collection, principal), idOf(collection)),
         [id],
-        unhidden(principal),
+        withServiceAccess(principal),
       ),
     related(rule, collection, name, id, principal) {
       const relation = collection.relations.get(name)
@@ -95,18 +98,18 @@ export function createProbes(model: Model, seal: Seal): Probes {
         relation.kind === 'many'
           ? { relation, target }
           : { relation, target, through: collectionOf(relation.through), joinRows: always }
-      const own = target.fields.get('id')
+      const idField = target.fields.get('id')
       const list: GuardedList = {
         kind: 'list',
         collection: target,
         within: { collection, id: 0, rows: always, path },
         rows: condition(rule, target, principal),
-        sort: own ? [{ field: { field: own, when: always }, descending: false }] : [],
+        sort: idField ? [{ field: { field: idField, when: always }, descending: false }] : [],
         window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
         select: idOf(target),
-        ...plain,
+        ...uncached,
       }
-      return seal(list, [id, 0, maxRelated], unhidden(principal))
+      return seal(list, [id, 0, maxRelated], withServiceAccess(principal))
     },
     value(path, collection, id, principal) {
       const { steps, field } = followPath(path, collection, collectionOf)
@@ -117,7 +120,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
         }),
         fieldAs('value', field),
       )
-      return seal(item(collection, always, [select]), [id], unhidden(principal))
+      return seal(item(collection, always, [select]), [id], withServiceAccess(principal))
     },
     unchecked({ shape, args }, principal) {
       const free = 'references' in shape ? { references: [] } : {}
@@ -126,7 +129,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
       return seal(
         { ...shape, ...free, ...before, ...after, select: idOf(shape.collection) },
         args,
-        unhidden(principal),
+        withServiceAccess(principal),
       )
     },
   }

@@ -48,19 +48,19 @@ export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
   const readable = requireReadable(view, collection)
   const rows = shape.rule === undefined ? readable : and(readable, view.rule(shape.rule, collection))
   const select = guardSelect(shape.select, collection, view)
-  const found = noDependencies()
-  found.collections.add(collection.name)
-  addCondition(rows, found)
-  addSelect(select, found)
-  return { kind: 'item', collection, id: shape.id, rows, select, ...conclude(found) }
+  const dependencies = noDependencies()
+  dependencies.collections.add(collection.name)
+  addCondition(rows, dependencies)
+  addSelect(select, dependencies)
+  return { kind: 'item', collection, id: shape.id, rows, select, ...conclude(dependencies) }
 }
 
 export function guardList(shape: ListShape, view: ModelView): GuardedList {
-  const { collection, within, rows, found } = guardRows(shape, view)
+  const { collection, within, rows, dependencies } = guardRows(shape, view)
   const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
   const select = guardSelect(shape.select, collection, view)
-  for (const { field } of sort) addField(field, found)
-  addSelect(select, found)
+  for (const { field } of sort) addField(field, dependencies)
+  addSelect(select, dependencies)
   return {
     kind: 'list',
     collection,
@@ -69,13 +69,13 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
     sort,
     window: guardWindow(shape.window, sort),
     select,
-    ...conclude(found),
+    ...conclude(dependencies),
   }
 }
 
 /** The rows that a read of a collection covers, and what they depend on. */
 interface GuardedRows extends Pick<GuardedList, 'collection' | 'within' | 'rows'> {
-  readonly found: Dependencies
+  readonly dependencies: Dependencies
 }
 
 export function guardRows(
@@ -91,20 +91,20 @@ export function guardRows(
     shape.filter ? guardFilter(shape.filter, collection, view) : always,
     shape.search === undefined ? always : guardSearch(shape.search, collection, view),
   )
-  const found = noDependencies()
-  found.collections.add(collection.name)
-  addCondition(rows, found)
-  if (within) addWithin(within.guarded, found)
-  return { collection, within: within?.guarded, rows, found }
+  const dependencies = noDependencies()
+  dependencies.collections.add(collection.name)
+  addCondition(rows, dependencies)
+  if (within) addWithin(within.guarded, dependencies)
+  return { collection, within: within?.guarded, rows, dependencies }
 }
 
 export function conclude({
   collections,
   userId,
   volatile,
-  counts,
-}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'> {
-  return { reads: [...collections].sort(), personal: userId, volatile, counts }
+  readsUnboundedLists,
+}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'readsUnboundedLists'> {
+  return { reads: [...collections].sort(), personal: userId, volatile, readsUnboundedLists }
 }
 
 type Within = NonNullable<GuardedList['within']>
@@ -124,10 +124,10 @@ function guardWithin(
   return { guarded: { collection: parent, id: within.id, rows, path }, reached }
 }
 
-function addWithin(within: Within, found: Dependencies): void {
-  found.collections.add(within.collection.name)
-  addCondition(within.rows, found)
-  addPath(within.path, [], found)
+function addWithin(within: Within, dependencies: Dependencies): void {
+  dependencies.collections.add(within.collection.name)
+  addCondition(within.rows, dependencies)
+  addPath(within.path, [], dependencies)
 }
 
 /** Follows a relation that the plan names, whose target the caller must be allowed to read. */
@@ -160,7 +160,7 @@ export function fieldOf(
   find = findField,
 ): VisibleField {
   const field = find(view.names(collection), name, refuse)
-  const when = view.shownIn(collection, field)
+  const when = view.visibleIn(collection, field)
   if (!isComputed(field)) return { field, when }
   return { field, when, computation: computationOf(field, collection, view) }
 }
@@ -232,8 +232,7 @@ function guardRelation(
     const select = guardSelect(selected.select, target, view, leniency)
     return { kind, key, path, rows, when, select, list: undefined }
   }
-  if (!selected.list)
-    throw new Error(`the relation ${collection.name}.${selected.relation} is selected without a list`)
+  if (!selected.list) throw new Error(`the relation ${collection.name}.${name} is selected without a list`)
   const list = guardSelectedList(selected.list, target, view)
   const select = guardSelect(selected.select, target, view, leniency)
   return { kind, key, path, rows: and(rows, list.rows), when, select, list: list.list }
@@ -263,7 +262,7 @@ function guardSort(
   view: ModelView,
   isSearch: boolean,
 ): readonly GuardedSort[] {
-  if (!isTotal(order)) throw new Error('the order of a list ends with id: `totalOrder` makes it so')
+  if (!isTotal(order)) throw new Error('the order of a list must end with id: create it with `totalOrder`')
   const fault = rankFault(order, isSearch)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The order by rank ${fault}.`)
   return order.map(({ field: name, descending }) => {
@@ -272,22 +271,22 @@ function guardSort(
   })
 }
 
-/** Which rows fulfil a client's filter, judged by what the client may read of them. */
+/** The rows that fulfil a client's filter, decided only by the fields and rows that the caller may read. */
 export function guardFilter(filter: Filter, collection: Collection, view: ModelView): Condition {
   switch (filter.kind) {
     case 'compare':
       return guardComparison(filter, collection, view)
     case 'related': {
       const { path, when, rows } = reach(collection, filter.relation, view)
-      const wanted = and(rows, guardFilter(filter.filter, path.target, view))
-      return wanted.kind === 'never' ? never : and(when, { kind: 'related', path, rows: wanted })
+      const relatedRows = and(rows, guardFilter(filter.filter, path.target, view))
+      return relatedRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: relatedRows })
     }
     case 'not':
       return not(guardFilter(filter.filter, collection, view))
     case 'and':
-      return and(...filter.filters.map(one => guardFilter(one, collection, view)))
+      return and(...filter.filters.map(part => guardFilter(part, collection, view)))
     case 'or':
-      return or(...filter.filters.map(one => guardFilter(one, collection, view)))
+      return or(...filter.filters.map(part => guardFilter(part, collection, view)))
   }
 }
 
@@ -299,13 +298,16 @@ function guardComparison(
   const field = fieldOf(collection, name, view)
   const { operators } = field.field.type
   if (!operators.includes(operator)) {
-    throw new ApiError('BAD_REQUEST', `The field ${quoted(name)} of ${collection.name} ${takes(operators)}`)
+    throw new ApiError(
+      'BAD_REQUEST',
+      `The field ${quoted(name)} of ${collection.name} ${allowedOperators(operators)}`,
+    )
   }
   if (operator === 'null') return { kind: 'nullness', field, param }
   return { kind: 'compare', field, operator, operand: { kind: 'param', param } }
 }
 
-function takes(operators: readonly FilterOperator[]): string {
+function allowedOperators(operators: readonly FilterOperator[]): string {
   return operators.length > 0 ? `can be filtered with ${operators.join(', ')}.` : 'cannot be filtered.'
 }
 
@@ -315,18 +317,18 @@ function guardSearch(param: number, collection: Collection, view: ModelView): Co
   return { kind: 'search', fields, param, isWhole: fields.length === collection.searchable.length }
 }
 
-export function addSelect(select: readonly GuardedSelected[], found: Dependencies): void {
+export function addSelect(select: readonly GuardedSelected[], dependencies: Dependencies): void {
   for (const selected of select) {
-    if (selected.kind === 'field') addField(selected.field, found)
-    if (selected.kind === 'relation') addRelation(selected, found)
+    if (selected.kind === 'field') addField(selected.field, dependencies)
+    if (selected.kind === 'relation') addRelation(selected, dependencies)
   }
 }
 
-function addRelation({ path, rows, when, select, list }: GuardedRelation, found: Dependencies): void {
-  addCondition(when, found)
-  addPath(path, [rows], found)
-  const beyond = noDependencies()
-  for (const { field } of list?.sort ?? []) addField(field, beyond)
-  addSelect(select, beyond)
-  addOtherRows(beyond, found)
+function addRelation({ path, rows, when, select, list }: GuardedRelation, dependencies: Dependencies): void {
+  addCondition(when, dependencies)
+  addPath(path, [rows], dependencies)
+  const related = noDependencies()
+  for (const { field } of list?.sort ?? []) addField(field, related)
+  addSelect(select, related)
+  addOtherRows(related, dependencies)
 }

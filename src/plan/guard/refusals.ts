@@ -7,7 +7,7 @@ import type { Condition } from '../guarded.ts'
 import { type NameFault, quoted } from '../names.ts'
 import type { ModelView } from './model-view.ts'
 
-/** How the guard refuses a name: it does not know which part of the request has the name. */
+/** How the guard refuses a name. It does not know which part of the request contains the name. */
 export function refuseName({ message }: NameFault): ApiError {
   return new ApiError('BAD_REQUEST', `The request ${message}`)
 }

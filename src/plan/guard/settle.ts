@@ -1,6 +1,6 @@
 /**
- * Decides checks of a write by its values alone, without the database: the owner check of a create, a reference to the
- * caller's own user. The store gets the shape without these checks.
+ * Decides checks of a write from its values alone, without the database: the owner check of a create, a reference to the
+ * caller's own user. The store gets the shape without the decided checks.
  */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -12,48 +12,51 @@ import { mayNotSet } from './refusals.ts'
 /** Returns the shape to run for these values. Throws FORBIDDEN when the values alone show that the write is not allowed. */
 export type Settle<S> = (args: readonly JsonValue[], principal: Principal) => S
 
-interface OpenCheck {
+interface DecidableCheck {
   readonly item: Check | ReferenceCheck
   decide(args: readonly JsonValue[], userId: number | null): Decision
 }
 
-/** Each doubles the number of shapes. The database decides any further checks. */
-const maxOpenChecks = 5
+/** Each check doubles the number of shapes. The database decides further checks. */
+const maxDecidedChecks = 5
 
-/** Undefined if no check can be decided by values: then the shape itself runs. */
+/** Undefined if no check can be decided from the values: the shape itself runs. */
 export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): Settle<S> | undefined {
   // `prepare` may change the values.
   const after = shape.collection.prepare === undefined ? shape.after : []
-  const open = [...after.map(check => openCheck(check, shape)), ...shape.references.flatMap(openReference)]
-  const decidable = open.slice(0, maxOpenChecks)
+  const checks = [
+    ...after.map(check => decidableCheck(check, shape)),
+    ...shape.references.flatMap(decidableReference),
+  ]
+  const decidable = checks.slice(0, maxDecidedChecks)
   if (decidable.length === 0) return undefined
   const variants: S[] = []
   return (args, principal) => {
     let settled = 0
     for (let i = 0; i < decidable.length; i++) {
-      const check = decidable[i] as OpenCheck
+      const check = decidable[i] as DecidableCheck
       const decision = check.decide(args, principal.userId)
       if (decision === true) settled |= 1 << i
       // An update of an item that does not exist is NOT_FOUND, so only a create can be refused here.
       else if (decision === false && shape.kind === 'create' && isCheck(check.item))
         throw refusal(check.item, shape)
     }
-    const known = variants[settled]
-    if (known) return known
+    const cached = variants[settled]
+    if (cached) return cached
     const variant = without(
       shape,
-      new Set(decidable.filter((_, i) => settled & (1 << i)).map(one => one.item)),
+      new Set(decidable.filter((_, i) => settled & (1 << i)).map(check => check.item)),
     )
     variants[settled] = variant
     return variant
   }
 }
 
-function openCheck(check: Check, { set }: GuardedCreate | GuardedUpdate): OpenCheck {
+function decidableCheck(check: Check, { set }: GuardedCreate | GuardedUpdate): DecidableCheck {
   return { item: check, decide: (args, userId) => decide(check.condition, set, args, userId) }
 }
 
-function openReference(item: ReferenceCheck): OpenCheck[] {
+function decidableReference(item: ReferenceCheck): DecidableCheck[] {
   const { value, self } = item
   if (!self || value.kind !== 'param') return []
   return [{ item, decide: (args, userId) => (userId !== null && args[value.param] === userId) || undefined }]
@@ -61,7 +64,7 @@ function openReference(item: ReferenceCheck): OpenCheck[] {
 
 function without<S extends GuardedCreate | GuardedUpdate>(
   shape: S,
-  settled: ReadonlySet<OpenCheck['item']>,
+  settled: ReadonlySet<DecidableCheck['item']>,
 ): S {
   if (settled.size === 0) return shape
   return {
@@ -71,7 +74,7 @@ function without<S extends GuardedCreate | GuardedUpdate>(
   }
 }
 
-function isCheck(item: OpenCheck['item']): item is Check {
+function isCheck(item: DecidableCheck['item']): item is Check {
   return 'condition' in item
 }
 

@@ -1,4 +1,4 @@
-/** Writes: what the caller may set, what is set in addition, and which checks must hold before and after. */
+/** Writes: what the caller may set, what Portico sets in addition, and the checks that must hold before and after. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
 import { type BodyMode, isWritable } from '../../model/schemas.ts'
@@ -17,7 +17,7 @@ import type {
   Refusal,
 } from '../guarded.ts'
 import { concerns, limitsOf } from '../limits.ts'
-import type { Assignment, CreateShape, DeleteShape, Most, UpdateShape } from '../plan.ts'
+import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShape } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
 import { guardSelect } from './read.ts'
 import { mayNotSet, requirePossible, requireReadable, requireScope } from './refusals.ts'
@@ -29,20 +29,25 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   requirePossible(view, allowed, collection, 'create')
   const chosen = settable(shape.set, collection, view, 'create')
   const rules = writeRules(chosen, collection, view)
-  const computed = shape.computed.map(one => assignment(one, collection))
+  const computed = shape.computed.map(assigned => guardAssignment(assigned, collection))
   // Values that Portico computes replace those of the caller.
-  const own = new Set(computed.map(one => one.field))
-  const set = [...chosen.filter(one => !own.has(one.field)), ...computed]
-  const given = new Set(set.map(one => one.field))
-  const rest = [...collection.fields.values()].filter(field => field.name !== 'id' && !given.has(field))
-  requireValues(collection.prepare ? rest.filter(field => !isPrepared(field)) : rest)
+  const computedFields = new Set(computed.map(({ field }) => field))
+  const set = [...chosen.filter(({ field }) => !computedFields.has(field)), ...computed]
+  const assignedFields = new Set(set.map(({ field }) => field))
+  const unassigned = [...collection.fields.values()].filter(
+    field => field.name !== 'id' && !assignedFields.has(field),
+  )
+  requireValues(collection.prepare ? unassigned.filter(field => !isPrepared(field)) : unassigned)
   const refusals: Refusal[] = []
-  const all = [...set, ...rest.map(initial)]
+  const assignments = [...set, ...unassigned.map(initial)]
   return {
     kind: 'create',
     collection,
-    set: all,
-    limits: [...limitsOf(view.model, collection), ...(shape.most ? [bounded(shape.most, collection)] : [])],
+    set: assignments,
+    limits: [
+      ...limitsOf(view.model, collection),
+      ...(shape.limit ? [guardLimit(shape.limit, collection)] : []),
+    ],
     references: references(chosen, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
@@ -51,7 +56,7 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   }
 }
 
-function bounded({ field, count, refusal }: Most, { name, fields }: Collection): GuardedLimit {
+function guardLimit({ field, count, refusal }: CardinalityLimit, { name, fields }: Collection): GuardedLimit {
   const per = fields.get(field)
   if (per === undefined) throw new TypeError(`${name} has no field ${field}.`)
   return { count, per, where: always, refusal }
@@ -64,10 +69,14 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
   requirePossible(view, allowed, collection, 'update')
   const rows = requireReadable(view, collection)
   const chosen = settable(shape.set, collection, view, shape.mode)
-    .map(one => over(one, collection, view, shape.documents === 'merge'))
-    .map(one => (shape.withheld?.includes(one.field.name) ? { ...one, withheld: true as const } : one))
-  const reset = shape.mode === 'replace' ? leftOut(chosen, collection, view) : []
-  const set = touch([...chosen, ...reset], collection)
+    .map(assignment => updateAssignment(assignment, collection, view, shape.documents === 'merge'))
+    .map(assignment =>
+      shape.withheld?.includes(assignment.field.name)
+        ? { ...assignment, withheld: true as const }
+        : assignment,
+    )
+  const reset = shape.mode === 'replace' ? resetAssignments(chosen, collection, view) : []
+  const set = withUpdatedAt([...chosen, ...reset], collection)
   const refusals: Refusal[] = []
   return {
     kind: 'update',
@@ -106,7 +115,7 @@ export function guardDelete(shape: DeleteShape, view: ModelView): GuardedDelete 
 
 /**
  * The assignments that the caller may make, some of them only in some rows. Throws one error for all others. In an update,
- * a field that the caller can read may be set to its current value: its check decides that.
+ * a field that the caller can read may be set to its current value, which its check decides.
  */
 function settable(
   set: readonly Assignment[],
@@ -116,11 +125,11 @@ function settable(
 ): readonly GuardedAssignment[] {
   const faults = set.flatMap(({ field: name }) => fault(name, collection, view, mode) ?? [])
   if (faults.length > 0) throw new ApiError('VALIDATION_FAILED', undefined, { details: faults })
-  const chosen = set.map(one => assignment(one, collection))
+  const chosen = set.map(assigned => guardAssignment(assigned, collection))
   const refused = chosen
-    .map(one => one.field)
+    .map(({ field }) => field)
     .filter(field => writable(field, collection, view).kind === 'never')
-    .filter(field => mode === 'create' || view.shownIn(collection, field).kind === 'never')
+    .filter(field => mode === 'create' || view.visibleIn(collection, field).kind === 'never')
   if (refused.length > 0) throw mayNotSet(refused, collection, mode === 'create' ? 'create' : 'update')
   return chosen
 }
@@ -138,24 +147,24 @@ function fault(
   return isSettable ? undefined : unwritableFault(name, collection, mode)
 }
 
-function assignment({ field: name, param }: Assignment, collection: Collection): GuardedAssignment {
+function guardAssignment({ field: name, param }: Assignment, collection: Collection): GuardedAssignment {
   const field = collection.fields.get(name)
   if (!field) throw new Error(`${collection.name} has no field ${name} to set`)
   return { field, value: { kind: 'param', param } }
 }
 
 /** An assignment in an update. */
-function over(
-  one: GuardedAssignment,
+function updateAssignment(
+  assignment: GuardedAssignment,
   collection: Collection,
   view: ModelView,
   merges: boolean,
 ): GuardedAssignment {
-  const seen = view.shownIn(collection, one.field)
+  const seen = view.visibleIn(collection, assignment.field)
   return {
-    ...one,
+    ...assignment,
     ...(seen.kind === 'always' ? {} : { seen }),
-    ...(merges && one.field.type.isDocument ? { merges } : {}),
+    ...(merges && assignment.field.type.isDocument ? { merges } : {}),
   }
 }
 
@@ -194,17 +203,17 @@ function initial(field: Field): GuardedAssignment {
 }
 
 function defaultOf(field: Field): GuardedAssignment['value'] {
-  const standard = startingValue(field)
-  return standard ? { kind: 'default', default: standard } : { kind: 'literal', value: null }
+  const initialValue = initialDefault(field)
+  return initialValue ? { kind: 'default', default: initialValue } : { kind: 'literal', value: null }
 }
 
-function startingValue(field: Field): FieldDefault | undefined {
+function initialDefault(field: Field): FieldDefault | undefined {
   return field.name === 'created_at' || field.name === 'updated_at' ? { kind: 'now' } : field.default
 }
 
-/** Throws if one of these fields, which have no value, needs one. */
+/** Throws if one of these fields without a value needs one. */
 function requireValues(fields: readonly Field[]): void {
-  const missing = fields.filter(field => !field.optional && !startingValue(field))
+  const missing = fields.filter(field => !field.optional && !initialDefault(field))
   const hidden = missing.find(field => field.internal || field.readOnly)
   if (hidden) throw new Error(`nothing computes ${hidden.name}, which every item must have`)
   if (missing.length === 0) return
@@ -217,46 +226,49 @@ function requireValues(fields: readonly Field[]): void {
 }
 
 /**
- * Fields that a replacement omits but the caller could have set: they are reset, in the rows where the caller could have
- * set them.
+ * Resets the fields that a replacement omits but the caller could have set, in the rows where the caller could have set
+ * them.
  */
-function leftOut(
+function resetAssignments(
   chosen: readonly GuardedAssignment[],
   collection: Collection,
   view: ModelView,
 ): readonly GuardedAssignment[] {
-  const given = new Set(chosen.map(one => one.field))
-  const open = [...collection.fields.values()].filter(
+  const assignedFields = new Set(chosen.map(({ field }) => field))
+  const omitted = [...collection.fields.values()].filter(
     field =>
-      !given.has(field) &&
+      !assignedFields.has(field) &&
       !(field.name === 'id' || field.readOnly || field.internal || field.immutable) &&
       writable(field, collection, view).kind !== 'never',
   )
-  const rules = open.map(field => writable(field, collection, view))
-  requireValues(open.filter((_, index) => rules[index]?.kind === 'always'))
-  return open.map((field, index) => {
-    const made = over(initial(field), collection, view, false)
+  const rules = omitted.map(field => writable(field, collection, view))
+  requireValues(omitted.filter((_, index) => rules[index]?.kind === 'always'))
+  return omitted.map((field, index) => {
+    const reset = updateAssignment(initial(field), collection, view, false)
     const when = rules[index]
-    return when === undefined || when.kind === 'always' ? made : { ...made, when }
+    return when === undefined || when.kind === 'always' ? reset : { ...reset, when }
   })
 }
 
-function touch(set: readonly GuardedAssignment[], collection: Collection): readonly GuardedAssignment[] {
-  const touched = collection.fields.get('updated_at')
-  if (!touched || set.length === 0 || set.some(one => one.field === touched)) return set
-  return [...set, initial(touched)]
+function withUpdatedAt(
+  set: readonly GuardedAssignment[],
+  collection: Collection,
+): readonly GuardedAssignment[] {
+  const updatedAt = collection.fields.get('updated_at')
+  if (!updatedAt || set.length === 0 || set.some(({ field }) => field === updatedAt)) return set
+  return [...set, initial(updatedAt)]
 }
 
-/** Whether setting these fields can change what the condition says about the row. */
+/** Whether setting these fields can change the result of the condition. */
 function dependsOn(condition: Condition, set: readonly GuardedAssignment[]): boolean {
   const { fields, collections } = addCondition(condition, noDependencies())
-  return collections.size > 0 || set.some(one => fields.has(one.field.name))
+  return collections.size > 0 || set.some(({ field }) => fields.has(field.name))
 }
 
 function representation(collection: Collection, view: ModelView): readonly GuardedSelected[] {
   return [...view.names(collection).fields].map(([key, field]) => ({
     kind: 'field',
     key,
-    field: { field, when: view.shownIn(collection, field) },
+    field: { field, when: view.visibleIn(collection, field) },
   }))
 }

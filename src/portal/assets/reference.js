@@ -1,7 +1,7 @@
 /** Starts Scalar without its own fonts, proxy, telemetry, assistant and links. The frame supplies the search and the colours. */
-const dark = matchMedia('(prefers-color-scheme: dark)')
+const darkScheme = matchMedia('(prefers-color-scheme: dark)')
 
-const others = [
+const hiddenLanguages = [
   'c',
   'clojure',
   'csharp',
@@ -25,13 +25,13 @@ const others = [
 
 /** The clients that are not shown, by language; `true`: all of them. */
 const hiddenClients = {
-  ...Object.fromEntries(others.map(language => [language, true])),
+  ...Object.fromEntries(hiddenLanguages.map(language => [language, true])),
   js: ['axios', 'jquery', 'ofetch', 'xhr'],
   python: ['python3', 'aiohttp', 'httpx_sync', 'httpx_async'],
   shell: ['httpie', 'wget'],
 }
 
-/** If no token was entered, Scalar sends an empty one, which would be used instead of the session's cookie. */
+/** If no token was entered, Scalar sends an empty one, which would take precedence over the session's cookie. */
 const sendWithoutEmptyToken = (input, init) => {
   const request = new Request(input, init)
   if (/^Bearer\s*$/.test(request.headers.get('authorization') ?? '')) request.headers.delete('authorization')
@@ -51,7 +51,7 @@ const configuration = () => ({
   showDeveloperTools: 'never',
   hideSearch: true,
   hideDarkModeToggle: true,
-  forceDarkModeState: dark.matches ? 'dark' : 'light',
+  forceDarkModeState: darkScheme.matches ? 'dark' : 'light',
   documentDownloadType: 'json',
   hideModels: true,
   authentication: { preferredSecurityScheme: 'bearer' },
@@ -63,7 +63,7 @@ const configuration = () => ({
 })
 
 const reference = globalThis.Scalar.createApiReference('#content', configuration())
-dark.addEventListener('change', () => reference.updateConfiguration(configuration()))
+darkScheme.addEventListener('change', () => reference.updateConfiguration(configuration()))
 
 /** Scalar gives all example responses the same name. Screen readers list them by name, so each gets its own. */
 function nameResponses() {

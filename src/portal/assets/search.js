@@ -15,8 +15,8 @@ let loading
 function entries() {
   loading ??= fetch('/docs/search.json')
     .then(response => (response.ok ? response.json() : Promise.reject(new Error(String(response.status)))))
-    .then(found =>
-      found.map(entry => ({
+    .then(all =>
+      all.map(entry => ({
         ...entry,
         plainTitle: plain(entry.title),
         plainText: plain(`${entry.place} ${entry.text}`),
@@ -30,8 +30,8 @@ function entries() {
 }
 
 function startsWord(text, term) {
-  const at = text.indexOf(term)
-  return at === 0 || (at > 0 && !/[\p{L}\p{N}]/u.test(text[at - 1]))
+  const index = text.indexOf(term)
+  return index === 0 || (index > 0 && !/[\p{L}\p{N}]/u.test(text[index - 1]))
 }
 
 function weight({ plainTitle, plainText }, term) {
@@ -43,40 +43,40 @@ function weight({ plainTitle, plainText }, term) {
 }
 
 function ranked(all, terms) {
-  const found = []
+  const results = []
   for (const entry of all) {
     const weights = terms.map(term => weight(entry, term))
-    if (weights.every(each => each > 0)) found.push({ entry, sum: weights.reduce((a, b) => a + b) })
+    if (weights.every(value => value > 0)) results.push({ entry, sum: weights.reduce((a, b) => a + b) })
   }
-  return found.sort((a, b) => b.sum - a.sum).slice(0, maxResults)
+  return results.sort((a, b) => b.sum - a.sum).slice(0, maxResults)
 }
 
 /** The text around the first term. */
 function snippet({ text }, terms) {
-  const at = Math.max(0, Math.min(...terms.map(term => plain(text).indexOf(term)).filter(each => each >= 0)))
-  const start = Number.isFinite(at) ? Math.max(0, at - 40) : 0
+  const indexes = terms.map(term => plain(text).indexOf(term)).filter(index => index >= 0)
+  const start = indexes.length > 0 ? Math.max(0, Math.min(...indexes) - 40) : 0
   const cut = text.slice(start, start + snippetLength)
   return `${start > 0 ? '…' : ''}${cut}${start + snippetLength < text.length ? '…' : ''}`
 }
 
 function element(name, text, attributes = {}) {
-  const made = document.createElement(name)
-  made.textContent = text
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
-  return made
+  const created = document.createElement(name)
+  created.textContent = text
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value)
+  return created
 }
 
-function optionOf({ entry }, at, terms) {
-  const item = element('li', '', { role: 'option', id: `found-${at}`, 'aria-selected': 'false' })
+function optionOf({ entry }, index, terms) {
+  const item = element('li', '', { role: 'option', id: `found-${index}`, 'aria-selected': 'false' })
   item.dataset.href = entry.href
   item.append(element('small', entry.place), element('strong', entry.title))
-  const shown = snippet(entry, terms)
-  if (shown !== '') item.append(element('span', shown))
+  const text = snippet(entry, terms)
+  if (text !== '') item.append(element('span', text))
   return item
 }
 
 function select(option) {
-  for (const each of list.children) each.setAttribute('aria-selected', String(each === option))
+  for (const item of list.children) item.setAttribute('aria-selected', String(item === option))
   if (option) {
     input.setAttribute('aria-activedescendant', option.id)
     option.scrollIntoView({ block: 'nearest' })
@@ -92,8 +92,8 @@ function follow(option) {
 const selected = () => list.querySelector('[aria-selected=true]')
 
 async function update() {
-  const asked = input.value
-  const terms = plain(asked)
+  const query = input.value
+  const terms = plain(query)
     .split(/[\s/]+/)
     .filter(term => term !== '')
     .slice(0, 8)
@@ -103,10 +103,10 @@ async function update() {
     return select(undefined)
   }
   try {
-    const found = ranked(await entries(), terms)
-    if (input.value !== asked) return
-    list.replaceChildren(...found.map((each, at) => optionOf(each, at, terms)))
-    status.textContent = found.length === 0 ? 'Nothing found.' : `${found.length} found.`
+    const results = ranked(await entries(), terms)
+    if (input.value !== query) return
+    list.replaceChildren(...results.map((result, index) => optionOf(result, index, terms)))
+    status.textContent = results.length === 0 ? 'Nothing found.' : `${results.length} found.`
     select(list.firstElementChild)
   } catch {
     status.textContent = 'The search could not be loaded. Try again.'
@@ -139,8 +139,8 @@ input.addEventListener('keydown', event => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   if (step !== undefined) {
     event.preventDefault()
-    const all = [...list.children]
-    select(all.at((all.indexOf(selected()) + step) % all.length))
+    const options = [...list.children]
+    select(options.at((options.indexOf(selected()) + step) % options.length))
   }
   if (event.key === 'Enter') {
     event.preventDefault()

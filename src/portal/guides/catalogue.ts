@@ -11,12 +11,12 @@ export interface Guide {
   readonly audience: Audience
 }
 
-/** The guides that everybody sees. `callers`: those for people who write clients; `all`: those for operators too. */
+/** The guides that everybody sees. `callers`: those for developers of clients; `all`: also those for operators. */
 export type ShownGuides = 'none' | 'callers' | 'all'
 
 type Row = readonly [slug: string, title: string, description: string]
 
-/** For people who write clients. */
+/** For developers of clients. */
 const callers: readonly Row[] = [
   ['credentials', 'Credentials', 'API keys, and who may do what'],
   ['accounts', 'Accounts', 'Sign-up, sign-in, passkeys and recovery'],
@@ -26,8 +26,8 @@ const callers: readonly Row[] = [
   ['client', 'The typed client', 'TypeScript: lists, writes and events, with retries built in'],
   ['generate-client', 'Generated types', 'The typed client for those who have only an address'],
   ['oauth', 'OAuth', 'Third-party apps and OpenID Connect'],
-  ['events', 'Events', 'What has changed: as JSON, by long poll, as server-sent events'],
-  ['webhooks', 'Webhooks', 'Events sent to an address of yours, signed'],
+  ['events', 'Events', 'Changes as JSON pages, by long poll or as server-sent events'],
+  ['webhooks', 'Webhooks', 'Signed events, sent to your address'],
   ['limits', 'Limits', 'Rate limits and size limits'],
 ]
 
@@ -38,11 +38,11 @@ const operators: readonly Row[] = [
   ['tutorial', 'Tutorial', 'A tracker, step by step from nothing'],
   ['model', 'The model', 'Collections, fields, relations and rules'],
   ['actions', 'Actions and queries', 'Operations over several items, in one transaction'],
-  ['reactions', 'Reactions and jobs', 'What happens after a change, and by the clock'],
+  ['reactions', 'Reactions and jobs', 'Work after a change, and at set times'],
   ['testing', 'Tests of a model', 'A service in memory, with a clock that tests set'],
   ['recipes', 'Recipes', 'Tenancy, invitations, soft delete, uploads, search'],
   ['migrations', 'Migrations', 'Changing a model that has data'],
-  ['pages', 'Pages for developers', 'What stands at `/` and `/docs`, and who sees it'],
+  ['pages', 'Pages for developers', 'What `/` and `/docs` show, and to whom'],
   ['sign-in-with-others', 'Sign-in with others', 'Google, GitHub, Microsoft, Apple, and any issuer'],
   ['mail', 'Mail', 'The mails, their languages, and texts of your own'],
   ['running', 'Running it', 'Settings, logs, health and shutdown'],
@@ -63,7 +63,7 @@ function guide(audience: Audience): (row: Row) => Guide {
   return ([slug, title, description]) => ({ slug, title, description, audience })
 }
 
-const known: readonly Guide[] = [...callers.map(guide('callers')), ...operators.map(guide('operators'))]
+const catalogue: readonly Guide[] = [...callers.map(guide('callers')), ...operators.map(guide('operators'))]
 
 /** Files of `docs/` that are not guides: the list of all guides, and the errors, which have their own page. */
 const otherPages: ReadonlySet<string> = new Set(['README', 'errors'])
@@ -78,10 +78,10 @@ export function guidesFor(
   files: ReadonlyMap<string, string>,
 ): readonly Guide[] {
   if (shown === 'none') return []
-  const named = new Set(known.map(({ slug }) => slug))
+  const listedSlugs = new Set(catalogue.map(({ slug }) => slug))
   const others = [...files]
-    .filter(([slug]) => !named.has(slug) && !otherPages.has(slug))
+    .filter(([slug]) => !listedSlugs.has(slug) && !otherPages.has(slug))
     .map(([slug, title]) => guide('operators')([slug, title, '']))
   const isShown = ({ audience }: Guide) => audience === 'callers' || shown === 'all' || visitor === 'admin'
-  return [...known.filter(({ slug }) => files.has(slug)), ...others].filter(isShown)
+  return [...catalogue.filter(({ slug }) => files.has(slug)), ...others].filter(isShown)
 }

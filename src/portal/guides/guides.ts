@@ -44,11 +44,11 @@ const otherPages: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Resolves links between files of `docs/` to the pages that the visitor sees. */
-function linksBetween(seen: ReadonlySet<string>): ResolveLink {
+function linkResolver(visibleSlugs: ReadonlySet<string>): ResolveLink {
   return href => {
     if (href.startsWith('#') || /^https?:\/\//.test(href)) return href
     const [, slug = '', hash = ''] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? []
-    const page = otherPages.get(slug) ?? (seen.has(slug) ? `${guidesPath}/${slug}` : undefined)
+    const page = otherPages.get(slug) ?? (visibleSlugs.has(slug) ? `${guidesPath}/${slug}` : undefined)
     return page === undefined ? undefined : page + hash
   }
 }
@@ -69,10 +69,10 @@ export class Guides {
 
   async render(guide: Guide, visitor: Visitor): Promise<RenderedPage> {
     const { renderMarkdown } = await import('./markdown.ts')
-    const seen = new Set(this.list(visitor).map(({ slug }) => slug))
+    const visibleSlugs = new Set(this.list(visitor).map(({ slug }) => slug))
     const text = readFileSync(fileOf(guide.slug), 'utf8')
     const origin = this.#options.origin()
-    const own = text.replaceAll(exampleOrigin, (_, scheme: string) => origin.replace(/^http/, scheme))
-    return renderMarkdown(own, linksBetween(seen))
+    const ownText = text.replaceAll(exampleOrigin, (_, scheme: string) => origin.replace(/^http/, scheme))
+    return renderMarkdown(ownText, linkResolver(visibleSlugs))
   }
 }

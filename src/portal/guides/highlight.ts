@@ -53,16 +53,16 @@ const patterns: ReadonlyMap<string, RegExp> = new Map([
 ])
 
 function kindOf(groups: Readonly<Record<string, string | undefined>> | undefined): string {
-  return Object.entries(groups ?? {}).find(([, found]) => found !== undefined)?.[0] ?? ''
+  return Object.entries(groups ?? {}).find(([, match]) => match !== undefined)?.[0] ?? ''
 }
 
-/** Code in unknown languages is not highlighted. */
-export function highlighted(code: string, language: string): Html {
-  const known = patterns.get(language)
-  if (!known) return html`${code}`
+/** Renders code as HTML. Code in unknown languages has no colours. */
+export function highlight(code: string, language: string): Html {
+  const expression = patterns.get(language)
+  if (!expression) return html`${code}`
   const parts: Part[] = []
   let end = 0
-  for (const match of code.matchAll(known)) {
+  for (const match of code.matchAll(expression)) {
     parts.push(code.slice(end, match.index), html`<span class="${kindOf(match.groups)}">${match[0]}</span>`)
     end = match.index + match[0].length
   }

@@ -1,7 +1,7 @@
 /** Markdown → HTML for the guides: with links between guides, ids of headings and highlighted code, without raw HTML. */
 import { Marked, type Tokens } from 'marked'
 import { attributes, escapeHtml, type Html, html, rendered } from '../../auth/pages/components/html.ts'
-import { highlighted } from './highlight.ts'
+import { highlight } from './highlight.ts'
 
 export interface Heading {
   readonly id: string
@@ -21,7 +21,7 @@ export interface RenderedPage {
   readonly sections: readonly Section[]
 }
 
-/** The target of a link; undefined if there is none here, so that only its text is shown. */
+/** Returns the target of a link; undefined if the service has no such page, so that only its text is shown. */
 export type ResolveLink = (href: string) => string | undefined
 
 /** The id of a heading, as on GitHub. */
@@ -39,12 +39,13 @@ function link(href: string, title: string | null | undefined, content: string): 
   return `<a${attributes({ href, title }).text}>${content}</a>`
 }
 
-interface Found {
+/** The headings and sections that the parser collects. */
+interface Outline {
   readonly headings: Heading[]
   readonly sections: { heading: Heading | undefined; text: string }[]
 }
 
-function parserWith(resolve: ResolveLink, { headings, sections }: Found): Marked {
+function parserWith(resolve: ResolveLink, { headings, sections }: Outline): Marked {
   return new Marked({
     renderer: {
       html: ({ text }: Tokens.HTML | Tokens.Tag) => {
@@ -66,7 +67,7 @@ function parserWith(resolve: ResolveLink, { headings, sections }: Found): Marked
       },
       image: ({ text }) => escapeHtml(text),
       code: ({ text, lang = '' }) =>
-        html`<pre tabindex="0"${attributes({ 'data-language': lang })}><code>${highlighted(text, lang)}</code></pre>
+        html`<pre tabindex="0"${attributes({ 'data-language': lang })}><code>${highlight(text, lang)}</code></pre>
 `.text,
       table(token) {
         const row = (cells: Tokens.TableCell[], tag: 'th' | 'td') =>
@@ -81,7 +82,7 @@ function parserWith(resolve: ResolveLink, { headings, sections }: Found): Marked
 }
 
 /** Collects the sections for the search: each heading with the text that follows it. */
-function collect(token: Tokens.Generic, sections: Found['sections']): void {
+function collect(token: Tokens.Generic, sections: Outline['sections']): void {
   if (token.type === 'heading') {
     const text = String(token['text']).replaceAll('`', '')
     sections.push({ heading: { id: headingId(text), text, depth: Number(token['depth']) }, text: '' })
@@ -94,8 +95,8 @@ function collect(token: Tokens.Generic, sections: Found['sections']): void {
 function plainText(token: Tokens.Generic): string {
   if (token.type === 'table') return [...token['header'], ...token['rows'].flat()].map(plainText).join('')
   // A loose item has paragraphs of its own; a cell of a table has no type.
-  const isRead = token.type === 'paragraph' || token.type === undefined || isTight(token)
-  if (!isRead) return ''
+  const hasText = token.type === 'paragraph' || token.type === undefined || isTight(token)
+  if (!hasText) return ''
   const plain = String(token['text']).replaceAll(/\]\([^)]*\)|[`*[\]]|<[^>]*>/g, '')
   return `${plain.replaceAll(/\s+/g, ' ')} `
 }
@@ -106,7 +107,7 @@ function isTight(token: Tokens.Generic): boolean {
 
 /** `markdown`: a file of `docs/`. HTML in it is shown as text. */
 export function renderMarkdown(markdown: string, resolve: ResolveLink): RenderedPage {
-  const found: Found = { headings: [], sections: [] }
-  const body = parserWith(resolve, found).parse(markdown, { async: false })
-  return { body: rendered(body), ...found }
+  const outline: Outline = { headings: [], sections: [] }
+  const body = parserWith(resolve, outline).parse(markdown, { async: false })
+  return { body: rendered(body), ...outline }
 }

@@ -21,11 +21,11 @@ interface Group {
   readonly guides: readonly Pick<Guide, 'slug' | 'title' | 'description'>[]
 }
 
-function grouped(guides: readonly Guide[]): readonly Group[] {
+function groupByAudience(guides: readonly Guide[]): readonly Group[] {
   return groups
     .map(([audience, title]) => {
-      const own = guides.filter(guide => guide.audience === audience)
-      return { title, guides: audience === 'callers' ? [...own, errors] : own }
+      const ofAudience = guides.filter(guide => guide.audience === audience)
+      return { title, guides: audience === 'callers' ? [...ofAudience, errors] : ofAudience }
     })
     .filter(group => group.guides.length > 0)
 }
@@ -39,7 +39,7 @@ export function guideCards(guides: readonly Guide[], level: 2 | 3 = 2): Html {
 `,
     )
   const heading = (title: string) => (level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`)
-  return html`${grouped(guides).map(
+  return html`${groupByAudience(guides).map(
     group => html`${heading(group.title)}
 <ul class="cards">${cards(group)}</ul>
 `,
@@ -47,10 +47,10 @@ export function guideCards(guides: readonly Guide[], level: 2 | 3 = 2): Html {
 }
 
 /** The navigation between guides; narrow windows show only a link to the list. */
-export function guideMenu(guides: readonly Guide[], here: string): Html {
+export function guideMenu(guides: readonly Guide[], current: string): Html {
   const item = ({ slug, title }: Group['guides'][number]) =>
-    html`<li><a${attributes({ href: hrefOf(slug), 'aria-current': slug === here && 'page' })}>${title}</a></li>`
-  const lists = grouped(guides).map(
+    html`<li><a${attributes({ href: hrefOf(slug), 'aria-current': slug === current && 'page' })}>${title}</a></li>`
+  const lists = groupByAudience(guides).map(
     group => html`<h2>${group.title}</h2><ul>${group.guides.map(item)}</ul>
 `,
   )
@@ -66,12 +66,12 @@ function tableOfContents(headings: readonly Heading[]): Html | false {
 }
 
 function neighbours(guides: readonly Guide[], slug: string): Html {
-  const at = guides.findIndex(guide => guide.slug === slug)
+  const index = guides.findIndex(guide => guide.slug === slug)
   const link = (guide: Guide | undefined, label: string, rel: string) =>
     guide !== undefined &&
     html`<a class="card" rel="${rel}" href="${hrefOf(guide.slug)}"><span>${label}</span><strong>${guide.title}</strong></a>`
-  return html`<nav class="neighbours" aria-label="Neighbouring guides">${link(guides[at - 1], 'Before', 'prev')}${link(
-    guides[at + 1],
+  return html`<nav class="neighbours" aria-label="Neighbouring guides">${link(guides[index - 1], 'Previous', 'prev')}${link(
+    guides[index + 1],
     'Next',
     'next',
   )}</nav>`
@@ -91,7 +91,7 @@ ${neighbours(guides, guide.slug)}
 </main>
 ${tableOfContents(headings)}
 </div>`
-  return { title: guide.title, here: 'guides', content, visitor }
+  return { title: guide.title, place: 'guides', content, visitor }
 }
 
 export function guidesPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
@@ -99,5 +99,5 @@ export function guidesPage(guides: readonly Guide[], visitor: Visitor): FramedPa
 <h1>Guides</h1>
 ${guideCards(guides)}
 </main>`
-  return { title: 'Guides', here: 'guides', content, visitor }
+  return { title: 'Guides', place: 'guides', content, visitor }
 }

@@ -1,4 +1,4 @@
-/** Built-in actions and those of the model, as transactions; and subresources. */
+/** The interfaces of actions, built-in or of the model, as transactions; and of subresources. */
 import type { OperationResult } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -24,7 +24,7 @@ export interface PreparedAction {
 export interface ActionTarget {
   /** The item, which the caller may read. */
   readonly id: number
-  /** The item within it, if the action applies to that one. */
+  /** The item within it, if the action applies to a nested item. */
   readonly nested: number | undefined
   /** The body, validated by `BuiltinAction.input`. */
   readonly input?: InputValues
@@ -55,8 +55,8 @@ export interface SubresourceHandler {
   /** At most `maxListed` entries, and their total number. */
   list(id: number): Promise<SubresourceList>
   /**
-   * Ends one entry, or all of them. Undefined if there is no such entry. The caller commits the returned changes, by which the
-   * entry is no longer found, together with its reply: a request that is repeated after a crash then still finds the entry.
+   * Ends one entry, or all of them. Undefined if there is no such entry. The caller commits the returned changes, which remove
+   * the entry, together with its reply, so that a request that is repeated after a crash still finds the entry.
    */
   end(id: number, key: string | undefined): Promise<readonly RecordChange[] | undefined>
 }

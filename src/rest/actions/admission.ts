@@ -24,9 +24,9 @@ export function admitAction(model: Model, route: ActionRoute | QueryRoute, princ
   const { collection, action } = route
   admit(model, collection, 'update', access)
   admit(model, collection, 'read', access)
-  if (action.asSetting !== undefined) admitSetting(model, collection, action.asSetting, principal)
-  const answered = action.answers === undefined ? undefined : model.collections.get(action.answers)
-  if (answered !== undefined) admit(model, answered, 'read', access)
+  if (action.settableField !== undefined) admitSetting(model, collection, action.settableField, principal)
+  const answerCollection = action.returns === undefined ? undefined : model.collections.get(action.returns)
+  if (answerCollection !== undefined) admit(model, answerCollection, 'read', access)
 }
 
 /** Throws for a caller who may read or end the entries of no item at all. */
@@ -38,7 +38,7 @@ export function admitSubresource(
 ): void {
   admit(model, collection, operation, principal.access)
   admit(model, collection, 'read', principal.access)
-  admitSetting(model, collection, subresource.asSetting, principal)
+  admitSetting(model, collection, subresource.settableField, principal)
 }
 
 /** The rule of operations that require the right to set a field of the item. */
@@ -48,13 +48,17 @@ export function ruleOfSetting({ fields }: Collection, name: string): Rule {
 
 function admitSetting(model: Model, collection: Collection, name: string, { access }: Principal): void {
   if (staticRule(model, collection, ruleOfSetting(collection, name), access) === 'never')
-    throw mayNotDo(collection, name, access)
+    throw settingRefused(collection, name, access)
 }
 
 /** For a caller who may not set the field. */
-export function mayNotDo({ name: collection }: Collection, field: string, access: AccessClass): ApiError {
+export function settingRefused(
+  { name: collection }: Collection,
+  field: string,
+  access: AccessClass,
+): ApiError {
   const refused = { collection, operation: 'update', fields: [field] }
-  const message = `Only whoever may set \`${field}\` of ${collection} may do this.`
+  const message = `This needs the right to set \`${field}\` of ${collection}.`
   return new ApiError(isAnonymous(access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message, { refused })
 }
 
@@ -64,5 +68,6 @@ export function admitNested(
   { collection, relation }: NestedRoute,
   { access }: Principal,
 ): void {
-  for (const one of [collection, ...collectionsAlong(model, relation)]) admit(model, one, 'read', access)
+  for (const visited of [collection, ...collectionsAlong(model, relation)])
+    admit(model, visited, 'read', access)
 }

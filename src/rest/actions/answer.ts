@@ -18,7 +18,7 @@ import { includedLimit } from '../query/select.ts'
 import { makePresentation } from '../reply/headers.ts'
 import { idBody, withRevealed } from '../write.ts'
 import type { ItemActions, PreparedAction, SubresourceHandlers } from './action.ts'
-import { admitAction, mayNotDo, ruleOfSetting } from './admission.ts'
+import { admitAction, ruleOfSetting, settingRefused } from './admission.ts'
 import { bodyInput, builtinInput, queryInput } from './input.ts'
 import { preparedOperation, valuesBody } from './prepare.ts'
 import {
@@ -45,9 +45,9 @@ const shapes = new Map<string, ItemShape>()
 /** One shape per collection and field, because each shape is compiled once. */
 function shapeOf({ name }: Pick<Collection, 'name'>, field: string): ItemShape {
   const key = `${name} ${field}`
-  const made = shapes.get(key) ?? itemShape(name, [field])
-  shapes.set(key, made)
-  return made
+  const shape = shapes.get(key) ?? itemShape(name, [field])
+  shapes.set(key, shape)
+  return shape
 }
 
 /** Throws NOT_FOUND unless the caller may read the item. */
@@ -65,29 +65,32 @@ const settingShapes = new WeakMap<Collection, Map<string, ItemShape>>()
 
 /** Finds the item only if the caller may set the field. */
 function settingShape(collection: Collection, field: string): ItemShape {
-  const known = settingShapes.get(collection)?.get(field)
-  if (known) return known
+  const cached = settingShapes.get(collection)?.get(field)
+  if (cached) return cached
   const rules = [collection.access.update, ruleOfSetting(collection, field)]
-  const made: ItemShape = { ...itemShape(collection.name, ['id']), rule: { kind: 'and', rules } }
-  settingShapes.set(collection, (settingShapes.get(collection) ?? new Map()).set(field, made))
-  return made
+  const shape: ItemShape = { ...itemShape(collection.name, ['id']), rule: { kind: 'and', rules } }
+  settingShapes.set(collection, (settingShapes.get(collection) ?? new Map()).set(field, shape))
+  return shape
 }
 
 /** Throws NOT_FOUND unless the caller may read the item, and FORBIDDEN unless the caller may set the field. */
 export async function requireSettable(
   { run }: ActionServices,
-  at: Pick<BuiltinActionRoute, 'collection' | 'id'>,
+  target: Pick<BuiltinActionRoute, 'collection' | 'id'>,
   field: string,
   principal: Principal,
 ): Promise<void> {
-  await requireItem(run, at, principal)
-  const { text } = await run.item({ shape: settingShape(at.collection, field), args: [at.id] }, principal)
-  if (text === null) throw mayNotDo(at.collection, field, principal.access)
+  await requireItem(run, target, principal)
+  const { text } = await run.item(
+    { shape: settingShape(target.collection, field), args: [target.id] },
+    principal,
+  )
+  if (text === null) throw settingRefused(target.collection, field, principal.access)
 }
 
 type Nested = Omit<NestedRoute, 'kind'>
 
-/** Throws NOT_FOUND unless the caller may read the item, and it belongs to the one that the path names. */
+/** Throws NOT_FOUND unless the caller may read the nested item, and it belongs to the item that the path names. */
 export function requireNested(
   run: Run,
   { id, relation, nested }: Nested,
@@ -111,30 +114,30 @@ export async function answerAction(
 ): Promise<Reply> {
   const { run } = services
   if (isOperation(route)) {
-    const { program, made } = preparedRequest(services, route, call, principal)
-    return carryOut(run, program, made, principal, attempt)
+    const { program, answer } = preparedRequest(services, route, call, principal)
+    return carryOut(run, program, answer, principal, attempt)
   }
   admitAction(services.model, route, principal)
-  const { name, answers, asSetting } = route.action
-  const template = templateOf(services, answers, call.query, principal)
+  const { name, returns, settableField } = route.action
+  const template = templateOf(services, returns, call.query, principal)
   const input = builtinInput(route.action, call)
-  if (asSetting === undefined) await requireItem(run, route, principal)
-  else await requireSettable(services, route, asSetting, principal)
+  if (settableField === undefined) await requireItem(run, route, principal)
+  else await requireSettable(services, route, settableField, principal)
   if (route.within) await requireNested(run, route.within, principal)
   const action = services.actions.get(route.collection.name)?.get(name)
   if (action === undefined) throw new ApiError('NOT_FOUND')
   const program = await action({ id: route.id, nested: route.within?.nested, input }, principal)
-  const made = () => answered(services, program, undefined, { template, principal })
-  return carryOut(run, program, made, principal, attempt)
+  const answer = () => answerSteps(services, program, undefined, { template, principal })
+  return carryOut(run, program, answer, principal, attempt)
 }
 
 /** An action or a query as a transaction and its answer. */
 export interface PreparedRequest {
   readonly program: PreparedAction
-  readonly made: () => ProgramSteps<Replayable>
+  readonly answer: () => ProgramSteps<Replayable>
 }
 
-/** Throws for faults that are known before anything is read. */
+/** Throws for faults that can be found before anything is read. */
 export function preparedRequest(
   services: ActionServices,
   route: OperationRoute | QueryRoute,
@@ -151,10 +154,10 @@ export function preparedRequest(
   const collection = output.kind === 'item' ? output.collection : undefined
   const template = templateOf(services, collection, rest, actingAs(principal))
   const program = preparedOperation(services.logic, { operation, id, input, principal })
-  return { program, made: () => answered(services, program, operation, { template, principal }) }
+  return { program, answer: () => answerSteps(services, program, operation, { template, principal }) }
 }
 
-/** `collection`: of the item in the answer. Undefined: the answer has no item, so the query has no parameters. */
+/** `collection`: that of the item in the answer. Undefined: the answer has no item, so the query string must be empty. */
 function templateOf(
   { viewOf }: ActionServices,
   collection: string | undefined,
@@ -177,8 +180,8 @@ export function answerQuery(
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
-  const { program, made } = preparedRequest(services, route, call, principal)
-  return carryOut(services.run, { ...program, snapshot: true }, made, principal, undefined)
+  const { program, answer } = preparedRequest(services, route, call, principal)
+  return carryOut(services.run, { ...program, snapshot: true }, answer, principal, undefined)
 }
 
 /** For a program without a result: 204. */
@@ -188,42 +191,42 @@ export function answerProgram(
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
-  const made = () => answered(services, program, undefined, { template: undefined, principal })
-  return carryOut(services.run, program, made, principal, attempt)
+  const answer = () => answerSteps(services, program, undefined, { template: undefined, principal })
+  return carryOut(services.run, program, answer, principal, attempt)
 }
 
 function carryOut(
   run: Run,
   { serial, acts, snapshot = false }: PreparedAction,
-  made: () => ProgramSteps<Replayable>,
+  answer: () => ProgramSteps<Replayable>,
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
   const program = { principal, serial: snapshot ? undefined : serial, snapshot, ...(acts && { acts }) }
-  if (attempt) return run.transaction({ ...program, steps: () => attempt.steps(made) })
-  return run.transaction({ ...program, steps: made }).then(({ reply }) => reply)
+  if (attempt) return run.transaction({ ...program, steps: () => attempt.steps(answer) })
+  return run.transaction({ ...program, steps: answer }).then(({ reply }) => reply)
 }
 
-interface Shown {
+interface AnswerForm {
   readonly template: ItemTemplate | undefined
   readonly principal: Principal
 }
 
-function* answered(
+function* answerSteps(
   { model }: ActionServices,
   { steps }: PreparedAction,
   operation: Operation | undefined,
-  { template, principal }: Shown,
+  { template, principal }: AnswerForm,
 ): ProgramSteps<Replayable> {
   const { result, revealed = {} } = yield* steps()
   if (result.kind === 'nothing') {
-    return { reply: { status: 204, headers: plain.slice(2), body: null }, short: null, items: [] }
+    return { reply: { status: 204, headers: jsonHeaders.slice(2), body: null }, short: null, items: [] }
   }
   if (result.kind === 'absent') return absent
   if (result.kind === 'values' || template === undefined) {
     if (result.kind !== 'values' || operation === undefined) throw new ApiError('INTERNAL_ERROR')
     const { text, items } = yield* valuesBody(model, operation, result.values, principal)
-    return { reply: { status: 200, headers: plain, body: text }, short: '{}', items }
+    return { reply: { status: 200, headers: jsonHeaders, body: text }, short: '{}', items }
   }
   const args = template.includes ? [result.id, includedLimit] : [result.id]
   const as = operation === undefined ? principal : actingAs(principal)
@@ -231,10 +234,10 @@ function* answered(
   return itemReply(result, text, withRevealed(text ?? idBody(result.id), revealed), template)
 }
 
-const plain = makePresentation(true, []).unstored
+const jsonHeaders = makePresentation(true, []).unstored
 
 const absent: Replayable = {
-  reply: { status: 200, headers: plain, body: 'null' },
+  reply: { status: 200, headers: jsonHeaders, body: 'null' },
   short: 'null',
   items: [],
 }

@@ -32,10 +32,13 @@ const itemParameters: readonly string[] = ['fields', 'include']
 export function refuseBody({ body, parsed }: Call): void {
   if (parsed === undefined && (body.length === 0 || body.toString('latin1').trim() === '{}')) return
   if (parsed !== undefined && JSON.stringify(parsed.body) === '{}') return
-  throw new ApiError('BAD_REQUEST', 'This action takes no body. Leave it out.')
+  throw new ApiError('BAD_REQUEST', 'This action takes no body: omit it.')
 }
 
-/** The body of a POST; it may be empty if all of the input may be left out. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED with all faults. */
+/**
+ * The body of a POST; it may be empty if the whole input is optional. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, or
+ * VALIDATION_FAILED with all faults.
+ */
 export function bodyInput(operation: Operation, call: Call): InputValues {
   if (operation.input.size === 0) {
     refuseBody(call)
@@ -51,9 +54,9 @@ const shapes = new WeakMap<BuiltinAction, Collection>()
 /** The input as a collection, e.g. for its schema; undefined if the action has none. */
 export function builtinShape(action: BuiltinAction): Collection | undefined {
   if (action.input === undefined) return undefined
-  const known = shapes.get(action) ?? collectionOfFields(action.name, action.input)
-  shapes.set(action, known)
-  return known
+  const shape = shapes.get(action) ?? collectionOfFields(action.name, action.input)
+  shapes.set(action, shape)
+  return shape
 }
 
 /** The body of a POST to a built-in action. Throws as `bodyInput`. */
@@ -74,7 +77,7 @@ interface QueryInput {
 /** The parameters of a GET. Throws BAD_REQUEST, naming the parameter, or VALIDATION_FAILED with all faults. */
 export function queryInput(operation: Operation, query: string): QueryInput {
   const values: Record<string, JsonValue> = {}
-  const rest: string[] = []
+  const answerParameters: string[] = []
   let id: number | undefined
   for (const parameter of parseQuery(query)) {
     const { name, value } = parameter
@@ -83,13 +86,13 @@ export function queryInput(operation: Operation, query: string): QueryInput {
     if (declared) values[name] = valueOfParameter(parameter, fieldOf(name, declared))
     else if (name === 'id' && operation.target === 'item') id = idOf(parameter)
     else if (operation.output.kind === 'item' && itemParameters.includes(name)) {
-      rest.push(`${name}=${encodeURIComponent(value)}`)
+      answerParameters.push(`${name}=${encodeURIComponent(value)}`)
     } else throw unknownParameter(name, parametersOf(operation))
   }
   if (operation.target === 'item' && id === undefined) {
     throw parameterFault('id', 'required', 'The parameter "id" is required: the id of the item.')
   }
-  return { id, input: checkedInput(operation, values), rest: rest.join('&') }
+  return { id, input: checkedInput(operation, values), rest: answerParameters.join('&') }
 }
 
 function parametersOf({ input, target, output }: Operation): readonly string[] {
@@ -101,8 +104,8 @@ function parametersOf({ input, target, output }: Operation): readonly string[] {
 }
 
 function valueOfParameter({ name, value }: Parameter, { type }: Field): JsonValue {
-  const found = type.fromText(value)
-  if (found !== undefined) return found
+  const parsed = type.fromText(value)
+  if (parsed !== undefined) return parsed
   const expected = describeSchema(type.filterSchema)
   throw parameterFault(
     name,

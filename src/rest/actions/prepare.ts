@@ -42,9 +42,9 @@ export function* valuesBody(
     let text = JSON.stringify(value)
     if (collection !== undefined && value !== null) {
       const id = Number(value)
-      const found = yield* readItem(model, collection, id, actingAs(principal))
-      text = found ?? idBody(id)
-      if (found !== null) items.push({ collection: collection.name, id })
+      const itemText = yield* readItem(model, collection, id, actingAs(principal))
+      text = itemText ?? idBody(id)
+      if (itemText !== null) items.push({ collection: collection.name, id })
     }
     members.push(`${JSON.stringify(name)}:${text}`)
   }

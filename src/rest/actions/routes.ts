@@ -5,7 +5,7 @@ import type { Action, Collection, ManyToMany, Model, Query, ToMany } from '../..
 import { canFollow, exists } from '../operations.ts'
 import { parseId } from '../path-id.ts'
 
-/** An item that another one reaches by a relation. */
+/** An item that another item reaches by a relation. */
 interface Nested {
   readonly collection: Collection
   readonly id: number
@@ -88,8 +88,8 @@ export function routeBelow(
 ): NestedRoute | ActionRoute | SubresourceRoute | undefined {
   const segments = path.split('/', maxSegments + 1)
   const [first = '', second, third] = segments
-  const below = third === undefined ? subresourceRoute(collection, id, first, second) : undefined
-  if (below !== undefined) return below
+  const subresource = third === undefined ? subresourceRoute(collection, id, first, second) : undefined
+  if (subresource !== undefined) return subresource
   if (second === undefined) {
     return operationRoute(model, collection, first, id) ?? actionRoute(collection, id, first, undefined)
   }
@@ -109,7 +109,7 @@ function subresourceRoute(
   name: string,
   key: string | undefined,
 ): SubresourceRoute | undefined {
-  const subresource = subresources.get(collection.name)?.find(one => one.name === name)
+  const subresource = subresources.get(collection.name)?.find(candidate => candidate.name === name)
   if (subresource === undefined || (key !== undefined && !isKey.test(key))) return undefined
   return { kind: 'subresource', collection, id, subresource, key }
 }
@@ -121,7 +121,9 @@ function actionRoute(
   within: Nested | undefined,
 ): BuiltinActionRoute | undefined {
   const actions = builtinActions.get(collection.name)
-  const action = actions?.find(one => one.name === name && one.within === within?.relation.name)
+  const action = actions?.find(
+    candidate => candidate.name === name && candidate.within === within?.relation.name,
+  )
   return action && { kind: 'action', collection, id, action, within }
 }
 

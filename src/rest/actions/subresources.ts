@@ -12,12 +12,12 @@ import type { SubresourceRoute } from './routes.ts'
 const { unstored: headers } = makePresentation(true, [])
 
 function handlerOf(handlers: SubresourceHandlers, { collection, subresource }: SubresourceRoute) {
-  const found = handlers.get(collection.name)?.get(subresource.name)
-  if (found === undefined) throw new ApiError('NOT_FOUND')
-  return found
+  const handler = handlers.get(collection.name)?.get(subresource.name)
+  if (handler === undefined) throw new ApiError('NOT_FOUND')
+  return handler
 }
 
-async function admitted(
+async function admittedHandler(
   services: ActionServices,
   route: SubresourceRoute,
   call: Call,
@@ -27,7 +27,7 @@ async function admitted(
   admitSubresource(model, route, call.method === 'DELETE' ? 'update' : 'read', principal)
   refuseParameters(call.query)
   const handler = handlerOf(subresources, route)
-  await requireSettable(services, route, route.subresource.asSetting, principal)
+  await requireSettable(services, route, route.subresource.settableField, principal)
   return handler
 }
 
@@ -38,7 +38,7 @@ export async function answerSubresource(
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
-  const handler = await admitted(services, route, call, principal)
+  const handler = await admittedHandler(services, route, call, principal)
   const { data, total } = await handler.list(route.id)
   return { status: 200, headers, body: JSON.stringify({ data, meta: { total } }) }
 }
@@ -51,7 +51,7 @@ export async function endSubresource(
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
-  const handler = await admitted(services, route, call, principal)
+  const handler = await admittedHandler(services, route, call, principal)
   const changes = await handler.end(route.id, route.key)
   if (changes === undefined) throw new ApiError('NOT_FOUND')
   const program: PreparedAction = {

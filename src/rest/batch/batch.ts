@@ -30,15 +30,15 @@ export function answerBatch(
 ): Awaitable<Reply> {
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const operations = parseOperations(readBody(call, json))
-  const more = operations.length - 1
-  const drawn = more > 0 ? services.draw?.(call, principal, more) : undefined
+  const furtherOperations = operations.length - 1
+  const drawn = furtherOperations > 0 ? services.draw?.(call, principal, furtherOperations) : undefined
   return then(drawn, () => new Batch({ services, requests, call, principal, attempt }, operations).run())
 }
 
-interface Planned {
+interface PlannedOperation {
   readonly operation: BatchOperation
   readonly route: BatchRoute
-  /** Undefined: it has references, and is prepared once the results that they name are known. */
+  /** Undefined: it has references, so it is prepared once the results that they name are known. */
   readonly prepared: Prepared | undefined
 }
 
@@ -52,7 +52,7 @@ interface BatchParts {
 
 class Batch {
   readonly #parts: BatchParts
-  readonly #planned: readonly Planned[]
+  readonly #planned: readonly PlannedOperation[]
   /** The index of the current operation. */
   #index = 0
 
@@ -110,20 +110,20 @@ class Batch {
     const items: ShownItem[] = []
     let length = 0
     let end = resultsBody([]).length - 2
-    for (const [index, { operation, prepared: known }] of this.#planned.entries()) {
+    for (const [index, { operation, prepared: preparedEarly }] of this.#planned.entries()) {
       this.#index = index
       const {
         reply,
         short: shortBody,
-        items: shown,
-      } = yield* madeOf(known ?? this.#resolved(operation, results))
+        items: shownItems,
+      } = yield* answerOf(preparedEarly ?? this.#resolved(operation, results))
       const { status, body } = reply
       const text = typeof body === 'string' ? body : null
       const result = resultText(status, text)
       texts.push(result)
       end += result.length + (index > 0 ? 1 : 0)
       short.push(resultText(status, shortBody))
-      if (text !== null) for (const item of shown) items.push(placed(item, end - 1 - text.length))
+      if (text !== null) for (const item of shownItems) items.push(shifted(item, end - 1 - text.length))
       length += text?.length ?? 0
       if (length > maxResultCharacters) throw tooLarge()
       if (operation.as !== undefined) results.add(operation.as, text)
@@ -134,12 +134,12 @@ class Batch {
   }
 
   /** Checks the operation as far as that is possible without the results of others. */
-  #plan(operation: BatchOperation): Planned {
+  #plan(operation: BatchOperation): PlannedOperation {
     const { path, awaits } = operation
     const { requests, principal } = this.#parts
     const body = awaits ? operation.body : resolveBody(operation.body, new Results())
     const call = this.#callOf(operation, resolvePath(path), body)
-    const route = requests.admitted(call, principal)
+    const route = requests.admittedRoute(call, principal)
     if (awaits) {
       requests.check(route, call, principal)
       return { operation, route, prepared: undefined }
@@ -153,16 +153,16 @@ class Batch {
     const body = resolveBody(operation.body, results)
     const { requests, principal } = this.#parts
     const call = this.#callOf(operation, path, body)
-    return requests.prepare(requests.admitted(call, principal), call, principal)
+    return requests.prepare(requests.admittedRoute(call, principal), call, principal)
   }
 
   #callOf({ method, query, ifMatch }: BatchOperation, path: string, body: unknown): Call {
     const { address, requestId } = this.#parts.call
-    const whole = `${prefix}${path}`
+    const fullPath = `${prefix}${path}`
     return {
       method,
-      url: query === '' ? whole : `${whole}?${query}`,
-      path: whole,
+      url: query === '' ? fullPath : `${fullPath}?${query}`,
+      path: fullPath,
       query,
       headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
       address,
@@ -174,9 +174,9 @@ class Batch {
 
   #collections(): readonly string[] {
     const { model } = this.#parts.services
-    const found = new Set<string>()
-    for (const { operation, route } of this.#planned) addCollections(model, route, operation.query, found)
-    return [...found]
+    const names = new Set<string>()
+    for (const { operation, route } of this.#planned) addCollections(model, route, operation.query, names)
+    return [...names]
   }
 
   /** The actions and queries among the operations. */
@@ -201,8 +201,8 @@ function resultsBody(texts: readonly string[]): string {
 }
 
 /** The answer of a separate request. */
-function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
-  if ('made' in prepared) return yield* prepared.made()
+function* answerOf(prepared: Prepared): ProgramSteps<Replayable> {
+  if ('answer' in prepared) return yield* prepared.answer()
   const { plan } = prepared
   const answer = yield plan
   const reply = prepared.reply(answer)
@@ -213,7 +213,7 @@ function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
 }
 
 /** The item's place in the body of the batch, in which the operation's body begins at `start`. */
-function placed({ at, ...item }: ShownItem, start: number): ShownItem {
+function shifted({ at, ...item }: ShownItem, start: number): ShownItem {
   return at === undefined ? item : { ...item, at: [start + at[0], start + at[1]] }
 }
 
@@ -225,9 +225,9 @@ function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownIte
 }
 
 function tooLarge(): ApiError {
-  const most = maxResultCharacters.toLocaleString('en')
+  const limit = maxResultCharacters.toLocaleString('en')
   return new ApiError(
     'BAD_REQUEST',
-    `The results of a batch may have ${most} characters in all: read less, or in requests of their own.`,
+    `The results of a batch may have at most ${limit} characters in total: read less, or use separate requests.`,
   )
 }

@@ -6,8 +6,8 @@ import { collectionsAlong } from '../operations.ts'
 import { parseQuery } from '../query/query-string.ts'
 import type { Route } from '../routes.ts'
 
-/** Adds the collections of a route, and those that its query may reach by relations: possibly more than it uses, never fewer. */
-export function addCollections(model: Model, route: Route, query: string, found: Set<string>): void {
+/** Adds the collections of a route, and those that its query may reach by relations: possibly more than it uses, never less. */
+export function addCollections(model: Model, route: Route, query: string, collections: Set<string>): void {
   if (
     route.kind === 'openapi' ||
     route.kind === 'batch' ||
@@ -20,30 +20,32 @@ export function addCollections(model: Model, route: Route, query: string, found:
   if ('operation' in route) return
   const start = route.kind === 'me' ? model.collections.get('users') : route.collection
   if (start === undefined) return
-  const named = new Set(
+  const namesInQuery = new Set(
     parseQuery(query).flatMap(({ name, value }) => `${name},${value}`.split(/[^a-z0-9_]+/)),
   )
-  const entered = new Set<Collection>()
-  enter(start, model, named, entered)
+  const reached = new Set<Collection>()
+  enter(start, model, namesInQuery, reached)
   const relation = relationOf(route)
-  for (const along of relation ? collectionsAlong(model, relation) : []) enter(along, model, named, entered)
-  for (const collection of entered) {
-    found.add(collection.name)
-    for (const name of named) for (const read of collectionsReadBy(name, collection, model)) found.add(read)
+  for (const target of relation ? collectionsAlong(model, relation) : [])
+    enter(target, model, namesInQuery, reached)
+  for (const collection of reached) {
+    collections.add(collection.name)
+    for (const name of namesInQuery)
+      for (const source of collectionsReadBy(name, collection, model)) collections.add(source)
   }
 }
 
-/** `named`: all names in the query, including every relation that it follows. */
+/** `namesInQuery`: includes every relation that the query follows. */
 function enter(
   collection: Collection,
   model: Model,
-  named: ReadonlySet<string>,
-  entered: Set<Collection>,
+  namesInQuery: ReadonlySet<string>,
+  reached: Set<Collection>,
 ): void {
-  if (entered.has(collection)) return
-  entered.add(collection)
+  if (reached.has(collection)) return
+  reached.add(collection)
   for (const relation of collection.relations.values()) {
-    if (!named.has(relation.name)) continue
-    for (const along of collectionsAlong(model, relation)) enter(along, model, named, entered)
+    if (!namesInQuery.has(relation.name)) continue
+    for (const target of collectionsAlong(model, relation)) enter(target, model, namesInQuery, reached)
   }
 }

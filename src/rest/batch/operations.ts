@@ -1,4 +1,4 @@
-/** The body of a batch → its operations. Reports all faults of their form at once. */
+/** The body of a batch → its operations. Reports all syntax faults at once. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import { brief } from '../../model/json-schema/faults.ts'
 import { didYouMean } from '../../model/nearest.ts'
@@ -39,21 +39,24 @@ export function parseOperations(body: unknown): readonly BatchOperation[] {
 
 function listOf(body: unknown): readonly unknown[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw notABatch('The body is no object')
+    throw notABatch('The body is not an object')
   const [unknown] = Object.keys(body).filter(name => name !== 'operations')
   if (unknown !== undefined) throw notABatch(`A batch has no member ${brief(unknown)}`)
   const operations: unknown = Reflect.get(body, 'operations')
-  if (!Array.isArray(operations)) throw notABatch('`operations` is no array')
+  if (!Array.isArray(operations)) throw notABatch('`operations` is not an array')
   if (operations.length === 0) throw notABatch('The batch is empty')
   if (operations.length <= maxOperations) return operations
   const count = operations.length.toLocaleString('en')
-  throw new ApiError('BAD_REQUEST', `The batch has ${count} operations; at most ${maxOperations} are taken.`)
+  throw new ApiError(
+    'BAD_REQUEST',
+    `The batch has ${count} operations; at most ${maxOperations} are allowed.`,
+  )
 }
 
-function notABatch(what: string): ApiError {
+function notABatch(fault: string): ApiError {
   return new ApiError(
     'BAD_REQUEST',
-    `${what}: send {"operations":[{"method":"POST","path":"/posts","body":{…}}]}.`,
+    `${fault}: send {"operations":[{"method":"POST","path":"/posts","body":{…}}]}.`,
   )
 }
 
@@ -61,11 +64,11 @@ class BatchForm {
   readonly #faults: FieldFault[] = []
   /** The names of the operations so far, and those of the whole batch. */
   readonly #names = new Set<string>()
-  readonly #all = new Set<unknown>()
+  readonly #allNames = new Set<unknown>()
 
   operations(list: readonly unknown[]): readonly BatchOperation[] {
-    for (const one of list) this.#all.add(Object(one).as)
-    return list.flatMap((one, index) => this.#operation(one, `operations[${index}]`) ?? [])
+    for (const operation of list) this.#allNames.add(Object(operation).as)
+    return list.flatMap((operation, index) => this.#operation(operation, `operations[${index}]`) ?? [])
   }
 
   requireNone(): void {
@@ -82,17 +85,17 @@ class BatchForm {
     return undefined
   }
 
-  #operation(one: unknown, place: string): BatchOperation | undefined {
-    if (typeof one !== 'object' || one === null || Array.isArray(one)) {
+  #operation(operation: unknown, place: string): BatchOperation | undefined {
+    if (typeof operation !== 'object' || operation === null || Array.isArray(operation)) {
       return this.#fault(place, 'wrong_type', 'An operation is an object with at least `method` and `path`.')
     }
-    for (const name of Object.keys(one)) if (!members.includes(name)) this.#unknown(name, place)
-    const { path: given, body, as, if_match: ifMatch } = one as Readonly<Record<string, unknown>>
-    const method = this.#method(Reflect.get(one, 'method'), place)
-    const [path, query] = this.#path(given, place) ?? []
+    for (const name of Object.keys(operation)) if (!members.includes(name)) this.#unknown(name, place)
+    const { path: sentPath, body, as, if_match: ifMatch } = operation as Readonly<Record<string, unknown>>
+    const method = this.#method(Reflect.get(operation, 'method'), place)
+    const [path, query] = this.#path(sentPath, place) ?? []
     const references = [...referencesIn(body)]
     for (const reference of references) this.#reference(reference, `${place}.body`)
-    if (method !== undefined) this.#body(method, Object.hasOwn(one, 'body'), place)
+    if (method !== undefined) this.#body(method, Object.hasOwn(operation, 'body'), place)
     if (ifMatch !== undefined) this.#ifMatch(ifMatch, method, place)
     if (as !== undefined) this.#name(as, place)
     if (method === undefined || path === undefined || query === undefined) return undefined
@@ -105,17 +108,17 @@ class BatchForm {
   }
 
   #unknown(name: string, place: string): void {
-    const shown = brief(name)
+    const shownName = brief(name)
     this.#fault(
-      `${place}.${shown}`,
+      `${place}.${shownName}`,
       'unknown_field',
-      `An operation has no ${shown}.${didYouMean(name, members)}`,
+      `An operation has no ${shownName}.${didYouMean(name, members)}`,
     )
   }
 
   #method(method: unknown, place: string): BatchMethod | undefined {
-    const known = batchMethods.find(one => one === method)
-    if (known !== undefined) return known
+    const batchMethod = batchMethods.find(candidate => candidate === method)
+    if (batchMethod !== undefined) return batchMethod
     return this.#fault(`${place}.method`, 'not_a_choice', `method must be one of ${batchMethods.join(', ')}.`)
   }
 
@@ -132,8 +135,8 @@ class BatchForm {
 
   #reference({ name, member }: Reference, place: string): void {
     if (this.#names.has(name)) return
-    const where = this.#all.has(name) ? 'a later operation' : 'no operation'
-    const message = `$${brief(name)}.${brief(member)} refers to ${where}. Refer to the \`as\` of an earlier one; a text that begins with $ is written with $$.`
+    const target = this.#allNames.has(name) ? 'a later operation' : 'no operation'
+    const message = `$${brief(name)}.${brief(member)} refers to ${target}. Refer to the \`as\` of an earlier one; a text that begins with $ is written with $$.`
     this.#fault(place, 'unknown_reference', message)
   }
 
@@ -148,7 +151,7 @@ class BatchForm {
     if (typeof value !== 'string') {
       this.#fault(field, 'wrong_type', 'if_match must be a text, as the header If-Match.')
     } else if (method === 'GET' || method === 'POST') {
-      this.#fault(field, 'not_allowed', 'if_match goes with PUT, PATCH and DELETE.')
+      this.#fault(field, 'not_allowed', 'if_match can only be used with PUT, PATCH and DELETE.')
     }
   }
 
@@ -156,10 +159,10 @@ class BatchForm {
     const field = `${place}.as`
     if (typeof as !== 'string' || !nameForm.test(as)) {
       const message =
-        'as must be a name of up to 63 letters, digits and underscores, not beginning with a digit.'
+        'as must have at most 63 letters, digits and underscores, and must not begin with a digit.'
       this.#fault(field, 'bad_format', message)
     } else if (this.#names.has(as))
-      this.#fault(field, 'taken', `An earlier operation is named ${as} as well.`)
+      this.#fault(field, 'taken', `An earlier operation has the name ${as} too.`)
     else this.#names.add(as)
   }
 }
@@ -172,14 +175,14 @@ function pathFault(path: unknown): string | undefined {
   if (!path.startsWith('/') || path.startsWith('//')) {
     return `path must begin with one slash, after ${prefix} of this service, e.g. /posts/7.`
   }
-  if (path === prefix || path.startsWith(`${prefix}/`)) return `Leave ${prefix} out of the path.`
+  if (path === prefix || path.startsWith(`${prefix}/`)) return `Omit ${prefix} from the path.`
   if (!/^[\x21-\x7e]*$/.test(path) || path.includes('#')) {
-    return 'path must be written as in a request: other characters than visible ASCII are escaped by %, and # has no meaning.'
+    return 'path must be written as in a request: characters other than visible ASCII must be percent-encoded, and # is not allowed.'
   }
   const [before = ''] = path.split('?')
-  if (/[%\\;]/.test(before)) return 'No path has escapes, backslashes or semicolons; only what follows ? may.'
+  if (/[%\\;]/.test(before)) return 'path may not contain escapes, backslashes or semicolons before the ?.'
   const segments = before.slice(1).split('/')
   if (segments.some(segment => /^\.*$/.test(segment)))
-    return 'path may have no empty segments, and none of dots.'
+    return 'path may not contain empty segments or segments of dots.'
   return undefined
 }

@@ -43,13 +43,16 @@ export class Results {
         ? Reflect.get(body, member)
         : undefined
     if (!isScalar(value)) {
-      const what = value === undefined ? 'has no member' : 'has no text, number or truth value in'
-      throw new ApiError('BAD_REQUEST', `$${name}.${member}: the result of ${name} ${what} ${member}.`)
+      const fault = value === undefined ? 'has no member' : 'has no string, number or boolean in'
+      throw new ApiError('BAD_REQUEST', `$${name}.${member}: the result of ${name} ${fault} ${member}.`)
     }
     this.#copied += String(value).length
     if (this.#copied <= maxCopiedCharacters) return value
-    const most = maxCopiedCharacters.toLocaleString('en')
-    throw new ApiError('BAD_REQUEST', `The references of a batch may copy ${most} characters in all.`)
+    const limit = maxCopiedCharacters.toLocaleString('en')
+    throw new ApiError(
+      'BAD_REQUEST',
+      `The references of a batch may copy at most ${limit} characters in total.`,
+    )
   }
 
   #bodyOf(name: string): unknown {
@@ -76,7 +79,7 @@ export function resolvePath(path: string, results?: Results): string {
       if (reference === undefined) return segment
       const value = results === undefined ? placeholder : results.valueOf(reference)
       if (Number.isSafeInteger(value)) return String(value)
-      throw new ApiError('BAD_REQUEST', `${segment} in the path is no id.`)
+      throw new ApiError('BAD_REQUEST', `${segment} in the path is not an id.`)
     })
     .join('/')
 }

@@ -75,7 +75,7 @@ export class BatchRequests {
       : this.#write(this.#writable(route), call, principal)
   }
 
-  /** The same for a write whose body is not known yet. */
+  /** Throws the same errors for a write whose body is not known yet, as far as they do not depend on the body. */
   check(route: BatchRoute, call: Call, principal: Principal): void {
     if ('operation' in route) return
     const writable = this.#writable(route)
@@ -83,23 +83,23 @@ export class BatchRequests {
     this.#requirePlain(writable, call, principal)
   }
 
-  /** The route of an operation. Throws for a path or method that a batch does not take, or that the caller may not use at all. */
-  admitted(call: Call, principal: Principal): BatchRoute {
+  /** The route of an operation. Throws if a batch does not accept its path or method, or the caller may not use them at all. */
+  admittedRoute(call: Call, principal: Principal): BatchRoute {
     const { model } = this.#services
     const route = findRoute(model, call.path)
-    if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
-    if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
+    if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch cannot contain another batch.')
+    if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch cannot read events.')
     if (!route || route.kind === 'openapi' || route.kind === 'explain' || route.kind === 'runs') {
       throw new ApiError('NOT_FOUND')
     }
     if (route.kind === 'subresource' || (route.kind === 'action' && !isOperation(route))) {
       const { name } = route.kind === 'action' ? route.action : route.subresource
       const path = `/${route.collection.name}/{id}/${name}`
-      throw new ApiError('BAD_REQUEST', `${path} is no part of a batch: send it alone.`)
+      throw new ApiError('BAD_REQUEST', `${path} cannot be part of a batch: send it in a separate request.`)
     }
     if (route.kind === 'nested') {
       const path = `/${route.relation.target}/${route.nested}`
-      throw new ApiError('BAD_REQUEST', `A batch reads the item as ${path}.`)
+      throw new ApiError('BAD_REQUEST', `In a batch, read the item as ${path}.`)
     }
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     admitTo(model, route, operationOf[call.method] ?? 'read', principal)
@@ -134,7 +134,7 @@ export class BatchRequests {
     const { model } = this.#services
     const view = this.#actions.viewOf(route.collection.name, principal)
     if (Array.isArray(call.parsed?.body))
-      throw new ApiError('BAD_REQUEST', 'A batch contains no bulk creates.')
+      throw new ApiError('BAD_REQUEST', 'A batch cannot contain bulk creates.')
     if (route.kind === 'collection') return prepareCreate(model, view, call, principal)
     const prepare = call.method === 'DELETE' ? prepareDelete : prepareUpdate
     return prepare(model, view, route.id, call, principal)

@@ -69,7 +69,7 @@ async function readPage({ parts, query, request, principal, call }: EventsCall):
 function notAcceptable(): ApiError {
   return new ApiError(
     'NOT_ACCEPTABLE',
-    'The answer is application/json or text/event-stream, which the Accept header leaves out.',
+    'The answer is application/json or text/event-stream, which the Accept header excludes.',
   )
 }
 

@@ -1,15 +1,15 @@
 /** The representation of events in responses. */
 import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import type { EventForm } from '../../events/event-request.ts'
+import type { EventFormat } from '../../events/event-request.ts'
 import { eventStreamHeaders } from '../../events/event-stream.ts'
 import type { LogPage } from '../../events/log-page.ts'
 import { vary } from '../reply/headers.ts'
 
-export const jsonEvents: EventForm = { name: 'json', render: ({ text }) => text }
+export const jsonEvents: EventFormat = { name: 'json', render: ({ text }) => text }
 
 /** One block of an event stream (HTML Living Standard, 9.2.6). JSON text has no line ends. */
-export const streamedEvents: EventForm = {
+export const streamedEvents: EventFormat = {
   name: 'stream',
   render: ({ type, text }, event) => `id: ${event}\nevent: ${type}\ndata: ${text}\n\n`,
 }

@@ -1,6 +1,6 @@
 /** The parameters of `GET /api/v1/events`. */
 
-import { isLogged, readableCollections, type WantedEvents } from '../../events/event-request.ts'
+import { type EventSelection, isLogged, readableCollections } from '../../events/event-request.ts'
 import { type EventFilter, firstFilterParam } from '../../events/event-shapes.ts'
 import { collectionOfPattern, typesOf } from '../../events/event-types.ts'
 import { isComputed } from '../../model/computed/fields.ts'
@@ -26,7 +26,7 @@ export const defaultLimit = 100
 export const maxLimit = 1000
 export const maxWaitSeconds = 30
 
-export interface EventsQuery extends WantedEvents {
+export interface EventsQuery extends EventSelection {
   /** Undefined: from the end of the log. */
   readonly after: number | undefined
   readonly limit: number
@@ -48,31 +48,31 @@ export interface EventsQueryParts {
  */
 export function parseEventsQuery(parts: EventsQueryParts, query: string): EventsQuery {
   const parameters = parseQuery(query)
-  const given = (name: string) => {
+  const valueFor = (name: string) => {
     const parameter = parameters.find(candidate => candidate.name === name)
     if (parameter) requireValue(parameter)
     return parameter?.value
   }
   const { model, principal } = parts
-  const named = namesIn(given('collections'))?.map(name => collectionNamed(model, name))
-  const types = namesIn(given('types'))
-  const typed = types?.map(type => collectionTyped(model, type, named))
-  const collections = named ?? explicit(typed)
+  const namedCollections = namesIn(valueFor('collections'))?.map(name => collectionNamed(model, name))
+  const types = namesIn(valueFor('types'))
+  const typedCollections = types?.map(type => collectionTyped(model, type, namedCollections))
+  const collections = namedCollections ?? explicitCollections(typedCollections)
   if (collections === undefined) readableCollections(model, principal)
   for (const collection of collections ?? []) admit(model, collection, 'read', principal.access)
-  const [only] = collections?.length === 1 ? collections : []
+  const [onlyCollection] = collections?.length === 1 ? collections : []
   const filters = parameters.filter(({ name }) => !parameterNames.includes(name))
-  const itemId = given('item_id')
-  if (itemId !== undefined) requireOne(only, 'item_id')
-  const after = given('after')
+  const itemId = valueFor('item_id')
+  if (itemId !== undefined) requireSingleCollection(onlyCollection, 'item_id')
+  const after = valueFor('after')
   return {
     collections,
     types,
     itemId: itemId === undefined ? undefined : wholeNumber('item_id', itemId, 1, Number.MAX_SAFE_INTEGER),
-    filter: parseFilters(parts.views, only, filters),
+    filter: parseFilters(parts.views, onlyCollection, filters),
     after: after === undefined ? undefined : eventId(after),
-    limit: wholeNumber('limit', given('limit') ?? String(defaultLimit), 1, maxLimit),
-    waitSeconds: wholeNumber('wait', given('wait') ?? '0', 0, maxWaitSeconds),
+    limit: wholeNumber('limit', valueFor('limit') ?? String(defaultLimit), 1, maxLimit),
+    waitSeconds: wholeNumber('wait', valueFor('wait') ?? '0', 0, maxWaitSeconds),
   }
 }
 
@@ -90,48 +90,51 @@ function namesIn(value: string | undefined): readonly string[] | undefined {
 function collectionNamed(model: Model, name: string): Collection {
   const collection = model.collections.get(name)
   if (collection && isLogged(collection)) return collection
-  const known = [...model.collections.values()].filter(isLogged).map(each => each.name)
-  const message = `The parameter "collections" names ${quoted(name)}, which is no collection that has events.`
-  throw parameterFault('collections', 'unknown_collection', `${message}${didYouMean(name, known)}`)
+  const names = [...model.collections.values()].filter(isLogged).map(logged => logged.name)
+  const message = `The parameter "collections" names ${quoted(name)}, which is not a collection with events.`
+  throw parameterFault('collections', 'unknown_collection', `${message}${didYouMean(name, names)}`)
 }
 
 function collectionTyped(
   model: Model,
   type: string,
-  named: readonly Collection[] | undefined,
+  namedCollections: readonly Collection[] | undefined,
 ): Collection | 'all' {
-  const found = collectionOfPattern(model, type)
-  if (found === undefined || (found !== 'all' && !isLogged(found))) {
-    const known = [...model.collections.values()].filter(isLogged).flatMap(typesOf)
-    const message = `The parameter "types" names ${quoted(type)}, which is no type of event.`
-    throw parameterFault('types', 'unknown_type', `${message}${didYouMean(type, known)}`)
+  const collection = collectionOfPattern(model, type)
+  if (collection === undefined || (collection !== 'all' && !isLogged(collection))) {
+    const knownTypes = [...model.collections.values()].filter(isLogged).flatMap(typesOf)
+    const message = `The parameter "types" names ${quoted(type)}, which is not an event type.`
+    throw parameterFault('types', 'unknown_type', `${message}${didYouMean(type, knownTypes)}`)
   }
-  if (found === 'all' || named === undefined || named.includes(found)) return found
-  const message = `The parameter "types" names ${quoted(type)}, but ${found.name} is not among "collections".`
+  if (collection === 'all' || namedCollections === undefined || namedCollections.includes(collection))
+    return collection
+  const message = `The parameter "types" names ${quoted(type)}, but ${collection.name} is not among "collections".`
   throw parameterFault('types', 'excluded', message)
 }
 
-/** Undefined where one of the types covers every collection. */
-function explicit(typed: readonly (Collection | 'all')[] | undefined): readonly Collection[] | undefined {
-  const found = new Set<Collection>()
-  for (const each of typed ?? ['all' as const]) {
-    if (each === 'all') return undefined
-    found.add(each)
+/** Undefined if one of the types covers every collection. */
+function explicitCollections(
+  typedCollections: readonly (Collection | 'all')[] | undefined,
+): readonly Collection[] | undefined {
+  const collections = new Set<Collection>()
+  for (const collection of typedCollections ?? ['all' as const]) {
+    if (collection === 'all') return undefined
+    collections.add(collection)
   }
-  return [...found]
+  return [...collections]
 }
 
-function requireOne(only: Collection | undefined, parameter: string): Collection {
-  if (only) return only
+function requireSingleCollection(collection: Collection | undefined, parameter: string): Collection {
+  if (collection) return collection
   const message = `The parameter ${quoted(parameter)} needs exactly one collection: name it by "collections".`
   throw parameterFault(parameter, 'excluded', message)
 }
 
-function wholeNumber(name: string, value: string, least: number, most: number): number {
+function wholeNumber(name: string, value: string, min: number, max: number): number {
   const number = value === '0' ? 0 : parseId(value, 0, value.length)
   const isWhole = number > 0 || value === '0'
-  if (isWhole && number >= least && number <= most) return number
-  const bounds = most === Number.MAX_SAFE_INTEGER ? 'above 0' : `from ${least} to ${most}`
+  if (isWhole && number >= min && number <= max) return number
+  const bounds = max === Number.MAX_SAFE_INTEGER ? 'above 0' : `from ${min} to ${max}`
   const message = `The parameter "${name}" must be a whole number ${bounds}, not ${quoted(value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }
@@ -143,19 +146,19 @@ function computedFilter(name: string): Error {
 
 function parseFilters(
   views: CollectionViews,
-  only: Collection | undefined,
+  collection: Collection | undefined,
   filters: readonly Parameter[],
 ): EventFilter | undefined {
   const conditions = new Conditions()
   const args = filters.map((parameter, index) => {
     const { name } = parameter
-    const view = only && views.get(only.name)
+    const view = collection && views.get(collection.name)
     if (!name.endsWith(']')) {
       if (!view?.fields.has(name)) throw unknownParameter(name, parameterNames)
       const message = `The parameter ${quoted(name)} is not known here. To filter, write ${name}[eq].`
       throw parameterFault(name, 'unknown_parameter', message)
     }
-    if (!view) throw requireOne(undefined, name)
+    if (!view) throw requireSingleCollection(undefined, name)
     const template = parseFilterName(view, name)
     if (isComputed(template.field)) throw computedFilter(name)
     conditions.add(name, template, firstFilterParam + index)

@@ -10,7 +10,7 @@ import type { Principal } from '../../principal.ts'
 import { comment, isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
 import type { EventClient, EventsParts } from './parts.ts'
 
-interface Listening {
+interface StreamRequest {
   readonly request: SubscriptionRequest
   readonly principal: Principal
   readonly client: EventClient
@@ -19,11 +19,11 @@ interface Listening {
 }
 
 /**
- * Opens a stream of events. Throws RATE_LIMITED if too many connections of the caller are open, and the errors of
+ * Opens a stream of events. Throws RATE_LIMITED if the caller has too many open connections, and the errors of
  * `hub.subscribe`, except RESYNC_REQUIRED, which ends the stream.
  */
-export async function streamEvents(parts: EventsParts, listening: Listening): Promise<Reply> {
-  const listener = new StreamListener(parts, listening)
+export async function streamEvents(parts: EventsParts, request: StreamRequest): Promise<Reply> {
+  const listener = new StreamListener(parts, request)
   await listener.open()
   return { ...listener.stream.reply, headers: streamHeaders }
 }
@@ -34,7 +34,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   readonly address: string
   principal: Principal
   readonly #parts: EventsParts
-  readonly #listening: Listening
+  readonly #request: StreamRequest
   readonly #releaseConnection: Release
   #subscription: Subscription | undefined
   /** The last id that was sent to the client. */
@@ -42,10 +42,10 @@ class StreamListener implements ConnectedClient, ReplySink {
   #isOver = false
 
   /** Throws RATE_LIMITED. */
-  constructor(parts: EventsParts, listening: Listening) {
-    const { client, principal } = listening
+  constructor(parts: EventsParts, streamRequest: StreamRequest) {
+    const { client, principal } = streamRequest
     this.#parts = parts
-    this.#listening = listening
+    this.#request = streamRequest
     this.credential = client.credential
     this.address = client.address
     this.principal = principal
@@ -59,7 +59,7 @@ class StreamListener implements ConnectedClient, ReplySink {
 
   async open(): Promise<void> {
     const { hub, credentials } = this.#parts.events
-    const { request, principal, after } = this.#listening
+    const { request, principal, after } = this.#request
     try {
       this.#subscription = await hub.subscribe(request, principal, this, { after })
     } catch (error) {

@@ -17,17 +17,17 @@ export interface Wait {
 
 /**
  * Resolves with the first events after `after`, or with none when the time is over, the client disconnects, or the service
- * stops. Throws RATE_LIMITED if too many connections of the caller are already open. Rejects when the credential ends or the
- * caller's rights no longer suffice.
+ * stops. Throws RATE_LIMITED if the caller has too many open connections. Rejects when the credential ends or the caller's
+ * rights no longer suffice.
  */
 export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<LogPage> {
   const release = events.connectionQuota.take(wait.principal)
   return new Promise<LogPage>((resolve, reject) =>
-    new Waiting(wait, events, resolve, reject).start(),
+    new LongPoll(wait, events, resolve, reject).start(),
   ).finally(release)
 }
 
-class Waiting {
+class LongPoll {
   readonly #wait: Wait
   readonly #events: EventsParts['events']
   readonly #resolve: (page: LogPage) => void
@@ -82,7 +82,7 @@ class Waiting {
     this.#subscription?.changePrincipal(changed)
   }
 
-  /** Events that arrive in the same turn of the event loop are in the same reply. */
+  /** The reply contains all events that arrive in the same turn of the event loop. */
   #take(reply: string, event: number): void {
     if (this.#isOver) return
     this.#last = event

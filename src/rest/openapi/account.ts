@@ -20,8 +20,8 @@ function members(
 }
 
 /** A request body: other members are refused. */
-const body = (...given: Parameters<typeof members>): JsonSchema => ({
-  ...members(...given),
+const body = (...args: Parameters<typeof members>): JsonSchema => ({
+  ...members(...args),
   additionalProperties: false,
 })
 
@@ -92,7 +92,7 @@ const whoMay =
 const attempts =
   'Attempts are limited per account and per address, together with those on the page: too many get 429 with `Retry-After`.'
 
-interface Described {
+interface DescribedOperation {
   readonly id: string
   readonly summary: string
   readonly description: string
@@ -107,8 +107,8 @@ const signedIn = (schema: string): JsonSchema => ({
   headers: setCookie,
 })
 
-function operation(document: Document, given: Described): JsonSchema {
-  const { id, summary, description, responses } = given
+function operation(document: Document, operationParts: DescribedOperation): JsonSchema {
+  const { id, summary, description, responses } = operationParts
   return {
     operationId: document.operationId(id),
     summary,
@@ -119,23 +119,23 @@ function operation(document: Document, given: Described): JsonSchema {
   }
 }
 
-function post(document: Document, schema: JsonSchema, given: Described): JsonSchema {
+function post(document: Document, schema: JsonSchema, operationParts: DescribedOperation): JsonSchema {
   const requestBody = { required: true, content: { 'application/json': { schema } } }
-  return { post: { ...operation(document, given), requestBody } }
+  return { post: { ...operation(document, operationParts), requestBody } }
 }
 
 /** Name, address, password, and the fields of `users` that declare `signUp`. */
 function signUpBody(document: Document): JsonSchema {
   const users = document.model.collections.get('users')
-  const asked = [...(users?.fields.values() ?? [])].filter(({ signUp }) => signUp)
-  const fields = asked.map(field => {
+  const formFields = [...(users?.fields.values() ?? [])].filter(({ signUp }) => signUp)
+  const fields = formFields.map(field => {
     const schema = users ? document.valueSchema(users, field) : {}
     const { description } = field
     return [field.name, description === undefined ? schema : described({ ...schema }, description)] as const
   })
-  const flags = asked.filter(({ type }) => type.schema.type === 'boolean').map(({ name }) => name)
-  const own = { name: { ...text, maxLength: 100 }, email, password: newPassword }
-  return body({ ...Object.fromEntries(fields), ...own }, ...flags)
+  const flags = formFields.filter(({ type }) => type.schema.type === 'boolean').map(({ name }) => name)
+  const builtinFields = { name: { ...text, maxLength: 100 }, email, password: newPassword }
+  return body({ ...Object.fromEntries(fields), ...builtinFields }, ...flags)
 }
 
 function signUpPath(document: Document): [string, JsonSchema] {

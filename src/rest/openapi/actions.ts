@@ -43,15 +43,15 @@ function described(
   id: string,
   summary: string,
   accesses: readonly [Access, ...Access[]],
-  own: { readonly asSetting?: string; readonly description?: string | undefined },
+  own: { readonly settableField?: string; readonly description?: string | undefined },
 ): JsonSchema {
   const { description, ...members } = base(document, { id, summary, accesses })
   const [{ collection }] = accesses
   const scopes = members['x-required-scopes'] as readonly string[]
   const who =
-    own.asSetting === undefined
+    own.settableField === undefined
       ? String(description)
-      : `${settingWords(collection, own.asSetting)} ${scopesInWords(scopes)}`
+      : `${settingWords(collection, own.settableField)} ${scopesInWords(scopes)}`
   return { ...members, description: own.description === undefined ? who : `${own.description} ${who}` }
 }
 
@@ -70,37 +70,42 @@ function actionPath(
   action: BuiltinAction,
 ): [string, JsonSchema][] {
   const { name, within, summary } = action
-  const answered = action.answers === undefined ? undefined : document.model.collections.get(action.answers)
-  if (action.answers !== undefined && answered === undefined) return []
-  const below = within === undefined ? name : `${within}/{n}/${name}`
-  const item = within === undefined || answered === undefined ? collection : answered
+  const answerCollection =
+    action.returns === undefined ? undefined : document.model.collections.get(action.returns)
+  if (action.returns !== undefined && answerCollection === undefined) return []
+  const pathEnd = within === undefined ? name : `${within}/{n}/${name}`
+  const item = within === undefined || answerCollection === undefined ? collection : answerCollection
   const id = action.operation ?? `${name}_${item.singular}`
-  const isOther = answered !== undefined && answered !== collection
+  const answersOther = answerCollection !== undefined && answerCollection !== collection
   const accesses: [Access, ...Access[]] = [
     { collection, operation: 'update' },
-    ...(isOther ? [read(answered)] : []),
+    ...(answersOther ? [read(answerCollection)] : []),
   ]
   const post = {
     ...described(document, id, summary, accesses, action),
-    parameters: answered
-      ? itemParameters(document, answered, 'Idempotency-Key')
+    parameters: answerCollection
+      ? itemParameters(document, answerCollection, 'Idempotency-Key')
       : headerParameters('Idempotency-Key'),
     ...inputBody(document, action, id),
-    responses: { ...answers(document, action, answered), ...errors('Action') },
+    responses: { ...answers(document, action, answerCollection), ...errors('Action') },
   }
   const parameters = within === undefined ? [idParameter] : [idParameter, nestedParameter]
-  return [[`${prefix}/${collection.name}/{id}/${below}`, { parameters, post }]]
+  return [[`${prefix}/${collection.name}/{id}/${pathEnd}`, { parameters, post }]]
 }
 
 function answers(
   document: Document,
   { reveals }: BuiltinAction,
-  answered: Collection | undefined,
+  answerCollection: Collection | undefined,
 ): JsonSchema {
-  if (answered === undefined) return noContent
-  if (!reveals) return { 200: itemResponse(document, answered) }
+  if (answerCollection === undefined) return noContent
+  if (!reveals) return { 200: itemResponse(document, answerCollection) }
   return {
-    200: json('The item after the request.', document.schema(answered, 'created'), 'Idempotent-Replayed'),
+    200: json(
+      'The item after the request.',
+      document.schema(answerCollection, 'created'),
+      'Idempotent-Replayed',
+    ),
   }
 }
 
@@ -122,28 +127,35 @@ function subresourcePaths(
   collection: Collection,
   subresource: Subresource,
 ): [string, JsonSchema][] {
-  const { name, singular, title, key, ends } = subresource
+  const { name, singular, title, key, deletionEffect } = subresource
   const path = `${prefix}/${collection.name}/{id}/${name}`
   const update: Access = { collection, operation: 'update' }
   const deletion = (id: string, summary: string) => ({
-    ...described(document, id, summary, [update], { ...subresource, description: ends }),
+    ...described(document, id, summary, [update], { ...subresource, description: deletionEffect }),
     parameters: headerParameters('Idempotency-Key'),
     responses: { ...noContent, ...errors('Delete') },
   })
-  const of = `of_${collection.singular}`
+  const idEnd = `of_${collection.singular}`
   const get = {
-    ...described(document, `list_${name}_${of}`, `List ${title}`, [read(collection)], {
+    ...described(document, `list_${name}_${idEnd}`, `List ${title}`, [read(collection)], {
       ...subresource,
       description: `Newest first; at most ${maxListed} entries. \`meta.total\` counts all.`,
     }),
     responses: { 200: json('The entries.', subresourceList(document, subresource)), ...errors('Read') },
   }
-  const one = { ...keyParameter, name: key === 'id' ? singular : key, description: `\`${key}\` in the list.` }
+  const entryParameter = {
+    ...keyParameter,
+    name: key === 'id' ? singular : key,
+    description: `\`${key}\` in the list.`,
+  }
   return [
-    [path, { parameters: [idParameter], get, delete: deletion(`end_${name}_${of}`, `End ${title}`) }],
+    [path, { parameters: [idParameter], get, delete: deletion(`end_${name}_${idEnd}`, `End ${title}`) }],
     [
-      `${path}/{${one.name}}`,
-      { parameters: [idParameter, one], delete: deletion(`end_${singular}_${of}`, `End one of ${title}`) },
+      `${path}/{${entryParameter.name}}`,
+      {
+        parameters: [idParameter, entryParameter],
+        delete: deletion(`end_${singular}_${idEnd}`, `End one of ${title}`),
+      },
     ],
   ]
 }
@@ -168,9 +180,9 @@ function nestedPath(document: Document, collection: Collection, name: string): [
 export function pathsBelow(document: Document, collection: Collection): [string, JsonSchema][] {
   const nested = nestedRelations.get(collection.name) ?? []
   const actions = builtinActions.get(collection.name) ?? []
-  const below = subresources.get(collection.name) ?? []
+  const ownSubresources = subresources.get(collection.name) ?? []
   return [
-    ...below.flatMap(one => subresourcePaths(document, collection, one)),
+    ...ownSubresources.flatMap(subresource => subresourcePaths(document, collection, subresource)),
     ...nested.flatMap(name => nestedPath(document, collection, name)),
     ...actions.flatMap(action => actionPath(document, collection, action)),
   ]

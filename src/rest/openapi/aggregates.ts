@@ -16,8 +16,8 @@ import { shownSchema } from './values.ts'
 
 const text = { type: 'string', minLength: 1 }
 
-function figure(name: string, what: string): JsonSchema {
-  return queryParameter(name, `${what}, of up to ${maxFigures} fields, separated by commas.`, text)
+function measureParameter(name: string, description: string): JsonSchema {
+  return queryParameter(name, `${description}, of up to ${maxFigures} fields, separated by commas.`, text)
 }
 
 const declared: { readonly [name: string]: JsonSchema } = {
@@ -34,10 +34,10 @@ const declared: { readonly [name: string]: JsonSchema } = {
     'Whether to return the number of items. It is also returned if no other aggregate is requested.',
     { type: 'boolean' },
   ),
-  sum: figure('sum', 'Sums of numbers'),
-  avg: figure('avg', 'Averages of numbers'),
-  min: figure('min', 'The least values'),
-  max: figure('max', 'The greatest values'),
+  sum: measureParameter('sum', 'Sums of numbers'),
+  avg: measureParameter('avg', 'Averages of numbers'),
+  min: measureParameter('min', 'The least values'),
+  max: measureParameter('max', 'The greatest values'),
   group_sort: {
     ...queryParameter(
       'sort',
@@ -64,7 +64,7 @@ export const aggregateParameters: { readonly [name: string]: JsonSchema } = Obje
 )
 
 const figures = referTo('schemas', 'AggregateFigures')
-const ends = { type: 'object', additionalProperties: true }
+const extremes = { type: 'object', additionalProperties: true }
 
 export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
   AggregateFigures: {
@@ -77,7 +77,7 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
     description: 'A group: its keys, named as in `group_by`, and its aggregates by field.',
     properties: {
       count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-      ...{ sum: figures, avg: figures, min: ends, max: ends },
+      ...{ sum: figures, avg: figures, min: extremes, max: extremes },
     },
     additionalProperties: true,
   }),
@@ -106,7 +106,7 @@ export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
 
 /** Whether the parameter is no measure, or one that some field has. */
 function isUsable(collection: Collection, parameter: string): boolean {
-  const measure = fieldMeasures.find(each => each === parameter)
+  const measure = fieldMeasures.find(candidate => candidate === parameter)
   return measure === undefined || namedFields(collection).some(field => !measureFault(field, measure))
 }
 
@@ -127,7 +127,7 @@ export function aggregateOperation(
     ...base(document, described),
     parameters: [
       ...Object.keys(declared)
-        .filter(each => isUsable(accesses[0].collection, each))
+        .filter(parameter => isUsable(accesses[0].collection, parameter))
         .map(sharedParameter),
       ...searchParameters(document, accesses[0].collection),
       anyFilters,

@@ -23,7 +23,7 @@ export class Components {
   readonly #section: string
   readonly #taken: Set<string>
   readonly #references = new Map<unknown, Reference>()
-  readonly #written: [string, JsonSchema][] = []
+  readonly #components: [string, JsonSchema][] = []
 
   /** `taken`: names of all sections, since some generators make a type of every component. */
   constructor(section: string, taken: Set<string>) {
@@ -33,17 +33,17 @@ export class Components {
 
   /** The component with this key, created by `make` when it is first needed. */
   refer(key: unknown, wished: string, make: (name: string) => JsonSchema): Reference {
-    const known = this.#references.get(key)
-    if (known) return known
+    const cached = this.#references.get(key)
+    if (cached) return cached
     const name = uniqueName(this.#taken, wished)
-    const made = referTo(this.#section, name)
-    this.#references.set(key, made)
-    this.#written.push([name, make(name)])
-    return made
+    const reference = referTo(this.#section, name)
+    this.#references.set(key, reference)
+    this.#components.push([name, make(name)])
+    return reference
   }
 
   /** The components created so far. */
   get all(): { readonly [name: string]: JsonSchema } {
-    return Object.fromEntries(this.#written)
+    return Object.fromEntries(this.#components)
   }
 }

@@ -236,11 +236,11 @@ function tagsIn(item: JsonSchema): unknown[] {
 /** Excludes collections that nobody can read or change. */
 function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[]): JsonSchema[] {
   const used = new Set(paths.flatMap(([, item]) => tagsIn(item)))
-  const shown = [...model.collections.values()].filter(({ name }) => used.has(name))
+  const collections = [...model.collections.values()].filter(({ name }) => used.has(name))
   const described = (description: string | undefined): JsonSchema =>
     description === undefined ? {} : { description }
   return [
-    ...shown.map(({ name, description }) => ({ name, ...described(description) })),
+    ...collections.map(({ name, description }) => ({ name, ...described(description) })),
     ...(hasOwnPaths(model)
       ? [{ name: logicTag, description: 'Actions and queries that belong to no collection.' }]
       : []),

@@ -104,10 +104,10 @@ function eventReference(document: Document, described: Described): Reference {
 
 /** The schemas of events, by name. */
 export function eventSchemas(document: Document): [string, JsonSchema][] {
-  const all = allTypes(document)
-  const references = all.map(described => eventReference(document, described))
-  const mapping = all.map(({ type }, at) => [type, references[at]?.$ref ?? ''])
-  const changes = all.flatMap((described): [string, JsonSchema][] =>
+  const describedTypes = allTypes(document)
+  const references = describedTypes.map(described => eventReference(document, described))
+  const mapping = describedTypes.map(({ type }, index) => [type, references[index]?.$ref ?? ''])
+  const changes = describedTypes.flatMap((described): [string, JsonSchema][] =>
     described.kind === 'own'
       ? []
       : [
@@ -173,9 +173,9 @@ function listed(name: string, description: string, values: readonly string[]): J
 }
 
 function eventParameters(document: Document): readonly JsonSchema[] {
-  const all = allTypes(document)
-  const collections = [...new Set(all.map(({ collection }) => collection))]
-  const types = all.map(({ type }) => type)
+  const describedTypes = allTypes(document)
+  const collections = [...new Set(describedTypes.map(({ collection }) => collection))]
+  const types = describedTypes.map(({ type }) => type)
   return [
     queryParameter(
       'after',

@@ -28,15 +28,16 @@ const wholeNumber = shownSchema({
 })
 
 /** Texts are not empty. The types that most conditions use are references. */
-function inShort(schema: JsonSchema): JsonSchema {
+function shortened(schema: JsonSchema): JsonSchema {
   if (schema.type === 'string' && Object.keys(schema).length === 1) return text
   return isDeepStrictEqual(schema, wholeNumber) ? referTo('schemas', 'WholeNumber') : schema
 }
 
 function comparedSchema(document: Document, collection: Collection, field: Field): JsonSchema {
   const { schema, filterSchema } = field.type
-  const shown = filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
-  return inShort(shown)
+  const valueSchema =
+    filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
+  return shortened(valueSchema)
 }
 
 function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchema {
@@ -126,11 +127,11 @@ export const eventFilters: JsonSchema = {
 /** For lists of the collection. */
 export function filterParameters(document: Document, collection: Collection): readonly Reference[] {
   const wished = `${pascalCase(`${collection.singular}_filter`)}Param`
-  const own = document.parameters.refer(`filter of ${collection.name}`, wished, () => ({
+  const collectionFilter = document.parameters.refer(`filter of ${collection.name}`, wished, () => ({
     name: 'filter',
     ...asParameters,
     description: 'Conditions, all of which must hold. Each is sent as a separate parameter.',
     schema: filterSchema(document, collection),
   }))
-  return [own, referTo('parameters', 'MoreFiltersParam')]
+  return [collectionFilter, referTo('parameters', 'MoreFiltersParam')]
 }

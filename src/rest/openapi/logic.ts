@@ -1,5 +1,5 @@
 /** The actions and queries of the model, in the OpenAPI document. */
-import { collectionOf, decided } from '../../logic/operations/access.ts'
+import { collectionOf, staticAccess } from '../../logic/operations/access.ts'
 import { inputShape, isInputOptional, outputShape } from '../../logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
@@ -54,7 +54,7 @@ function queryPath(document: Document, query: Operation): [string, JsonSchema] {
   const get = {
     ...described(document, query),
     parameters: [...queryParameters(document, query), ...parametersOf(document, query)],
-    responses: { ...answers(document, query), ...errors('Read') },
+    responses: { ...answers(document, query), ...errors('Query') },
   }
   return [`${prefix}/queries/${query.name}`, { get }]
 }
@@ -75,13 +75,13 @@ function nameOf(model: Model, operation: Operation): string {
 function described(document: Document, operation: Operation): JsonSchema {
   const { model } = document
   const { name, description, access, scope, collection } = operation
-  const isOpen = decided(model, operation, withoutCredential) !== 'never'
-  const of = collection === undefined ? undefined : collectionOf(model, operation)
+  const isOpen = staticAccess(model, operation, withoutCredential) !== 'never'
+  const owner = collection === undefined ? undefined : collectionOf(model, operation)
   const words = name.replaceAll('_', ' ')
   return {
     operationId: document.operationId(nameOf(model, operation)),
     summary: words.charAt(0).toUpperCase() + words.slice(1),
-    tags: [of?.name ?? logicTag],
+    tags: [owner?.name ?? logicTag],
     description: [
       description,
       `Who may: ${inWords(access)}.`,
@@ -91,7 +91,7 @@ function described(document: Document, operation: Operation): JsonSchema {
       .join(' '),
     security: requirements(isOpen),
     'x-required-scopes': scope === undefined ? [] : [scope],
-    ...(of?.deprecated && { deprecated: true }),
+    ...(owner?.deprecated && { deprecated: true }),
   }
 }
 
@@ -124,16 +124,19 @@ function requestBody(document: Document, operation: Operation): JsonSchema {
 
 function queryParameters(document: Document, query: Operation): readonly JsonSchema[] {
   const shape = inputShape(query)
-  const own = [...shape.fields.values()].map(field => ({
+  const inputParameters = [...shape.fields.values()].map(field => ({
     name: field.name,
     in: 'query',
     required: !field.optional && field.default === undefined,
     schema: document.valueSchema(shape, field),
     ...(field.description !== undefined && { description: field.description }),
   }))
-  if (query.target !== 'item') return own
+  if (query.target !== 'item') return inputParameters
   const schema = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-  return [{ name: 'id', in: 'query', required: true, schema, description: 'The id of the item.' }, ...own]
+  return [
+    { name: 'id', in: 'query', required: true, schema, description: 'The id of the item.' },
+    ...inputParameters,
+  ]
 }
 
 function answers(document: Document, operation: Operation, ...sent: readonly string[]): JsonSchema {
@@ -158,13 +161,13 @@ function orNull(schema: JsonSchema): JsonSchema {
 
 function outputSchema(document: Document, operation: Operation): JsonSchema {
   const { output } = operation
-  const whole = valuesSchema(document, outputShape(operation))
-  const properties: Record<string, JsonValue> = { ...(whole['properties'] as Record<string, JsonValue>) }
+  const fullSchema = valuesSchema(document, outputShape(operation))
+  const properties: Record<string, JsonValue> = { ...(fullSchema['properties'] as Record<string, JsonValue>) }
   for (const [name, value] of output.kind === 'values' ? output.values : []) {
     const collection = value.kind === 'item' ? document.model.collections.get(value.collection) : undefined
     if (value.kind !== 'item' || !collection) continue
     const schema = document.schema(collection, 'item')
     properties[name] = value.optional ? orNull(schema) : schema
   }
-  return { ...whole, properties }
+  return { ...fullSchema, properties }
 }

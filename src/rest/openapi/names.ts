@@ -71,18 +71,18 @@ function enumerationName(singular: string, field: string, path: readonly string[
 }
 
 function createValueSchemas(schemas: Components) {
-  const known = new Map<Field, JsonSchema>()
+  const schemasByField = new Map<Field, JsonSchema>()
   return ({ singular }: Collection, field: Field): JsonSchema => {
-    const found = known.get(field)
-    if (found) return found
-    const made = shownWithNames(field.type.schema, (enumeration, path) => {
+    const cached = schemasByField.get(field)
+    if (cached) return cached
+    const schema = shownWithNames(field.type.schema, (enumeration, path) => {
       // What an app may ask for and what it asks for by default are the same scopes.
       const isItem = path.at(-1) === 'items'
       const key = isItem ? `${singular} ${JSON.stringify(enumeration)}` : enumeration
       return schemas.refer(key, enumerationName(singular, field.name, path), () => enumeration)
     })
-    known.set(field, made)
-    return made
+    schemasByField.set(field, schema)
+    return schema
   }
 }
 

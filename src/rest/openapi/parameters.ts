@@ -122,8 +122,8 @@ export function headerParameters(...names: HeaderName[]): Reference[] {
 }
 
 function includeParameters(document: Document, collection: Collection): readonly Reference[] {
-  const relations = [...collection.relations.values()].filter(each =>
-    canFollow(document.model, collection, each),
+  const relations = [...collection.relations.values()].filter(relation =>
+    canFollow(document.model, collection, relation),
   )
   if (relations.length === 0) return []
   const list = relations.map(({ name }) => `\`${name}\``).join(', ')

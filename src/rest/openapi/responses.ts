@@ -44,7 +44,7 @@ export const headers: { readonly [name: string]: JsonSchema } = {
   'Accept-Encoding': header('The codings that the body may have.', string),
 }
 
-function listed(names: readonly string[]): JsonSchema {
+function headerReferences(names: readonly string[]): JsonSchema {
   return Object.fromEntries(names.map(name => [name, referTo('headers', name)]))
 }
 
@@ -52,7 +52,7 @@ function listed(names: readonly string[]): JsonSchema {
 export function json(description: string, schema: JsonSchema, ...sent: readonly string[]): JsonSchema {
   return {
     description,
-    ...(sent.length > 0 && { headers: listed(sent) }),
+    ...(sent.length > 0 && { headers: headerReferences(sent) }),
     content: { 'application/json': { schema } },
   }
 }
@@ -90,6 +90,7 @@ const errorStatuses = {
   Account: [400, 401, 403, 404, 406, 408, 413, 415, 429, 500, 503],
   Document: [400, 401, 406, 412, 429, 500, 503],
   Read: [400, 401, 403, 404, 406, 412, 429, 500, 503],
+  Query: [400, 401, 403, 404, 406, 409, 412, 429, 500, 503],
   Events: [400, 401, 403, 406, 410, 429, 500, 503],
   Create: [400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503],
   Update: [400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503],
@@ -100,7 +101,7 @@ const errorStatuses = {
 
 export type ErrorKind = keyof typeof errorStatuses
 
-const special: Record<number, readonly string[]> = {
+const headersByStatus: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
   405: ['Allow'],
@@ -115,11 +116,11 @@ const codesOf = (status: number): readonly string[] =>
 
 /** `x-statuses`: in a form for programs. */
 function errorResponse(statuses: readonly number[]): JsonSchema {
-  const own = new Set(statuses.flatMap(status => special[status] ?? []))
+  const headerNames = new Set(statuses.flatMap(status => headersByStatus[status] ?? []))
   return {
     description: `An error: ${statuses.map(status => `${status} ${codesOf(status).join(', ')}`).join('; ')}.`,
     'x-statuses': statuses,
-    ...(own.size > 0 && { headers: listed([...own]) }),
+    ...(headerNames.size > 0 && { headers: headerReferences([...headerNames]) }),
     content: {
       'application/json': { schema: referTo('schemas', 'ErrorResponse') },
       'application/problem+json': { schema: referTo('schemas', 'Problem') },
@@ -127,16 +128,16 @@ function errorResponse(statuses: readonly number[]): JsonSchema {
   }
 }
 
-const nothingChanged = {
+const notModified = {
   description: 'Not modified: one of the entity tags is current.',
-  headers: listed(['ETag']),
+  headers: headerReferences(['ETag']),
 }
-const nothingLeft = { description: 'Done.', headers: listed(['Idempotent-Replayed']) }
+const noContentResponse = { description: 'Done.', headers: headerReferences(['Idempotent-Replayed']) }
 
 /** The responses that do not depend on the model. */
 export const responses: { readonly [name: string]: JsonSchema } = {
-  NotModifiedResponse: nothingChanged,
-  NoContentResponse: nothingLeft,
+  NotModifiedResponse: notModified,
+  NoContentResponse: noContentResponse,
   ...Object.fromEntries(
     Object.entries(errorStatuses).map(([kind, statuses]) => [`${kind}Error`, errorResponse(statuses)]),
   ),

@@ -39,17 +39,17 @@ const unitsMs = [
 /** E.g. `now minus 1 day 2 hours`. */
 function momentInWords(shiftMs: number): string {
   if (shiftMs === 0) return 'now'
-  let leftMs = Math.abs(shiftMs)
+  let remainingMs = Math.abs(shiftMs)
   const parts = unitsMs.flatMap(([unit, ms]) => {
-    const count = Math.floor(leftMs / ms)
-    leftMs -= count * ms
+    const count = Math.floor(remainingMs / ms)
+    remainingMs -= count * ms
     return count === 0 ? [] : [`${count} ${unit}${count === 1 ? '' : 's'}`]
   })
   return `now ${shiftMs < 0 ? 'minus' : 'plus'} ${parts.join(' ')}`
 }
 
 function valueInWords(value: Scalar | readonly Scalar[]): string {
-  return Array.isArray(value) ? value.map(each => JSON.stringify(each)).join(', ') : JSON.stringify(value)
+  return Array.isArray(value) ? value.map(member => JSON.stringify(member)).join(', ') : JSON.stringify(value)
 }
 
 function joined(rules: readonly Rule[], word: string): string {

@@ -3,7 +3,7 @@ import { hasRuns } from '../../logic/runner.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
-import { defaultRuns, maxAskedRuns, maxRuns } from '../runs.ts'
+import { defaultRuns, maxRunIds, maxRuns } from '../runs.ts'
 import { referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
@@ -43,12 +43,12 @@ const runSchema: JsonSchema = {
   },
 }
 
-const askedSchema: JsonSchema = {
+const idsSchema: JsonSchema = {
   type: 'object',
   required: ['runs'],
   additionalProperties: false,
   properties: {
-    runs: { type: 'array', items: { ...text, maxLength: 500 }, minItems: 1, maxItems: maxAskedRuns },
+    runs: { type: 'array', items: { ...text, maxLength: 500 }, minItems: 1, maxItems: maxRunIds },
   },
 }
 
@@ -63,7 +63,7 @@ const pageSchema: JsonSchema = {
 
 /** For a model with reactions or jobs. */
 export function runsSchemas(model: Model): { readonly [name: string]: JsonSchema } {
-  return hasRuns(model) ? { LogicRun: runSchema, LogicRunPage: pageSchema, LogicRunIds: askedSchema } : {}
+  return hasRuns(model) ? { LogicRun: runSchema, LogicRunPage: pageSchema, LogicRunIds: idsSchema } : {}
 }
 
 const who =
@@ -74,13 +74,19 @@ export function runsPaths(document: Document): [string, JsonSchema][] {
   if (!hasRuns(document.model)) return []
   const root = `${prefix}/events/runs`
   return [
-    [root, { get: listing(document) }],
-    [`${root}/retry`, { post: asking(document, 'retry', 'Run again now, with a new count of attempts') }],
-    [`${root}/skip`, { post: asking(document, 'skip', 'Skip; the next event of the item continues') }],
+    [root, { get: listOperation(document) }],
+    [
+      `${root}/retry`,
+      { post: requestOperation(document, 'retry', 'Run again now, with a new count of attempts') },
+    ],
+    [
+      `${root}/skip`,
+      { post: requestOperation(document, 'skip', 'Skip; the next event of the item continues') },
+    ],
   ]
 }
 
-function listing(document: Document): JsonSchema {
+function listOperation(document: Document): JsonSchema {
   const parameter = (name: string, schema: JsonSchema, description: string) => {
     return { name, in: 'query', schema, description }
   }
@@ -103,7 +109,7 @@ function listing(document: Document): JsonSchema {
   }
 }
 
-function asking(document: Document, action: 'retry' | 'skip', summary: string): JsonSchema {
+function requestOperation(document: Document, action: 'retry' | 'skip', summary: string): JsonSchema {
   return {
     operationId: document.operationId(`${action}_runs`),
     summary,

@@ -1,6 +1,6 @@
 /** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
 import { catalogue } from '../../errors.ts'
-import { revealedByPortico, sometimesRevealed } from '../../model/builtin/revealed.ts'
+import { revealedSecrets, sometimesRevealed } from '../../model/builtin/revealed.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
@@ -49,9 +49,9 @@ function readSchema(document: Document, collection: Collection, field: Field): J
 function shapedSchema(document: Document, collection: Collection): JsonSchema {
   const isReadable = exists(collection, 'read')
   const visible = new Set(isReadable ? visibleFields(collection).map(({ name }) => name) : ['id'])
-  const whole = itemSchema(collection, field => readSchema(document, collection, field))
-  const properties = Object.entries(whole['properties'] ?? {}).filter(([name]) => visible.has(name))
-  const required = [whole['required'] ?? []].flat().filter(name => visible.has(String(name)))
+  const fullSchema = itemSchema(collection, field => readSchema(document, collection, field))
+  const properties = Object.entries(fullSchema['properties'] ?? {}).filter(([name]) => visible.has(name))
+  const required = [fullSchema['required'] ?? []].flat().filter(name => visible.has(String(name)))
   for (const relation of isReadable ? collection.relations.values() : []) {
     const schema = relationSchema(document, collection, relation)
     if (schema) properties.push([relation.name, schema])
@@ -68,9 +68,9 @@ function shapedSchema(document: Document, collection: Collection): JsonSchema {
 function computedProperties(document: Document, collection: Collection): [string, JsonSchema][] {
   return visibleComputed(collection).map(field => {
     const { name, description } = field
-    const written = description === undefined ? '' : `${description} `
+    const ownText = description === undefined ? '' : `${description} `
     const schema = propertySchema(field, readSchema(document, collection, field))
-    const note = `${written}Computed: returned with \`fields=*,${name}\`. Read-only.`
+    const note = `${ownText}Computed: returned with \`fields=*,${name}\`. Read-only.`
     return [name, { ...schema, description: note, 'x-computed': true }]
   })
 }
@@ -88,11 +88,11 @@ function listSchema(document: Document, collection: Collection): JsonSchema {
 
 /** Whether the response to a create contains more than the item. */
 export function isRevealing({ name }: Collection): boolean {
-  return revealedByPortico.has(name)
+  return revealedSecrets.has(name)
 }
 
 function createdSchema(document: Document, collection: Collection): JsonSchema {
-  const revealed = Object.entries(revealedByPortico.get(collection.name) ?? {})
+  const revealed = Object.entries(revealedSecrets.get(collection.name) ?? {})
   const properties = revealed.map(([name, description]) => [name, { type: 'string', description }])
   return {
     allOf: [

@@ -37,8 +37,8 @@ function inSentence(accesses: readonly [Access, ...Access[]]): string {
   const [{ collection, operation }] = accesses
   if (accesses.length === 1) return `Who may: ${inWords(collection.access[operation])}.`
   const reads = accesses.filter(access => access.operation === 'read').map(access => access.collection.name)
-  const own = operation === 'read' ? '' : `${inWords(collection.access[operation])}; and `
-  return `Who may: ${own}callers who may read ${[...new Set(reads)].join(' and ')}.`
+  const ownRule = operation === 'read' ? '' : `${inWords(collection.access[operation])}; and `
+  return `Who may: ${ownRule}callers who may read ${[...new Set(reads)].join(' and ')}.`
 }
 
 /** A credential that is limited to scopes needs all of them. */
@@ -50,8 +50,8 @@ export function scopesInWords(scopes: readonly string[]): string {
 /** The security requirements of an operation. `open`: it needs no credential. */
 export function requirements(open: boolean): readonly JsonValue[] {
   // Roles could stand in these lists, but linters take them for scopes of OAuth flows.
-  const needed = Object.keys(securitySchemes).map((name): JsonValue => ({ [name]: [] }))
-  return open ? [{}, ...needed] : needed
+  const credentials = Object.keys(securitySchemes).map((name): JsonValue => ({ [name]: [] }))
+  return open ? [{}, ...credentials] : credentials
 }
 
 /** For an operation that needs all of `accesses`. `signedIn`: it also needs a signed-in user. */
@@ -60,8 +60,10 @@ export function accessMembers(
   accesses: readonly [Access, ...Access[]],
   signedIn = false,
 ): JsonSchema {
-  const named = accesses.map(({ collection, operation }) => `${actions[operation]}:${collection.singular}`)
-  const scopes = [...new Set(named)]
+  const scopeNames = accesses.map(
+    ({ collection, operation }) => `${actions[operation]}:${collection.singular}`,
+  )
+  const scopes = [...new Set(scopeNames)]
   const open = !signedIn && accesses.every(access => isOpen(model, access))
   return {
     description: `${inSentence(accesses)} ${scopesInWords(scopes)}`,

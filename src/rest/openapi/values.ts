@@ -33,18 +33,18 @@ function withDetails(schema: JsonSchema): JsonSchema {
 }
 
 /** One schema for each type, since oapi-codegen does not accept a list of types; undefined for a single type. */
-function typesApart({ type, ...keywords }: JsonSchema): JsonSchema | undefined {
-  const types = [type].flat().filter(one => one !== 'null')
+function splitTypes({ type, ...keywords }: JsonSchema): JsonSchema | undefined {
+  const types = [type].flat().filter(name => name !== 'null')
   if (types.length < 2 || keywords.anyOf !== undefined) return undefined
   // The values of an enumeration have types of their own.
   if (keywords.enum !== undefined) return keywords
   if (types.length === presentTypes.length) return { ...keywords, ...notNull }
-  const all = [type].flat() as JsonValue[]
-  return { anyOf: all.map(one => withDetails({ type: one, ...(one === 'null' ? {} : keywords) })) }
+  const typeNames = [type].flat() as JsonValue[]
+  return { anyOf: typeNames.map(name => withDetails({ type: name, ...(name === 'null' ? {} : keywords) })) }
 }
 
 function shown(schema: JsonSchema): JsonSchema {
-  return typesApart(schema) ?? withDetails(schema)
+  return splitTypes(schema) ?? withDetails(schema)
 }
 
 /** The schema, and all schemas in it, as the document shows them. */
@@ -62,9 +62,9 @@ function isEnumeration({ enum: values }: JsonSchema): boolean {
  */
 export function shownWithNames(
   schema: JsonSchema,
-  give: (enumeration: JsonSchema, path: readonly string[]) => JsonSchema,
+  refer: (enumeration: JsonSchema, path: readonly string[]) => JsonSchema,
 ): JsonSchema {
-  return mapSchemas(schema, (each, path) =>
-    isEnumeration(each) ? give({ ...each, type: 'string' }, path) : shown(each),
+  return mapSchemas(schema, (part, path) =>
+    isEnumeration(part) ? refer({ ...part, type: 'string' }, path) : shown(part),
   )
 }

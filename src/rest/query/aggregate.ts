@@ -1,4 +1,4 @@
-/** The parameters of an aggregate → a plan. As for lists, names determine its shape, which is created once. */
+/** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
 import type { Deprecation, Field } from '../../model/model.ts'
 import { groupFault, measureFault } from '../../plan/guard.ts'
 import { findField, quoted } from '../../plan/names.ts'
@@ -14,9 +14,9 @@ import {
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { parseFilterName } from './filter.ts'
-import { bindValues, encodeParameter, given, lastPage, maxPerPage, parseCount } from './list.ts'
+import { bindValues, encodeParameter, lastPage, maxPerPage, parseCount, valueFor } from './list.ts'
 import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
-import { parameterMeant } from './other-spellings.ts'
+import { suggestParameter } from './other-spellings.ts'
 import {
   type Parameter,
   parameterFault,
@@ -29,7 +29,7 @@ import { Conditions } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
 export const maxGroupKeys = 3
-/** Per kind and request. */
+/** For each kind of measure, in one request. */
 export const maxFigures = 10
 const maxSortKeys = 8
 
@@ -45,16 +45,16 @@ const namesOnly = /^[A-Za-z0-9_,.:-]+$/
 
 /** Throws BAD_REQUEST, naming the parameter. */
 export function parseAggregate(scope: ListScope, query: string): BoundAggregate {
-  const all = parseQuery(query)
-  const others = all.filter(({ name }) => !paging.has(name))
+  const parameters = parseQuery(query)
+  const others = parameters.filter(({ name }) => !paging.has(name))
   const key = others.map(shapeKeyOf).join('\n')
-  const known = scope.aggregates.get(key)
-  const template = known ?? makeTemplate(scope, others)
+  const cached = scope.aggregates.get(key)
+  const template = cached ?? makeTemplate(scope, others)
   const args = bindValues(template, others)
-  const perPage = parseCount(all, 'per_page', maxPerPage, maxPerPage)
-  const page = parseCount(all, 'page', 1, lastPage)
+  const perPage = parseCount(parameters, 'per_page', maxPerPage, maxPerPage)
+  const page = parseCount(parameters, 'page', 1, lastPage)
   args.push((page - 1) * perPage, perPage)
-  if (!known) scope.aggregates.set(key, template)
+  if (!cached) scope.aggregates.set(key, template)
   return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
 }
 
@@ -68,7 +68,7 @@ function shapeKeyOf(parameter: Parameter): string {
   throw parameterFault(name, 'wrong_type', message)
 }
 
-/** Also without a value, as in `?count`. */
+/** Also true without a value, as in `?count`. */
 function isCounted({ value }: Parameter): boolean {
   if (['', 'true', 'false'].includes(value)) return value !== 'false'
   const message = `The parameter "count" must be true or false, or have no value, not ${quoted(value)}: it counts the items of each group.`
@@ -79,7 +79,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
   const view = scope.target
   const first = scope.within ? 1 : 0
   const { filter, search, values } = makeConditions(view, parameters, first)
-  const groups = parseGroups(view, given(parameters, 'group_by'))
+  const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)
   const next = first + values.length
@@ -93,7 +93,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
       measures: measures.map(
         ({ kind, field }) => (field ? { kind, field: field.name } : { kind: 'count' }) as Measure,
       ),
-      sort: parseSort(given(parameters, 'sort'), groups, measures),
+      sort: parseSort(valueFor(parameters, 'sort'), groups, measures),
       ...{ offset: next, limit: next + 1 },
       select: selectFigures(groups, measures),
     },
@@ -106,19 +106,19 @@ function makeConditions(view: CollectionView, parameters: readonly Parameter[], 
   const conditions = new Conditions()
   const values: ListTemplate['values'][number][] = []
   let search: Param | undefined
-  parameters.forEach(({ name }, at) => {
+  parameters.forEach(({ name }, index) => {
     if (structural.has(name) || name === 'count') return
     const param = first + values.length
     if (name === 'q') {
       if (view.searched.length === 0) throw unknownParameter('q')
       search = param
-      values.push({ at, filter: undefined })
+      values.push({ index, filter: undefined })
       return
     }
     requireBrackets(view, name)
     const filter = parseFilterName(view, name)
     conditions.add(name, filter, param)
-    values.push({ at, filter })
+    values.push({ index, filter })
   })
   return { filter: conditions.filter, search, values }
 }
@@ -126,9 +126,9 @@ function makeConditions(view: CollectionView, parameters: readonly Parameter[], 
 /** Names without brackets are always parameters, even if a field has the name. */
 function requireBrackets(view: CollectionView, name: string): void {
   if (name.endsWith(']')) return
-  const meant = parameterMeant(view, name)
-  if (meant === undefined) throw unknownParameter(name, aggregateParameterNames)
-  const write = meant === `\`${name}=…\`` ? `\`${name}[eq]=…\`` : meant
+  const suggestion = suggestParameter(view, name)
+  if (suggestion === undefined) throw unknownParameter(name, aggregateParameterNames)
+  const write = suggestion === `\`${name}=…\`` ? `\`${name}[eq]=…\`` : suggestion
   const message = `The parameter ${quoted(name)} is not known here: write ${write}.`
   throw parameterFault(name, 'unknown_parameter', message)
 }
@@ -162,7 +162,7 @@ function parseGroups(view: CollectionView, value: string | undefined): readonly 
 function parseMeasures(view: CollectionView, parameters: readonly Parameter[]): readonly NamedMeasure[] {
   const count: NamedMeasure = { kind: 'count', field: undefined, key: 'count' }
   const figures = fieldMeasures.flatMap((kind): NamedMeasure[] => {
-    const value = given(parameters, kind)
+    const value = valueFor(parameters, kind)
     if (value === undefined) return []
     return parseNames(kind, value, maxFigures).map(name => {
       const field = findField(view, name, refuseIn(kind))
@@ -180,11 +180,11 @@ function requireNone(parameter: string, fault: string | undefined): void {
   throw parameterFault(parameter, 'not_aggregated', `The parameter "${parameter}" ${fault}`)
 }
 
-/** The object of a group has its group keys and the kinds of its measures as members, so these must differ. */
+/** Group keys and kinds of measures are members of the same object, so their names must differ. */
 function requireDistinctKeys(groups: readonly NamedGroup[], measures: readonly NamedMeasure[]): void {
-  const taken = groups.find(({ key }) => measures.some(({ kind }) => kind === key))
-  if (taken === undefined) return
-  const message = `The parameter "group_by" names "${taken.key}", under which a group has figures too: ask for them in a request of their own.`
+  const conflicting = groups.find(({ key }) => measures.some(({ kind }) => kind === key))
+  if (conflicting === undefined) return
+  const message = `The parameter "group_by" names "${conflicting.key}", which is also the name of a measure: request that measure separately.`
   throw parameterFault('group_by', 'excluded', message)
 }
 
@@ -195,11 +195,11 @@ function parseSort(
 ): readonly GroupSort[] {
   if (value === undefined) return []
   const sorts: GroupSort[] = []
-  for (const listed of parseNames('sort', value, maxSortKeys)) {
-    const descending = listed.startsWith('-')
-    const key = descending ? listed.slice(1) : listed
+  for (const listedKey of parseNames('sort', value, maxSortKeys)) {
+    const descending = listedKey.startsWith('-')
+    const key = descending ? listedKey.slice(1) : listedKey
     const place = placeOf(key, groups, measures)
-    if (sorts.some(known => known.by === place.by && known.at === place.at)) {
+    if (sorts.some(earlier => earlier.by === place.by && earlier.index === place.index)) {
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${quoted(key)} twice.`)
     }
     sorts.push({ ...place, descending })
@@ -211,13 +211,13 @@ function placeOf(
   key: string,
   groups: readonly NamedGroup[],
   measures: readonly NamedMeasure[],
-): Pick<GroupSort, 'by' | 'at'> {
-  const group = groups.findIndex(each => each.key === key)
-  if (group >= 0) return { by: 'group', at: group }
-  const measure = measures.findIndex(each => each.key === key)
-  if (measure >= 0) return { by: 'measure', at: measure }
-  const known = [...groups, ...measures].map(each => each.key).join(', ')
-  const message = `The parameter "sort" names ${quoted(key)}, which the groups do not have: it takes ${known}.`
+): Pick<GroupSort, 'by' | 'index'> {
+  const group = groups.findIndex(candidate => candidate.key === key)
+  if (group >= 0) return { by: 'group', index: group }
+  const measure = measures.findIndex(candidate => candidate.key === key)
+  if (measure >= 0) return { by: 'measure', index: measure }
+  const sortKeys = [...groups, ...measures].map(candidate => candidate.key).join(', ')
+  const message = `The parameter "sort" names ${quoted(key)}, which is not a sort key of the groups: use ${sortKeys}.`
   throw parameterFault('sort', 'not_sortable', message)
 }
 
@@ -225,15 +225,23 @@ function selectFigures(
   groups: readonly NamedGroup[],
   measures: readonly NamedMeasure[],
 ): readonly SelectedFigure[] {
-  const keys = groups.map(({ key }, at): SelectedFigure => ({ kind: 'group', key, at }))
-  const figure = (key: string, measure: NamedMeasure): SelectedFigure => {
-    return { kind: 'measure', key, at: measures.indexOf(measure) }
+  const keys = groups.map(({ key }, index): SelectedFigure => ({ kind: 'group', key, index }))
+  const selectMeasure = (key: string, measure: NamedMeasure): SelectedFigure => {
+    return { kind: 'measure', key, index: measures.indexOf(measure) }
   }
-  const counts = measures.filter(({ kind }) => kind === 'count').map(each => figure('count', each))
+  const counts = measures
+    .filter(({ kind }) => kind === 'count')
+    .map(measure => selectMeasure('count', measure))
   const others = fieldMeasures.flatMap((kind): SelectedFigure[] => {
-    const named = measures.filter(each => each.kind === kind)
-    if (named.length === 0) return []
-    return [{ kind: 'object', key: kind, select: named.map(each => figure(each.field?.name ?? '', each)) }]
+    const ofKind = measures.filter(measure => measure.kind === kind)
+    if (ofKind.length === 0) return []
+    return [
+      {
+        kind: 'object',
+        key: kind,
+        select: ofKind.map(measure => selectMeasure(measure.field?.name ?? '', measure)),
+      },
+    ]
   })
   return [...keys, ...counts, ...others]
 }
@@ -252,6 +260,6 @@ function presentationOf(
   const isSecret = view.secret || filters.some(filter => filter.secret)
   return makePresentation(
     isSecret,
-    deprecations.filter(each => each !== undefined),
+    deprecations.filter(deprecation => deprecation !== undefined),
   )
 }

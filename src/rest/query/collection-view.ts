@@ -20,10 +20,10 @@ const shapesBound = new CacheBound('rest_shapes', 4000)
 export interface ItemTemplate {
   readonly shape: ItemShape
   readonly presentation: Presentation
-  /** The deprecations of everything that is selected. */
+  /** The deprecations of all selected fields and collections. */
   readonly deprecations: readonly Deprecation[]
   /** Whether this is the representation of a read without parameters, with which `If-Match` is compared. */
-  readonly plain: boolean
+  readonly isDefault: boolean
   /** Whether the shape's second argument is `includedLimit`. */
   readonly includes: boolean
   /** By the fields that a body sets, in the order of the body. */
@@ -84,21 +84,21 @@ export class CollectionView implements Names {
 
   /** The list of the items that one item reaches by the relation; undefined if these callers may not follow it. */
   sublist(relation: ToMany | ManyToMany): ListScope | undefined {
-    const known = this.#sublists.get(relation.name)
-    if (known) return known
+    const cached = this.#sublists.get(relation.name)
+    if (cached) return cached
     const target = this.views.get(relation.target)
     if (!target || !this.relations.has(relation.name)) return undefined
-    const made = new ListScope(target, { collection: this.collection.name, relation: relation.name })
-    this.#sublists.set(relation.name, made)
-    return made
+    const sublist = new ListScope(target, { collection: this.collection.name, relation: relation.name })
+    this.#sublists.set(relation.name, sublist)
+    return sublist
   }
 }
 
 /** The target of a relation. */
 export function viewOf({ views }: CollectionView, { target }: Relation): CollectionView {
-  const found = views.get(target)
-  if (!found) throw new Error(`no view of ${target}`)
-  return found
+  const view = views.get(target)
+  if (!view) throw new Error(`no view of ${target}`)
+  return view
 }
 
 export type CollectionViews = ReadonlyMap<string, CollectionView>
@@ -126,9 +126,9 @@ export function createViews(
     return { ...names, relations: new Map(relations) }
   }
 
-  const makeViews = (all: readonly Names[]): CollectionViews => {
+  const makeViews = (allNames: readonly Names[]): CollectionViews => {
     const views = new Map<string, CollectionView>()
-    for (const names of all) {
+    for (const names of allNames) {
       const { name } = names.collection
       views.set(name, new CollectionView(views, names, secret.has(name)))
     }
@@ -136,21 +136,21 @@ export function createViews(
   }
 
   const findViews = (access: AccessClass): CollectionViews => {
-    const all = collections.map(collection => followable(collection, access))
-    const key = all.map(keyOf).join('\n')
-    const known = byNames.get(key)
-    if (known) return known
-    const made = makeViews(all)
-    byNames.set(key, made)
-    return made
+    const allNames = collections.map(collection => followable(collection, access))
+    const key = allNames.map(keyOf).join('\n')
+    const cached = byNames.get(key)
+    if (cached) return cached
+    const views = makeViews(allNames)
+    byNames.set(key, views)
+    return views
   }
 
   return access => {
-    const known = byAccess.get(access)
-    if (known) return known
-    const made = findViews(access)
-    byAccess.set(access, made)
-    return made
+    const cached = byAccess.get(access)
+    if (cached) return cached
+    const views = findViews(access)
+    byAccess.set(access, views)
+    return views
   }
 }
 

@@ -43,11 +43,11 @@ export function writeFilterName(
   { alternative, isNegated, field, operator }: FilterName,
   explicit = false,
 ): string {
-  const around = [
+  const segments = [
     ...(alternative === undefined ? [] : ['or', String(alternative)]),
     ...(isNegated ? ['not'] : []),
     field,
     ...(operator === 'eq' && !explicit ? [] : [operator]),
   ]
-  return around.map((part, at) => (at === 0 ? part : `[${part}]`)).join('')
+  return segments.map((part, index) => (index === 0 ? part : `[${part}]`)).join('')
 }

@@ -10,11 +10,11 @@ import { containedFault, searchFault, type TextFault } from '../../plan/text-sea
 import type { CollectionView } from './collection-view.ts'
 import { type FilterName, parseGrouping, writeFilterName } from './filter-name.ts'
 import type { FilterTemplate } from './list-template.ts'
-import { operatorMeant, parameterMeant, valueHint } from './other-spellings.ts'
+import { suggestOperator, suggestParameter, valueHint } from './other-spellings.ts'
 import { type Parameter, parameterFault, requireValue, unknownParameter } from './query-string.ts'
 import { follow, refuseAt } from './related-filters.ts'
 
-/** Of the operator `in`. */
+/** In the value of the operator `in`. */
 export const maxListedValues = 100
 
 /** The parameters of every list that are not filters. */
@@ -30,12 +30,12 @@ export function parseFilterName(start: CollectionView, name: string): FilterTemp
   }
   const { view, deprecations, secret } = follow(start, name, [...path, fieldName])
   const field = findField(view, fieldName, refuseAt(name, [...path, fieldName], path.length))
-  const known = field.type.operators.find(candidate => candidate === parsed.operator)
-  if (!known) throw unknownOperator(name, parsed, field)
+  const operator = field.type.operators.find(candidate => candidate === parsed.operator)
+  if (!operator) throw unknownOperator(name, parsed, field)
   return {
     path,
     field,
-    operator: known,
+    operator,
     alternative: parsed.alternative,
     isNegated: parsed.isNegated,
     secret,
@@ -43,26 +43,26 @@ export function parseFilterName(start: CollectionView, name: string): FilterTemp
   }
 }
 
-/** `named`: the name of the field, if the name has the form of a filter. */
-function unknownFilter(start: CollectionView, name: string, named: string): Error {
-  const meant = parameterMeant(start, name)
-  if (meant !== undefined) {
-    const message = `The parameter ${quoted(name)} is not known here: write ${meant}.`
+/** `fieldName`: empty if the name does not have the form of a filter. */
+function unknownFilter(start: CollectionView, name: string, fieldName: string): Error {
+  const suggestion = suggestParameter(start, name)
+  if (suggestion !== undefined) {
+    const message = `The parameter ${quoted(name)} is not known here: write ${suggestion}.`
     return parameterFault(name, 'unknown_parameter', message)
   }
-  const known = [...listParameterNames, ...fieldNames(start), 'total']
-  return unknownParameter(name, known, named === '' ? undefined : named)
+  const knownNames = [...listParameterNames, ...fieldNames(start), 'total']
+  return unknownParameter(name, knownNames, fieldName === '' ? undefined : fieldName)
 }
 
 function unknownOperator(name: string, parsed: FilterName, { type }: Field): Error {
-  const written = (operator: string) => writeFilterName({ ...parsed, operator }, true)
-  const meant = operatorMeant(parsed.operator, type)
+  const spelling = (operator: string) => writeFilterName({ ...parsed, operator }, true)
+  const suggestion = suggestOperator(parsed.operator, type)
   const subject = writeFilterName({ ...parsed, operator: 'eq' })
-  const takes =
-    meant === undefined
-      ? `; ${subject} takes ${type.operators.map(written).join(', ')}.`
-      : `: write \`${writeFilterName({ ...parsed, operator: meant })}=…\`.`
-  return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here${takes}`)
+  const hint =
+    suggestion === undefined
+      ? `; ${subject} takes ${type.operators.map(spelling).join(', ')}.`
+      : `: write \`${writeFilterName({ ...parsed, operator: suggestion })}=…\`.`
+  return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here${hint}`)
 }
 
 const storable = 'text without U+0000'

@@ -7,7 +7,7 @@ import { makeSelection } from './select.ts'
 
 /** In characters. Longer queries are parsed each time. */
 const maxCachedQueryLength = 400
-const known: readonly string[] = ['fields', 'include']
+const parameterNames: readonly string[] = ['fields', 'include']
 
 function given(parameters: readonly Parameter[], name: string): string | undefined {
   const parameter = parameters.find(candidate => candidate.name === name)
@@ -18,7 +18,7 @@ function given(parameters: readonly Parameter[], name: string): string | undefin
 function makeTemplate(view: CollectionView, query: string): ItemTemplate {
   const parameters = parseQuery(query)
   for (const { name } of parameters) {
-    if (!known.includes(name)) throw unknownParameter(name, known)
+    if (!parameterNames.includes(name)) throw unknownParameter(name, parameterNames)
   }
   let includes = false
   const selection = makeSelection(view, given(parameters, 'fields'), given(parameters, 'include'), () => {
@@ -29,7 +29,7 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
     shape: { kind: 'item', collection: view.collection.name, id: 0, select: selection.select },
     presentation: makePresentation(selection.secret, selection.deprecations),
     deprecations: selection.deprecations,
-    plain: selection.plain,
+    isDefault: selection.isDefault,
     includes,
     creates: createForms(),
   }
@@ -40,9 +40,9 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
  * Throws BAD_REQUEST, naming the parameter.
  */
 export function parseItem(view: CollectionView, query: string): ItemTemplate {
-  const known = view.items.get(query)
-  if (known) return known
-  const made = makeTemplate(view, query)
-  if (query.length <= maxCachedQueryLength) view.items.set(query, made)
-  return made
+  const cached = view.items.get(query)
+  if (cached) return cached
+  const template = makeTemplate(view, query)
+  if (query.length <= maxCachedQueryLength) view.items.set(query, template)
+  return template
 }

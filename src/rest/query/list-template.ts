@@ -25,7 +25,7 @@ export interface ListTemplate {
   readonly presentation: Presentation
   readonly cursors: Cursors
   /** For each filter, and for `q` (without a filter): its index among the parameters other than those of paging. */
-  readonly values: readonly { readonly at: number; readonly filter: FilterTemplate | undefined }[]
+  readonly values: readonly { readonly index: number; readonly filter: FilterTemplate | undefined }[]
   readonly includes: boolean
 }
 

@@ -31,17 +31,17 @@ const paging = new Set(['page', 'per_page', 'cursor'])
 /** A shape is determined by names alone, or `*`. */
 const namesOnly = /^[A-Za-z0-9_,.*-]+$/
 
-/** How a list is paged: by page number, from the first item on, or from a cursor on. */
+/** How a list is paged: by page number, by cursor from the start, or after a cursor. */
 type Paging = 'page' | 'first' | 'after'
 
 function pagingOf(parameters: readonly Parameter[]): Paging {
-  const cursor = given(parameters, 'cursor')
+  const cursor = valueFor(parameters, 'cursor')
   if (cursor === undefined) return 'page'
-  if (given(parameters, 'page') !== undefined) {
+  if (valueFor(parameters, 'page') !== undefined) {
     throw parameterFault(
       'page',
       'excluded',
-      'The parameters "page" and "cursor" exclude each other; give one.',
+      'The parameters "page" and "cursor" exclude each other: send one of them.',
     )
   }
   return cursor === '' ? 'first' : 'after'
@@ -56,13 +56,13 @@ function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parame
   const parameter = parameters.find(({ name }) => isTotal(view, name))
   if (parameter === undefined) return 'exact'
   requireValue(parameter)
-  const mode = totalModes.find(each => each === parameter.value)
+  const mode = totalModes.find(candidate => candidate === parameter.value)
   if (mode === undefined) {
     const message = `The parameter "total" must be one of ${totalModes.join(', ')}, not ${quoted(parameter.value)}.`
     throw parameterFault('total', 'wrong_type', message)
   }
   if (kind !== 'page' && mode !== 'none') {
-    const message = 'A list by "cursor" has no total: leave the parameter "total" out, or give none.'
+    const message = 'A list by "cursor" has no total: omit the parameter "total", or use `total=none`.'
     throw parameterFault('total', 'excluded', message)
   }
   return mode
@@ -70,7 +70,7 @@ function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parame
 
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
-  // If it is a filter, this creates up to three unnecessary shapes, for the values that are names of modes.
+  // If it is a filter, this creates up to three unnecessary shapes: one for each value that is the name of a mode.
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
@@ -79,29 +79,29 @@ function shapeKeyOf(parameter: Parameter): string {
   throw parameterFault(name, 'wrong_type', message)
 }
 
-export function given(parameters: readonly Parameter[], name: string): string | undefined {
+export function valueFor(parameters: readonly Parameter[], name: string): string | undefined {
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
 /** Numbers the arguments in the order in which `bindList` fills them. */
-interface Slots {
+interface ParamCounter {
   next: Param
 }
 
-function take(slots: Slots): Param {
-  slots.next += 1
-  return slots.next - 1
+function nextParam(counter: ParamCounter): Param {
+  counter.next += 1
+  return counter.next - 1
 }
 
 function makeWindow(
   kind: Paging,
   total: TotalMode,
   sort: readonly Sort[],
-  slots: Slots,
+  counter: ParamCounter,
 ): ListShape['window'] {
-  if (kind === 'page') return { kind: 'page', offset: take(slots), limit: take(slots), total }
-  const limit = take(slots)
-  return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => take(slots)) }
+  if (kind === 'page') return { kind: 'page', offset: nextParam(counter), limit: nextParam(counter), total }
+  const limit = nextParam(counter)
+  return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => nextParam(counter)) }
 }
 
 interface ListConditions {
@@ -114,23 +114,23 @@ interface ListConditions {
 function makeConditions(
   view: CollectionView,
   parameters: readonly Parameter[],
-  slots: Slots,
+  counter: ParamCounter,
 ): ListConditions {
   const conditions = new Conditions()
-  const values: { at: number; filter: FilterTemplate | undefined }[] = []
+  const values: { index: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
-  parameters.forEach(({ name }, at) => {
+  parameters.forEach(({ name }, index) => {
     if (structural.has(name) || isTotal(view, name)) return
-    const param = take(slots)
+    const param = nextParam(counter)
     if (name === 'q') {
       if (view.searched.length === 0) throw unknownParameter('q')
       search = param
-      values.push({ at, filter: undefined })
+      values.push({ index, filter: undefined })
       return
     }
     const filter = parseFilterName(view, name)
     conditions.add(name, filter, param)
-    values.push({ at, filter })
+    values.push({ index, filter })
   })
   return { filter: conditions.filter, search, values }
 }
@@ -138,17 +138,17 @@ function makeConditions(
 /** `parameters`: without those of paging. */
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
-  const slots: Slots = { next: scope.within ? 1 : 0 }
+  const counter: ParamCounter = { next: scope.within ? 1 : 0 }
   const total = totalOf(view, kind, parameters)
-  const sort = parseSort(view, given(parameters, 'sort'), given(parameters, 'q') !== undefined)
-  const { filter, search, values } = makeConditions(view, parameters, slots)
-  const window = makeWindow(kind, total, sort, slots)
+  const sort = parseSort(view, valueFor(parameters, 'sort'), valueFor(parameters, 'q') !== undefined)
+  const { filter, search, values } = makeConditions(view, parameters, counter)
+  const window = makeWindow(kind, total, sort, counter)
   let included: Param | undefined
   const selection = makeSelection(
     view,
-    given(parameters, 'fields'),
-    given(parameters, 'include'),
-    () => (included ??= take(slots)),
+    valueFor(parameters, 'fields'),
+    valueFor(parameters, 'include'),
+    () => (included ??= nextParam(counter)),
   )
   return {
     shape: {
@@ -189,15 +189,15 @@ function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[]
 export function parseCount(
   parameters: readonly Parameter[],
   name: string,
-  absent: number,
-  most: number,
+  defaultCount: number,
+  max: number,
 ): number {
   const parameter = parameters.find(candidate => candidate.name === name)
-  if (!parameter) return absent
+  if (!parameter) return defaultCount
   requireValue(parameter)
   const count = parseId(parameter.value, 0, parameter.value.length)
-  if (count >= 1 && count <= most) return count
-  const message = `The parameter "${name}" must be a whole number from 1 to ${most}, not ${quoted(parameter.value)}.`
+  if (count >= 1 && count <= max) return count
+  const message = `The parameter "${name}" must be a whole number from 1 to ${max}, not ${quoted(parameter.value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }
 
@@ -211,22 +211,22 @@ export function bindValues(
   template: Pick<ListTemplate, 'values'>,
   parameters: readonly Parameter[],
 ): JsonValue[] {
-  return template.values.map(({ at, filter }) => {
-    const parameter = parameters[at] ?? { name: '', value: '' }
+  return template.values.map(({ index, filter }) => {
+    const parameter = parameters[index] ?? { name: '', value: '' }
     return filter ? parseFilterValue(parameter, filter) : parseSearch(parameter)
   })
 }
 
-/** `all`: all parameters; `others`: without those of paging. */
+/** `parameters`: all; `others`: without those of paging. */
 function bindList(
   template: ListTemplate,
-  all: readonly Parameter[],
+  parameters: readonly Parameter[],
   others: readonly Parameter[],
 ): BoundList {
   const args = bindValues(template, others)
-  const perPage = parseCount(all, 'per_page', defaultPerPage, maxPerPage)
-  const cursor = given(all, 'cursor')
-  const page = cursor === undefined ? parseCount(all, 'page', 1, lastPage) : undefined
+  const perPage = parseCount(parameters, 'per_page', defaultPerPage, maxPerPage)
+  const cursor = valueFor(parameters, 'cursor')
+  const page = cursor === undefined ? parseCount(parameters, 'page', 1, lastPage) : undefined
   if (page !== undefined) args.push((page - 1) * perPage)
   args.push(perPage)
   if (cursor !== undefined && cursor !== '') args.push(...template.cursors.decode(cursor))
@@ -236,13 +236,13 @@ function bindList(
 
 /** Parses the query of a list. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */
 export function parseList(scope: ListScope, query: string): BoundList {
-  const all = parseQuery(query)
-  const others = all.filter(({ name }) => !paging.has(name))
-  const kind = pagingOf(all)
+  const parameters = parseQuery(query)
+  const others = parameters.filter(({ name }) => !paging.has(name))
+  const kind = pagingOf(parameters)
   const key = [kind, ...others.map(shapeKeyOf)].join('\n')
-  const known = scope.templates.get(key)
-  const template = known ?? makeTemplate(scope, kind, others)
-  const bound = bindList(template, all, others)
-  if (!known) scope.templates.set(key, template)
+  const cached = scope.templates.get(key)
+  const template = cached ?? makeTemplate(scope, kind, others)
+  const bound = bindList(template, parameters, others)
+  if (!cached) scope.templates.set(key, template)
   return bound
 }

@@ -28,10 +28,10 @@ const operators = new Map(
   ),
 )
 
-/** The operator of this type with another spelling; undefined if there is none. */
-export function operatorMeant(spelling: string, type: FieldType): FilterOperator | undefined {
-  const found = operators.get(spelling.toLowerCase().replaceAll(/[$_-]/g, ''))
-  return found !== undefined && type.operators.includes(found) ? found : undefined
+/** The operator of this type that has the spelling in another product; undefined if there is none. */
+export function suggestOperator(spelling: string, type: FieldType): FilterOperator | undefined {
+  const operator = operators.get(spelling.toLowerCase().replaceAll(/[$_-]/g, ''))
+  return operator !== undefined && type.operators.includes(operator) ? operator : undefined
 }
 
 /** The spellings of parameters that are not filters. */
@@ -64,27 +64,27 @@ const searchSpelling = /^(?:\$?search|query|s|keywords?)$/i
 /** Wrappers that other products put around the names of fields. */
 const wrappers: ReadonlySet<string> = new Set(['filter', 'filters', 'where', 'query', 'search', 'conditions'])
 
-/** The spelling to use instead; undefined if the name is no known spelling of anything that exists for these callers. */
-export function parameterMeant(view: CollectionView, name: string): string | undefined {
-  const filter = filterMeant(view, name)
+/** The spelling to use instead; undefined if the name is not a known spelling of anything that exists for these callers. */
+export function suggestParameter(view: CollectionView, name: string): string | undefined {
+  const filter = suggestFilter(view, name)
   if (filter !== undefined) return `\`${filter}=…\``
   if (searchSpelling.test(name)) return view.searched.length > 0 ? '`q=…`' : undefined
   return parameterSpellings.find(([pattern]) => pattern.test(name))?.[1]
 }
 
 /** E.g. `author.name[contains]` for `filter[author][name][$like]`, `author__name__like` and `author.name:like`. */
-function filterMeant(view: CollectionView, name: string): string | undefined {
+function suggestFilter(view: CollectionView, name: string): string | undefined {
   const tokens = name.split(/__|[[\].:]+/).filter(token => token !== '')
   const [first = ''] = tokens
   if (tokens.length > maxTokens) return undefined
   const parts = wrappers.has(first.toLowerCase()) ? tokens.slice(1) : tokens
-  return fieldNamed(view, parts) ? plain(parts, 'eq') : operatorLast(view, parts)
+  return fieldNamed(view, parts) ? plainFilterName(parts, 'eq') : suggestByLastToken(view, parts)
 }
 
 const maxTokens = 8
 
-/** With the operator as the last token, or at the end of it: `created_at_gte`. */
-function operatorLast(view: CollectionView, parts: readonly string[]): string | undefined {
+/** The operator is the last token, or the end of it: `created_at_gte`. */
+function suggestByLastToken(view: CollectionView, parts: readonly string[]): string | undefined {
   const last = parts.at(-1) ?? ''
   const cut = last.lastIndexOf('_')
   const candidates = [
@@ -93,13 +93,13 @@ function operatorLast(view: CollectionView, parts: readonly string[]): string | 
   ]
   for (const { path, operator } of candidates) {
     const field = fieldNamed(view, path)
-    const meant = field && operatorMeant(operator, field.type)
-    if (meant !== undefined) return plain(path, meant)
+    const suggestion = field && suggestOperator(operator, field.type)
+    if (suggestion !== undefined) return plainFilterName(path, suggestion)
   }
   return undefined
 }
 
-function plain(path: readonly string[], operator: string): string {
+function plainFilterName(path: readonly string[], operator: string): string {
   return writeFilterName({ alternative: undefined, isNegated: false, field: path.join('.'), operator })
 }
 
@@ -113,10 +113,10 @@ function fieldNamed(start: CollectionView, path: readonly string[]): Field | und
   return field && field.type.operators.length > 0 ? field : undefined
 }
 
-/** PostgREST's `eq.1`, and the like. */
+/** The operator in values such as PostgREST's `eq.1`. */
 const operatorBefore = /^(?:not\.)?([a-z]{2,12})[.:]./i
 
-/** A hint for the message about a value that does not fit its field: the probable intention. */
+/** A hint for the error message about a value that does not fit its field: what the client probably meant. */
 export function valueHint(name: string, value: string, { type }: Field): string {
   const parsed = parseGrouping(name)
   if (parsed === undefined) return ''
@@ -126,9 +126,9 @@ export function valueHint(name: string, value: string, { type }: Field): string 
     const isWithout = parsed.operator !== 'ne'
     return `${write('null', String(isWithout))} for items ${isWithout ? 'without' : 'with'} a value.`
   }
-  const operator = operatorMeant(operatorBefore.exec(value)?.[1] ?? '', type)
+  const operator = suggestOperator(operatorBefore.exec(value)?.[1] ?? '', type)
   if (operator !== undefined) return `${write(operator, '…')}.`
-  if (value.includes(',') && parsed.operator === 'eq' && value.split(',').every(one => fits(one, type))) {
+  if (value.includes(',') && parsed.operator === 'eq' && value.split(',').every(part => fits(part, type))) {
     return `${write('in', '…')} for one of several values.`
   }
   return ''

@@ -1,7 +1,7 @@
 /** Parses query strings strictly: `application/x-www-form-urlencoded` with well-formed escapes only. */
 import { ApiError } from '../../errors.ts'
 import { didYouMean } from '../../model/nearest.ts'
-import { longestShown, quoted, type Refuse } from '../../plan/names.ts'
+import { maxQuotedLength, quoted, type Refuse } from '../../plan/names.ts'
 
 export interface Parameter {
   readonly name: string
@@ -13,7 +13,7 @@ const maxParameters = 100
 /** A 400 that names the parameter. */
 export function parameterFault(name: string, code: string, message: string): ApiError {
   return new ApiError('BAD_REQUEST', message, {
-    details: [{ field: name.slice(0, longestShown).toWellFormed(), code, message }],
+    details: [{ field: name.slice(0, maxQuotedLength).toWellFormed(), code, message }],
   })
 }
 
@@ -22,15 +22,15 @@ export function refuseIn(parameter: string): Refuse {
   return ({ code, message }) => parameterFault(parameter, code, `The parameter "${parameter}" ${message}`)
 }
 
-/** For an unknown parameter, and in the same words for a hidden field. `known`: the parameters that exist for this caller. */
+/** For an unknown parameter. The message is the same for a hidden field. `known`: the parameters that exist for this caller. */
 export function unknownParameter(
   name: string,
   known: Iterable<string> = [],
   /** The part of the name that is compared with `known`. */
-  misspelt = name.replace(/\[.*/s, ''),
+  comparedName = name.replace(/\[.*/s, ''),
 ): ApiError {
-  const meant = didYouMean(misspelt, known)
-  return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here.${meant}`)
+  const hint = didYouMean(comparedName, known)
+  return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here.${hint}`)
 }
 
 function decode(text: string): string {
@@ -61,8 +61,8 @@ export function parseQuery(query: string): readonly Parameter[] {
   const parameters: Parameter[] = []
   for (const pair of query.split('&', maxParameters + 1)) {
     const parameter = parsePair(pair)
-    if (parameters.some(known => known.name === parameter.name)) {
-      const message = `The parameter ${quoted(parameter.name)} is given twice; give it once.`
+    if (parameters.some(earlier => earlier.name === parameter.name)) {
+      const message = `The parameter ${quoted(parameter.name)} occurs twice: send it once.`
       throw parameterFault(parameter.name, 'given_twice', message)
     }
     parameters.push(parameter)
@@ -76,6 +76,6 @@ export function parseQuery(query: string): readonly Parameter[] {
 /** Throws BAD_REQUEST for an empty value. */
 export function requireValue(parameter: Parameter): void {
   if (parameter.value !== '') return
-  const message = `The parameter ${quoted(parameter.name)} is empty; give it a value or leave it out.`
+  const message = `The parameter ${quoted(parameter.name)} is empty: give it a value, or omit it.`
   throw parameterFault(parameter.name, 'empty', message)
 }

@@ -14,17 +14,18 @@ export const maxToManyRelations = 2
 export const maxRelatedConditions = 10
 
 /** The end of a path of relations. */
-interface Followed {
+interface PathEnd {
   readonly view: CollectionView
   readonly deprecations: readonly Deprecation[]
   /** Whether the path leads through a collection whose items must not be stored. */
   readonly secret: boolean
 }
 
-/** The error is that of an unknown parameter. `at`: the index of the unknown name in the parameter's name. */
-export function refuseAt(parameter: string, names: readonly string[], at: number): Refuse {
-  return ({ meant }) => {
-    const hint = meant === undefined ? '' : ` Did you mean \`${names.with(at, meant).join('.')}\`?`
+/** Creates the error of an unknown parameter. `index`: that of the unknown name in `names`. */
+export function refuseAt(parameter: string, names: readonly string[], index: number): Refuse {
+  return ({ suggestion }) => {
+    const hint =
+      suggestion === undefined ? '' : ` Did you mean \`${names.with(index, suggestion).join('.')}\`?`
     const message = `The parameter ${quoted(parameter)} is not known here.${hint}`
     return parameterFault(parameter, 'unknown_parameter', message)
   }
@@ -34,15 +35,15 @@ export function refuseAt(parameter: string, names: readonly string[], at: number
  * Follows the relations before the field in a parameter's name. `names`: the relations, then the field.
  * Throws BAD_REQUEST for a relation that does not exist for the caller, and for too many relations.
  */
-export function follow(start: CollectionView, parameter: string, names: readonly string[]): Followed {
+export function follow(start: CollectionView, parameter: string, names: readonly string[]): PathEnd {
   const path = names.slice(0, -1)
   if (path.length > maxRelationsDeep) throw tooDeep(parameter, `${maxRelationsDeep} relations`, path.length)
   const relations: Relation[] = []
   const deprecations: Deprecation[] = []
   let view = start
   let secret = false
-  for (const [at, name] of path.entries()) {
-    const relation = findRelation(view, name, refuseAt(parameter, names, at))
+  for (const [index, name] of path.entries()) {
+    const relation = findRelation(view, name, refuseAt(parameter, names, index))
     const target = viewOf(view, relation)
     deprecations.push(...deprecationsOf(relation, view, target))
     relations.push(relation)
@@ -54,8 +55,8 @@ export function follow(start: CollectionView, parameter: string, names: readonly
   return { view, deprecations, secret }
 }
 
-function tooDeep(parameter: string, most: string, found: number): Error {
-  const message = `The parameter ${quoted(parameter)} follows at most ${most}, not ${found}.`
+function tooDeep(parameter: string, limit: string, count: number): Error {
+  const message = `The parameter ${quoted(parameter)} follows at most ${limit}, not ${count}.`
   return parameterFault(parameter, 'too_deep', message)
 }
 
@@ -68,10 +69,10 @@ function deprecationsOf(
   const link = relation.kind === 'manyToMany' ? undefined : relation.field
   const holder = relation.kind === 'one' ? from : target
   const field = link === undefined ? undefined : holder.fields.get(link)
-  return [field?.deprecated, target.collection.deprecated].filter(each => each !== undefined)
+  return [field?.deprecated, target.collection.deprecated].filter(deprecation => deprecation !== undefined)
 }
 
-/** Conditions by item: the root has those on the list's own item, each branch those on a related item. */
+/** The conditions on one item: at the root, on the list's own item; in each branch, on a related item. */
 interface Branch {
   readonly filters: Filter[]
   readonly related: Map<string, Branch>
@@ -88,17 +89,17 @@ export class Conditions {
   readonly #alternatives = new Map<number, Branch>()
   #relatedCount = 0
 
-  /** `parameter`: its name. Throws BAD_REQUEST for more related conditions than a request may have. */
+  /** `parameter`: the parameter's name. Throws BAD_REQUEST if the request has too many related conditions. */
   add(parameter: string, template: FilterTemplate, param: Param): void {
     const { path, field, operator, isNegated } = template
-    const compared: Filter = { kind: 'compare', field: field.name, operator, param }
+    const comparison: Filter = { kind: 'compare', field: field.name, operator, param }
     let branch = this.#branch(template)
     if (isNegated) {
-      branch.filters.push({ kind: 'not', filter: this.#along(path, compared, parameter) })
+      branch.filters.push({ kind: 'not', filter: this.#along(path, comparison, parameter) })
       return
     }
     for (const name of path) branch = branch.related.get(name) ?? this.#grow(branch, name, parameter)
-    branch.filters.push(compared)
+    branch.filters.push(comparison)
   }
 
   get filter(): Filter | undefined {
@@ -140,10 +141,10 @@ export class Conditions {
 }
 
 function filtersOf({ filters, related }: Branch): readonly Filter[] {
-  const beyond = [...related].map(
+  const relatedFilters = [...related].map(
     ([relation, branch]): Filter => ({ kind: 'related', relation, filter: allOf(filtersOf(branch)) }),
   )
-  return [...filters, ...beyond]
+  return [...filters, ...relatedFilters]
 }
 
 function allOf(filters: readonly Filter[]): Filter {

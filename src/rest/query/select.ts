@@ -16,28 +16,28 @@ export interface Selection {
   readonly secret: boolean
   readonly deprecations: readonly Deprecation[]
   /** Whether a read without parameters selects the same. */
-  readonly plain: boolean
+  readonly isDefault: boolean
 }
 
 /** A tree of relation names. */
 interface Includes extends Map<string, Includes> {}
 
-interface Gathered {
+interface SelectionFacts {
   secret: boolean
   readonly deprecations: Deprecation[]
 }
 
 /** The names of a comma-separated list. Throws BAD_REQUEST for an empty or repeated one. */
-export function parseNames(name: string, value: string, most: number): readonly string[] {
-  const names = value.split(',', most + 1)
-  if (names.length > most) {
-    throw parameterFault(name, 'too_many', `The parameter "${name}" may list at most ${most} names.`)
+export function parseNames(name: string, value: string, max: number): readonly string[] {
+  const names = value.split(',', max + 1)
+  if (names.length > max) {
+    throw parameterFault(name, 'too_many', `The parameter "${name}" may list at most ${max} names.`)
   }
-  names.forEach((listed, index) => {
-    if (listed === '')
+  names.forEach((listedName, index) => {
+    if (listedName === '')
       throw parameterFault(name, 'empty', `The parameter "${name}" has an empty name in its list.`)
-    if (names.indexOf(listed) !== index) {
-      throw parameterFault(name, 'given_twice', `The parameter "${name}" lists ${quoted(listed)} twice.`)
+    if (names.indexOf(listedName) !== index) {
+      throw parameterFault(name, 'given_twice', `The parameter "${name}" lists ${quoted(listedName)} twice.`)
     }
   })
   return names
@@ -65,8 +65,8 @@ function parseIncludes(value: string): Includes {
 const allFields = '*'
 
 function selectFields(view: CollectionView, value: string): readonly Selected[] {
-  const named = parseNames('fields', value, fieldNames(view).length + 2)
-  const names = named.flatMap(name => (name === allFields ? [...view.fields.keys()] : [name]))
+  const listedNames = parseNames('fields', value, fieldNames(view).length + 2)
+  const names = listedNames.flatMap(name => (name === allFields ? [...view.fields.keys()] : [name]))
   return [...new Set(names)].map(name => {
     findField(view, name, refuseIn('fields'))
     return { kind: 'field', key: name, field: name }
@@ -74,7 +74,7 @@ function selectFields(view: CollectionView, value: string): readonly Selected[] 
 }
 
 /** The state of a walk over the tree of includes. */
-interface Walk extends Gathered {
+interface Walk extends SelectionFacts {
   readonly limit: () => Param
 }
 
@@ -92,7 +92,7 @@ function selectRelation(
     const message = `The parameter "include" takes one to-many relation in a path; ${quoted(name)} is a second one.`
     throw parameterFault('include', 'too_deep', message)
   }
-  gatherFrom(target, target.select, walk)
+  addFacts(target, target.select, walk)
   const select = [...target.select, ...selectRelations(target, nested, walk, inMany || many)]
   if (relation.kind === 'one') return { kind: 'relation', key: name, relation: name, select, list: undefined }
   const list = { filter: undefined, sort: orderById, limit: walk.limit() }
@@ -103,17 +103,17 @@ function selectRelations(view: CollectionView, includes: Includes, walk: Walk, i
   return [...includes].map(([name, nested]) => selectRelation(view, name, nested, walk, inMany))
 }
 
-function gatherFrom(view: CollectionView, select: readonly Selected[], gathered: Gathered): void {
-  if (view.secret) gathered.secret = true
-  if (view.collection.deprecated) gathered.deprecations.push(view.collection.deprecated)
+function addFacts(view: CollectionView, select: readonly Selected[], facts: SelectionFacts): void {
+  if (view.secret) facts.secret = true
+  if (view.collection.deprecated) facts.deprecations.push(view.collection.deprecated)
   for (const selected of select) {
     const deprecated = selected.kind === 'field' && namedField(view, selected.field)?.deprecated
-    if (deprecated) gathered.deprecations.push(deprecated)
+    if (deprecated) facts.deprecations.push(deprecated)
   }
 }
 
 /**
- * The selection of `fields` and `include`, each undefined if it was omitted. `limit` returns the argument's index of
+ * The selection of `fields` and `include`, each undefined if it was omitted. `limit` returns the index of the argument
  * `includedLimit`. Throws BAD_REQUEST for names that do not exist for the caller.
  */
 export function makeSelection(
@@ -123,13 +123,13 @@ export function makeSelection(
   limit: () => Param,
 ): Selection {
   const walk: Walk = { secret: false, deprecations: [], limit }
-  const own = fields === undefined ? view.select : selectFields(view, fields)
-  gatherFrom(view, own, walk)
+  const selectedFields = fields === undefined ? view.select : selectFields(view, fields)
+  addFacts(view, selectedFields, walk)
   const relations = include === undefined ? [] : selectRelations(view, parseIncludes(include), walk, false)
   return {
-    select: relations.length === 0 ? own : [...own, ...relations],
+    select: relations.length === 0 ? selectedFields : [...selectedFields, ...relations],
     secret: walk.secret,
     deprecations: walk.deprecations,
-    plain: fields === undefined && include === undefined,
+    isDefault: fields === undefined && include === undefined,
   }
 }

@@ -11,12 +11,12 @@ const maxSortKeys = 8
 /** `value` undefined: the parameter was omitted. Throws BAD_REQUEST, naming the parameter. */
 export function parseSort(view: CollectionView, value: string | undefined, isSearch: boolean): TotalOrder {
   const sort: Sort[] = []
-  for (const listed of value === undefined ? [] : parseNames('sort', value, maxSortKeys)) {
-    const descending = listed.startsWith('-')
-    const field = descending ? listed.slice(1) : listed
+  for (const listedKey of value === undefined ? [] : parseNames('sort', value, maxSortKeys)) {
+    const descending = listedKey.startsWith('-')
+    const field = descending ? listedKey.slice(1) : listedKey
     const isRank = field === rankKey && view.searched.length > 0
     if (!isRank) findSortable(view, field, refuseIn('sort'))
-    if (sort.some(known => known.field === field)) {
+    if (sort.some(earlier => earlier.field === field)) {
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${quoted(field)} twice.`)
     }
     sort.push({ field, descending })

@@ -15,8 +15,8 @@ function toApiError(error: unknown): ApiError {
 
 function jsonBody(error: ApiError): string {
   const { code, message, details, explain } = error
-  const shown = details ? { code, message, details } : { code, message }
-  return JSON.stringify({ error: explain === undefined ? shown : { ...shown, explain } })
+  const body = details ? { code, message, details } : { code, message }
+  return JSON.stringify({ error: explain === undefined ? body : { ...body, explain } })
 }
 
 /** RFC 9457, 3.1, with the extension members `code` and `errors`. */
@@ -44,7 +44,10 @@ function sentCredential(call: Call): boolean {
   return authorization !== undefined || key !== undefined || call.keyInQuery === true
 }
 
-/** Only for a client that sent a credential does the challenge have an error (RFC 6750, 3), in the credential's scheme (RFC 9449, 7.1). */
+/**
+ * The challenge names an error only if the client sent a credential (RFC 6750, 3), and has the scheme of that credential
+ * (RFC 9449, 7.1).
+ */
 function challenge(error: ApiError, call: Call): string | undefined {
   const scheme = /^dpop /i.test(call.headers.authorization ?? '') ? 'DPoP' : 'Bearer'
   if (error.code === 'UNAUTHORIZED') {

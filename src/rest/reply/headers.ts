@@ -15,8 +15,8 @@ export interface Presentation {
 export const vary = 'Authorization, X-API-Key, Cookie, Accept'
 
 function earliest(times: readonly (string | undefined)[]): Date | undefined {
-  const known = times.filter(time => time !== undefined).sort()
-  return known[0] === undefined ? undefined : new Date(known[0])
+  const sortedTimes = times.filter(time => time !== undefined).sort()
+  return sortedTimes[0] === undefined ? undefined : new Date(sortedTimes[0])
 }
 
 function deprecationHeaders(deprecations: readonly Deprecation[]): string[] {

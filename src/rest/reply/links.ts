@@ -12,9 +12,9 @@ function link(path: string, query: string, relation: string): string {
 /** As many of the links as fit, as a flat header; no header when none fits. */
 function linkHeader(links: readonly string[]): readonly string[] {
   let header = ''
-  for (const each of links) {
-    if (header.length + each.length > maxHeaderLength) break
-    header = header === '' ? each : `${header}, ${each}`
+  for (const text of links) {
+    if (header.length + text.length > maxHeaderLength) break
+    header = header === '' ? text : `${header}, ${text}`
   }
   return header === '' ? [] : ['Link', header]
 }

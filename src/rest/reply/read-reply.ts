@@ -1,5 +1,5 @@
 /** Responses to GET and HEAD: created once per answer of the store, and reused while the answer is valid. */
-import { type Call, type Reply, unsent } from '../../call.ts'
+import { type Call, emptyHead, type Reply } from '../../call.ts'
 import { matchesNone, requireMatch } from '../../conditional.ts'
 import { ApiError } from '../../errors.ts'
 import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../../plan/answer.ts'
@@ -19,14 +19,19 @@ class Rendered implements RenderedAnswer {
   readonly full: Reply
   readonly notModified: Reply
 
-  /** `extra`: further headers, flat. `own`: the body is not the text of the answer, so it takes memory of its own. */
+  /** `extra`: further headers, flat. `own`: the body is not the text of the answer, so it takes additional memory. */
   constructor(body: string, headers: readonly string[], extra: readonly string[], own: boolean) {
     this.bytes = repliesBytes + 2 * (own ? body.length : 0) + 2 * extra.join('').length
     this.etag = entityTag(body)
-    this.full = { status: 200, headers: [...headers, 'ETag', this.etag, ...extra], body, kept: unsent() }
+    this.full = {
+      status: 200,
+      headers: [...headers, 'ETag', this.etag, ...extra],
+      body,
+      cachedHead: emptyHead(),
+    }
     // Without the media type, which belongs to the body.
     const short = [...headers.slice(2), 'ETag', this.etag]
-    this.notModified = { status: 304, headers: short, body: null, kept: unsent() }
+    this.notModified = { status: 304, headers: short, body: null, cachedHead: emptyHead() }
   }
 }
 

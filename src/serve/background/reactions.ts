@@ -56,17 +56,17 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
     records: store.records,
     log: store.changes,
     refresh: () => store.refresh(),
-    logOf: of => logOf(logger, of),
+    logOf: logicRun => logOf(logger, logicRun),
     concurrency: settings['reactions.concurrency'],
     timeoutMs: settings['reactions.timeout'] * 1000,
     elapsed: () => performance.now(),
     random: Math.random,
     hold: event => store.changes.hold('reactions', event),
-    ...reports(logger),
+    ...logReports(logger),
   }
 }
 
-function reports(logger: Logger) {
+function logReports(logger: Logger) {
   return {
     onFailed(
       { kind, name, id, attempts }: LogicRun,
@@ -83,17 +83,17 @@ function reports(logger: Logger) {
     onGap: (reaction: string, from: number, to: number) =>
       logger.error(
         { reaction, from, to },
-        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`events.maxBytes`): it continues after them',
+        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`events.maxBytes`): the reaction continues after them',
       ),
     onMissed: (job: string, from: number, to: number) =>
       logger.warn(
         { job, from: new Date(from).toISOString(), to: new Date(to).toISOString() },
-        'due times of a job were missed: it runs once for all of them',
+        'due times of a job were missed: the job runs once for all of them',
       ),
     onUnknown: (name: string) =>
       logger.warn(
         { reaction: name },
-        'the model does not have a reaction that it had: its position in the log is kept (`portico reactions skip NAME` removes it)',
+        'a reaction is no longer in the model: its position in the log is kept (`portico reactions skip NAME` removes it)',
       ),
     onFault: (error: unknown) => logger.error({ err: error }, 'running reactions and jobs failed'),
   }

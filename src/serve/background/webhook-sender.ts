@@ -88,17 +88,17 @@ function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
       notifyPaused(webhook, reason)
     },
     onGap: ({ id }, from, to) =>
-      logger.warn({ webhook_id: id, from, to }, 'events were pruned before a webhook could send them'),
+      logger.warn({ webhook_id: id, from, to }, 'events were pruned before they were sent to a webhook'),
     onFault: error => logger.error({ err: error }, 'the sending of webhooks failed'),
   }
 }
 
-/** The event types that a change can have: an update is a deletion for listeners that may no longer read the item. */
+/** The event types that a change can have: an update is a deletion to listeners that may no longer read the item. */
 function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
   const collection = model.collections.get(change.collection)
   if (collection === undefined) return []
-  const usual = typeOf(change, collection)
-  return change.kind === 'updated' ? [usual, eventType(collection, 'deleted')] : [usual]
+  const type = typeOf(change, collection)
+  return change.kind === 'updated' ? [type, eventType(collection, 'deleted')] : [type]
 }
 
 /** Sends a mail to the owner; failures are logged. */
@@ -106,7 +106,7 @@ function pauseNotices({ run, records, mail, issuer, logger }: WebhookSenderParts
   const addresses = createAddresses(records)
   const send = async ({ id, userId, url }: Webhook, reason: PauseReason) => {
     const owner = await findUser(run, userId)
-    // The owner chose the host: it must not be mailed to an address that may be somebody else's.
+    // The owner chose the host, so it must not be mailed to an address that may be somebody else's.
     if (owner === undefined || (await addresses.isUnproven(userId))) return
     const webhookLink = `${issuer()}/account/webhooks/${id}`
     const enableLink = `${issuer()}/api/v1/webhooks/${id}/enable`

@@ -1,4 +1,4 @@
-/** The client of a long-lived connection: its credential, which is rechecked, and the end of the connection. */
+/** The client of a long-lived connection: its credential, which is checked again later, and the end of its connection. */
 import { findCredential } from '../../auth/credentials.ts'
 import type { Call } from '../../call.ts'
 import { budgetAddress } from '../../cluster/rate-limits.ts'
@@ -7,7 +7,7 @@ import { Exchange } from '../../http/exchange.ts'
 import { isAnonymous, type Principal } from '../../principal.ts'
 import type { EventClient } from '../../rest/events/parts.ts'
 
-/** The caller's credential, to be rechecked later. `api_key` was removed from the query, but not from the URL of Node's request. */
+/** The caller's credential, for later checks. `api_key` was removed from the query, but not from the URL of Node's request. */
 export function credentialOf(
   { headers, req }: Exchange,
   principal: Principal,
@@ -20,13 +20,13 @@ export function credentialOf(
 }
 
 function keyInQuery(url: string): string | undefined {
-  const mark = url.indexOf('?')
-  return mark === -1 ? undefined : findCredential({ headers: {}, query: url.slice(mark + 1) })?.text
+  const queryMark = url.indexOf('?')
+  return queryMark === -1 ? undefined : findCredential({ headers: {}, query: url.slice(queryMark + 1) })?.text
 }
 
 /** `call`: an `Exchange`, as every call of the HTTP server is. */
 export function clientOf(call: Call, principal: Principal): EventClient {
-  if (!(call instanceof Exchange)) throw new TypeError('only a call of the HTTP server has a connection')
+  if (!(call instanceof Exchange)) throw new TypeError('Only a call of the HTTP server has a connection.')
   return {
     credential: credentialOf(call, principal),
     address: budgetAddress(call.address),

@@ -6,7 +6,7 @@ import { type Awaitable, then } from '../../plan/answer.ts'
 import { anonymous, type Principal } from '../../principal.ts'
 
 /** Returns a function that finds the principal. A refused credential draws from the budget of the client's address. */
-export function identifier(authenticate: Authenticate, limits: RateLimits) {
+export function createIdentify(authenticate: Authenticate, limits: RateLimits) {
   const refuse = (error: unknown, exchange: Exchange): Awaitable<never> =>
     then(limits.draw(anonymous(budgetAddress(exchange.address)), exchange), () => {
       throw error

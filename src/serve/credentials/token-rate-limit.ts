@@ -1,10 +1,10 @@
 /**
  * Rate limits of the endpoints that apps call. A refused request may guess a secret, so it draws from the tight budget of
- * its address; others draw from the ordinary budget. Both are drawn from before the request is handled, and one is given
+ * its address; other requests draw from the ordinary budget. A request draws from both before it is handled, and gives one
  * back afterwards, so that concurrent guesses cannot exceed the tight budget.
  */
 import { firstValue, type Parameters } from '../../auth/server/requests/form.ts'
-import type { Reply, TakenOver } from '../../call.ts'
+import type { Reply, Takeover } from '../../call.ts'
 import type { RateCounters } from '../../cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from '../../cluster/rate-limits.ts'
 import type { Settings } from '../../config.ts'
@@ -17,7 +17,7 @@ interface AttemptParts {
   readonly limits: RateLimits
   /** The tight budget. */
   readonly tokenLimits: RateLimits
-  /** Its size. */
+  /** The size of the tight budget. */
   readonly tokenLimit: number | 'off'
 }
 
@@ -33,12 +33,12 @@ export interface Attempts {
     form: Parameters | undefined,
     handle: () => Promise<boolean>,
     fastPath?: FastPath,
-  ): Promise<Reply | TakenOver>
+  ): Promise<Reply | Takeover>
   /** Counts a request that is refused before it is handled. */
   refuse(exchange: Exchange): Promise<void>
 }
 
-/** A node handles this many requests per address at once: until one is handled, it holds a part of the tight budget. */
+/** A node handles this many requests per address at once. A request holds a part of the tight budget until it is handled. */
 const maxConcurrent = 8
 const maxWaiting = 1000
 
@@ -63,12 +63,12 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
   }
   return {
     async refuse(exchange) {
-      await tokenLimits.draw(tightOf(exchange), exchange)
+      await tokenLimits.draw(tightBudgetOf(exchange), exchange)
     },
     async answer(exchange, form, handle, fastPath) {
-      const [tight, ordinary] = [tightOf(exchange), ordinaryOf(exchange, form)]
+      const [tight, ordinary] = [tightBudgetOf(exchange), ordinaryBudgetOf(exchange, form)]
       const release = await acquire(tight)
-      // Also if the client disconnects before the answer.
+      // This also covers a client that disconnects before the response.
       exchange.res.once('close', release)
       try {
         await draw(exchange, tight, ordinary)
@@ -103,16 +103,16 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
   }
 }
 
-function tightOf({ address }: Exchange): Principal {
+function tightBudgetOf({ address }: Exchange): Principal {
   const nobody = anonymous(budgetAddress(address))
   return { ...nobody, budgetKey: `token:${nobody.budgetKey}` }
 }
 
 /**
- * An app that sends its secret has its own budget. Without the secret, anybody could use that up, so the address's budget
- * counts.
+ * An app that sends its secret has its own budget. A request without the secret draws from the address's budget: otherwise
+ * anybody could use up the app's.
  */
-function ordinaryOf({ address, headers }: Exchange, form: Parameters | undefined): Principal {
+function ordinaryBudgetOf({ address, headers }: Exchange, form: Parameters | undefined): Principal {
   const clientId = basicUser(headers.authorization) ?? (form && formUser(form))
   if (clientId === undefined || !/^[\w.-]{1,100}$/.test(clientId)) return anonymous(budgetAddress(address))
   return app(clientId, new Set())
@@ -130,7 +130,7 @@ function formUser(form: Parameters): string | undefined {
   return firstValue(form, 'client_secret') ? firstValue(form, 'client_id') : undefined
 }
 
-/** The token endpoint's rate limits of the settings. */
+/** The rate limits of the token endpoint, by the settings. */
 export function createTokenLimits(settings: Settings, limits: RateLimits, counters: RateCounters): Attempts {
   const tokenLimit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
   const tokenLimits = createRateLimits({ user: tokenLimit, address: tokenLimit }, counters)

@@ -24,7 +24,7 @@ interface TrustedIssuerParts {
 
 const byId = itemShape('users', ['id', 'role', 'disabled'])
 
-/** The reader of JWTs of trusted issuers; none without such issuers. */
+/** The reader of JWTs of trusted issuers; empty without such issuers. */
 export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<readonly CredentialReader[]> {
   const { model, run, records, version, settings, logger } = parts
   const issuers = settings['oauth.trustedIssuers']
@@ -35,14 +35,14 @@ export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<r
   const findById = (id: number): Awaitable<LocalUser | undefined> => readItem(run, byId, id)
   /** Finds a user only by a confirmed address that was not changed recently. */
   const findByAddress = async (email: string): Promise<LocalUser | undefined> => {
-    const found = await findByEmail(run, email)
-    if (!found || (await addresses.isUnproven(found.id))) return undefined
-    return (await addresses.isTrusted(found.id, email)) ? found : undefined
+    const user = await findByEmail(run, email)
+    if (!user || (await addresses.isUnproven(user.id))) return undefined
+    return (await addresses.isTrusted(user.id, email)) ? user : undefined
   }
   const scopes = new Set(model.scopes.keys())
   const onChange = (issuer: string, reason: string | undefined) =>
     reason === undefined
-      ? logger?.info({ issuer }, 'the keys of the issuer are fetched again')
+      ? logger?.info({ issuer }, 'the keys of the issuer can be fetched again')
       : logger?.warn(
           { issuer, reason },
           'the keys of the issuer cannot be fetched: tokens that need them are refused',

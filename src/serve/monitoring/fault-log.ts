@@ -6,8 +6,8 @@ import type { Log, Logger } from '../../observability/log.ts'
 /** Logs errors whose details clients do not see, and overload. */
 export function faultLog({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
   return {
-    onOverload(isOver, refused) {
-      if (isOver) logger.warn('overloaded: requests that cannot be answered in time are refused')
+    onOverload(isOverloaded, refused) {
+      if (isOverloaded) logger.warn('overloaded: requests that cannot be answered in time are refused')
       else logger.warn({ refused }, 'no longer overloaded')
     },
     onFault: (error, { requestId, method }) =>

@@ -1,4 +1,4 @@
-/** Health checks and metrics. They take no credential and draw no budget. */
+/** Health checks and metrics. They need no credential and use no budget. */
 import type { Reply } from '../../call.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../errors.ts'
@@ -10,7 +10,7 @@ import { Readiness } from './readiness.ts'
 
 export type HealthChecks = ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
 
-function plainText(status: number, type: string, body: string): Reply {
+function textReply(status: number, type: string, body: string): Reply {
   return { status, headers: ['Content-Type', type, 'Cache-Control', 'no-store'], body }
 }
 
@@ -28,21 +28,22 @@ export function healthChecks({ store, cluster, metricsText, state }: HealthCheck
   const ready = async () => {
     if (state.closing) throw stoppingRefusal()
     requireStarted(state)
-    await readiness.ask()
-    const all = [store.trouble(), cluster.trouble(), replicaTrouble(store)]
-    const troubles = all.filter(trouble => trouble !== undefined)
-    if (troubles.length === 0) return plainText(200, json, '{"status":"ok"}')
-    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
+    await readiness.require()
+    const troubles = [store.trouble(), cluster.trouble(), replicaTrouble(store)].filter(
+      trouble => trouble !== undefined,
+    )
+    if (troubles.length === 0) return textReply(200, json, '{"status":"ok"}')
+    return textReply(200, json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
   }
   const handlers = {
-    '/healthz': () => plainText(200, json, '{"status":"ok"}'),
+    '/healthz': () => textReply(200, json, '{"status":"ok"}'),
     '/readyz': ready,
-    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText()),
+    '/metrics': async () => textReply(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText()),
   }
-  return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
+  return new Map(Object.entries(handlers).map(([path, handler]) => [path, getOnly(handler)]))
 }
 
-/** Before the first administrator exists, a correct credential would be refused. */
+/** Throws UNAVAILABLE until the first administrator exists: a correct credential would be refused before that. */
 export function requireStarted({ starting }: Readonly<State>): void {
   if (starting) throw temporaryRefusal('The service is starting.')
 }
@@ -50,10 +51,10 @@ export function requireStarted({ starting }: Readonly<State>): void {
 function replicaTrouble({ replicas }: Store): string | undefined {
   const counts = replicas?.()
   if (counts === undefined || counts.up === counts.known) return undefined
-  return `Of ${counts.known} read replicas ${counts.known - counts.up} cannot be used: the primary answers instead.`
+  return `${counts.known - counts.up} of ${counts.known} read replicas cannot be used: the primary answers instead.`
 }
 
-function readOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {
+function getOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {
   const headers = { Allow: 'GET, HEAD' }
   return ({ method }) => {
     if (method === 'GET' || method === 'HEAD') return handler()

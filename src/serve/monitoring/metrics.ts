@@ -103,8 +103,8 @@ export function eventMetrics({ hub }: Pick<Events, 'hub'>): Metric[] {
 }
 
 export function webhookMetrics({ sender }: Pick<RunningSender, 'sender'>): Metric[] {
-  const attempts = (what: string, result: keyof SenderCounts) =>
-    counter(`portico_webhook_${result}_total`, what, () => sender.counts[result])
+  const attempts = (help: string, result: keyof SenderCounts) =>
+    counter(`portico_webhook_${result}_total`, help, () => sender.counts[result])
   const state = (name: string, help: string, read: (state: SenderState) => number) =>
     gauge(`portico_webhook_${name}`, help, () => read(sender.state))
   return [
@@ -136,8 +136,8 @@ export function webhookMetrics({ sender }: Pick<RunningSender, 'sender'>): Metri
 }
 
 export function reactionMetrics({ runner }: Pick<RunningReactions, 'runner'>): Metric[] {
-  const runs = (what: string, result: keyof RunCounts) =>
-    counter(`portico_reaction_runs_${result}_total`, what, () => runner.counts[result])
+  const runs = (help: string, result: keyof RunCounts) =>
+    counter(`portico_reaction_runs_${result}_total`, help, () => runner.counts[result])
   const state = (name: string, help: string, read: (state: RunnerState) => number) =>
     gauge(`portico_reaction_${name}`, help, () => read(runner.state))
   return [
@@ -210,10 +210,10 @@ function logMetrics({ changes }: Store): Metric[] {
 /** The metrics of the caches in memory, by their names. */
 export function cacheMetrics(): string {
   const counts = [...cacheCounts()].toSorted(([a], [b]) => a.localeCompare(b))
-  const metric = (name: string, kind: Metric['kind'], help: string, of: keyof CacheCounts): string => {
-    const full = `portico_cache_${name}`
-    const lines = counts.map(([cache, count]) => `${full}{cache="${cache}"} ${count[of]}`)
-    return [`# HELP ${full} ${help}`, `# TYPE ${full} ${kind}`, ...lines, ''].join('\n')
+  const metric = (name: string, kind: Metric['kind'], help: string, key: keyof CacheCounts): string => {
+    const fullName = `portico_cache_${name}`
+    const lines = counts.map(([cache, count]) => `${fullName}{cache="${cache}"} ${count[key]}`)
+    return [`# HELP ${fullName} ${help}`, `# TYPE ${fullName} ${kind}`, ...lines, ''].join('\n')
   }
   return [
     metric('hits_total', 'counter', 'Values that were found in a cache.', 'hits'),

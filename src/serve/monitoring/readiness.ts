@@ -29,16 +29,16 @@ export class Readiness {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Rejects with UNAVAILABLE. */
-  async ask(): Promise<void> {
+  /** Rejects with UNAVAILABLE if the node is not ready. */
+  async require(): Promise<void> {
     const now = performance.now()
     if (this.#last === undefined || (!this.#isRunning && now - this.#startedAt >= this.#sharedMs)) {
       this.#startedAt = now
       this.#last = this.#run()
-      // Without a waiting client, a rejection would be unhandled and end the process.
+      // If no client waits any more, a rejection would be unhandled and end the process.
       this.#last.catch(() => {})
     }
-    await inTime(this.#last, this.#startedAt + this.#timeoutMs - now)
+    await withTimeout(this.#last, this.#startedAt + this.#timeoutMs - now)
   }
 
   async #run(): Promise<void> {
@@ -54,11 +54,11 @@ export class Readiness {
   }
 }
 
-async function inTime(check: Promise<void>, restMs: number): Promise<void> {
+async function withTimeout(check: Promise<void>, timeoutMs: number): Promise<void> {
   const late = Promise.withResolvers<void>()
   const timer = setTimeout(
     () => late.reject(new ApiError('UNAVAILABLE', 'The database does not answer in time.')),
-    Math.max(0, restMs),
+    Math.max(0, timeoutMs),
   )
   try {
     await Promise.race([check, late.promise])

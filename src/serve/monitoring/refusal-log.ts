@@ -1,6 +1,6 @@
 /**
- * Logs a line at `debug` for each refusal: what decided it, without any value of an item or of the request. Does nothing
- * if `debug` is off.
+ * Logs a line at `debug` for each refusal, with its reason, but without any value of an item or of the request. Does
+ * nothing if `debug` is off.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isKey, keyHash } from '../../auth/key.ts'
@@ -42,18 +42,18 @@ interface RefusalLogParts {
 export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
   const { logger } = parts
   if (!logger.isLevelEnabled('debug')) return undefined
-  const shown = shownBy(parts.model)
+  const showName = nameFilter(parts.model)
   return (thrown, { requestId: request_id, userId: user_id, path, headers }, field = []) => {
-    const note = (reason: object) => logger.debug({ request_id, user_id, ...reason }, 'refused')
-    if (thrown instanceof RequestFailed) note(documentFacts(thrown))
+    const logRefusal = (reason: object) => logger.debug({ request_id, user_id, ...reason }, 'refused')
+    if (thrown instanceof RequestFailed) logRefusal(documentFacts(thrown))
     // Server errors are logged elsewhere.
     if (!(thrown instanceof ApiError) || thrown.status >= 500) return
-    const facts = factsOf(parts.model, thrown, shown)
-    if (field.length > 0) note({ ...facts, path: shownPath(field, shown) })
+    const facts = factsOf(parts.model, thrown, showName)
+    if (field.length > 0) logRefusal({ ...facts, path: shownPath(field, showName) })
     else {
-      const further = thrown.refused ? undefined : furtherFacts(parts, thrown.code, path, headers)
-      if (further === undefined) note(facts)
-      else void further.then(found => note({ ...facts, ...found }))
+      const lookup = thrown.refused ? undefined : lookUpFacts(parts, thrown.code, path, headers)
+      if (lookup === undefined) logRefusal(facts)
+      else void lookup.then(moreFacts => logRefusal({ ...facts, ...moreFacts }))
     }
   }
 }
@@ -67,7 +67,7 @@ function documentFacts({ requestError: { errors } }: RequestFailed): object {
 function factsOf(
   model: Model,
   { code, scope, refused, details, message }: ApiError,
-  shown: ShowName,
+  showName: ShowName,
 ): object {
   const { collection: name = '', operation = '', fields: refusedFields } = refused ?? {}
   const collection = model.collections.get(name)
@@ -83,7 +83,7 @@ function factsOf(
     ...(operation !== '' && { operation }),
     ...(scope !== undefined && { scope }),
     ...(rule && { rule: ruleSource(rule) }),
-    ...(fields && { fields: fields.slice(0, maxFields).map(shown) }),
+    ...(fields && { fields: fields.slice(0, maxFields).map(showName) }),
     ...(rules && { rules: rules.slice(0, maxFields) }),
     reason: withoutValues(message),
   }
@@ -91,7 +91,7 @@ function factsOf(
 
 const maxFields = 20
 
-/** Hides names that are not the model's: a client may have sent anything. */
+/** Replaces names that the model does not have: a client may have sent anything. */
 type ShowName = (name: string) => string
 
 const parameters = [
@@ -107,17 +107,17 @@ const parameters = [
   'body',
 ]
 
-function shownBy({ collections, logic }: Model): ShowName {
-  const known = new Set(parameters)
+function nameFilter({ collections, logic }: Model): ShowName {
+  const knownNames = new Set(parameters)
   for (const { name: collection, singular, fields, computed, relations } of collections.values()) {
-    known.add(collection).add(singular)
-    for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) known.add(name)
+    knownNames.add(collection).add(singular)
+    for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) knownNames.add(name)
   }
   for (const { input } of [...logic.actions.values(), ...logic.queries.values()]) {
-    for (const name of input.keys()) known.add(name)
+    for (const name of input.keys()) knownNames.add(name)
   }
   // E.g. `[3].title`, `created_at[gte]`.
-  const isKnown = (part: string) => /^\d{0,4}$/.test(part) || known.has(part) || operators.has(part)
+  const isKnown = (part: string) => /^\d{0,4}$/.test(part) || knownNames.has(part) || operators.has(part)
   return name =>
     name.length <= maxNameCharacters && name.split(/[.[\]]/).every(isKnown) ? name : '(another)'
 }
@@ -126,10 +126,10 @@ const operators: ReadonlySet<string> = new Set(textOperators)
 const maxNameCharacters = 200
 
 /** The path without aliases, which the client chooses. */
-function shownPath(path: readonly (string | number)[], shown: ShowName): string {
+function shownPath(path: readonly (string | number)[], showName: ShowName): string {
   return path
     .slice(0, maxFields)
-    .map(key => (typeof key === 'number' ? key : shown(snakeCase(key))))
+    .map(key => (typeof key === 'number' ? key : showName(snakeCase(key))))
     .join('.')
 }
 
@@ -139,13 +139,13 @@ function snakeCase(name: string): string {
 
 const maxReasonCharacters = 300
 
-/** The message without quoted texts, by which messages repeat what the client has sent. */
+/** The message without quoted texts, which the client may have sent. */
 function withoutValues(message: string): string {
   return message.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').slice(0, maxReasonCharacters)
 }
 
-/** Further facts that one read by key gives; undefined if none does. */
-function furtherFacts(
+/** Reads further facts with one read by key; undefined if there are none to read. */
+function lookUpFacts(
   parts: RefusalLogParts,
   code: ErrorCode,
   path: string,
@@ -153,8 +153,8 @@ function furtherFacts(
 ): Promise<object> | undefined {
   if (code === 'NOT_FOUND') return hiddenItem(parts, path)
   if (code !== 'UNAUTHORIZED') return undefined
-  const { authorization = '', 'x-api-key': sent = authorization.replace(/^Bearer +/i, '') } = headers
-  return isKey(String(sent)) ? refusedKey(parts, String(sent)) : undefined
+  const { authorization = '', 'x-api-key': key = authorization.replace(/^Bearer +/i, '') } = headers
+  return isKey(String(key)) ? refusedKey(parts, String(key)) : undefined
 }
 
 const keyByHash = listShape('api_keys', ['id', 'expires_at'], where('hash'))
@@ -166,11 +166,13 @@ interface KeyRow {
 
 async function refusedKey({ run }: RefusalLogParts, key: string): Promise<object> {
   try {
-    const found = await readFirst<KeyRow>(run, keyByHash, keyHash(key))
-    if (found === undefined) return { reason: 'There is no such API key: it was revoked, or never existed.' }
-    const { id, expires_at: end } = found
+    const row = await readFirst<KeyRow>(run, keyByHash, keyHash(key))
+    if (row === undefined) return { reason: 'There is no such API key: it was revoked, or never existed.' }
+    const { id, expires_at: expiresAt } = row
     const reason =
-      end === null ? 'Its account is disabled.' : `It expires at ${end}, or its account is disabled.`
+      expiresAt === null
+        ? 'Its account is disabled.'
+        : `It expires at ${expiresAt}, or its account is disabled.`
     return { api_key: id, reason }
   } catch {
     return {}
@@ -185,8 +187,8 @@ async function hiddenItem({ model, run }: RefusalLogParts, path: string): Promis
   if (id === undefined) return {}
   const base = { collection: collection.name, operation: 'read' }
   try {
-    const found = await readItem(run, itemShape(collection.name, ['id']), id)
-    if (found === undefined) return { ...base, reason: 'There is no such item.' }
+    const item = await readItem(run, itemShape(collection.name, ['id']), id)
+    if (item === undefined) return { ...base, reason: 'There is no such item.' }
     const reason = 'The item exists: the rule hides it, or it is not at this path.'
     return { ...base, rule: ruleSource(collection.access.read), reason }
   } catch {

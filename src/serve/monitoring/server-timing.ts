@@ -23,7 +23,7 @@ export interface ServerTiming {
   reply(answer: () => Awaitable<Reply>): Awaitable<Reply>
 }
 
-/** `insight`: of the store that is timed. */
+/** `insight`: that of the timed store. */
 export function serverTiming(insight: Store['queries']): ServerTiming {
   const requests = new AsyncLocalStorage<Timing>()
 
@@ -35,12 +35,12 @@ export function serverTiming(insight: Store['queries']): ServerTiming {
     if (timing === undefined) return read(plan)
     const start = performance.now()
     return then(read(plan), answer => {
-      const took = performance.now() - start
-      timing.durationMs += took
-      if (took < timing.longestMs) return answer
-      timing.longestMs = took
-      return then(insight?.describe(plan), described => {
-        timing.description = described ?? timing.description
+      const durationMs = performance.now() - start
+      timing.durationMs += durationMs
+      if (durationMs < timing.longestMs) return answer
+      timing.longestMs = durationMs
+      return then(insight?.describe(plan), description => {
+        timing.description = description ?? timing.description
         return answer
       })
     })
@@ -48,8 +48,8 @@ export function serverTiming(insight: Store['queries']): ServerTiming {
 
   return {
     store: store => ({
-      read: plan => timed(plan, each => store.read(each)),
-      composite: plan => timed(plan, each => store.composite(each)),
+      read: plan => timed(plan, timedPlan => store.read(timedPlan)),
+      composite: plan => timed(plan, timedPlan => store.composite(timedPlan)),
       write: plan => store.write(plan),
       transaction: program => store.transaction(program),
     }),
@@ -62,8 +62,9 @@ export function serverTiming(insight: Store['queries']): ServerTiming {
 
 function withHeader(reply: Reply, { durationMs, description }: Timing): Reply {
   // The precomputed header block does not have this header.
-  const { kept: _kept, ...rest } = reply
-  const described = description === undefined ? '' : `;desc="${description.replaceAll(/[^ !#-[\]-~]/g, '')}"`
-  const value = `db;dur=${Math.round(durationMs * 100) / 100}${described}`
+  const { cachedHead: _cachedHead, ...rest } = reply
+  const descriptionPart =
+    description === undefined ? '' : `;desc="${description.replaceAll(/[^ !#-[\]-~]/g, '')}"`
+  const value = `db;dur=${Math.round(durationMs * 100) / 100}${descriptionPart}`
   return { ...rest, headers: [...reply.headers, 'Server-Timing', value] }
 }

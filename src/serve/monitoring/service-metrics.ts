@@ -22,10 +22,10 @@ interface MeasuredParts {
   readonly store: Store
   readonly cluster: Cluster
   readonly limits: RateLimits
-  /** How often an API key was found in the cache, and how often not. */
+  /** The hits and misses of the cache of API keys. */
   readonly keys: { readonly hits: number; readonly misses: number }
   readonly transports: Transports
-  /** Called at each scrape: the server is opened after the metrics. */
+  /** Called at each scrape, since the server is opened after the metrics. */
   readonly http: () => HttpServer
 }
 

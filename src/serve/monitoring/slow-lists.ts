@@ -9,8 +9,8 @@ const kind = 'SlowList'
 /** The maximum number of records, of all nodes together. */
 const maxStored = 500
 const intervalMs = 60_000
-const keptMs = 7 * 24 * 60 * 60 * 1000
-/** Other nodes write the same records: a failed swap is retried. */
+const retentionMs = 7 * 24 * 60 * 60 * 1000
+/** A failed swap is retried, since other nodes write the same records. */
 const maxTries = 5
 
 /** A slow list of all nodes. `looked` and `given` are those of the run that scanned the most rows. */
@@ -23,17 +23,17 @@ export interface StoredList extends Omit<SlowRuns, 'isRefused'> {
 /** Logs a slow list, without any value of a request. */
 export function logSlowList(logger: Logger): (slow: SlowList) => void {
   return ({ request, looked, given, indexes, does, advice, isRefused }) => {
-    const about = { request, rows_looked_at: looked, rows_given: given, indexes }
+    const fields = { request, rows_looked_at: looked, rows_given: given, indexes }
     const level = isRefused || looked >= warnRows ? 'warn' : 'info'
     const refused = isRefused ? ', more than PORTICO_MAX_SCAN allows: it is refused' : ''
-    logger[level](about, `slow list: it ${does}${refused}. ${advice}`)
+    logger[level](fields, `slow list: it ${does}${refused}. ${advice}`)
   }
 }
 
 /** The stored lists, the most expensive first. */
 export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
   const stored = await records.all(kind)
-  return stored.flatMap(({ payload }) => parsed(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
+  return stored.flatMap(({ payload }) => parseList(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
 }
 
 function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
@@ -41,7 +41,7 @@ function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
 }
 
 /** Undefined for a record of another version. */
-function parsed(payload: string): StoredList | undefined {
+function parseList(payload: string): StoredList | undefined {
   const value: Partial<StoredList> = JSON.parse(payload)
   return typeof value.request === 'string' && typeof value.runs === 'number'
     ? (value as StoredList)
@@ -71,22 +71,22 @@ export class SlowListRecorder {
     this.#timer = setInterval(() => void this.flush(), intervalMs).unref()
   }
 
-  /** Never rejects: an unavailable database costs only these counts. */
+  /** Never rejects: if the database is unavailable, only these counts are lost. */
   async flush(): Promise<void> {
     const slowRuns = this.#insight.takeSlow()
     if (slowRuns.length === 0) return
     try {
       const stored = await this.#records.all(kind)
-      const known = new Map(stored.map(record => [record.id, record]))
-      const fresh = slowRuns.filter(slow => !known.has(idOf(slow)))
-      const { added, removed } = this.#chosen(stored, fresh)
+      const storedIds = new Set(stored.map(({ id }) => id))
+      const fresh = slowRuns.filter(slow => !storedIds.has(idOf(slow)))
+      const { added, removed } = this.#select(stored, fresh)
       // Concurrently, so that they share commits.
       await Promise.all([
         ...removed.map(id => this.#records.delete(kind, id)),
-        ...slowRuns.filter(slow => known.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
+        ...slowRuns.filter(slow => storedIds.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
       ])
     } catch {
-      // A list that is slow will run again.
+      // A slow list runs again, and is counted then.
     }
   }
 
@@ -96,9 +96,13 @@ export class SlowListRecorder {
   }
 
   /** Keeps the most expensive of the stored and the new ones. */
-  #chosen(stored: readonly StoredRecord[], fresh: readonly SlowRuns[]) {
+  #select(stored: readonly StoredRecord[], fresh: readonly SlowRuns[]) {
     const all = [
-      ...stored.map(({ id, payload }) => ({ id, slow: undefined, cost: costOf(parsed(payload) ?? nothing) })),
+      ...stored.map(({ id, payload }) => ({
+        id,
+        slow: undefined,
+        cost: costOf(parseList(payload) ?? noRuns),
+      })),
       ...fresh.map(slow => ({ id: idOf(slow), slow, cost: costOf(slow) })),
     ].sort((a, b) => b.cost - a.cost)
     const added = new Set(all.slice(0, maxStored).flatMap(({ slow }) => slow ?? []))
@@ -110,19 +114,19 @@ export class SlowListRecorder {
     const id = idOf(slow)
     for (let tries = 0; tries < maxTries; tries++) {
       const stored = await this.#records.get(kind, id)
-      const at = new Date(this.#now()).toISOString()
+      const time = new Date(this.#now()).toISOString()
       if (stored === undefined) {
-        const list = merged({ ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+        const list = mergeRuns({ ...slow, runs: 0, firstAt: time, lastAt: time }, slow, time)
         if (await this.#records.add(this.#record(id, list))) return
-      } else if (await this.#addTo(stored, slow, at)) return
+      } else if (await this.#addTo(stored, slow, time)) return
     }
   }
 
-  async #addTo(stored: StoredRecord, slow: SlowRuns, at: string): Promise<boolean> {
-    const before = parsed(stored.payload)
-    const list = merged(before ?? { ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+  async #addTo(stored: StoredRecord, slow: SlowRuns, time: string): Promise<boolean> {
+    const before = parseList(stored.payload)
+    const list = mergeRuns(before ?? { ...slow, runs: 0, firstAt: time, lastAt: time }, slow, time)
     // A swap does not extend the expiry.
-    if (before === undefined || Number(stored.expiresAt) - this.#now() < keptMs / 2) {
+    if (before === undefined || Number(stored.expiresAt) - this.#now() < retentionMs / 2) {
       await this.#records.put(this.#record(stored.id, list))
       return true
     }
@@ -130,20 +134,20 @@ export class SlowListRecorder {
   }
 
   #record(id: string, list: StoredList): NewRecord {
-    return { kind, id, payload: JSON.stringify(list), expiresAt: this.#now() + keptMs }
+    return { kind, id, payload: JSON.stringify(list), expiresAt: this.#now() + retentionMs }
   }
 }
 
-/** The cost of a record that cannot be parsed. */
-const nothing = { runs: 0, looked: 0 }
+/** Stands for a record that cannot be parsed. */
+const noRuns = { runs: 0, looked: 0 }
 
 function idOf({ request, index }: SlowList): string {
   return hash('sha256', `${request} ${index ?? ''}`, 'base64url')
 }
 
-function merged(before: StoredList, slow: SlowRuns, at: string): StoredList {
+function mergeRuns(before: StoredList, slow: SlowRuns, time: string): StoredList {
   const { request, index, advice } = slow
   const { looked, given, does, indexes } = slow.looked >= before.looked ? slow : before
   const runs = before.runs + slow.runs
-  return { request, runs, looked, given, does, indexes, index, advice, firstAt: before.firstAt, lastAt: at }
+  return { request, runs, looked, given, does, indexes, index, advice, firstAt: before.firstAt, lastAt: time }
 }

@@ -2,8 +2,8 @@
 import type { Log } from '../../observability/log.ts'
 
 /**
- * Logs unhandled rejections, by which Node would otherwise end the process. For processes and threads that do nothing but
- * serve: a program that embeds the service decides for itself. Returns a function that removes the listener.
+ * Logs unhandled rejections, which would otherwise end the process. For processes and threads that do nothing but serve: a
+ * program that embeds the service decides for itself. Returns a function that removes the listener.
  */
 export function logStrayRejections({ logger }: Pick<Log, 'logger'>): () => void {
   const report = (reason: unknown) => {

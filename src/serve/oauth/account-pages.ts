@@ -101,7 +101,7 @@ export function accountPages({
     })
   }
   let loading: Promise<AccountRoutes> | undefined
-  const loaded = () => {
+  const loadOnce = () => {
     loading ??= load().catch(error => {
       loading = undefined
       throw error
@@ -109,7 +109,7 @@ export function accountPages({
     return loading
   }
   return {
-    answer: async visit => (await loaded()).answer(visit),
+    answer: async visit => (await loadOnce()).answer(visit),
     async idle() {
       await work.idle()
       await requests.close()

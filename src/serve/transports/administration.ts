@@ -1,4 +1,4 @@
-/** Administration of accounts by the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
+/** Administration of accounts through the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
 import type { AdministrationParts } from '../../auth/accounts/administration.ts'
 import { requirePassword } from '../../auth/accounts/sign-in/password-rules.ts'
 import { findUser } from '../../auth/accounts/users.ts'
@@ -19,26 +19,26 @@ const users = 'users'
 const load = () => import('../../auth/accounts/administration.ts')
 
 export function administrationActions(parts: AdministrationParts): ItemActions {
-  const password: ItemAction = async ({ id, input }, principal) => {
+  const setPassword: ItemAction = async ({ id, input }, principal) => {
     requireRecentSignIn(principal)
     const user = await findUser(parts.run, id)
     if (user === undefined) throw new ApiError('NOT_FOUND')
-    const chosen = String(input?.['password'])
-    requirePassword(chosen, user.email)
-    await (await load()).setPassword(parts, user, chosen, input?.['only_way'] === true)
+    const newPassword = String(input?.['password'])
+    requirePassword(newPassword, user.email)
+    await (await load()).setPassword(parts, user, newPassword, input?.['only_way'] === true)
     return done({ result: { kind: 'nothing' } })
   }
-  return new Map([[users, new Map([['set_password', password]])]])
+  return new Map([[users, new Map([['set_password', setPassword]])]])
 }
 
-const iso = (at: number) => new Date(at).toISOString()
+const isoTime = (milliseconds: number) => new Date(milliseconds).toISOString()
 
 export function accountSubresources(parts: AdministrationParts): SubresourceHandlers {
   const sessions: SubresourceHandler = {
     async list(userId) {
       const all = await (await load()).sessionsOf(parts, userId)
       const data = all.slice(0, maxListed).map(({ id, signedInAt, expiresAt, address, userAgent }) => ({
-        ...{ id, signed_in_at: iso(signedInAt), expires_at: iso(expiresAt), address },
+        ...{ id, signed_in_at: isoTime(signedInAt), expires_at: isoTime(expiresAt), address },
         browser: userAgent,
       }))
       return { data, total: all.length }
@@ -54,7 +54,7 @@ export function accountSubresources(parts: AdministrationParts): SubresourceHand
     async list(userId) {
       const all = await (await load()).grantsOf(parts, userId)
       const data = all.slice(0, maxListed).map(({ clientId, scopes, at }) => ({
-        ...{ client_id: clientId, scopes: [...scopes], allowed_at: iso(at) },
+        ...{ client_id: clientId, scopes: [...scopes], allowed_at: isoTime(at) },
       }))
       return { data, total: all.length }
     },

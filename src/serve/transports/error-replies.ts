@@ -40,16 +40,16 @@ function resourceOf(path: string): string {
 }
 
 /**
- * RFC 9728, 5.1: a challenge has the address of the resource's metadata, which names the authorization server. The
- * requested address is that of the resource, or below it (3.3).
+ * RFC 9728, 5.1: a challenge contains the address of the resource's metadata, which names the authorization server. The
+ * requested address is the resource's or below it (3.3).
  */
 export function metadataParameter(path: string, issuer: string): string {
   return `resource_metadata="${issuer}/.well-known/oauth-protected-resource${resourceOf(path)}"`
 }
 
 function withMetadata(reply: Reply, path: string, issuer: () => string): Reply {
-  const at = reply.headers.indexOf('WWW-Authenticate') + 1
-  if (at === 0) return reply
+  const valueIndex = reply.headers.indexOf('WWW-Authenticate') + 1
+  if (valueIndex === 0) return reply
   const metadata = metadataParameter(path, issuer())
-  return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
+  return { ...reply, headers: reply.headers.with(valueIndex, `${reply.headers[valueIndex]}, ${metadata}`) }
 }

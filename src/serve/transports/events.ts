@@ -34,20 +34,20 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
     feed,
     identify,
     onFault,
-    maxAnonymousConnections: share(settings['graphql.maxAnonymousConnections'], settings),
-    maxConnections: share(settings['graphql.maxConnections'], settings),
+    maxAnonymousConnections: atMostHalf(settings['graphql.maxAnonymousConnections'], settings),
+    maxConnections: atMostHalf(settings['graphql.maxConnections'], settings),
   })
   return { ...events, identify }
 }
 
 /** Limits one caller to half of all connections. */
-function share(max: number, { maxConnections }: Settings): number {
+function atMostHalf(max: number, { maxConnections }: Settings): number {
   return Math.min(max, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
 /** An expired session makes a request anonymous, but closes a connection. */
 function requireSession(principal: Principal): Principal {
-  if (isAnonymous(principal.access)) throw new ApiError('UNAUTHORIZED', 'The session is over.')
+  if (isAnonymous(principal.access)) throw new ApiError('UNAUTHORIZED', 'The session has ended.')
   return principal
 }
 
@@ -56,7 +56,7 @@ function sentHeaders({ authorization, 'x-api-key': key, cookie }: CredentialHead
   return {
     ...(authorization === undefined ? {} : { authorization }),
     ...(key === undefined ? {} : { 'x-api-key': key }),
-    // The origin was checked when the client connected.
+    // The origin was already checked when the client connected.
     ...(cookie === undefined ? {} : { cookie, 'sec-fetch-site': 'same-origin' }),
   }
 }

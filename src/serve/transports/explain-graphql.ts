@@ -1,4 +1,4 @@
-/** Rehearses a GraphQL operation for an explanation. Loads GraphQL, which is large. */
+/** Rehearses a GraphQL operation for an explanation. Importing it loads GraphQL, which is large. */
 import type { Call } from '../../call.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
@@ -8,7 +8,7 @@ import { Documents } from '../../graphql/documents/stored-documents.ts'
 import type { Bound, Engine, Refused } from '../../graphql/engine.ts'
 import { createEngine } from '../../graphql/execute/create-engine.ts'
 import { queryRequest, requestOf } from '../../graphql/request.ts'
-import { errorFromEngine, RequestFailed, requestErrorOf } from '../../graphql/request-error.ts'
+import { errorFromEngine, RequestFailed, toRequestError } from '../../graphql/request-error.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Model } from '../../model/model.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
@@ -31,7 +31,7 @@ interface FormattedError {
   readonly extensions?: { readonly code?: string }
 }
 
-export async function rehearsedGraphql(
+export async function rehearseGraphql(
   parts: RehearsedGraphqlParts,
   call: Call,
   body: unknown,
@@ -39,42 +39,45 @@ export async function rehearsedGraphql(
 ): Promise<GraphqlOutcome> {
   try {
     const engine = createEngine({ ...engineOptions(parts), logic: parts.logic })
-    const bound = boundOperation(engine, parts.settings, call, body)
-    const more = Math.ceil(bound.cost / parts.settings['graphql.costPerRequest']) - 1
-    if (more > 0) await parts.draw(more)
+    const bound = bindOperation(engine, parts.settings, call, body)
+    const extraRequests = Math.ceil(bound.cost / parts.settings['graphql.costPerRequest']) - 1
+    if (extraRequests > 0) await parts.draw(extraRequests)
     if (bound.prepared.operation === 'subscription')
-      return subscribed(engine, bound, principal, parts.onFault)
-    return await executed(engine, bound, principal, parts.onFault)
+      return rehearseSubscription(engine, bound, principal, parts.onFault)
+    return await rehearseExecution(engine, bound, principal, parts.onFault)
   } catch (error) {
-    const { text, status, isWellFormed } = requestErrorOf(error)
+    const { text, status, isWellFormed } = toRequestError(error)
     if (status >= 500) parts.onFault(error)
     const { errors }: { readonly errors: readonly FormattedError[] } = JSON.parse(text)
     const thrown = error instanceof ApiError ? error : undefined
-    return { status: isWellFormed ? 200 : status, errors: errors.map(each => faultOf(each, thrown)) }
+    return {
+      status: isWellFormed ? 200 : status,
+      errors: errors.map(formatted => faultOf(formatted, thrown)),
+    }
   }
 }
 
 /** Prepares and binds the operation. Throws its request error. */
-function boundOperation(engine: Engine, settings: Settings, call: Call, body: unknown): Bound {
+function bindOperation(engine: Engine, settings: Settings, call: Call, body: unknown): Bound {
   const request = call.method === 'GET' || call.method === 'HEAD' ? queryRequest(call) : requestOf(body)
   if (!['GET', 'HEAD', 'POST'].includes(call.method)) throw new ApiError('METHOD_NOT_ALLOWED')
   const documents = new Documents({
     mode: settings['graphql.documents'],
     registered: registeredDocuments(settings),
   })
-  const prepared = unlessRefused(engine.prepare(documents.find(request).text, request.operationName))
+  const prepared = requireAccepted(engine.prepare(documents.find(request).text, request.operationName))
   if (call.method !== 'POST' && prepared.operation === 'mutation') {
     throw new ApiError('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.')
   }
-  return unlessRefused(engine.bind(prepared, request.variables))
+  return requireAccepted(engine.bind(prepared, request.variables))
 }
 
-function unlessRefused<T extends { readonly outcome: string }>(prepared: T | Refused): T {
+function requireAccepted<T extends { readonly outcome: string }>(prepared: T | Refused): T {
   if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared as Refused))
   return prepared as T
 }
 
-function subscribed(
+function rehearseSubscription(
   engine: Engine,
   bound: Bound,
   principal: Principal,
@@ -88,7 +91,7 @@ function subscribed(
   return { status: 200, errors: renderer.errors.map(error => faultOf(error as FormattedError, thrown)) }
 }
 
-async function executed(
+async function rehearseExecution(
   engine: Engine,
   bound: Bound,
   principal: Principal,

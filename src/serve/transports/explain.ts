@@ -1,4 +1,4 @@
-/** Opens the explainer: the transports of the service on a run whose changes are undone. */
+/** Opens the explainer: the transports of the service, with a `run` that rolls all changes back. */
 import type { Mailer } from '../../auth/mail/mailer.ts'
 import { ownCollections } from '../../auth/own-collections.ts'
 import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
@@ -44,7 +44,7 @@ export function openExplainer(parts: ExplainParts): Explainer {
   const { model, run, store, onFault } = parts
   const guard = createGuard(model)
   const { now } = parts.logic
-  const transportsOn = (on: Run, draw: Draw) => rehearsed(parts, on, draw)
+  const transportsOn = (rehearsal: Run, draw: Draw) => rehearsalTransports(parts, rehearsal, draw)
   return createExplainer({ model, guard, run, store, now, onFault, transportsOn })
 }
 
@@ -62,23 +62,23 @@ function readOnly(records: Records): Records {
   }
 }
 
-/** Counters that grant everything, so that an explanation uses up nobody's budget. */
-const uncounted: RateCounters = {
+/** Counters that grant everything, so that an explanation uses nobody's budget. */
+const unlimitedCounters: RateCounters = {
   take: (_key, limit) => ({ limit, remaining: limit, resetAt: 0, granted: true }),
   give: () => {},
 }
 
-const unsent: Mailer = {
+const silentMailer: Mailer = {
   delivers: true,
   send: async () => {},
   sendTemplate: async () => {},
   rememberLanguage: async () => {},
 }
 
-function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): RehearsalTransports {
+function rehearsalTransports(parts: ExplainParts, rehearsal: Run, draw: Draw): RehearsalTransports {
   const { model, store, settings, idempotency, events } = parts
   const records = readOnly(parts.records)
-  const { run, hooks } = rehearsedCollections(parts, rehearsal, records)
+  const { run, hooks } = rehearsalCollections(parts, rehearsal, records)
   const logic = { ...parts.logic, hooks }
   return {
     rest: createRest({
@@ -92,8 +92,8 @@ function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): RehearsalTr
       },
     }),
     async graphql(call, body, principal) {
-      const { rehearsedGraphql } = await import('./explain-graphql.ts')
-      return rehearsedGraphql(
+      const { rehearseGraphql } = await import('./explain-graphql.ts')
+      return rehearseGraphql(
         { model, run, hooks, settings, logic, onFault: parts.onFault, draw },
         call,
         body,
@@ -103,7 +103,7 @@ function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): RehearsalTr
   }
 }
 
-function rehearsedCollections({ model, store, settings }: ExplainParts, run: Run, records: Records) {
+function rehearsalCollections({ model, store, settings }: ExplainParts, run: Run, records: Records) {
   return ownCollections({
     ...{ run, records, maxKeysPerUser: settings.maxKeysPerUser, serviceName: settings['theme.name'] },
     secrets: new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] }),
@@ -113,8 +113,8 @@ function rehearsedCollections({ model, store, settings }: ExplainParts, run: Run
       const parts = {
         run,
         records,
-        counters: uncounted,
-        mail: unsent,
+        counters: unlimitedCounters,
+        mail: silentMailer,
         issuer: () => '',
         background: () => {},
       }

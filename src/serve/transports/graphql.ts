@@ -178,14 +178,14 @@ class ExchangeAccount implements Account {
     return this.#limits.draw(this.principal, this.#exchange, requests)
   }
 
-  left(): RateLimit | undefined {
+  remaining(): RateLimit | undefined {
     return this.#exchange.budget
   }
 }
 
 /** Draws from the rate limit of a WebSocket's caller; messages have no headers. */
 class SocketAccount implements Account, RateLimited {
-  added = ''
+  headerLines = ''
   budget: RateLimit | undefined
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined
@@ -210,7 +210,7 @@ class SocketAccount implements Account, RateLimited {
     return then(refresh(), () => limits.draw(this.principal, this, requests))
   }
 
-  left(): RateLimit | undefined {
+  remaining(): RateLimit | undefined {
     return this.budget
   }
 }

@@ -6,7 +6,7 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { then } from '../../plan/answer.ts'
 import { explorerPage } from '../../portal/explorer.ts'
-import { type FrameOptions, framed, type Visitor } from '../../portal/frame.ts'
+import { type FrameOptions, renderFrame, type Visitor } from '../../portal/frame.ts'
 import { createPortal, type Portal } from '../../portal/portal.ts'
 import type { Principal } from '../../principal.ts'
 import { referenceDocument } from '../../rest/openapi/reference/reference.ts'
@@ -50,7 +50,7 @@ export function explorerFrame(settings: Settings): ExplorerFrame {
   const frame = frameOf(settings)
   const { logo } = frame.theme
   return parts => ({
-    html: framed(frame, explorerPage(parts)),
+    html: renderFrame(frame, explorerPage(parts)),
     images: logo === undefined ? [] : [new URL(logo).origin],
   })
 }

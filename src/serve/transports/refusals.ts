@@ -1,6 +1,5 @@
 /**
- * Adds the reasons of refusals to the answers of `portico dev`. Otherwise the transport is returned unchanged, so that
- * requests pay nothing for it.
+ * Adds the reasons of refusals to the responses of `portico dev`. Other services use the transport unchanged, at no cost.
  */
 import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
@@ -15,11 +14,11 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface RefusalParts {
   readonly explain: Explainer
-  /** Whether the answers to a request contain reasons. */
+  /** Whether the response to a request contains reasons. */
   readonly explainsTo: (exchange: Exchange) => boolean
 }
 
-const explained = new Set([
+const explainedCodes = new Set([
   'UNAUTHORIZED',
   'FORBIDDEN',
   'INSUFFICIENT_SCOPE',
@@ -35,7 +34,7 @@ export function withReasons(transport: Transport, parts: RefusalParts | undefine
     try {
       return await withGraphqlReasons(await transport(exchange, principal), parts, exchange, principal)
     } catch (error) {
-      if (!(error instanceof ApiError) || !explained.has(error.code)) throw error
+      if (!(error instanceof ApiError) || !explainedCodes.has(error.code)) throw error
       const explanation = await explanationOf(parts, exchange, principal)
       error.explain = explanation && shortText(explanation.reasons)
       throw error
@@ -43,7 +42,7 @@ export function withReasons(transport: Transport, parts: RefusalParts | undefine
   }
 }
 
-/** Undefined if there is none: a failed explanation must not replace the refusal. */
+/** Undefined if the explanation fails: the failure must not replace the refusal. */
 async function explanationOf({ explain }: RefusalParts, exchange: Exchange, principal: Principal) {
   try {
     return await explain.call(exchange, principal)
@@ -61,20 +60,20 @@ function codeOf({ extensions }: GraphqlError): string {
   return extensions?.code ?? ''
 }
 
-/** GraphQL refusals are errors in a reply, and not thrown. */
+/** Adds the reasons to GraphQL errors, which are part of a reply and not thrown. */
 async function withGraphqlReasons(
   reply: Reply,
   parts: RefusalParts,
   exchange: Exchange,
   principal: Principal,
 ): Promise<Reply> {
-  const { body, kept: _kept, ...rest } = reply
+  const { body, cachedHead: _cachedHead, ...rest } = reply
   if (exchange.path !== '/graphql' || typeof body !== 'string' || !body.startsWith('{"errors"')) return reply
   const answer: { readonly errors: readonly GraphqlError[] } = JSON.parse(body)
-  const refused = answer.errors.filter(error => explained.has(codeOf(error)))
-  if (refused.length === 0) return reply
+  const refusals = answer.errors.filter(error => explainedCodes.has(codeOf(error)))
+  if (refusals.length === 0) return reply
   const { reasons = [] } = (await explanationOf(parts, exchange, principal)) ?? {}
-  for (const error of refused) {
+  for (const error of refusals) {
     const key = fieldKey(error.path)
     const ownReasons = reasons.filter(({ path }) => fieldKey(path) === key)
     if (ownReasons.length > 0 && error.extensions) error.extensions.explain = shortText(ownReasons)

@@ -20,29 +20,29 @@ const deliveries = 'webhook_deliveries'
 export function webhookActions(parts: WebhookActionParts): ItemActions {
   const { run } = parts
   const rotate: ItemAction = async ({ id }, principal) => {
-    const rotated = await rotateSecret(parts, id, principal)
+    const rotation = await rotateSecret(parts, id, principal)
     return {
       serial: [webhooks],
       *steps() {
-        const secret = yield* rotated()
+        const secret = yield* rotation()
         return { result: itemResult(webhooks, id), revealed: { secret } }
       },
     }
   }
   const enable: ItemAction = async ({ id }, principal) => {
-    const enabled = await enableWebhook(parts, id, principal)
+    const enabling = await enableWebhook(parts, id, principal)
     return {
       serial: undefined,
       *steps() {
-        yield* enabled()
+        yield* enabling()
         return { result: itemResult(webhooks, id) }
       },
     }
   }
   const test: ItemAction = async ({ id }) => {
-    const sent = await requestTest(run, id)
-    await attempted(run, sent)
-    return done({ result: itemResult(deliveries, sent) })
+    const deliveryId = await requestTest(run, id)
+    await waitForAttempt(run, deliveryId)
+    return done({ result: itemResult(deliveries, deliveryId) })
   }
   const redeliver: ItemAction = async ({ id, nested = 0 }) => {
     await requireRedeliverable(run, id, nested)
@@ -54,7 +54,7 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
 
 /** The same actions for the account pages. */
 export function webhookOperations(run: Run, actions: ItemActions): WebhookOperations {
-  const act = async (name: string, id: number, principal: Principal, nested?: number) => {
+  const runAction = async (name: string, id: number, principal: Principal, nested?: number) => {
     const action = actions.get(webhooks)?.get(name)
     if (action === undefined) throw new ApiError('NOT_FOUND')
     const { serial, steps } = await action({ id, nested }, principal)
@@ -62,31 +62,37 @@ export function webhookOperations(run: Run, actions: ItemActions): WebhookOperat
   }
   return {
     async rotateSecret(id, principal) {
-      const { revealed } = await act('rotate_secret', id, principal)
+      const { revealed } = await runAction('rotate_secret', id, principal)
       return String(revealed?.secret)
     },
     async enable(id, principal) {
-      await act('enable', id, principal)
+      await runAction('enable', id, principal)
     },
     async test(id, principal) {
-      await act('test', id, principal)
+      await runAction('test', id, principal)
     },
     async redeliver(id, deliveryId, principal) {
-      await act('redeliver', id, principal, deliveryId)
+      await runAction('redeliver', id, principal, deliveryId)
     },
   }
 }
 
 const statusById = itemShape(deliveries, ['status', 'attempt'])
+
+interface DeliveryRow {
+  readonly status: string
+  readonly attempt: number
+}
+
 const pollIntervalMs = 100
-/** Five seconds, in which most endpoints have answered. */
+/** Five seconds: most endpoints answer within this time. */
 const maxPolls = 50
 
 /** Waits up to five seconds for the end of the first attempt. */
-async function attempted(run: Run, id: number): Promise<void> {
+async function waitForAttempt(run: Run, id: number): Promise<void> {
   for (let polls = 0; polls < maxPolls; polls++) {
-    const found = await readItem<{ readonly status: string; readonly attempt: number }>(run, statusById, id)
-    if (found?.status !== 'pending' || found.attempt > 0) return
+    const delivery = await readItem<DeliveryRow>(run, statusById, id)
+    if (delivery?.status !== 'pending' || delivery.attempt > 0) return
     await setTimeout(pollIntervalMs)
   }
 }

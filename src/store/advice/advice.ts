@@ -1,4 +1,4 @@
-/** What makes a slow list fast, in terms of the model: the index to declare, or the request to send instead. */
+/** Advice that makes a slow list fast, in terms of the model: the index to declare, or the request to send instead. */
 import type { Collection, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
@@ -25,13 +25,13 @@ export interface PlannedList {
 }
 
 /** The most useful advice first; never empty. */
-export function adviceFor(planned: PlannedList): readonly Advice[] {
-  const { list, offset } = planned
-  const obstacles = [...obstaclesIn(list), ...relationFilterAdvice(planned), ...searchAdvice(list)]
-  const range = obstacles.length === 0 ? rangeAdvice(planned) : undefined
+export function adviceFor(plannedList: PlannedList): readonly Advice[] {
+  const { list, offset } = plannedList
+  const obstacles = [...obstaclesIn(list), ...relationFilterAdvice(plannedList), ...searchAdvice(list)]
+  const range = obstacles.length === 0 ? rangeAdvice(plannedList) : undefined
   // The index exists: only the requested order prevents its use.
   if (range !== undefined && range.index === undefined) return [range]
-  const missing = missingIndex(planned, obstacles.length > 0)
+  const missing = missingIndex(plannedList, obstacles.length > 0)
   if (missing !== undefined) return [missing, ...obstacles]
   if (obstacles.length > 0) return obstacles
   if (range !== undefined) return [range]
@@ -50,9 +50,13 @@ function noIndexHelps({ collection }: GuardedList): Advice {
   }
 }
 
-function indexAdvice({ name: collection }: Collection, keys: readonly string[], also = ''): Required<Advice> {
+function indexAdvice(
+  { name: collection }: Collection,
+  keys: readonly string[],
+  suffix = '',
+): Required<Advice> {
   const index = indexText(keys)
-  return { collection, index, sentence: `In collection \`${collection}\`, add \`${index}\`${also}.` }
+  return { collection, index, sentence: `In collection \`${collection}\`, add \`${index}\`${suffix}.` }
 }
 
 /** As in a model file. */
@@ -74,7 +78,7 @@ function missingIndex({ model, list, estimate }: PlannedList, hasObstacles: bool
   return indexAdvice(collection, withoutImpliedId(required))
 }
 
-/** A range in the order of ids needs two indexes, of which a database uses one: it scans in the order of ids. */
+/** A range in the order of ids would need two indexes, but a database uses only one: it scans in the order of ids. */
 function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
   const { collection, rows, sort } = list
   const equal = indexableEqualFields(list)
@@ -167,10 +171,10 @@ function serves(index: readonly string[], { equalCount, keys }: RequiredKeys): b
   const equal = keys.slice(0, equalCount).map(fieldOf)
   if (!index.slice(0, equalCount).every(key => equal.includes(fieldOf(key)))) return false
   const sortKeys = keys.slice(equalCount)
-  const indexed = index.slice(equalCount, keys.length)
+  const indexPart = index.slice(equalCount, keys.length)
   return (
-    sortKeys.every((key, at) => key === indexed[at]) ||
-    sortKeys.every((key, at) => key === reversed(indexed[at] ?? ''))
+    sortKeys.every((key, index) => key === indexPart[index]) ||
+    sortKeys.every((key, index) => key === reversed(indexPart[index] ?? ''))
   )
 }
 
@@ -241,7 +245,7 @@ function comparisonObstacles(
   return []
 }
 
-/** Most rows fulfil an inequality, so it is mentioned only if there is nothing else. */
+/** Most rows fulfil an inequality, so it is mentioned only if there is no other advice. */
 function inequalityAdvice({ rows }: GuardedList): readonly Advice[] {
   return conjuncts(rows).flatMap(condition => {
     if (condition.kind !== 'compare' || condition.operator !== 'ne') return []

@@ -1,5 +1,5 @@
 /**
- * What a query plan does not say about a list, estimated from the model, the list's conditions and the totals of its tables.
+ * Facts about a list that its query plan lacks, estimated from the model, the list's conditions and the totals of its tables.
  * Selectivity is PostgreSQL's term: the fraction of the rows that fulfil a condition.
  */
 import type { Collection, Field, Model } from '../../model/model.ts'
@@ -13,7 +13,7 @@ export interface Totals {
   of(collection: string): number
 }
 
-/** What one list is estimated from. */
+/** The inputs of the estimates for one list. */
 export interface ListEstimate {
   readonly model: Model
   readonly totals: Totals
@@ -68,7 +68,7 @@ export function factsOf({ model, totals, list, tables, take }: ListEstimate): Pl
         1,
       ),
     take,
-    counts: list.counts,
+    counts: list.readsUnboundedLists,
   }
 }
 

@@ -12,7 +12,7 @@ interface Readable {
 }
 
 /** `reader` itself if there are no statistics. */
-export function observed<R extends Readable>(
+export function withStatistics<R extends Readable>(
   reader: R,
   statistics: QueryStatistics | undefined,
 ): Pick<R, 'read' | 'counts'> {
@@ -40,18 +40,18 @@ class ObservedReader implements AnyReader {
   read(plan: AnyRead): Awaitable<Answer> {
     // Portico's own reads are neither counted nor limited.
     if (plan.principal.access.system) return this.#reader.read(plan)
-    if (!this.#statistics.isBounded) return this.#counted(plan)
-    return then(this.#statistics.require(plan), () => this.#counted(plan))
+    if (!this.#statistics.isBounded) return this.#readCounted(plan)
+    return then(this.#statistics.require(plan), () => this.#readCounted(plan))
   }
 
-  #counted(plan: AnyRead): Awaitable<Answer> {
+  #readCounted(plan: AnyRead): Awaitable<Answer> {
     const { misses } = this.counts
     const answer = this.#reader.read(plan)
     if (this.counts.misses === misses) return answer
     if (answer instanceof Promise) {
       // The caller awaits the answer itself and handles its failure.
-      answer.then(settled => this.#statistics.ran(plan, settled)).catch(() => {})
-    } else this.#statistics.ran(plan, answer)
+      answer.then(settledAnswer => this.#statistics.recordRun(plan, settledAnswer)).catch(() => {})
+    } else this.#statistics.recordRun(plan, answer)
     return answer
   }
 }

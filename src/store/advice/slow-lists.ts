@@ -1,5 +1,5 @@
 /** The slow lists that were found. Their number is limited: the cheapest are evicted first. */
-import type { Finding } from './look.ts'
+import type { Finding } from './findings.ts'
 
 /** A list that scans at least this many rows is slow, unless it returns most of them. */
 export const slowRows = 1000
@@ -19,7 +19,7 @@ export interface SlowList {
   readonly looked: number
   /** The number of rows that it returned when it was examined, or its limit. */
   readonly given: number
-  /** What the plan does, e.g. `sorts about 100000 posts`. */
+  /** A summary of the plan, e.g. `sorts about 100000 posts`. */
   readonly does: string
   /** The indexes that the plan uses. */
   readonly indexes: readonly string[]
@@ -35,9 +35,9 @@ export interface SlowRuns extends SlowList {
   readonly runs: number
 }
 
-/** Whether a list scans many rows, and many times as many as it may return. */
-export function isSlow({ looked, limit }: Finding): boolean {
-  return looked >= slowRows && looked >= allowedScanFactor * limit
+/** Whether a list scans many rows, and many for each row that it may return. */
+export function isSlow({ scannedRows, limit }: Finding): boolean {
+  return scannedRows >= slowRows && scannedRows >= allowedScanFactor * limit
 }
 
 interface Counter {
@@ -55,29 +55,31 @@ export class SlowLists {
   readonly #entries = new Map<string, Entry>()
 
   /** Returns the list if this is its first entry. `isRefused`: it did not run. */
-  note(finding: Finding, transport: string, shape: Counter, isRefused = false): SlowList | undefined {
-    const { path, looked } = finding
+  record(finding: Finding, transport: string, shape: Counter, isRefused = false): SlowList | undefined {
+    const { path, scannedRows } = finding
     if (!isRefused && !isSlow(finding)) return undefined
     const slow = slowList(finding, `${transport} ${path}`, isRefused)
     const key = `${slow.request} ${slow.index ?? ''}`
-    const known = this.#entries.get(key)
-    const entry = known ?? { slow, shapes: new Map(), otherRuns: 0 }
+    const existing = this.#entries.get(key)
+    const entry = existing ?? { slow, shapes: new Map(), otherRuns: 0 }
     if (isRefused || finding.isDeep) entry.otherRuns++
     else this.#count(entry, shape)
-    if (known === undefined) return this.#add(key, entry) ? slow : undefined
-    if (looked > known.slow.looked) known.slow = slow
+    if (existing === undefined) return this.#add(key, entry) ? slow : undefined
+    if (scannedRows > existing.slow.looked) existing.slow = slow
     return undefined
   }
 
   #count({ shapes }: Entry, shape: Counter): void {
-    // The examined run counts, the ones before it do not.
+    // Only runs from the examined one on count.
     if (!shapes.has(shape) && shapes.size < maxShapes) shapes.set(shape, Math.max(0, shape.runs - 1))
   }
 
   #add(key: string, entry: Entry): boolean {
     if (this.#entries.size >= maxLists) {
-      const [cheapest, least] = [...this.#entries].reduce((a, b) => (costOf(b[1]) < costOf(a[1]) ? b : a))
-      if (costOf(least) >= costOf(entry)) return false
+      const [cheapest, cheapestEntry] = [...this.#entries].reduce((a, b) =>
+        costOf(b[1]) < costOf(a[1]) ? b : a,
+      )
+      if (costOf(cheapestEntry) >= costOf(entry)) return false
       this.#entries.delete(cheapest)
     }
     this.#entries.set(key, entry)
@@ -86,21 +88,21 @@ export class SlowLists {
 
   /** The slow lists that ran since the last call. */
   take(): readonly SlowRuns[] {
-    const taken: SlowRuns[] = []
+    const slowRuns: SlowRuns[] = []
     for (const entry of this.#entries.values()) {
       const runs = runsOf(entry)
       if (runs === 0) continue
-      taken.push({ ...entry.slow, runs })
+      slowRuns.push({ ...entry.slow, runs })
       entry.otherRuns = 0
       for (const shape of entry.shapes.keys()) entry.shapes.set(shape, shape.runs)
     }
-    return taken
+    return slowRuns
   }
 }
 
 function runsOf({ shapes, otherRuns }: Entry): number {
   let runs = otherRuns
-  for (const [shape, before] of shapes) runs += shape.runs - before
+  for (const [shape, countedRuns] of shapes) runs += shape.runs - countedRuns
   return runs
 }
 
@@ -109,14 +111,14 @@ function costOf(entry: Entry): number {
 }
 
 function slowList(finding: Finding, request: string, isRefused: boolean): SlowList {
-  const { looked, given, does, indexes, advice } = finding
+  const { scannedRows, returnedRows: given, summary: does, indexes, advice } = finding
   return {
     request,
-    looked,
+    looked: scannedRows,
     given,
     does,
     indexes,
-    index: advice.find(each => each.index !== undefined)?.index,
+    index: advice.find(entry => entry.index !== undefined)?.index,
     advice: advice.map(({ sentence }) => sentence).join(' '),
     isRefused,
   }

@@ -1,6 +1,6 @@
 /**
- * What the reads of a service cost, by shape. A read only increments a counter. Its query plans are examined later, one shape
- * at a time: after the shape's first run, and each time that its runs have doubled.
+ * The cost of a service's reads, by shape. A read only increments a counter. Its query plans are examined later, one shape at
+ * a time: after the shape's first run, and each time that its runs have doubled.
  */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -22,12 +22,12 @@ import type { Totals } from './facts.ts'
 import {
   type Finding,
   findingOf,
+  type ListResult,
   type PlannedUnit,
   type PlanReader,
   planUnits,
-  type Returned,
   returnedRows,
-} from './look.ts'
+} from './findings.ts'
 import { isSlow, type SlowList, SlowLists } from './slow-lists.ts'
 import { type ListUnit, unitsOf, windowOf } from './units.ts'
 
@@ -75,7 +75,7 @@ export class QueryStatistics {
   readonly #model: Model
   readonly #planReader: PlanReader
   readonly #options: StatisticsOptions
-  /** They live as long as the shape. */
+  /** The statistics of a shape live as long as the shape. */
   readonly #statisticsOf = once((shape: ReadShape) => new ShapeStatistics(shape))
   readonly #answerOf = once(answerOf)
   readonly #queue: Sample[] = []
@@ -93,7 +93,7 @@ export class QueryStatistics {
   }
 
   /** Must be called after each read that the database answered. */
-  ran(plan: AnyRead, answer: Answer): void {
+  recordRun(plan: AnyRead, answer: Answer): void {
     const shape = this.#statisticsOf(plan.shape)
     const runs = ++shape.counter.runs
     if (runs < shape.next) return
@@ -136,17 +136,17 @@ export class QueryStatistics {
 
   #examine({ shape, inputs, answer }: Sample): Awaitable<void> {
     return then(this.#findings(shape, inputs, answer), findings => {
-      for (const finding of findings) this.#note(finding, shape, answer)
+      for (const finding of findings) this.#record(finding, shape, answer)
     })
   }
 
-  #note(finding: Finding, shape: ShapeStatistics, answer: Answer): void {
+  #record(finding: Finding, shape: ShapeStatistics, answer: Answer): void {
     const transport = answer.kind === 'composite' ? 'GraphQL' : 'GET'
-    const slow = this.slow.note(finding, transport, shape.counter)
+    const slow = this.slow.record(finding, transport, shape.counter)
     if (slow !== undefined) this.#options.onSlow?.(slow)
   }
 
-  /** What each list of the shape scans now. `answer`: refines the estimates. */
+  /** The findings for each list of the shape. `answer`: refines the estimates. */
   #findings(shape: ShapeStatistics, inputs: Inputs, answer?: Answer): Awaitable<readonly Finding[]> {
     return then(this.#planReader.totals(), totals =>
       then(this.#plans(shape, inputs, totals), ({ planned }) => {
@@ -175,9 +175,9 @@ export class QueryStatistics {
     return then(this.#findings(this.#statisticsOf(plan.shape), this.#inputs(plan)), findings => {
       const [first, ...rest] = findings
       if (first === undefined) return undefined
-      const worst = rest.reduce((a, b) => (b.looked > a.looked ? b : a), first)
-      const index = isSlow(worst) ? worst.advice.find(each => each.index !== undefined)?.index : undefined
-      return index === undefined ? worst.does : `${worst.does}; ${index}`
+      const worst = rest.reduce((a, b) => (b.scannedRows > a.scannedRows ? b : a), first)
+      const index = isSlow(worst) ? worst.advice.find(advice => advice.index !== undefined)?.index : undefined
+      return index === undefined ? worst.summary : `${worst.summary}; ${index}`
     })
   }
 
@@ -190,23 +190,25 @@ export class QueryStatistics {
     return then(this.#planReader.totals(), totals => {
       const size = sizeOf(shape.shape, totals)
       const windows = windowsOf(shape, inputs)
-      if (windows !== undefined && shape.passed?.size === size && shape.passed.windows === windows) return
+      if (windows !== undefined && shape.accepted?.size === size && shape.accepted.windows === windows) return
       return this.#requireUnderLimit(shape, inputs, maxScan, size)
     })
   }
 
   #requireUnderLimit(shape: ShapeStatistics, inputs: Inputs, maxScan: number, size: number): Awaitable<void> {
     return then(this.#findings(shape, inputs), findings => {
-      // How many rows a search finds is not known in advance.
-      const tooLarge = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
-      if (tooLarge === undefined) {
-        shape.passed = { size, windows: windowsOf(shape, inputs) ?? '' }
+      // The number of rows that a search finds is not known in advance.
+      const finding = findings.find(
+        ({ scannedRows, estimate }) => scannedRows > maxScan && !estimate.searches,
+      )
+      if (finding === undefined) {
+        shape.accepted = { size, windows: windowsOf(shape, inputs) ?? '' }
         return
       }
       const transport = shape.shape.kind === 'composite' ? 'GraphQL' : 'GET'
-      const slow = this.slow.note(tooLarge, transport, shape.counter, true)
+      const slow = this.slow.record(finding, transport, shape.counter, true)
       if (slow !== undefined) this.#options.onSlow?.(slow)
-      throw scanTooLarge(tooLarge, maxScan)
+      throw scanTooLarge(finding, maxScan)
     })
   }
 
@@ -227,14 +229,14 @@ export class QueryStatistics {
 /** The answer to a write as a read of its item. Only the lists in it matter: `reads` has their collections. */
 function answerOf({ collection, rows, select }: AnsweredWrite): GuardedItem {
   const reads = [...new Set(listedCollections(select))]
-  const properties = { reads, personal: true, volatile: true, counts: true }
+  const properties = { reads, personal: true, volatile: true, readsUnboundedLists: true }
   return { kind: 'item', collection, id: 0, rows, select, ...properties }
 }
 
 function listedCollections(select: readonly GuardedSelected[]): readonly string[] {
-  return select.flatMap(each => {
-    if (each.kind !== 'relation') return []
-    const { list, path, select: nested } = each
+  return select.flatMap(selected => {
+    if (selected.kind !== 'relation') return []
+    const { list, path, select: nested } = selected
     return [...(list === undefined ? [] : [path.target.name]), ...listedCollections(nested)]
   })
 }
@@ -271,12 +273,12 @@ function sizeOf({ reads }: ReadShape, totals: Totals): number {
   return reads.reduce((sum, collection) => sum + totals.of(collection), 0)
 }
 
-function resultsOf(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, Returned> | undefined {
+function resultsOf(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, ListResult> | undefined {
   const { text } = answer
   if (text === null) return undefined
   const parsed: unknown = JSON.parse(text)
   const total = answer.kind === 'list' ? answer.total : undefined
-  const results = new Map<ListUnit, Returned>()
+  const results = new Map<ListUnit, ListResult>()
   for (const { unit } of planned) {
     const rows = returnedRows(parsed, unit)
     if (rows !== undefined) results.set(unit, { rows, total: unit.keys.length === 0 ? total : undefined })
@@ -292,7 +294,7 @@ class ShapeStatistics {
   next = 1
   plans: ExaminedPlans | undefined
   /** The last sizes and windows that `require` accepted. */
-  passed: { readonly size: number; readonly windows: string } | undefined
+  accepted: { readonly size: number; readonly windows: string } | undefined
 
   constructor(shape: ReadShape) {
     this.shape = shape

@@ -1,4 +1,4 @@
-/** The lists of a read, each as a list of its own whose plan can be examined separately. */
+/** The lists of a read, each as a separate list whose plan can be examined. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import { always } from '../../plan/condition.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
 import type { ReadShape } from '../read/answers.ts'
-import { aggregatePath, listPath } from './words.ts'
+import { aggregatePath, listPath } from './list-paths.ts'
 
 /** One list within a read. */
 export interface ListUnit {
@@ -29,11 +29,11 @@ export interface ListUnit {
 /** At most `maxUnits`. `argCount`: how many arguments the read has; the one after them stands for the id of a parent. */
 export function unitsOf(shape: ReadShape, argCount: number, maxUnits: number): readonly ListUnit[] {
   const units: ListUnit[] = []
-  const place = { units, maxUnits, parent: argCount }
+  const context = { units, maxUnits, parent: argCount }
   if (shape.kind === 'list') {
     units.push({ list: { ...shape, select: [] }, path: listPath(shape), outerLimits: [], keys: [] })
     nestedUnits(shape.select, {
-      ...place,
+      ...context,
       path: `/${shape.collection.name}`,
       outerLimits: [shape.window.limit],
       keys: [],
@@ -41,7 +41,7 @@ export function unitsOf(shape: ReadShape, argCount: number, maxUnits: number): r
     })
   } else if (shape.kind === 'item') {
     nestedUnits(shape.select, {
-      ...place,
+      ...context,
       path: `/${shape.collection.name}/…`,
       outerLimits: [],
       keys: [],
@@ -63,14 +63,14 @@ export function unitsOf(shape: ReadShape, argCount: number, maxUnits: number): r
       if (root.kind === 'list') units.push(rootUnit(root, shape))
       const outerLimits = root.kind === 'list' ? [root.list.limit] : []
       const keys = root.kind === 'list' ? [key, ...rowKeys(root.list)] : [key]
-      nestedUnits(select, { ...place, path, outerLimits, keys, shape })
+      nestedUnits(select, { ...context, path, outerLimits, keys, shape })
     }
   }
   return units.slice(0, maxUnits)
 }
 
-function readProperties({ reads, personal, volatile, counts }: ReadProperties): ReadProperties {
-  return { reads, personal, volatile, counts }
+function readProperties({ reads, personal, volatile, readsUnboundedLists }: ReadProperties): ReadProperties {
+  return { reads, personal, volatile, readsUnboundedLists }
 }
 
 /** An aggregate as a list in the order of its groups, which scans all its rows. */
@@ -94,7 +94,7 @@ function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type ReadProperties = Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'>
+type ReadProperties = Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'readsUnboundedLists'>
 
 function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: ReadProperties): ListUnit {
   const unitList = asList({ ...readProperties(base), collection, rows, within: undefined }, list)
@@ -108,7 +108,7 @@ function asList(
   return { ...base, kind: 'list', sort, window: { kind: 'cursor', after, limit }, select: [] }
 }
 
-interface Place {
+interface NestingContext {
   readonly units: ListUnit[]
   readonly maxUnits: number
   readonly parent: Param
@@ -118,31 +118,35 @@ interface Place {
   readonly shape: ReadProperties
 }
 
-function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
+function nestedUnits(select: readonly GuardedSelected[], context: NestingContext): void {
   for (const selected of select) {
-    if (selected.kind !== 'relation' || place.units.length >= place.maxUnits) continue
+    if (selected.kind !== 'relation' || context.units.length >= context.maxUnits) continue
     const { list, path, key } = selected
-    const keys = [...place.keys, key]
-    if (list === undefined) nestedUnits(selected.select, { ...place, keys, path: `/${path.target.name}` })
-    else nestedList(selected, list, { ...place, keys: [...keys, ...rowKeys(list)] })
+    const keys = [...context.keys, key]
+    if (list === undefined) nestedUnits(selected.select, { ...context, keys, path: `/${path.target.name}` })
+    else nestedList(selected, list, { ...context, keys: [...keys, ...rowKeys(list)] })
   }
 }
 
-function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
-  const { units, parent, outerLimits, shape, keys } = place
+function nestedList(
+  { path, rows, select }: GuardedRelation,
+  list: GuardedSelectedList,
+  context: NestingContext,
+): void {
+  const { units, parent, outerLimits, shape, keys } = context
   const collection = path.target
   const base = { ...readProperties(shape), collection, rows }
   // Only the id of the parent matters.
   const within = { collection, id: parent, rows: always, path }
   const unitList = asList({ ...base, within }, list)
-  const parentPath = place.path.endsWith('/…') ? place.path : `${place.path}/…`
+  const parentPath = context.path.endsWith('/…') ? context.path : `${context.path}/…`
   units.push({
     list: unitList,
     path: listPath(unitList, `${parentPath}/${path.relation.name}`),
     outerLimits,
     keys,
   })
-  nestedUnits(select, { ...place, path: `/${collection.name}`, outerLimits: [...outerLimits, list.limit] })
+  nestedUnits(select, { ...context, path: `/${collection.name}`, outerLimits: [...outerLimits, list.limit] })
 }
 
 /** How many rows a list returns at most, and how many it skips before them. */

@@ -23,16 +23,16 @@ import {
   type Claim,
   type CopiedState,
   CopyError,
-  type DoneMark,
-  doneKey,
-  doneMark,
+  type CopyMark,
+  type FinishedMark,
+  finishedKey,
+  finishedMark,
   type LogState,
-  type Mark,
+  nonEmptyTargetError,
+  outdatedSourceError,
   requireSame,
   type Source,
-  sourceIsOutdated,
   type Target,
-  targetIsNotEmpty,
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable, type CopyValue } from './tables.ts'
 
@@ -84,15 +84,15 @@ function range(
   last: CopyRow | undefined,
 ): readonly [string, readonly CopyValue[]] {
   const values: CopyValue[] = []
-  const bound = (row: CopyRow) => {
-    const marks = table.columns
+  const keyOfRow = (row: CopyRow) => {
+    const placeholders = table.columns
       .slice(0, table.key)
-      .map(({ type }, at) => `$${values.push(row[at] ?? null)}::${type}`)
-    return `(${marks.join(', ')})`
+      .map(({ type }, index) => `$${values.push(row[index] ?? null)}::${type}`)
+    return `(${placeholders.join(', ')})`
   }
   const parts = [
-    ...(after ? [`(${keyOf(table)}) > ${bound(after)}`] : []),
-    ...(last ? [`(${keyOf(table)}) <= ${bound(last)}`] : []),
+    ...(after ? [`(${keyOf(table)}) > ${keyOfRow(after)}`] : []),
+    ...(last ? [`(${keyOf(table)}) <= ${keyOfRow(last)}`] : []),
   ]
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
@@ -116,13 +116,13 @@ async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<r
   for (let rows: readonly CopyRow[] | undefined; rows?.length !== 0; ) {
     rows = await readRows(client, `FETCH ${rowsPerFetch} FROM "copied"`)
     for (const row of rows) {
-      const whole = batch.add(row)
-      if (whole !== undefined) yield whole
+      const fullBatch = batch.add(row)
+      if (fullBatch !== undefined) yield fullBatch
     }
   }
   await client.query('CLOSE "copied"')
-  const rest = batch.take()
-  if (rest.length > 0) yield rest
+  const remaining = batch.take()
+  if (remaining.length > 0) yield remaining
 }
 
 function sequenceOf(name: string): string {
@@ -137,11 +137,11 @@ const floor = `coalesce((SELECT "names"::xid8 FROM "_touched" WHERE "xid" = '0':
 export class PostgresSource implements Source {
   readonly #client: pg.Client
   /** The snapshot, and the floor in it. */
-  readonly #begin: readonly [string, string]
+  readonly #snapshot: readonly [string, string]
 
-  private constructor(client: pg.Client, begin: readonly [string, string]) {
+  private constructor(client: pg.Client, snapshot: readonly [string, string]) {
     this.#client = client
-    this.#begin = begin
+    this.#snapshot = snapshot
   }
 
   static async open(url: string, model: Model): Promise<PostgresSource> {
@@ -149,7 +149,7 @@ export class PostgresSource implements Source {
       throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
     }
     return openSide(url, async client => {
-      if (!hasOwnTables(await readCatalog(client))) throw sourceIsOutdated()
+      if (!hasOwnTables(await readCatalog(client))) throw outdatedSourceError()
       await client.query(beginSnapshot)
       const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
       return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
@@ -187,10 +187,10 @@ export class PostgresSource implements Source {
     const age = `age((${from}::text::bigint & 4294967295)::text::xid)`
     const xid = `greatest(${from}::text::bigint + ${age} - age("xmin"), 0)::text::xid8`
     const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= ${from} AND NOT pg_visible_in_snapshot("xid", ${since})`
-    const cleaned = `${floor} > greatest($2::text::xid8, ${from})`
+    const isPruned = `${floor} > greatest($2::text::xid8, ${from})`
     const records = `SELECT 1 FROM "_records" WHERE NOT pg_visible_in_snapshot(${xid}, ${since})`
-    const text = `SELECT EXISTS (${commits}) OR ${cleaned} OR EXISTS (${records})`
-    return (await readOne(this.#client, text, this.#begin)) === 1
+    const text = `SELECT EXISTS (${commits}) OR ${isPruned} OR EXISTS (${records})`
+    return (await readOne(this.#client, text, this.#snapshot)) === 1
   }
 
   async close(): Promise<void> {
@@ -198,7 +198,7 @@ export class PostgresSource implements Source {
   }
 }
 
-/** Waits: the server may take seconds to notice that the process that held the lock was killed. */
+/** Retries for seconds: the server may notice late that the process that held the lock was killed. */
 async function takeLock(client: pg.Client): Promise<boolean> {
   for (let tries = 0; tries < 50; tries++) {
     if (await tryLock(client)) return true
@@ -225,7 +225,7 @@ export class PostgresTarget implements Target {
     })
   }
 
-  claim(mark: Mark, model: Model): Promise<Claim> {
+  claim(mark: CopyMark, model: Model): Promise<Claim> {
     const client = this.#client
     return this.#transaction(async () => {
       const tables = await readRows(
@@ -233,17 +233,17 @@ export class PostgresTarget implements Target {
         `SELECT "relname" FROM pg_class WHERE "relnamespace" = current_schema()::regnamespace AND "relkind" IN ('r', 'p', 'v', 'm', 'f')`,
       )
       const isOurs = tables.some(([name]) => name === '_portico')
-      const found = isOurs && (await this.#stored(begunKey))
-      const copied = isOurs && (await this.#stored(doneKey))
-      const done = typeof copied === 'string' && doneMark(copied, mark)
-      if (done) return done
-      if (typeof found === 'string') {
-        requireSame(found, mark)
+      const begunMark = isOurs && (await this.#stored(begunKey))
+      const finishedText = isOurs && (await this.#stored(finishedKey))
+      const finished = typeof finishedText === 'string' && finishedMark(finishedText, mark)
+      if (finished) return finished
+      if (typeof begunMark === 'string') {
+        requireSame(begunMark, mark)
         return 'begun'
       }
-      if (tables.length > 0) throw targetIsNotEmpty()
-      const own = Object.values(ownTables).map(({ table }) => table)
-      await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
+      if (tables.length > 0) throw nonEmptyTargetError()
+      const ownStatements = Object.values(ownTables).map(({ table }) => table)
+      await client.query([...ownStatements, ...schemaOf(model).tables.map(createTable)].join(';\n'))
       await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [
         begunKey,
         JSON.stringify(mark),
@@ -269,14 +269,14 @@ export class PostgresTarget implements Target {
   ): Promise<void> {
     const [where, values] = range(table, after, last)
     const names = table.columns.map(column => ident(column.name))
-    const lists = table.columns.map((_, at) => `$${at + 1}::text[]`)
+    const lists = table.columns.map((_, index) => `$${index + 1}::text[]`)
     const converted = table.columns.map(({ name, type }) => `${ident(name)}::${type}`)
     await this.#transaction(async () => {
       await this.#client.query(`DELETE FROM ${ident(table.name)}${where}`, [...values])
       if (rows.length === 0) return
       await this.#client.query(
         `INSERT INTO ${ident(table.name)} (${names.join(', ')}) SELECT ${converted.join(', ')} FROM unnest(${lists.join(', ')}) AS "r" (${names.join(', ')})`,
-        table.columns.map((_, at) => rows.map(row => row[at])),
+        table.columns.map((_, index) => rows.map(row => row[index])),
       )
     })
   }
@@ -287,7 +287,7 @@ export class PostgresTarget implements Target {
     await this.#client.query('COMMIT')
   }
 
-  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: FinishedMark): Promise<void> {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
@@ -306,7 +306,7 @@ export class PostgresTarget implements Target {
       await storePostgresSchema(client, schema)
       await client.query('DELETE FROM "_portico" WHERE "key" = $1', [begunKey])
       await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [
-        doneKey,
+        finishedKey,
         JSON.stringify(done),
       ])
     })

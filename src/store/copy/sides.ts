@@ -1,8 +1,8 @@
 /** The two sides of a copy. */
 import type { Model } from '../../model/model.ts'
-import type { CopyRow, CopyTable, Total } from './tables.ts'
+import type { CopyRow, CopyTable, CopyTotal } from './tables.ts'
 
-/** Why a database cannot be copied; the message says what to do. */
+/** A database cannot be copied. The message gives the reason and the remedy. */
 export class CopyError extends Error {
   override readonly name = 'CopyError'
 }
@@ -30,33 +30,33 @@ export interface Source {
   close(): Promise<void>
 }
 
-/** What an unfinished copy stores about itself. */
-export interface Mark {
+/** The mark that an unfinished copy stores. */
+export interface CopyMark {
   /** The name of its source. */
   readonly from: string
   /** The tables as JSON. */
   readonly schema: string
 }
 
-/** What a finished copy stores about itself, so that the command can be repeated if it was killed before it could report success. */
-export interface DoneMark extends Mark {
-  readonly copied: readonly Copied[]
+/** The mark that a finished copy stores: the command can be repeated if it was killed before it could report success. */
+export interface FinishedMark extends CopyMark {
+  readonly copied: readonly CopiedTable[]
 }
 
-export interface Copied extends Total {
+export interface CopiedTable extends CopyTotal {
   readonly table: string
 }
 
 /** The target was empty, an unfinished copy, or a finished one. */
-export type Claim = 'new' | 'begun' | DoneMark
+export type Claim = 'new' | 'begun' | FinishedMark
 
 /** The keys of the marks in `_portico`. */
 export const begunKey = 'copy'
-export const doneKey = 'copied'
+export const finishedKey = 'copied'
 
 export interface Target {
-  /** Creates the tables in an empty database, or recognises this very copy. Throws a `CopyError` for any other database. */
-  claim(mark: Mark, model: Model): Promise<Claim>
+  /** Creates the tables in an empty database, or recognises this copy. Throws a `CopyError` for any other database. */
+  claim(mark: CopyMark, model: Model): Promise<Claim>
   /** The rows whose keys are after one and not after another; undefined: from the first, to the last. */
   between(
     table: CopyTable,
@@ -71,38 +71,38 @@ export interface Target {
     rows: readonly CopyRow[],
   ): Promise<void>
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
-  /** Builds indexes and derived tables, and turns the copy into an ordinary database, which stores `done`. */
-  finish(model: Model, kept: CopiedState, done: DoneMark): Promise<void>
+  /** Builds indexes and derived tables, and turns the copy into an ordinary database, which stores `mark`. */
+  finish(model: Model, state: CopiedState, mark: FinishedMark): Promise<void>
   close(): Promise<void>
 }
 
-/** The target has tables and is no unfinished copy. */
-export function targetIsNotEmpty(): CopyError {
+/** The target has tables, and is not an unfinished copy. */
+export function nonEmptyTargetError(): CopyError {
   return new CopyError(
     'The target is not empty. Name an empty database, or an unfinished copy of this source. Nothing was changed.',
   )
 }
 
 /** SQLite has no lock that excludes another copy into the same file. */
-export function isFinishedByOther(): CopyError {
+export function alreadyFinishedError(): CopyError {
   return new CopyError('Another process has finished this copy. Nothing more was changed.')
 }
 
-export function sourceIsOutdated(): CopyError {
+export function outdatedSourceError(): CopyError {
   return new CopyError(
     'An earlier version created the source. Migrate it with `portico migrate --apply` first.',
   )
 }
 
 /** The stored mark of a finished copy, if it is a copy of the same source and model. */
-export function doneMark(found: string, mark: Mark): DoneMark | undefined {
-  const done = JSON.parse(found) as DoneMark
-  return done.from === mark.from && done.schema === mark.schema ? done : undefined
+export function finishedMark(text: string, mark: CopyMark): FinishedMark | undefined {
+  const finished = JSON.parse(text) as FinishedMark
+  return finished.from === mark.from && finished.schema === mark.schema ? finished : undefined
 }
 
 /** Throws unless the stored mark of an unfinished copy is for the same source and model. */
-export function requireSame(found: string, mark: Mark): void {
-  const { from, schema } = JSON.parse(found) as Mark
+export function requireSame(text: string, mark: CopyMark): void {
+  const { from, schema } = JSON.parse(text) as CopyMark
   if (from !== mark.from) {
     throw new CopyError(
       `The target is an unfinished copy of ${from}. Name an empty database, or finish that copy.`,

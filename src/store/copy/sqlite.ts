@@ -17,26 +17,26 @@ import {
 import { schemaOf } from '../schema/tables.ts'
 import { openDatabase } from '../sqlite/connection.ts'
 import {
+  alreadyFinishedError,
   begunKey,
   type Claim,
   type CopiedState,
   CopyError,
-  type DoneMark,
-  doneKey,
-  doneMark,
-  isFinishedByOther,
+  type CopyMark,
+  type FinishedMark,
+  finishedKey,
+  finishedMark,
   type LogState,
-  type Mark,
+  nonEmptyTargetError,
+  outdatedSourceError,
   requireSame,
   type Source,
-  sourceIsOutdated,
   type Target,
-  targetIsNotEmpty,
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable } from './tables.ts'
 
 function open(file: string): DatabaseSync {
-  return openDatabase({ file, busyTimeout: 5000 })
+  return openDatabase({ file, busyTimeoutMs: 5000 })
 }
 
 function rowOf(row: unknown): CopyRow {
@@ -55,7 +55,7 @@ function keyOf({ columns, key }: CopyTable): readonly [names: string, marks: str
   return [`(${names.join(', ')})`, `(${names.map(() => '?').join(', ')})`]
 }
 
-function ordered(table: CopyTable): string {
+function keyColumns(table: CopyTable): string {
   return keyOf(table)[0].slice(1, -1)
 }
 
@@ -65,22 +65,25 @@ function range(
   after: CopyRow | undefined,
   last: CopyRow | undefined,
 ): readonly [string, CopyRow] {
-  const [names, marks] = keyOf(table)
-  const parts = [...(after ? [`${names} > ${marks}`] : []), ...(last ? [`${names} <= ${marks}`] : [])]
+  const [names, placeholders] = keyOf(table)
+  const parts = [
+    ...(after ? [`${names} > ${placeholders}`] : []),
+    ...(last ? [`${names} <= ${placeholders}`] : []),
+  ]
   const values = [after, last].flatMap(row => row?.slice(0, table.key) ?? [])
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
 
 async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
-  const statement = database.prepare(`${select(table)} ORDER BY ${ordered(table)}`)
+  const statement = database.prepare(`${select(table)} ORDER BY ${keyColumns(table)}`)
   statement.setReturnArrays(true)
   const batch = new Batch()
   for (const row of statement.iterate()) {
-    const whole = batch.add(rowOf(row))
-    if (whole !== undefined) yield whole
+    const fullBatch = batch.add(rowOf(row))
+    if (fullBatch !== undefined) yield fullBatch
   }
-  const rest = batch.take()
-  if (rest.length > 0) yield rest
+  const remaining = batch.take()
+  if (remaining.length > 0) yield remaining
 }
 
 export class SqliteSource implements Source {
@@ -90,7 +93,7 @@ export class SqliteSource implements Source {
   private constructor(database: DatabaseSync) {
     this.#database = database
     this.#version = this.#dataVersion()
-    // Everything below reads this snapshot.
+    // All reads of the source use this snapshot.
     database.exec('BEGIN')
     database.prepare('SELECT 1 FROM "_portico"').get()
   }
@@ -103,7 +106,7 @@ export class SqliteSource implements Source {
     const database = open(file)
     if (hasOwnTables(database)) return new SqliteSource(database)
     database.close()
-    throw sourceIsOutdated()
+    throw outdatedSourceError()
   }
 
   async count({ name }: CopyTable): Promise<number> {
@@ -149,17 +152,17 @@ export class SqliteTarget implements Target {
     this.#database.exec('PRAGMA foreign_keys = OFF; PRAGMA synchronous = NORMAL')
   }
 
-  async claim(mark: Mark, model: Model): Promise<Claim> {
+  async claim(mark: CopyMark, model: Model): Promise<Claim> {
     const database = this.#database
     return this.#transaction(() => {
-      const done = this.#doneMark(mark)
-      if (done !== undefined) return done
-      const found = storedValue(database, begunKey)
-      if (found !== undefined) {
-        requireSame(found, mark)
+      const finished = this.#finishedMark(mark)
+      if (finished !== undefined) return finished
+      const begunMark = storedValue(database, begunKey)
+      if (begunMark !== undefined) {
+        requireSame(begunMark, mark)
         return 'begun'
       }
-      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw targetIsNotEmpty()
+      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw nonEmptyTargetError()
       for (const text of ownTables.filter(statement => !statement.includes(' INDEX '))) database.exec(text)
       for (const table of schemaOf(model).tables) database.exec(createTable(table))
       database
@@ -175,7 +178,7 @@ export class SqliteTarget implements Target {
     last: CopyRow | undefined,
   ): Promise<readonly CopyRow[]> {
     const [where, values] = range(table, after, last)
-    const statement = this.#database.prepare(`${select(table)}${where} ORDER BY ${ordered(table)}`)
+    const statement = this.#database.prepare(`${select(table)}${where} ORDER BY ${keyColumns(table)}`)
     statement.setReturnArrays(true)
     return statement.all(...values).map(rowOf)
   }
@@ -202,7 +205,7 @@ export class SqliteTarget implements Target {
     return batchesOf(this.#database, table)
   }
 
-  async finish(model: Model, { lastNumbers, logState }: CopiedState, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: CopiedState, mark: FinishedMark): Promise<void> {
     const database = this.#database
     const schema = schemaOf(model)
     database.exec('PRAGMA synchronous = FULL')
@@ -226,7 +229,7 @@ export class SqliteTarget implements Target {
       database.prepare('DELETE FROM "_portico" WHERE "key" = ?').run(begunKey)
       database
         .prepare('INSERT INTO "_portico" ("key", "value") VALUES (?, ?)')
-        .run(doneKey, JSON.stringify(done))
+        .run(finishedKey, JSON.stringify(mark))
     })
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
@@ -235,14 +238,14 @@ export class SqliteTarget implements Target {
     this.#database.close()
   }
 
-  #doneMark(mark: Mark): DoneMark | undefined {
-    const text = storedValue(this.#database, doneKey)
-    return text === undefined ? undefined : doneMark(text, mark)
+  #finishedMark(mark: CopyMark): FinishedMark | undefined {
+    const text = storedValue(this.#database, finishedKey)
+    return text === undefined ? undefined : finishedMark(text, mark)
   }
 
   /** Throws if another process has finished the copy: a service may already write to it. */
   #requireUnfinished(): void {
-    if (storedValue(this.#database, begunKey) === undefined) throw isFinishedByOther()
+    if (storedValue(this.#database, begunKey) === undefined) throw alreadyFinishedError()
   }
 
   #transaction<T>(work: () => T): T {

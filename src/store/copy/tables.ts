@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import type { Schema, Table } from '../schema/tables.ts'
 import { withoutCollation } from '../sql/postgres.ts'
 
-/** In the same form for every database: integers and reals as numbers, booleans as 1 and 0, all else as text. */
+/** A value in the same form for every database: integers and reals as numbers, booleans as 1 and 0, all others as text. */
 export type CopyValue = string | number | null
 export type CopyRow = readonly CopyValue[]
 
@@ -70,11 +70,11 @@ export function copyTables({ tables }: Schema): readonly CopyTable[] {
 function copyTable(table: Table): CopyTable {
   // The id is the key, so it comes first.
   const [id, others] = [['id'], table.columns.filter(column => column.name !== 'id')]
-  const all = [
+  const columns = [
     ...id.map(name => ({ name, type: 'bigint' })),
     ...others.map(({ name, postgres }) => ({ name, type: withoutCollation(postgres) })),
   ]
-  return { name: table.name, columns: all, key: 1, numbered: true }
+  return { name: table.name, columns, key: 1, numbered: true }
 }
 
 /** The size of a batch, in rows and, approximately, in characters. */
@@ -93,7 +93,7 @@ export class Batch {
     return this.#rows.length < rowsPerBatch && this.#characters < charactersPerBatch ? undefined : this.take()
   }
 
-  /** Takes the rows that are left. */
+  /** Takes the remaining rows. */
   take(): readonly CopyRow[] {
     const rows = this.#rows
     this.#rows = []
@@ -103,7 +103,7 @@ export class Batch {
 }
 
 /** The count and checksum of rows in the order of their keys. */
-export class Sum {
+export class RowChecksum {
   count = 0
   readonly #hash: Hash = createHash('sha256')
 
@@ -117,7 +117,7 @@ export class Sum {
   }
 }
 
-export interface Total {
+export interface CopyTotal {
   readonly count: number
   readonly checksum: string
 }

@@ -1,6 +1,6 @@
 /** Holds: stored positions of readers of the log. Pruning by age keeps the events after the lowest one. */
 import { type Sql, slot, sql } from '../sql/writer.ts'
-import { slotted } from '../values.ts'
+import { slotInputs } from '../values.ts'
 import type { WorkSteps } from '../write/work.ts'
 import { none } from '../write/written.ts'
 import { holdKey } from './keys.ts'
@@ -11,7 +11,7 @@ const put = sql`INSERT INTO "_portico" ("key", "value") VALUES (${slot(0)}, ${sl
 const drop = sql`DELETE FROM "_portico" WHERE "key" = ${slot(0)}`
 
 /** `work`: see `doWork`. */
-export function holds<S>(
+export function createHold<S>(
   prepare: (fragment: Sql) => S,
   work: (steps: WorkSteps<S, undefined>, key: string) => Promise<undefined>,
 ): Hold {
@@ -20,8 +20,8 @@ export function holds<S>(
     const key = holdKey(name)
     return work(function* () {
       yield event === null
-        ? [{ statement: statements.drop, inputs: slotted([key]) }]
-        : [{ statement: statements.put, inputs: slotted([key, String(event)]) }]
+        ? [{ statement: statements.drop, inputs: slotInputs([key]) }]
+        : [{ statement: statements.put, inputs: slotInputs([key, String(event)]) }]
       return { value: undefined, changed: none }
     }, key)
   }

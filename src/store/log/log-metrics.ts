@@ -1,4 +1,4 @@
-/** The state of the log, as this process last saw it, for metrics. */
+/** The state of the log for metrics, as of this process's last check. */
 import type { LogCounts } from '../store.ts'
 import type { LogExtent } from './pruning.ts'
 
@@ -6,11 +6,11 @@ export class LogMetrics {
   #extent: LogExtent = { oldest: 0, newest: 0, bytes: 0 }
   #pruned = 0
 
-  looked(extent: LogExtent): void {
+  update(extent: LogExtent): void {
     this.#extent = extent
   }
 
-  pruned(count: number): void {
+  addPruned(count: number): void {
     this.#pruned += count
   }
 

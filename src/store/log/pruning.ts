@@ -3,14 +3,14 @@
  * database.
  */
 import { type Sql, slot, sql } from '../sql/writer.ts'
-import { noInputs, type ResultRow, type SqlValue, slotted } from '../values.ts'
+import { noInputs, type ResultRow, type SqlValue, slotInputs } from '../values.ts'
 import type { Rows, Steps } from '../write/steps.ts'
 import { basesSql, lowestHoldSql } from './keys.ts'
 import { bytesSql } from './logged-change.ts'
 
 export interface Retention {
   /** How long events are kept, in milliseconds. 30 days by default. */
-  readonly keptMs: number
+  readonly maxAgeMs: number
   /** The approximate size that the log may have, in bytes. 1 GiB by default. */
   readonly maxBytes: number
   /** How often to check for events to prune while nothing is written, in milliseconds. A minute by default. */
@@ -19,8 +19,8 @@ export interface Retention {
 
 const dayMs = 24 * 60 * 60 * 1000
 
-export function retentionOf({ keptMs, maxBytes, idleMs }: Partial<Retention> = {}): Retention {
-  return { keptMs: keptMs ?? 30 * dayMs, maxBytes: maxBytes ?? 1024 ** 3, idleMs: idleMs ?? 60_000 }
+export function retentionOf({ maxAgeMs, maxBytes, idleMs }: Partial<Retention> = {}): Retention {
+  return { maxAgeMs: maxAgeMs ?? 30 * dayMs, maxBytes: maxBytes ?? 1024 ** 3, idleMs: idleMs ?? 60_000 }
 }
 
 /** How many events one step prunes, so that no write waits long. */
@@ -28,16 +28,16 @@ export const rowsPerPrune = 500
 const bytesPerPrune = 4 * 1024 * 1024
 
 /** How many rows the estimate of the log's size samples. */
-const samples = 32
+const sampleSize = 32
 
-/** The statements that find what is to be pruned. */
+/** The statements that find the events to prune. */
 export const pruneSql = {
   /** The lowest hold, the bases, and the number and time of the oldest event. */
   state: sql`SELECT ${lowestHoldSql}, ${basesSql}, (SELECT min("id") FROM "_events"), (SELECT "at" FROM "_events" ORDER BY "id" LIMIT 1)`,
   /** The first and the last event number in a range. Slots: its exclusive start and its inclusive end. */
   extent: sql`SELECT (SELECT min("id") FROM "_events" WHERE "id" > CAST(${slot(0)} AS bigint)), (SELECT max("id") FROM "_events" WHERE "id" <= CAST(${slot(1)} AS bigint))`,
   /** The average size of rows at equal distances. Slots: the first number, the distance. */
-  sample: sql`SELECT avg("bytes") FROM (WITH RECURSIVE "p" ("i") AS (SELECT 0 UNION ALL SELECT "i" + 1 FROM "p" WHERE "i" < ${[String(samples - 1)]}) SELECT (SELECT ${bytesSql} FROM "_events" WHERE "id" >= CAST(${slot(0)} AS bigint) + "i" * CAST(${slot(1)} AS bigint) ORDER BY "id" LIMIT 1) AS "bytes" FROM "p") AS "sampled"`,
+  sample: sql`SELECT avg("bytes") FROM (WITH RECURSIVE "p" ("i") AS (SELECT 0 UNION ALL SELECT "i" + 1 FROM "p" WHERE "i" < ${[String(sampleSize - 1)]}) SELECT (SELECT ${bytesSql} FROM "_events" WHERE "id" >= CAST(${slot(0)} AS bigint) + "i" * CAST(${slot(1)} AS bigint) ORDER BY "id" LIMIT 1) AS "bytes" FROM "p") AS "sampled"`,
   /** The oldest events, each with its time and size. */
   oldest: (limit: Sql): Sql =>
     sql`SELECT "id", "at", ${bytesSql} FROM "_events" ORDER BY "id" LIMIT ${limit}`,
@@ -66,7 +66,7 @@ export interface LogExtent {
   readonly bytes: number
 }
 
-/** What is to be pruned next. */
+/** The events to prune next. */
 export interface Prunable {
   /** Events up to this number are pruned although they may be held; 0: none. */
   readonly bySize: number
@@ -74,53 +74,53 @@ export interface Prunable {
   readonly byAge: number
 }
 
-export interface LookedAt {
+export interface LogState {
   readonly extent: LogExtent
   readonly prunable: Prunable | undefined
 }
 
 const lastNumber = Number.MAX_SAFE_INTEGER
-const emptyLog: LookedAt = { extent: { oldest: 0, newest: 0, bytes: 0 }, prunable: undefined }
+const emptyLog: LogState = { extent: { oldest: 0, newest: 0, bytes: 0 }, prunable: undefined }
 
-/** Finds what is to be pruned. `now`: in milliseconds. */
-export function* lookAtLog<S>(
+/** Finds the events to prune. `now`: in milliseconds. */
+export function* inspectLog<S>(
   statements: PruneStatements<S>,
-  { keptMs, maxBytes }: Retention,
+  { maxAgeMs, maxBytes }: Retention,
   now: number,
-): Steps<S, LookedAt> {
+): Steps<S, LogState> {
   const [state] = yield [{ statement: statements.state, inputs: noInputs }]
   const [hold, bases, oldest, at] = state?.[0] ?? []
   if (oldest === null || oldest === undefined) return emptyLog
-  const extent = yield* extentOf(statements, basesIn(bases))
+  const extent = yield* extentOf(statements, parseBases(bases))
   const limits = {
-    before: new Date(now - keptMs).toISOString(),
+    before: new Date(now - maxAgeMs).toISOString(),
     hold: hold === null ? lastNumber : Number(hold),
     excessBytes: extent.bytes - maxBytes,
   }
   const isOld = String(at) < limits.before && Number(oldest) <= limits.hold
   if (!isOld && limits.excessBytes <= 0) return { extent, prunable: undefined }
-  // In this order: an event that was not committed when the rows were read has a number above `settled`, or was committed since.
-  const [rows = [], bound] = yield [
-    { statement: statements.oldest, inputs: slotted([rowsPerPrune]) },
+  // The order matters: an event that is uncommitted when the rows are read has a number above `settled`, or is committed in between.
+  const [rows = [], settledRows] = yield [
+    { statement: statements.oldest, inputs: slotInputs([rowsPerPrune]) },
     statements.settled && { statement: statements.settled, inputs: noInputs },
   ]
-  const settled = bound?.[0]?.[0]
+  const settled = settledRows?.[0]?.[0]
   return { extent, prunable: prunableOf(rows, limits, typeof settled === 'number' ? settled : lastNumber) }
 }
 
 /** Within a transaction. Returns how many events it has deleted. */
 export function* prune<S>(statements: PruneStatements<S>, { bySize, byAge }: Prunable): Steps<S, number> {
-  const inputs = slotted([bySize, byAge])
+  const inputs = slotInputs([bySize, byAge])
   const [deleted] = yield statements.prune.map(statement => ({ statement, inputs }))
   return deleted?.length ?? 0
 }
 
 /** The numbers above which the log continued after restored backups. */
-export function basesIn(text: SqlValue | undefined): readonly number[] {
+export function parseBases(text: SqlValue | undefined): readonly number[] {
   return typeof text === 'string' ? JSON.parse(text) : []
 }
 
-interface Limits {
+interface PruneLimits {
   /** Events before this time are pruned: ISO 8601 UTC. */
   readonly before: string
   /** The lowest hold: no reader needs events up to this number. */
@@ -131,16 +131,16 @@ interface Limits {
 
 export function prunableOf(
   rows: Rows,
-  { before, hold, excessBytes }: Limits,
+  { before, hold, excessBytes }: PruneLimits,
   settled: number,
 ): Prunable | undefined {
   let [bySize, byAge, bytes] = [0, 0, 0]
   for (const [id, at, rowBytes] of rows) {
     const number = Number(id)
-    const isTooMuch = bytes < excessBytes
+    const exceedsSize = bytes < excessBytes
     const isOld = String(at) < before && number <= hold
-    if (number > settled || (!isTooMuch && !isOld) || bytes >= bytesPerPrune) break
-    if (isTooMuch) bySize = number
+    if (number > settled || (!exceedsSize && !isOld) || bytes >= bytesPerPrune) break
+    if (exceedsSize) bySize = number
     if (isOld) byAge = number
     bytes += Number(rowBytes)
   }
@@ -149,16 +149,18 @@ export function prunableOf(
 
 function* extentOf<S>(statements: PruneStatements<S>, bases: readonly number[]): Steps<S, LogExtent> {
   const bounds = [-1, ...bases]
-  const ranges = yield bounds.map((after, at) => ({
+  const ranges = yield bounds.map((after, index) => ({
     statement: statements.extent,
-    inputs: slotted([after, bounds[at + 1] ?? lastNumber]),
+    inputs: slotInputs([after, bounds[index + 1] ?? lastNumber]),
   }))
   const extents = ranges.map(rangeOf).filter(({ first, last }) => first !== 0 && first <= last)
-  const sampled = yield extents.map(({ first, last }) => ({
+  const sampleRows = yield extents.map(({ first, last }) => ({
     statement: statements.sample,
-    inputs: slotted([first, Math.max(1, Math.floor((last - first + 1) / samples))]),
+    inputs: slotInputs([first, Math.max(1, Math.floor((last - first + 1) / sampleSize))]),
   }))
-  const bytes = extents.map(({ first, last }, at) => (last - first + 1) * Number(sampled[at]?.[0]?.[0] ?? 0))
+  const bytes = extents.map(
+    ({ first, last }, index) => (last - first + 1) * Number(sampleRows[index]?.[0]?.[0] ?? 0),
+  )
   return {
     oldest: extents[0]?.first ?? 0,
     newest: extents.at(-1)?.last ?? 0,

@@ -13,7 +13,7 @@ export interface PlanAccess extends PlanBase {
   readonly kind: 'access'
   /**
    * `scan`: every row, in the order of the table or of `index`. `search`: those that fulfil `constraint`.
-   * `virtual`: what a virtual table gives, such as a full-text search. `constant`: no table is read.
+   * `virtual`: the rows of a virtual table, such as a full-text search. `constant`: no table is read.
    */
   readonly access: 'scan' | 'search' | 'virtual' | 'constant'
   /** The alias, where the statement gives one; otherwise the table's name, or a subquery's. */

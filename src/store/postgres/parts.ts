@@ -1,9 +1,9 @@
 /** The parts of a store on PostgreSQL, each created from those before it. */
 import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
-import { observed } from '../advice/observed.ts'
+import { withStatistics } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
-import { holds } from '../log/holds.ts'
+import { createHold } from '../log/holds.ts'
 import { IdlePruning } from '../log/idle-pruning.ts'
 import { Answers } from '../read/answers.ts'
 import { listMemory } from '../read/known-lists.ts'
@@ -53,21 +53,21 @@ export interface StoreParts {
 interface Signals {
   /** The watching connection opens: another server may answer. */
   readonly opening: []
-  /** It was lost. */
+  /** The watching connection was lost. */
   readonly lost: []
   /** The database neither answers nor refuses the connection. */
   readonly silent: []
   /** An answer takes long. */
   readonly slow: []
-  /** Something was committed that this node had not noticed. */
+  /** A commit of another node was noticed. */
   readonly change: []
 }
 
 export function partsOf(model: Model, settings: Settings): StoreParts {
-  const { url, rowSecurity, timeout, lanes, maxWaiting, now, clock } = settings
+  const { url, rowSecurity, timeoutMs, lanes, maxWaiting, now, clock } = settings
   const signals = new EventEmitter<Signals>()
   const security = rowSecurity ? lockedBy(clock) : unlocked
-  const connector = new Connector({ timeout, isLocked: rowSecurity, onSlow: () => signals.emit('slow') })
+  const connector = new Connector({ timeoutMs, isLocked: rowSecurity, onSlow: () => signals.emit('slow') })
   const versions = new Versions()
   const replicas = settings.replicas.length > 0 ? new Replicas() : undefined
   const watch = watchOf(settings, connector, signals)
@@ -78,18 +78,18 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const changes: ChangeLog = new ChangeLog({
     pool: watch,
     checks,
-    hold: holds(statementOf, (steps, key) => writer.work(steps, key)),
+    hold: createHold(statementOf, (steps, key) => writer.work(steps, key)),
     metrics: pruning.metrics,
   })
   const size = Math.max(1, settings.connections - lanes - 1)
-  const pool = new Pool({ open: () => connector.reading(url), size, maxWaiting, lockWaitMs: timeout })
+  const pool = new Pool({ open: () => connector.openReader(url), size, maxWaiting, lockWaitMs: timeoutMs })
   const health = new WriteHealth()
   const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
   const statistics =
     settings.queries && new QueryStatistics(model, postgresPlanReader(pool, security), settings.queries)
-  const reading = new TransactionReads(security, lists, statistics)
+  const transactionReads = new TransactionReads(security, lists, statistics)
   const writer = writerOf(model, settings, {
-    ...{ connector, security, lease, checks, changes, health, pruning, reads: reading },
+    ...{ connector, security, lease, checks, changes, health, pruning, reads: transactionReads },
   })
   const idlePruning = idlePruningOf(settings, { connector, watch, pruning })
   listen(signals, { checks, changes, pool, writer, health })
@@ -100,7 +100,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
     ...{ answers, lists, checks, security, primary, clock },
     source: replicas ?? primary,
   })
-  const reader = observed(new Reader(reads), statistics)
+  const reader = withStatistics(new Reader(reads), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
   const fit = new PostgresFit(url, model, watch)
   return {
@@ -120,12 +120,12 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   }
 }
 
-/** The connection that shows what was committed, and whether the database can be reached. */
+/** The connection that checks for commits, and whether the database can be reached. */
 function watchOf({ url, maxWaiting }: Settings, connector: Connector, signals: EventEmitter<Signals>): Pool {
   return new Pool({
     open: async () => {
       signals.emit('opening')
-      const connection = await connector.watching(url)
+      const connection = await connector.openWatcher(url)
       connection.onClose(() => signals.emit('lost'))
       return connection
     },
@@ -151,7 +151,7 @@ function writerOf(
   settings: Settings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeout, maxWaiting, now, clock, onCascade, timeLimit } = settings
+  const { url, lanes, timeoutMs, maxWaiting, now, clock, onCascade, timeLimit } = settings
   const cleaning = new Cleaning({ log: pruning, now })
   return new Writer(
     security.isOn ? new SecuredWrites(model, timeLimit) : new PostgresWrites(model, timeLimit),
@@ -159,8 +159,8 @@ function writerOf(
       open: () => openForLog(url, connector, now),
       lease,
       lanes,
-      patience: timeout,
-      lockWaitMs: lockWaitOf(timeout),
+      timeoutMs,
+      lockWaitMs: lockWaitOf(timeoutMs),
       security,
       reads,
       maxWaiting,
@@ -168,10 +168,10 @@ function writerOf(
       now,
       clock,
       onCascade,
-      atRest: connection => cleaning.clean(connection),
-      atCommit: ({ xid, names, quiet }) => {
+      betweenGroups: connection => cleaning.clean(connection),
+      onCommit: ({ xid, names, hasNoEvent }) => {
         checks.committed(xid, names)
-        if (!quiet) changes.tell('here')
+        if (!hasNoEvent) changes.notify('here')
       },
     },
   )
@@ -186,9 +186,9 @@ interface IdleParts {
 /** Without a lease: no item and no record changes. */
 function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning }: IdleParts): IdlePruning {
   const step = async () => {
-    const prunable = await pruning.look(queries => watch.ask(queries))
+    const prunable = await pruning.inspect(queries => watch.ask(queries))
     if (prunable === undefined) return false
-    const connection = await connector.writing(url)
+    const connection = await connector.openWriter(url)
     try {
       return (await pruning.prune(connection, prunable)) > 0
     } finally {
@@ -200,7 +200,7 @@ function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning
 
 /** Opens a connection that writes: after a failover, the log of the new server may have lost events. */
 async function openForLog(url: string, connector: Connector, now: () => number): Promise<Connection> {
-  const connection = await connector.writing(url)
+  const connection = await connector.openWriter(url)
   try {
     if (!(await isOpenFor(connection))) await withConnection(url, client => openLog(client, now))
     return connection
@@ -210,22 +210,22 @@ async function openForLog(url: string, connector: Connector, now: () => number):
   }
 }
 
-type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' | 'health'>
+type ListeningParts = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' | 'health'>
 
-function listen(signals: EventEmitter<Signals>, parts: Listening): void {
+function listen(signals: EventEmitter<Signals>, parts: ListeningParts): void {
   const { checks, changes, pool, writer, health } = parts
-  const ask = (): void => void checks.look().catch(() => {})
+  const check = (): void => void checks.look().catch(() => {})
   signals.on('opening', () => checks.forget())
   signals.on('lost', () => {
-    health.suspect()
+    health.recordFailure()
     pool.dropIdle()
     writer.dropIdle()
-    ask()
+    check()
   })
   signals.on('silent', () => {
-    pool.lose()
+    pool.disconnect()
     writer.lose()
   })
-  signals.on('slow', ask)
-  signals.on('change', () => changes.tell('elsewhere'))
+  signals.on('slow', check)
+  signals.on('change', () => changes.notify('elsewhere'))
 }

@@ -2,7 +2,7 @@
 import type { Records, StoredRecord } from '../../records.ts'
 import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import { sql } from '../sql/writer.ts'
-import { type SqlValue, slotted } from '../values.ts'
+import { type SqlValue, slotInputs } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Steps } from '../write/steps.ts'
 import type { Pool } from './connections/pool.ts'
@@ -62,7 +62,7 @@ export class PostgresRecords extends RecordChanges<Statement> implements Records
     // PostgreSQL refuses U+0000 in texts, so no record has one.
     if (keys.some(key => String(key).includes('\0'))) return []
     const { pool, now } = this.#parts
-    return (await pool.rows(query, slotted([now(), ...keys]))).map(recordOf)
+    return (await pool.rows(query, slotInputs([now(), ...keys]))).map(recordOf)
   }
 }
 

@@ -20,11 +20,11 @@ interface CachedAnswer {
 }
 
 const entryBytes = 300
-/** After so many cached answers of a shape, their cache hits decide whether caching is worthwhile. */
-const answersPerJudgement = 256
+/** After this many cached answers of a shape, their cache hits decide whether caching is worthwhile. */
+const answersPerEvaluation = 256
 /** With fewer hits per cached answer, storing and garbage-collecting it costs more than it saves. */
 const minHitsPerAnswer = 0.5
-/** Of a shape that is not worth caching, one answer in so many is cached, to notice when that changes. */
+/** If a shape is not worth caching, one of this many answers is cached, to notice when that changes. */
 const samplingInterval = 8
 
 /** The bound that all shapes' answers share. */
@@ -58,7 +58,7 @@ export class Answers {
 }
 
 export class ShapeAnswers {
-  readonly #all: Answers
+  readonly #answers: Answers
   readonly #cache: Cache<Key, CachedAnswer>
   /** Cached answers and cache hits since the shape was last judged. */
   #cached = 0
@@ -66,9 +66,9 @@ export class ShapeAnswers {
   #isSampled = false
   #skipped = 0
 
-  constructor(all: Answers) {
-    this.#all = all
-    this.#cache = new Cache(all.bound)
+  constructor(answers: Answers) {
+    this.#answers = answers
+    this.#cache = new Cache(answers.bound)
   }
 
   get(key: Key, stamp: number): Answer | undefined {
@@ -84,11 +84,11 @@ export class ShapeAnswers {
     if (this.#isSampled && ++this.#skipped % samplingInterval !== 0) return
     const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
     const bytes = entryBytes + 2 * characters
-    if (!this.#all.fits(bytes)) return
+    if (!this.#answers.fits(bytes)) return
     const cached = { answer, isWeighed: false }
     this.#cache.set(key, cached, bytes, stamp)
-    this.#all.added(() => this.#weigh(key, cached))
-    if (++this.#cached === answersPerJudgement) this.#judge()
+    this.#answers.added(() => this.#weigh(key, cached))
+    if (++this.#cached === answersPerEvaluation) this.#evaluate()
   }
 
   /** Adds the weight of the rendered response, once. */
@@ -99,7 +99,7 @@ export class ShapeAnswers {
     this.#cache.grow(key, rendered.bytes)
   }
 
-  #judge(): void {
+  #evaluate(): void {
     this.#isSampled = this.#hits < minHitsPerAnswer * this.#cached
     this.#cached = 0
     this.#hits = 0

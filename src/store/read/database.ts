@@ -1,4 +1,4 @@
-/** What the reader needs from a database. `Q`: a statement of the database with its values. */
+/** The part of reads that differs between databases. `Q`: a statement of the database with its values. */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
@@ -9,7 +9,7 @@ import type { Sql } from '../sql/writer.ts'
 import type { Actor, Inputs, ResultRow } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Answer, Answers, ReadShape } from './answers.ts'
-import type { Later } from './in-flight.ts'
+import type { AnswerQuery } from './in-flight.ts'
 import type { Total } from './lists.ts'
 
 export interface ReadDatabase {
@@ -28,7 +28,7 @@ export interface ReadDatabase {
 }
 
 /** Answers synchronously, or returns a function that asks the database. */
-export type Run = (inputs: Inputs, principal: Principal) => Answer | Later
+export type Run = (inputs: Inputs, principal: Principal) => Answer | AnswerQuery
 
 /** Prepares the statements of one shape, each compiled once. */
 export interface Statements<Q> {

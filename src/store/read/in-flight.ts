@@ -1,17 +1,17 @@
 /** Reads in progress: an equal read with the same stamp shares the answer instead of querying the database again. */
 import type { Answer, Key } from './answers.ts'
 
-/** Queries the database. `signal` is aborted when the answer is no longer needed. */
-export type Later = (signal: AbortSignal | undefined) => Promise<Answer>
+/** Queries the database. `signal`: aborted when the answer is no longer needed. */
+export type AnswerQuery = (signal: AbortSignal | undefined) => Promise<Answer>
 
-interface Read {
+interface RunningRead {
   readonly caller: string
   readonly stamp: number
   readonly answer: Promise<Answer>
 }
 
 export class InFlight {
-  readonly #reads = new Map<Key, Read>()
+  readonly #reads = new Map<Key, RunningRead>()
 
   /** The answer to an equal read of the same caller. */
   get(key: Key, stamp: number, caller: string): Promise<Answer> | undefined {
@@ -23,24 +23,24 @@ export class InFlight {
    * An equal read of another caller may be queued behind many reads of that caller. So this read is sent to the database
    * as well, and the first answer serves both.
    */
-  add(key: Key, stamp: number, caller: string, query: Later): Promise<Answer> {
+  add(key: Key, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {
     const other = this.#reads.get(key)
     const answer = other?.stamp === stamp ? firstOf(query, other.answer) : query(undefined)
     const read = { caller, stamp, answer }
     this.#reads.set(key, read)
-    const ended = (): void => {
+    const remove = (): void => {
       if (this.#reads.get(key) === read) this.#reads.delete(key)
     }
-    answer.then(ended, ended)
+    answer.then(remove, remove)
     return answer
   }
 }
 
-function firstOf(query: Later, other: Promise<Answer>): Promise<Answer> {
-  const answered = new AbortController()
-  const own = query(answered.signal)
-  const answer = Promise.any([own, other]).catch(() => own)
-  const abort = (): void => answered.abort()
+function firstOf(query: AnswerQuery, other: Promise<Answer>): Promise<Answer> {
+  const obsolete = new AbortController()
+  const ownAnswer = query(obsolete.signal)
+  const answer = Promise.any([ownAnswer, other]).catch(() => ownAnswer)
+  const abort = (): void => obsolete.abort()
   answer.then(abort, () => {})
   return answer
 }

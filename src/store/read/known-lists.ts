@@ -18,6 +18,8 @@ const minAnchorDistance = 20
 const maxUncachedTotal = 100
 /** The maximum number of anchors per list. When it is reached, every second anchor is dropped. */
 const maxAnchors = 10_000
+/** How long an estimated total is used again, whatever changes meanwhile. */
+const estimateMs = 10_000
 const listBytes = 400
 const anchorBytes = 150
 
@@ -42,9 +44,9 @@ export class Anchors {
 
   add(anchor: Anchor): void {
     if (this.size >= maxAnchors) this.#anchors = this.#anchors.filter((_, index) => index % 2 === 1)
-    const at = this.#index(anchor.offset)
-    if (this.#anchors[at]?.offset === anchor.offset) this.#anchors[at] = anchor
-    else this.#anchors.splice(at, 0, anchor)
+    const index = this.#index(anchor.offset)
+    if (this.#anchors[index]?.offset === anchor.offset) this.#anchors[index] = anchor
+    else this.#anchors.splice(index, 0, anchor)
   }
 
   /** The first index whose anchor has at least this offset. */
@@ -63,6 +65,12 @@ export class Anchors {
 export interface KnownList {
   readonly anchors: Anchors
   total: Total | undefined
+}
+
+interface KeptEstimate {
+  readonly total: Total
+  /** By `performance.now()`. */
+  readonly until: number
 }
 
 export interface ListMemory {
@@ -87,20 +95,24 @@ export function listMemory(memory: Omit<ListMemory, 'bound'>): ListMemory {
 export class KnownLists {
   readonly #window: PageWindow
   readonly #lists: Cache<string, KnownList>
+  readonly #estimates: Cache<string, KeptEstimate>
   readonly #versions: readonly Version[]
   readonly #isPersonal: boolean
   /** Whether totals are cached. Only counted totals are. */
   readonly keepsTotals: boolean
+  readonly keepsEstimates: boolean
   /** Whether one statement finds the anchors on the way to a page of a whole collection. */
   readonly findsAnchors: boolean
 
   constructor(shape: GuardedList, window: PageWindow, memory: ListMemory) {
     this.#window = window
     this.#lists = new Cache(memory.bound)
+    this.#estimates = new Cache(memory.bound)
     this.#versions = versionsOf(shape, memory)
     this.#isPersonal = shape.personal || memory.isPersonal === true
     this.findsAnchors = memory.orders !== undefined
     this.keepsTotals = memory.keepsTotals && isCounted(shape)
+    this.keepsEstimates = window.total === 'estimate' && isCounted(shape)
   }
 
   /** It stays the same as long as everything cached is valid. */
@@ -132,6 +144,19 @@ export class KnownLists {
     return Number(args[this.#window.offset])
   }
 
+  /** An estimate of at most `estimateMs` ago. */
+  estimate(key: string): Total | undefined {
+    if (!this.keepsEstimates) return undefined
+    const kept = this.#estimates.get(key)
+    return kept !== undefined && performance.now() < kept.until ? kept.total : undefined
+  }
+
+  addEstimate(key: string, total: Total): void {
+    if (!this.keepsEstimates) return
+    const until = performance.now() + estimateMs
+    this.#estimates.set(key, { total, until }, listBytes + 2 * key.length)
+  }
+
   addTotal(key: string, stamp: number, total: Total): void {
     if (this.keepsTotals && total.total > maxUncachedTotal) this.#list(key, stamp).total = total
   }
@@ -161,6 +186,10 @@ export class KnownLists {
  */
 export class UnknownLists extends KnownLists {
   override get(): undefined {}
+
+  override estimate(): undefined {}
+
+  override addEstimate(): void {}
 
   override addTotal(): void {}
 

@@ -59,15 +59,22 @@ export class Pages<Q> {
     const { lists } = this.#parts
     const offset = lists.offsetOf(inputs)
     const isDeep = offset >= shallowRows
-    const isKnown = isDeep || lists.keepsTotals
-    const key = isKnown ? lists.keyOf(inputs) : ''
-    const page = { inputs, snapshot, offset, key, stamp: isKnown ? lists.stamp : 0 }
-    if (!isDeep) return this.#near(page, lists.keepsTotals ? lists.get(key, page.stamp)?.total : undefined)
-    return then(this.#approach(page), () => this.#far(page, lists.get(key, page.stamp)))
+    const usesCache = isDeep || lists.keepsTotals || lists.keepsEstimates
+    const key = usesCache ? lists.keyOf(inputs) : ''
+    const page = { inputs, snapshot, offset, key, stamp: usesCache ? lists.stamp : 0 }
+    if (!isDeep) return this.#readShallow(page, this.#total(page))
+    return then(this.#findAnchors(page), () => this.#readDeep(page, lists.get(key, page.stamp)))
+  }
+
+  /** The cached total of the page's list. */
+  #total({ key, stamp }: Page<Q>): Total | undefined {
+    const { lists } = this.#parts
+    const total = lists.keepsTotals ? lists.get(key, stamp)?.total : undefined
+    return total ?? lists.estimate(key)
   }
 
   /** `total`: if known. */
-  #near(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
+  #readShallow(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
     const { inputs, offset } = page
     const rows = (offset === 0 ? this.#first : this.#shallowQuery())(inputs)
     const { lists, window } = this.#parts
@@ -75,49 +82,51 @@ export class Pages<Q> {
     return then(result, list => {
       if (list.rows === undefined) return absent(window)
       const isNewer = lists.keepsTotals && this.#isNewer(page, list)
-      if (isNewer && total !== undefined) return this.#near(page, undefined)
+      if (isNewer && total?.isEstimate === false) return this.#readShallow(page, undefined)
       return this.#answer(page, list, list.rows, total, isNewer)
     })
   }
 
-  /** `known`: what is cached of the list. */
-  #far(page: Page<Q>, known: KnownList | undefined): Awaitable<ListAnswer> {
+  /** `cached`: the anchors and the total that are cached. */
+  #readDeep(page: Page<Q>, cached: KnownList | undefined): Awaitable<ListAnswer> {
     const { inputs, offset, key, stamp } = page
     const { lists } = this.#parts
-    const from = known?.anchors.before(offset)
-    const total = known?.total
+    const anchor = cached?.anchors.before(offset)
+    const total = cached?.total ?? lists.estimate(key)
     const { first, later } = this.#deepQueries()
     const rows =
-      from === undefined
+      anchor === undefined
         ? first({ ...inputs, slots: [offset - 1] })
-        : later({ ...inputs, slots: [offset - from.offset, ...from.position] })
+        : later({ ...inputs, slots: [offset - anchor.offset, ...anchor.position] })
     return then(this.#ask(page, rows, total, true), list => {
       if (list.rows === undefined) return absent(this.#parts.window)
       const isNewer = this.#isNewer(page, list)
       // A row before the anchor may have moved: then these rows belong to another page.
-      if (isNewer && (from !== undefined || total !== undefined)) return this.#far(page, undefined)
-      const shown = from === undefined ? list.rows.slice(1) : list.rows
+      const isOutdated = anchor !== undefined || total?.isEstimate === false
+      if (isNewer && isOutdated) return this.#readDeep(page, undefined)
+      const pageRows = anchor === undefined ? list.rows.slice(1) : list.rows
       if (!isNewer) {
-        if (from === undefined) lists.addAnchor(key, stamp, offset, list.rows[0])
-        lists.addAnchor(key, stamp, offset + shown.length, shown.at(-1))
+        if (anchor === undefined) lists.addAnchor(key, stamp, offset, list.rows[0])
+        lists.addAnchor(key, stamp, offset + pageRows.length, pageRows.at(-1))
       }
-      return this.#answer(page, list, shown, total, isNewer)
+      return this.#answer(page, list, pageRows, total, isNewer)
     })
   }
 
   /** Finds the anchors before a page that is far from all known ones. */
-  #approach(page: Page<Q>): Awaitable<void> {
+  #findAnchors(page: Page<Q>): Awaitable<void> {
     const { inputs, offset, key, stamp, snapshot } = page
     const { lists } = this.#parts
     const { anchors } = this.#deepQueries()
     if (anchors === undefined) return
-    const from = lists.get(key, stamp)?.anchors.before(offset)
-    if (offset - (from?.offset ?? 0) <= anchorSpacing) return
-    const slots = [from?.offset ?? 0, from?.position[0] ?? 0, offset]
+    const anchor = lists.get(key, stamp)?.anchors.before(offset)
+    if (offset - (anchor?.offset ?? 0) <= anchorSpacing) return
+    const slots = [anchor?.offset ?? 0, anchor?.position[0] ?? 0, offset]
     const result = snapshot.list({ rows: anchors({ ...inputs, slots }), isChecked: true })
     return then(result, list => {
       if (this.#isNewer(page, list)) return
-      for (const [at, id = null] of list.rows ?? []) lists.addAnchor(key, stamp, Number(at), [null, id])
+      for (const [rowOffset, id = null] of list.rows ?? [])
+        lists.addAnchor(key, stamp, Number(rowOffset), [null, id])
     })
   }
 
@@ -141,7 +150,8 @@ export class Pages<Q> {
     isNewer: boolean,
   ): ListAnswer {
     const { window, lists } = this.#parts
-    if (count !== undefined && !isNewer) lists.addTotal(key, stamp, count)
+    if (count?.isEstimate) lists.addEstimate(key, count)
+    else if (count !== undefined && !isNewer) lists.addTotal(key, stamp, count)
     return pageAnswer(rows, known ?? count, window, inputs.args)
   }
 

@@ -8,7 +8,7 @@ import { noSlots } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
 import { type Answer, type Key, keyOf, type ReadShape, type ShapeAnswers } from './answers.ts'
 import type { ReadDatabase, Run } from './database.ts'
-import { InFlight, type Later } from './in-flight.ts'
+import { type AnswerQuery, InFlight } from './in-flight.ts'
 
 interface ShapeReader {
   readonly answers: ShapeAnswers
@@ -48,7 +48,7 @@ export class Reader {
     const reader = this.#readerOf(shape)
     if (reader.isVolatile) return this.#ask(reader, args, principal)
     const { userId } = principal
-    // Taken before the query: it may be too old for the answer, which then is never found in the cache, but never too new.
+    // Read before the query. If the stamp is older than the answer, the cached answer is never used; it cannot be newer.
     const stamp = stampOf(reader.reads)
     const key = keyOf(args, userId, reader.isPersonal)
     const cached = reader.answers.get(key, stamp)
@@ -62,7 +62,7 @@ export class Reader {
     this.counts.misses++
     const inputs = { args, userId, slots: noSlots, actor: database.actor(principal) }
     const answer = reader.run(inputs, principal)
-    if (typeof answer === 'function') return later(reader, key, stamp, caller, answer)
+    if (typeof answer === 'function') return sharedAnswer(reader, key, stamp, caller, answer)
     reader.answers.set(key, stamp, answer)
     return answer
   }
@@ -81,12 +81,12 @@ export class Reader {
   }
 }
 
-function later(
+function sharedAnswer(
   { answers, inFlight }: ShapeReader,
   key: Key,
   stamp: number,
   caller: string,
-  query: Later,
+  query: AnswerQuery,
 ): Promise<Answer> {
   return inFlight.add(key, stamp, caller, async signal => {
     const answer = await query(signal)

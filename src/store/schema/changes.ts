@@ -1,14 +1,14 @@
-/** How the columns of a table differ from those before it. */
+/** The differences between the columns of a table before and after a migration. */
 import type { Column, Table } from './tables.ts'
 
 export type ColumnChange =
-  | { readonly kind: 'add'; readonly is: Column }
-  | { readonly kind: 'drop'; readonly was: Column }
+  | { readonly kind: 'add'; readonly newColumn: Column }
+  | { readonly kind: 'drop'; readonly oldColumn: Column }
   | {
       /** `values`: the allowed values, which are no part of the table. */
       readonly kind: 'rename' | 'type' | 'set not null' | 'drop not null' | 'reference' | 'values'
-      readonly was: Column
-      readonly is: Column
+      readonly oldColumn: Column
+      readonly newColumn: Column
       /** For `values`: whether a formerly allowed value is no longer allowed. */
       readonly narrows?: boolean
     }
@@ -22,8 +22,8 @@ export function predecessor<T extends { readonly name: string; readonly renamedF
 }
 
 /** Whether the values have to be converted. */
-export function isConverted(was: Column, is: Column): boolean {
-  return was.sqlite !== is.sqlite || was.encoding.name !== is.encoding.name
+export function isConverted(oldColumn: Column, newColumn: Column): boolean {
+  return oldColumn.sqlite !== newColumn.sqlite || oldColumn.encoding.name !== newColumn.encoding.name
 }
 
 export function columnsByName(table: Table): ReadonlyMap<string, Column> {

@@ -1,4 +1,4 @@
-/** The checks that the rows of a table must pass before its steps run, and the messages about those that fail. */
+/** The checks that the rows of a table must pass before its steps run, and the messages about invalid rows. */
 
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -10,17 +10,17 @@ import { ident } from './quoted.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export type DataCheck =
-  /** A column that becomes NOT NULL has a value in every row. `was` undefined: the table must be empty. */
-  | { readonly kind: 'present'; readonly was: Column | undefined; readonly is: Column }
+  /** A column that becomes NOT NULL has a value in every row. `oldColumn` undefined: the table must be empty. */
+  | { readonly kind: 'present'; readonly oldColumn: Column | undefined; readonly newColumn: Column }
   /** The model allows every value, after its conversion if the type changes. */
-  | { readonly kind: 'values'; readonly was: Column; readonly is: Column }
+  | { readonly kind: 'values'; readonly oldColumn: Column; readonly newColumn: Column }
   /** No two rows have the same values. `columns`: before and after the migration. */
   | { readonly kind: 'unique'; readonly columns: readonly (readonly [Column | undefined, Column])[] }
   /** Every value is the id of an item. `target`: the table's name before the migration; undefined: it is new. */
   | {
       readonly kind: 'target'
-      readonly was: Column | undefined
-      readonly is: Column
+      readonly oldColumn: Column | undefined
+      readonly newColumn: Column
       readonly target: string | undefined
     }
 
@@ -46,39 +46,48 @@ export function checksOf({ from, to, columns, indexes, before, after }: Change):
     const target = after.tables.find(table => table.name === reference?.table)
     return target && predecessor(target, new Map(before.tables.map(table => [table.name, table])))?.name
   }
-  const ofColumns = columns.flatMap((change): DataCheck[] => {
-    if (change.kind === 'add') return ofNewColumn(change.is, targetOf(change.is))
-    if (change.kind === 'reference' && change.is.reference !== null)
-      return [{ kind: 'target', was: change.was, is: change.is, target: targetOf(change.is) }]
+  const columnChecks = columns.flatMap((change): DataCheck[] => {
+    if (change.kind === 'add') return newColumnChecks(change.newColumn, targetOf(change.newColumn))
+    if (change.kind === 'reference' && change.newColumn.reference !== null)
+      return [
+        {
+          kind: 'target',
+          oldColumn: change.oldColumn,
+          newColumn: change.newColumn,
+          target: targetOf(change.newColumn),
+        },
+      ]
     if (change.kind === 'type' || (change.kind === 'values' && change.narrows === true))
-      return [{ kind: 'values', was: change.was, is: change.is }]
-    if (change.kind === 'set not null' && change.is.initial === null)
-      return [{ kind: 'present', was: change.was, is: change.is }]
+      return [{ kind: 'values', oldColumn: change.oldColumn, newColumn: change.newColumn }]
+    if (change.kind === 'set not null' && change.newColumn.initial === null)
+      return [{ kind: 'present', oldColumn: change.oldColumn, newColumn: change.newColumn }]
     return []
   })
   return {
     from: from.name,
     to: to.name,
-    checks: [...ofColumns, ...indexes.flatMap(index => ofIndex(index, from, to))],
+    checks: [...columnChecks, ...indexes.flatMap(index => indexChecks(index, from, to))],
   }
 }
 
-function ofNewColumn(is: Column, target: string | undefined): DataCheck[] {
-  if (is.initial === null) return is.optional ? [] : [{ kind: 'present', was: undefined, is }]
-  return is.reference === null ? [] : [{ kind: 'target', was: undefined, is, target }]
+function newColumnChecks(newColumn: Column, target: string | undefined): DataCheck[] {
+  if (newColumn.initial === null)
+    return newColumn.optional ? [] : [{ kind: 'present', oldColumn: undefined, newColumn }]
+  return newColumn.reference === null ? [] : [{ kind: 'target', oldColumn: undefined, newColumn, target }]
 }
 
-function ofIndex({ columns, unique }: TableIndex, from: Table, to: Table): DataCheck[] {
+function indexChecks({ columns, unique }: TableIndex, from: Table, to: Table): DataCheck[] {
   if (!unique) return []
-  const old = columnsByName(from)
-  const wanted = columnsByName(to)
+  const oldColumns = columnsByName(from)
+  const newColumns = columnsByName(to)
   const columnPairs = columns.flatMap(name => {
-    const is = wanted.get(name)
-    return is ? [[predecessor(is, old), is] as const] : []
+    const newColumn = newColumns.get(name)
+    return newColumn ? [[predecessor(newColumn, oldColumns), newColumn] as const] : []
   })
   // A new column that is null, or distinct in every row, makes the rows distinct.
   const isDistinct = columnPairs.some(
-    ([was, is]) => was === undefined && (is.initial === null || is.initial.kind === 'uuid'),
+    ([oldColumn, newColumn]) =>
+      oldColumn === undefined && (newColumn.initial === null || newColumn.initial.kind === 'uuid'),
   )
   return isDistinct ? [] : [{ kind: 'unique', columns: columnPairs }]
 }
@@ -88,7 +97,9 @@ export function checksAfter({ to, checks }: TableChecks): TableChecks {
   return {
     from: to,
     to,
-    checks: checks.flatMap(check => (check.kind === 'values' ? [{ ...check, was: check.is }] : [])),
+    checks: checks.flatMap(check =>
+      check.kind === 'values' ? [{ ...check, oldColumn: check.newColumn }] : [],
+    ),
   }
 }
 
@@ -114,8 +125,8 @@ export class ValueChecker {
     this.#isValid = compile(type.schema)
   }
 
-  static of(model: Model, table: string, is: Column): ValueChecker | undefined {
-    const type = model.collections.get(table)?.fields.get(is.name)?.type
+  static of(model: Model, table: string, newColumn: Column): ValueChecker | undefined {
+    const type = model.collections.get(table)?.fields.get(newColumn.name)?.type
     return type && new ValueChecker(type)
   }
 
@@ -146,9 +157,9 @@ export class ValueChecker {
 }
 
 /** Selects the number of rows that have the same values as another one, and the first two of them. */
-export function sharedSql(table: string, values: readonly string[]): string {
-  const names = values.map((_, at) => `"v${at}"`)
-  const columns = values.map((value, at) => `${value} AS ${names[at]}`).join(', ')
+export function duplicatesSql(table: string, values: readonly string[]): string {
+  const names = values.map((_, index) => `"v${index}"`)
+  const columns = values.map((value, index) => `${value} AS ${names[index]}`).join(', ')
   const present = names.map(name => `${name} IS NOT NULL`).join(' AND ')
   const groups = `SELECT count(*) AS "n", min("id") AS "id", max("id") AS "other" FROM (SELECT "id", ${columns} FROM ${ident(table)}) "r" WHERE ${present} GROUP BY ${names.join(', ')} HAVING count(*) > 1`
   return `SELECT sum("n") OVER () AS "n", "id", "other" FROM (${groups}) "g" ORDER BY "id" LIMIT 1`
@@ -156,27 +167,27 @@ export function sharedSql(table: string, values: readonly string[]): string {
 
 const itemsText = (count: number) => (count === 1 ? '1 item' : `${count} items`)
 
-/** The message: what is wrong, with which rows, and what to do. */
+/** The message names the fault, an example, and the remedy. */
 export function invalidRowsMessage(
   { from, to }: TableChecks,
   check: DataCheck,
   invalid: InvalidRows,
 ): string {
   const { count, example, other, must } = invalid
-  const of = from === to ? '' : ` (of ${from})`
-  const where = `e.g. item ${example}${of}`
+  const formerName = from === to ? '' : ` (of ${from})`
+  const where = `e.g. item ${example}${formerName}`
   switch (check.kind) {
     case 'present': {
-      const place = `${to}.${check.is.name}`
-      return check.was === undefined
+      const place = `${to}.${check.newColumn.name}`
+      return check.oldColumn === undefined
         ? `${place}: ${itemsText(count)} would be without a value, ${where}. Give the field a default, or make it optional.`
         : `${place}: ${itemsText(count)} without a value, ${where}. Give them one, or give the field a default.`
     }
     case 'values':
-      return `${to}.${check.is.name}: ${itemsText(count)} with a value that the model does not allow, ${where}, which must ${must}. Change or delete them, or let the model allow what they have.`
+      return `${to}.${check.newColumn.name}: ${itemsText(count)} with a value that the model does not allow, ${where}, which must ${must}. Change or delete them, or allow these values in the model.`
     case 'unique':
-      return `${to}.${check.columns.map(([, is]) => is.name).join(', ')}: ${itemsText(count)} with a value that must be unique and is not, e.g. items ${example} and ${other}${of}. Change or delete all but one of those that share it.`
+      return `${to}.${check.columns.map(([, newColumn]) => newColumn.name).join(', ')}: ${itemsText(count)} with a value that must be unique and is not, e.g. items ${example} and ${other}${formerName}. Change or delete all but one of those that share it.`
     case 'target':
-      return `${to}.${check.is.name}: ${itemsText(count)} would refer to items of ${check.is.reference?.table} that do not exist, ${where}. Change them, or create those items first.`
+      return `${to}.${check.newColumn.name}: ${itemsText(count)} would refer to items of ${check.newColumn.reference?.table} that do not exist, ${where}. Change them, or create those items first.`
   }
 }

@@ -5,14 +5,14 @@ import { checksOf, type TableChecks } from './data-checks.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export interface Step<S = readonly string[]> {
-  /** What happens, for the operator. */
+  /** A description for the operator. */
   readonly sentence: string
   readonly sql: S
   /** Data may be lost: the command needs a flag for it. */
   readonly destructive: boolean
   /** It only adds, so a start may apply it. */
   readonly additive: boolean
-  /** A service of the new schema, such as an older version, runs without it: a start that changes no tables skips it. */
+  /** A service of the new schema, such as an older version, runs without the step: a start that changes no tables skips it. */
   readonly surplus: boolean
   /** The parts of the sentence; omitted if there is one. */
   readonly parts?: readonly Part[]
@@ -52,11 +52,11 @@ type Described<T> = T &
 
 /** The steps in the order in which they are applied. */
 export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect<S>): Step<S>[] {
-  const old = new Map(before.tables.map(table => [table.name, table]))
+  const oldTables = new Map(before.tables.map(table => [table.name, table]))
   const predecessors = new Set<string>()
   const steps: Step<S>[] = []
   for (const table of after.tables) {
-    const from = predecessor(table, old)
+    const from = predecessor(table, oldTables)
     if (from) predecessors.add(from.name)
     if (from) steps.push(...alterTable(from, table, { before, after }, dialect))
     else steps.push(createTable(table, dialect))
@@ -95,12 +95,12 @@ function alterTable<S>(from: Table, to: Table, schemas: Schemas, dialect: Migrat
   // Running nodes of the older model still write the former search columns.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
-  const lossless = (sentence: string): Part => ({ sentence, destructive: false })
+  const losslessPart = (sentence: string): Part => ({ sentence, destructive: false })
   const parts = [
-    ...(isRenamed ? [lossless(`Rename the collection ${from.name} to ${to.name}.`)] : []),
+    ...(isRenamed ? [losslessPart(`Rename the collection ${from.name} to ${to.name}.`)] : []),
     ...columns.map(({ sentence, destructive }) => ({ sentence, destructive })),
-    ...indexes.map(change => lossless(change.sentence)),
-    ...(searchChanged && !isRenamed ? [lossless(`Rebuild the search of ${to.name}.`)] : []),
+    ...indexes.map(change => losslessPart(change.sentence)),
+    ...(searchChanged && !isRenamed ? [losslessPart(`Rebuild the search of ${to.name}.`)] : []),
   ]
   const created = indexes.flatMap(({ created }) => created ?? [])
   return [
@@ -118,29 +118,29 @@ function alterTable<S>(from: Table, to: Table, schemas: Schemas, dialect: Migrat
   ]
 }
 
-/** Whether items get the default of a searchable field that was optional, so that a search must find them by it. */
+/** Whether items get the default of a searchable field that was optional: a search must then find them by this default. */
 function fillsSearched(from: Table, to: Table): boolean {
-  const old = columnsByName(from)
+  const oldColumns = columnsByName(from)
   return to.columns.some(column => {
-    const was = predecessor(column, old)
-    return to.search.includes(column.name) && was?.optional === true && !column.optional
+    const oldColumn = predecessor(column, oldColumns)
+    return to.search.includes(column.name) && oldColumn?.optional === true && !column.optional
   })
 }
 
 function columnChanges(from: Table, to: Table, schemas: Schemas): Described<ColumnChange>[] {
-  const old = columnsByName(from)
+  const oldColumns = columnsByName(from)
   return to.columns.flatMap(column => {
-    const was = predecessor(column, old)
-    return was ? changesOfColumn(was, column, to, schemas) : [addColumn(column, to)]
+    const oldColumn = predecessor(column, oldColumns)
+    return oldColumn ? changesOfColumn(oldColumn, column, to, schemas) : [addColumn(column, to)]
   })
 }
 
-function addColumn(is: Column, table: Table): Described<ColumnChange> {
-  const path = `${table.name}.${is.name}`
-  const needsValue = !is.optional && is.initial === null
+function addColumn(newColumn: Column, table: Table): Described<ColumnChange> {
+  const path = `${table.name}.${newColumn.name}`
+  const needsValue = !newColumn.optional && newColumn.initial === null
   return {
     kind: 'add',
-    is,
+    newColumn,
     sentence: needsValue
       ? `Add the field ${path}, which every item must have; it has no default, so the collection must be empty.`
       : `Add the field ${path}.`,
@@ -156,41 +156,48 @@ function droppedColumns<S>(from: Table, to: Table, dialect: MigrationDialect<S>)
   )
   return from.columns
     .filter(column => !predecessors.has(column.name))
-    .map(was => ({
+    .map(oldColumn => ({
       kind: 'drop',
-      was,
-      sentence: `Drop the field ${from.name}.${was.name} with its values.`,
+      oldColumn,
+      sentence: `Drop the field ${from.name}.${oldColumn.name} with its values.`,
       destructive: true,
       additive: false,
-      surplus: was.optional || dialect.fillsDefault(from.name, was),
+      surplus: oldColumn.optional || dialect.fillsDefault(from.name, oldColumn),
     }))
 }
 
-function changesOfColumn(was: Column, is: Column, table: Table, schemas: Schemas): Described<ColumnChange>[] {
-  const path = `${table.name}.${is.name}`
+function changesOfColumn(
+  oldColumn: Column,
+  newColumn: Column,
+  table: Table,
+  schemas: Schemas,
+): Described<ColumnChange>[] {
+  const path = `${table.name}.${newColumn.name}`
   const changes: Described<ColumnChange>[] = []
-  const change = (
+  const addChange = (
     kind: Exclude<ColumnChange['kind'], 'add' | 'drop'>,
     sentence: string,
     { destructive = false, additive = false } = {},
-  ) => changes.push({ kind, was, is, sentence, destructive, additive, surplus: false })
-  if (was.name !== is.name) change('rename', `Rename the field ${table.name}.${was.name} to ${is.name}.`)
-  if (isConverted(was, is)) {
-    change('type', `Turn ${path} from ${was.type} into ${is.type}.`, {
-      destructive: !is.encoding.widens.includes(was.encoding.name),
+  ) => changes.push({ kind, oldColumn, newColumn, sentence, destructive, additive, surplus: false })
+  if (oldColumn.name !== newColumn.name)
+    addChange('rename', `Rename the field ${table.name}.${oldColumn.name} to ${newColumn.name}.`)
+  if (isConverted(oldColumn, newColumn)) {
+    addChange('type', `Turn ${path} from ${oldColumn.type} into ${newColumn.type}.`, {
+      destructive: !newColumn.encoding.widens.includes(oldColumn.encoding.name),
     })
   }
-  if (was.optional && !is.optional) {
-    const hasDefault = is.initial !== null
-    change(
+  if (oldColumn.optional && !newColumn.optional) {
+    const hasDefault = newColumn.initial !== null
+    addChange(
       'set not null',
       `Make ${path} required${hasDefault ? ', with its default where a value is missing' : ''}.`,
     )
   }
-  if (!was.optional && is.optional) change('drop not null', `Make ${path} optional.`, { additive: true })
-  if (isOtherReference(was.reference, is.reference, schemas))
-    change('reference', `Change what ${path} refers to.`)
-  return [...changes, ...changesOfAllowedValues(was, is, path, changes)]
+  if (!oldColumn.optional && newColumn.optional)
+    addChange('drop not null', `Make ${path} optional.`, { additive: true })
+  if (isOtherReference(oldColumn.reference, newColumn.reference, schemas))
+    addChange('reference', `Change the reference ${path}.`)
+  return [...changes, ...changesOfAllowedValues(oldColumn, newColumn, path, changes)]
 }
 
 /**
@@ -198,33 +205,35 @@ function changesOfColumn(was: Column, is: Column, table: Table, schemas: Schemas
  * only for a choice: an older node could not read the values that a newer one writes.
  */
 function changesOfAllowedValues(
-  was: Column,
-  is: Column,
+  oldColumn: Column,
+  newColumn: Column,
   path: string,
   changes: readonly Described<ColumnChange>[],
 ): Described<ColumnChange>[] {
   const isRetyped = changes.some(change => change.kind === 'type')
-  const base = { kind: 'values', was, is, destructive: false } as const
+  const base = { kind: 'values', oldColumn, newColumn, destructive: false } as const
   const fewer = `Allow fewer values in ${path}.`
   const more = `Allow more values in ${path}.`
-  if (narrows(was, is)) return [{ ...base, sentence: fewer, narrows: true, additive: false, surplus: false }]
-  if (narrows(is, was)) return [{ ...base, sentence: more, additive: true, surplus: false }]
-  if (isRetyped || was.accepts === undefined || is.accepts === undefined) return []
+  if (isNarrowed(oldColumn, newColumn))
+    return [{ ...base, sentence: fewer, narrows: true, additive: false, surplus: false }]
+  if (isNarrowed(newColumn, oldColumn)) return [{ ...base, sentence: more, additive: true, surplus: false }]
+  if (isRetyped || oldColumn.accepts === undefined || newColumn.accepts === undefined) return []
   const valuesOnly = { ...base, additive: true, surplus: true, allowsValuesOnly: true }
-  if (!covers(is.accepts, was.accepts)) return [{ ...valuesOnly, sentence: fewer, narrows: true }]
-  return covers(was.accepts, is.accepts) ? [] : [{ ...valuesOnly, sentence: more }]
+  if (!covers(newColumn.accepts, oldColumn.accepts))
+    return [{ ...valuesOnly, sentence: fewer, narrows: true }]
+  return covers(oldColumn.accepts, newColumn.accepts) ? [] : [{ ...valuesOnly, sentence: more }]
 }
 
-const atMost: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])
-const atLeast: ReadonlySet<string> = new Set(['minLength', 'minimum', 'minItems'])
+const upperBounds: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])
+const lowerBounds: ReadonlySet<string> = new Set(['minLength', 'minimum', 'minItems'])
 
-/** Whether a schema certainly allows every value of another one, which has each of its keywords, as strict or stricter. */
+/** Whether a schema certainly allows every value of another one: the other has each of its keywords, as strict or stricter. */
 function covers(schema: JsonSchema, other: JsonSchema): boolean {
   return Object.entries(schema).every(([keyword, value]) => {
     const otherValue = other[keyword]
     if (otherValue === undefined) return false
-    if (atMost.has(keyword)) return Number(value) >= Number(otherValue)
-    if (atLeast.has(keyword)) return Number(value) <= Number(otherValue)
+    if (upperBounds.has(keyword)) return Number(value) >= Number(otherValue)
+    if (lowerBounds.has(keyword)) return Number(value) <= Number(otherValue)
     if (keyword === 'enum')
       return (otherValue as readonly JsonValue[]).every(item =>
         (value as readonly JsonValue[]).includes(item),
@@ -233,26 +242,29 @@ function covers(schema: JsonSchema, other: JsonSchema): boolean {
   })
 }
 
-function narrows(was: Column, is: Column): boolean {
-  if (is.values === null) return false
-  if (was.values === null) return true
-  const allowed = new Set(is.values)
-  return was.values.some(value => !allowed.has(value))
+function isNarrowed(oldColumn: Column, newColumn: Column): boolean {
+  if (newColumn.values === null) return false
+  if (oldColumn.values === null) return true
+  const allowed = new Set(newColumn.values)
+  return oldColumn.values.some(value => !allowed.has(value))
 }
 
 /** A reference to a table that is only renamed does not change: the database itself follows the name. */
 function isOtherReference(
-  was: Column['reference'],
-  is: Column['reference'],
+  oldReference: Column['reference'],
+  newReference: Column['reference'],
   { before, after }: Schemas,
 ): boolean {
-  if (was === null || is === null) return was !== is
-  const target = after.tables.find(table => table.name === is.table)
-  const old = new Map(before.tables.map(table => [table.name, table]))
-  return was.onDelete !== is.onDelete || was.table !== (target && predecessor(target, old)?.name)
+  if (oldReference === null || newReference === null) return oldReference !== newReference
+  const target = after.tables.find(table => table.name === newReference.table)
+  const oldTables = new Map(before.tables.map(table => [table.name, table]))
+  return (
+    oldReference.onDelete !== newReference.onDelete ||
+    oldReference.table !== (target && predecessor(target, oldTables)?.name)
+  )
 }
 
-/** Whether a new column is null or distinct in every row, including those that older nodes still insert. */
+/** Whether a new column is null or distinct in every row, including rows that older nodes still insert. */
 function isDistinct(column: string, from: Table, to: Table): boolean {
   if (columnsByName(from).has(column)) return false
   const initial = columnsByName(to).get(column)?.initial ?? null
@@ -266,29 +278,33 @@ interface IndexChange {
   readonly surplus: boolean
 }
 
-/** A start does not need an index that is not unique: without it, lists are slow, but nothing fails. */
+/** A start does not need an index that is not unique: without it, lists are slow, but no request fails. */
 function indexChanges<S>(from: Table, to: Table, { definition }: MigrationDialect<S>): IndexChange[] {
   const keyOf = (index: TableIndex) => `${index.unique} ${definition(index)}`
-  const old = new Map(from.indexes.map(index => [keyOf(index), index]))
-  const wanted = new Map(to.indexes.map(index => [keyOf(index), index]))
-  const added = [...wanted].filter(([key]) => !old.has(key)).map(([, index]) => index)
-  const dropped = [...old].filter(([key]) => !wanted.has(key)).map(([, index]) => index)
+  const oldIndexes = new Map(from.indexes.map(index => [keyOf(index), index]))
+  const newIndexes = new Map(to.indexes.map(index => [keyOf(index), index]))
+  const added = [...newIndexes].filter(([key]) => !oldIndexes.has(key)).map(([, index]) => index)
+  const dropped = [...oldIndexes].filter(([key]) => !newIndexes.has(key)).map(([, index]) => index)
   const isReplaced = (index: TableIndex, others: readonly TableIndex[]) =>
     others.some(other => other.name === index.name)
   return [
     ...added.map(index => ({
-      sentence: `${isReplaced(index, dropped) ? 'Rebuild' : 'Add'} the ${indexWords(index, to)}.`,
+      sentence: `${isReplaced(index, dropped) ? 'Rebuild' : 'Add'} the ${indexDescription(index, to)}.`,
       created: index,
       additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
       surplus: !index.unique,
     })),
     ...dropped
       .filter(index => !isReplaced(index, added))
-      .map(index => ({ sentence: `Drop the ${indexWords(index, to)}.`, additive: true, surplus: true })),
+      .map(index => ({
+        sentence: `Drop the ${indexDescription(index, to)}.`,
+        additive: true,
+        surplus: true,
+      })),
   ]
 }
 
-function indexWords({ columns, order, unique }: TableIndex, { name }: Table): string {
+function indexDescription({ columns, order, unique }: TableIndex, { name }: Table): string {
   const keys = order
     ?.slice(0, columns.length)
     .map(({ column, descending }) => (descending ? `-${column}` : column))

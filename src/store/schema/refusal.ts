@@ -1,52 +1,52 @@
-/** Why a database cannot be migrated to a model. */
+/** The errors of migrations. */
 import type { Step } from './diff.ts'
 
-/** Why the database cannot be migrated to the model; the message says what to do. */
+/** The database cannot be migrated to the model. The message gives the reason and the remedy. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-type Told = readonly Pick<Step, 'sentence' | 'parts'>[]
+type StepSentences = readonly Pick<Step, 'sentence' | 'parts'>[]
 
-export function wouldLoseData(steps: Told): MigrationError {
+export function dataLossError(steps: StepSentences): MigrationError {
   const parts = steps.flatMap<{ readonly sentence: string }>(
     step => step.parts?.filter(part => part.destructive) ?? [step],
   )
   return new MigrationError(
-    `The migration would lose data:\n${listed(parts)}\n` +
+    `The migration would lose data:\n${bulletList(parts)}\n` +
       'Run `portico migrate --apply --allow-destructive` if that is what you want.',
   )
 }
 
-export function needsCommand(steps: Told): MigrationError {
+export function commandNeededError(steps: StepSentences): MigrationError {
   return new MigrationError(
-    `The database does not fit the model:\n${listed(steps)}\n` +
+    `The database does not fit the model:\n${bulletList(steps)}\n` +
       'Run `portico migrate` to see the plan, and `portico migrate --apply` to apply it.',
   )
 }
 
-/** `faults`: what in the data prevents the migration. */
-export function preventedByRows(faults: readonly string[]): MigrationError {
+/** `faults`: the faults in the data that prevent the migration. */
+export function invalidRowsError(faults: readonly string[]): MigrationError {
   return new MigrationError(
     `Nothing was changed. These items prevent the migration:\n${faults.map(fault => `  - ${fault}`).join('\n')}\n` +
       'Then run `portico migrate` again.',
   )
 }
 
-/** The same after the migration: a node of an older model wrote the items during it. */
-export function rowsWrittenMeanwhile(faults: readonly string[]): MigrationError {
+/** The error after a migration during which a node of an older model wrote invalid items. */
+export function concurrentRowsError(faults: readonly string[]): MigrationError {
   return new MigrationError(
     `The database was migrated, but these items do not fit the model. Nodes of an older model wrote them during the migration: stop those first.\n${faults.map(fault => `  - ${fault}`).join('\n')}`,
   )
 }
 
-export function changedOutside(names: readonly string[]): MigrationError {
+export function missingColumnsError(names: readonly string[]): MigrationError {
   return new MigrationError(
-    `The database lacks ${names.join(', ')}, which Portico made. Something else changed its tables: restore them from a backup.`,
+    `The database lacks ${names.join(', ')}, which Portico created. Another program has changed its tables: restore them from a backup.`,
   )
 }
 
-export function unfinishedCopy(): MigrationError {
+export function unfinishedCopyError(): MigrationError {
   return new MigrationError(
     'The database is an unfinished copy. Run the same `portico copy` again to finish it.',
   )
@@ -55,10 +55,10 @@ export function unfinishedCopy(): MigrationError {
 /** Whether PostgreSQL's driver reports that the connection was lost. */
 export function isConnectionLost(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false
-  const isSaid = /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)
-  return isSaid || 'syscall' in cause
+  const hasMessage = /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)
+  return hasMessage || 'syscall' in cause
 }
 
-function listed(steps: readonly { readonly sentence: string }[]): string {
+function bulletList(steps: readonly { readonly sentence: string }[]): string {
   return steps.map(step => `  - ${step.sentence}`).join('\n')
 }

@@ -1,18 +1,18 @@
 /** Whether a service may start on a database that differs from its model. */
 import type { Step } from './diff.ts'
-import { needsCommand } from './refusal.ts'
+import { commandNeededError } from './refusal.ts'
 
 export interface Start {
-  /** Whether additive changes are applied. If not, the database may have more than the model, and indexes may be missing. */
+  /** Whether additive changes are applied. If not, the database may have more tables and columns, and may lack indexes. */
   readonly autoMigrate: boolean
   /** Called with the steps that are not applied: additional tables and columns, and missing indexes. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
 }
 
-type Planned = Pick<Step, 'sentence' | 'additive' | 'surplus' | 'allowsValuesOnly'>
+type PlannedStep = Pick<Step, 'sentence' | 'additive' | 'surplus' | 'allowsValuesOnly'>
 
 /** Whether a service of the model may start without any step, such as an older version after a newer one has migrated. */
-export function fits(steps: readonly Planned[], { autoMigrate, onSurplus }: Start): boolean {
+export function fits(steps: readonly PlannedStep[], { autoMigrate, onSurplus }: Start): boolean {
   if (steps.length === 0) return true
   if (autoMigrate || !steps.every(step => step.surplus)) return false
   const reported = steps.filter(step => step.allowsValuesOnly !== true)
@@ -21,7 +21,7 @@ export function fits(steps: readonly Planned[], { autoMigrate, onSurplus }: Star
 }
 
 /** Throws a `MigrationError` if a start may not apply some of the steps. */
-export function requireAdditive(steps: readonly Planned[], { autoMigrate }: Start): void {
+export function requireAdditive(steps: readonly PlannedStep[], { autoMigrate }: Start): void {
   const refused = autoMigrate ? steps.filter(step => !step.additive) : steps
-  if (refused.length > 0) throw needsCommand(refused)
+  if (refused.length > 0) throw commandNeededError(refused)
 }

@@ -28,7 +28,7 @@ export interface Column {
   readonly optional: boolean
   readonly unique: boolean
   readonly reference: { readonly table: string; readonly onDelete: 'restrict' | 'cascade' | 'clear' } | null
-  /** The only values that it may hold; null: any. */
+  /** The only values that the column may hold; null: any. */
   readonly values: readonly JsonValue[] | null
   /**
    * The schema that every value fulfils. Undefined: an earlier version created the table, or Portico itself writes the
@@ -77,7 +77,7 @@ export function schemaText({ tables }: Schema): string {
 
 /** Reads a result of `schemaText`, perhaps of an earlier or a newer version. */
 export function schemaFrom(text: string): Schema {
-  const { tables }: Stored = JSON.parse(text)
+  const { tables }: StoredSchema = JSON.parse(text)
   const columnOf = (stored: StoredColumn): Column => ({
     ...stored,
     encoding: storedEncoding(stored.encoding, stored.sqlite),
@@ -87,18 +87,20 @@ export function schemaFrom(text: string): Schema {
 
 type StoredColumn = Omit<Column, 'encoding'> & { readonly encoding: string }
 
-interface Stored {
+interface StoredSchema {
   readonly tables: readonly (Omit<Table, 'columns'> & { readonly columns: readonly StoredColumn[] })[]
 }
 
 export function schemaOf(model: Model): Schema {
   const joins = new Set(
     [...model.collections.values()].flatMap(({ relations }) =>
-      [...relations.values()].flatMap(each => (each.kind === 'manyToMany' ? [each.through] : [])),
+      [...relations.values()].flatMap(relation => (relation.kind === 'manyToMany' ? [relation.through] : [])),
     ),
   )
   return {
-    tables: [...model.collections.values()].map(each => tableOf(each, joins.has(each.name))),
+    tables: [...model.collections.values()].map(collection =>
+      tableOf(collection, joins.has(collection.name)),
+    ),
   }
 }
 
@@ -158,22 +160,22 @@ function uniqueIndex({ name }: Collection, keys: readonly IndexKey[]): TableInde
 /** The name contains the directions, in a form that no field name has, and omits the id at the end. */
 function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): TableIndex {
   const all = indexOrder(keys)
-  const named = all.slice(0, keys.length)
+  const namedKeys = all.slice(0, keys.length)
   const order = all.map(({ field, descending }) => ({
     column: field,
     descending,
     optional: fields.get(field)?.optional === true,
   }))
   return {
-    name: `${name}__${named.map(keyText).join('__')}__index`,
-    columns: named.map(key => key.field),
+    name: `${name}__${namedKeys.map(keyText).join('__')}__index`,
+    columns: namedKeys.map(key => key.field),
     unique: false,
     order,
   }
 }
 
-/** Whether a stored schema has `accepts` for its columns: that of an earlier version does not. */
-export function accepts({ tables }: Schema): boolean {
+/** Whether a stored schema has `accepts` for its columns: the schema of an earlier version does not. */
+export function hasValueSchemas({ tables }: Schema): boolean {
   return tables.every(
     table => ownCollections.has(table.name) || table.columns.every(column => column.accepts),
   )

@@ -15,7 +15,7 @@ import { type RelatedForm, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
 import { Row } from './row.ts'
-import { searchedFirst } from './search.ts'
+import { readSearchIndexFirst } from './search.ts'
 import { textForm } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
@@ -49,27 +49,28 @@ function groupsSql(
   { limit, form }: { readonly limit: Sql; readonly form?: RelatedForm | undefined },
 ): Sql {
   const inner = row.inner()
-  searchedFirst(inner, { ...list, isWhole: list.within === undefined })
+  readSearchIndexFirst(inner, { ...list, isWhole: list.within === undefined })
   const columns = [
-    ...groups.map((group, at) => sql`${keySql(group, inner)} AS ${columnOf('group', at)}`),
-    ...measures.map((measure, at) => sql`${measureSql(measure, inner)} AS ${columnOf('measure', at)}`),
+    ...groups.map((group, index) => sql`${keySql(group, inner)} AS ${columnOf('group', index)}`),
+    ...measures.map((measure, index) => sql`${measureSql(measure, inner)} AS ${columnOf('measure', index)}`),
   ]
   const conditions = where(conditionsOf(list, inner, form))
-  // Without columns there is still one group, hence one row.
-  const listed = columns.length === 0 ? sql`count(*)` : join(columns, ', ')
-  const grouped: Sql = groups.length === 0 ? [] : [` GROUP BY ${groups.map((_, at) => at + 1).join(', ')}`]
+  // A selection without columns still has one group, hence one row.
+  const columnList = columns.length === 0 ? sql`count(*)` : join(columns, ', ')
+  const groupBy: Sql =
+    groups.length === 0 ? [] : [` GROUP BY ${groups.map((_, index) => index + 1).join(', ')}`]
   const order = orderSql(sort, groups.length, row.dialect)
-  return sql`SELECT ${listed} FROM ${inner.from()}${conditions}${grouped}${order} LIMIT ${limit} OFFSET ${arg(offset)}`
+  return sql`SELECT ${columnList} FROM ${inner.from()}${conditions}${groupBy}${order} LIMIT ${limit} OFFSET ${arg(offset)}`
 }
 
-function columnOf(by: GroupSort['by'], at: number): Sql {
-  return name(`${by}_${at}`)
+function columnOf(by: GroupSort['by'], index: number): Sql {
+  return name(`${by}_${index}`)
 }
 
 /** By the numbers of the columns. */
 function orderSql(sort: readonly GroupSort[], groups: number, { nulls }: Dialect): Sql {
-  const keys = sort.map(({ by, at, descending }): Sql => {
-    const number = by === 'group' ? at + 1 : groups + at + 1
+  const keys = sort.map(({ by, index, descending }): Sql => {
+    const number = by === 'group' ? index + 1 : groups + index + 1
     return [`${number}${descending ? ' DESC' : ''}`, ...nulls(descending)]
   })
   return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
@@ -95,16 +96,18 @@ function average(sum: Sql, value: Sql): Sql {
 }
 
 function figuresSql(select: readonly SelectedFigure[], aggregation: GuardedAggregation, row: Row): Sql {
-  return row.dialect.object(select.map(each => [each.key, figureSql(each, aggregation, row)] as const))
+  return row.dialect.object(
+    select.map(selected => [selected.key, figureSql(selected, aggregation, row)] as const),
+  )
 }
 
 function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, row: Row): Sql {
   if (selected.kind === 'constant') return row.dialect.constant(selected.value)
   if (selected.kind === 'object') return figuresSql(selected.select, aggregation, row)
-  const { kind, at, as } = selected
-  const column = sql`${name(row.alias)}.${columnOf(kind, at)}`
-  if (kind === 'measure') return measureJson(column, aggregation.measures[at], as, row)
-  const group = aggregation.groups[at]
+  const { kind, index, as } = selected
+  const column = sql`${name(row.alias)}.${columnOf(kind, index)}`
+  if (kind === 'measure') return measureJson(column, aggregation.measures[index], as, row)
+  const group = aggregation.groups[index]
   if (group === undefined) throw new TypeError('a selected key must be one of the groups')
   if (group.part !== undefined) return row.dialect.string(column)
   return formed(column, group.field.field.type.encoding, as, row)

@@ -45,14 +45,14 @@ function listRoot({ collection, rows, list, select }: GuardedListRoot, statement
 
 /** Fields that no client may read are not in the log: they come from the stored row, if it still exists. */
 function loggedRow(collection: Collection, id: Param, event: Param, row: Row): Sql {
-  const columns = row.used().map(used => {
-    const field = collection.fields.get(used)
-    if (!field) throw new Error(`${collection.name} has no field ${used}`)
+  const columns = row.usedColumns().map(column => {
+    const field = collection.fields.get(column)
+    if (!field) throw new Error(`${collection.name} has no field ${column}`)
     const value =
       field.internal || field.writeOnly
-        ? sql`(SELECT ${name(used)} FROM ${name(row.dialect.stored(collection.name))} WHERE "id" = ${arg(id)})`
+        ? sql`(SELECT ${name(column)} FROM ${name(row.dialect.stored(collection.name))} WHERE "id" = ${arg(id)})`
         : row.dialect.logged(arg(event, textEncoding), field)
-    return sql`${value} AS ${name(used)}`
+    return sql`${value} AS ${name(column)}`
   })
   return sql`SELECT ${join(columns, ', ')}`
 }

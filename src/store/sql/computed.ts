@@ -4,11 +4,11 @@ import { realEncoding } from '../../model/fields/number.ts'
 import { textEncoding } from '../../model/fields/textual.ts'
 import type { Computation, Condition, Path, VisibleField } from '../../plan/guarded.ts'
 import type { Dialect } from './dialect.ts'
-import { ordered } from './order-by.ts'
+import { orderBy } from './order-by.ts'
 import type { Row } from './row.ts'
 import { join, type Sql, sql } from './writer.ts'
 
-type Of<Kind extends Computation['kind']> = Computation & { readonly kind: Kind }
+type ComputationOf<Kind extends Computation['kind']> = Computation & { readonly kind: Kind }
 
 /** The SQL of the parts of computations. `condition.ts` passes it in, to avoid a circular import. */
 export interface RowSql {
@@ -20,87 +20,87 @@ export interface RowSql {
 }
 
 /** `computation` over `row`. */
-export function computedSql(computation: Computation, row: Row, over: RowSql): Sql {
+export function computedSql(computation: Computation, row: Row, rowSql: RowSql): Sql {
   switch (computation.kind) {
     case 'column':
-      return over.field(computation.field, row)
+      return rowSql.field(computation.field, row)
     case 'literal':
       return literalSql(computation, row)
     case 'related':
-      return relatedSql(computation, row, over)
+      return relatedSql(computation, row, rowSql)
     case 'aggregate':
-      return aggregateSql(computation, row, over)
+      return aggregateSql(computation, row, rowSql)
     case 'first':
-      return firstSql(computation, row, over)
+      return firstSql(computation, row, rowSql)
     case 'arithmetic':
-      return arithmeticSql(computation, row, over)
+      return arithmeticSql(computation, row, rowSql)
     case 'concat':
-      return concatSql(computation, row, over)
+      return concatSql(computation, row, rowSql)
     case 'coalesce':
-      return coalesceSql(computation, row, over)
+      return coalesceSql(computation, row, rowSql)
     case 'when': {
-      const [value, otherwise] = [computation.value, computation.otherwise].map(part =>
-        fitted(part, computation, row, over),
+      const [value, otherwise] = [computation.value, computation.otherwise].map(branch =>
+        castPart(branch, computation, row, rowSql),
       )
-      const condition = over.condition(computation.condition, row)
+      const condition = rowSql.condition(computation.condition, row)
       return sql`CASE WHEN ${condition} THEN ${value ?? []} ELSE ${otherwise ?? []} END`
     }
     case 'datePart':
-      return datePartSql(computation, row, over)
+      return datePartSql(computation, row, rowSql)
   }
 }
 
 /** Applies `write` to the value, which is computed only once, even if `write` repeats it. */
 export function once(value: Sql, write: (value: Sql) => Sql): Sql {
-  const mark: Sql = ['v.x']
-  const written = write(mark)
-  const uses = written.join('').split('v.x').length - 1
+  const placeholder: Sql = ['v.x']
+  const text = write(placeholder)
+  const useCount = text.join('').split('v.x').length - 1
   // The limit keeps databases from inlining the subquery.
-  return uses > 1 ? sql`(SELECT ${written} FROM (SELECT ${value} AS x LIMIT 1) AS v)` : write(value)
+  return useCount > 1 ? sql`(SELECT ${text} FROM (SELECT ${value} AS x LIMIT 1) AS v)` : write(value)
 }
 
-function literalSql({ value, type }: Of<'literal'>, { dialect }: Row): Sql {
+function literalSql({ value, type }: ComputationOf<'literal'>, { dialect }: Row): Sql {
   if (value === null) return ['NULL']
   return dialect.cast([{ from: 'constant', value, as: type.encoding }], type.encoding)
 }
 
 /** The part, cast to the type of the whole: an integer may occur where a real number is expected. */
-function fitted(part: Computation, { type }: Computation, row: Row, over: RowSql): Sql {
-  const value = computedSql(part, row, over)
+function castPart(part: Computation, { type }: Computation, row: Row, rowSql: RowSql): Sql {
+  const value = computedSql(part, row, rowSql)
   const isNull = part.kind === 'literal' && part.value === null
   return isNull || part.type.encoding === type.encoding ? value : row.dialect.cast(value, type.encoding)
 }
 
-function relatedSql({ path, when, rows, value }: Of<'related'>, row: Row, over: RowSql): Sql {
+function relatedSql({ path, when, rows, value }: ComputationOf<'related'>, row: Row, rowSql: RowSql): Sql {
   const target = row.another(path.target.name)
-  const computed = computedSql(value, target, over)
-  const query = sql`(SELECT ${computed} FROM ${over.related(path, rows, target, row)})`
-  return when.kind === 'always' ? query : sql`CASE WHEN ${over.condition(when, row)} THEN ${query} END`
+  const computed = computedSql(value, target, rowSql)
+  const query = sql`(SELECT ${computed} FROM ${rowSql.related(path, rows, target, row)})`
+  return when.kind === 'always' ? query : sql`CASE WHEN ${rowSql.condition(when, row)} THEN ${query} END`
 }
 
-function aggregateSql(computation: Of<'aggregate'>, row: Row, over: RowSql): Sql {
+function aggregateSql(computation: ComputationOf<'aggregate'>, row: Row, rowSql: RowSql): Sql {
   const { dialect } = row
   const target = row.another(computation.path.target.name)
   const { field, function: name } = computation
-  const value = field === undefined ? ['*'] : over.field(field, target)
-  const rows = over.related(computation.path, computation.rows, target, row)
+  const value = field === undefined ? ['*'] : rowSql.field(field, target)
+  const rows = rowSql.related(computation.path, computation.rows, target, row)
   if (name === 'count' || name === 'min' || name === 'max') {
     return sql`(SELECT ${[name]}(${value}) FROM ${rows})`
   }
   if (field === undefined) throw new TypeError(`${name} has a field`)
   const { encoding } = field.field.type
   const totals = sql`(SELECT ${dialect.exactSum(value, field.field)} AS s, count(${value}) AS n FROM ${rows}) AS w`
-  const bounded = (number: Sql) => (encoding.isWhole ? number : realSql(number, dialect))
-  if (name === 'avg') return sql`(SELECT ${bounded(['w.s / nullif(w.n, 0)'])} FROM ${totals})`
+  const inRange = (number: Sql) => (encoding.isWhole ? number : realSql(number, dialect))
+  if (name === 'avg') return sql`(SELECT ${inRange(['w.s / nullif(w.n, 0)'])} FROM ${totals})`
   const total = encoding.isWhole ? wholeSql(['w.s'], dialect) : realSql(['w.s'], dialect)
   return sql`(SELECT CASE WHEN w.n = 0 THEN 0 ELSE ${total} END FROM ${totals})`
 }
 
-function firstSql(computation: Of<'first'>, row: Row, over: RowSql): Sql {
+function firstSql(computation: ComputationOf<'first'>, row: Row, rowSql: RowSql): Sql {
   const target = row.another(computation.path.target.name)
-  const value = over.field(computation.field, target)
-  const rows = over.related(computation.path, computation.rows, target, row)
-  const order = ordered(computation.sort, target, ({ field }) => over.field(field, target))
+  const value = rowSql.field(computation.field, target)
+  const rows = rowSql.related(computation.path, computation.rows, target, row)
+  const order = orderBy(computation.sort, target, ({ field }) => rowSql.field(field, target))
   return sql`(SELECT ${value} FROM ${rows}${order} LIMIT 1)`
 }
 
@@ -108,11 +108,15 @@ function firstSql(computation: Of<'first'>, row: Row, over: RowSql): Sql {
  * In double precision on both databases, since integers overflow differently, and where one database fails the other
  * returns infinity. Numbers beyond 1e150 give null; those within 1e-150 of zero count as zero.
  */
-function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: Row, over: RowSql): Sql {
+function arithmeticSql(
+  { operator, left, right, type }: ComputationOf<'arithmetic'>,
+  row: Row,
+  rowSql: RowSql,
+): Sql {
   const { dialect } = row
-  const [a, b] = [left, right].map(part => dialect.cast(computedSql(part, row, over), realEncoding))
-  const divisor = operator === '/' ? sql`nullif(${moderate(['v.b'])}, 0)` : moderate(['v.b'])
-  const result = sql`${moderate(['v.a'])} ${[operator]} ${divisor}`
+  const [a, b] = [left, right].map(part => dialect.cast(computedSql(part, row, rowSql), realEncoding))
+  const divisor = operator === '/' ? sql`nullif(${withinRange(['v.b'])}, 0)` : withinRange(['v.b'])
+  const result = sql`${withinRange(['v.a'])} ${[operator]} ${divisor}`
   const operands = sql`(SELECT ${a ?? []} AS a, ${b ?? []} AS b LIMIT 1) AS v`
   if (!type.encoding.isWhole) return sql`(SELECT ${result} FROM ${operands})`
   const computed = sql`(SELECT ${result} AS r FROM ${operands} LIMIT 1) AS w`
@@ -122,9 +126,9 @@ function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: R
 const largest: Sql = ['1e150']
 const smallest: Sql = ['1e-150']
 
-function moderate(value: Sql, write = (moderated: Sql): Sql => moderated): Sql {
-  const moderated = sql`CASE WHEN abs(${value}) >= ${smallest} THEN ${value} ELSE 0 END`
-  return sql`CASE WHEN abs(${value}) <= ${largest} THEN ${write(moderated)} END`
+function withinRange(value: Sql, write = (clamped: Sql): Sql => clamped): Sql {
+  const clamped = sql`CASE WHEN abs(${value}) >= ${smallest} THEN ${value} ELSE 0 END`
+  return sql`CASE WHEN abs(${value}) <= ${largest} THEN ${write(clamped)} END`
 }
 
 /** Null beyond the integers that JSON readers represent exactly (RFC 8259, 6). */
@@ -135,32 +139,32 @@ function wholeSql(value: Sql, dialect: Dialect): Sql {
 
 /** Rounded: the last digits of a floating-point sum depend on the order of its terms. */
 function realSql(value: Sql, dialect: Dialect): Sql {
-  return moderate(value, dialect.rounded)
+  return withinRange(value, dialect.rounded)
 }
 
-function concatSql({ parts }: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {
+function concatSql({ parts }: ComputationOf<'concat' | 'coalesce'>, row: Row, rowSql: RowSql): Sql {
   const texts = parts.map(part => {
-    const text = row.dialect.cast(computedSql(part, row, over), textEncoding)
+    const text = row.dialect.cast(computedSql(part, row, rowSql), textEncoding)
     return sql`coalesce(${text}, '')`
   })
   return sql`(${join(texts, ' || ')})`
 }
 
-function coalesceSql(computation: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {
-  const parts = computation.parts.map(part => fitted(part, computation, row, over))
-  const [only] = parts
-  return parts.length === 1 && only ? only : sql`coalesce(${join(parts, ', ')})`
+function coalesceSql(computation: ComputationOf<'concat' | 'coalesce'>, row: Row, rowSql: RowSql): Sql {
+  const parts = computation.parts.map(part => castPart(part, computation, row, rowSql))
+  const [single] = parts
+  return parts.length === 1 && single ? single : sql`coalesce(${join(parts, ', ')})`
 }
 
 /** The position and length of the parts in `YYYY-MM-DDTHH:MM:SS.sssZ`. */
-const places = { year: [1, 4], month: [6, 2], day: [9, 2], hour: [12, 2] } as const
+const partPositions = { year: [1, 4], month: [6, 2], day: [9, 2], hour: [12, 2] } as const
 
-function datePartSql({ part, of }: Of<'datePart'>, row: Row, over: RowSql): Sql {
+function datePartSql({ part, of }: ComputationOf<'datePart'>, row: Row, rowSql: RowSql): Sql {
   const { dialect } = row
-  const value = computedSql(of, row, over)
+  const value = computedSql(of, row, rowSql)
   const day = (text: Sql) => sql`substr(${text}, 1, 10)`
   if (part === 'date') return dialect.cast(day(value), textEncoding)
   if (part === 'weekday') return once(value, text => dialect.weekday(day(text)))
-  const [from, length] = places[part]
-  return dialect.cast(sql`substr(${value}, ${[String(from)]}, ${[String(length)]})`, wholeEncoding)
+  const [start, length] = partPositions[part]
+  return dialect.cast(sql`substr(${value}, ${[String(start)]}, ${[String(length)]})`, wholeEncoding)
 }

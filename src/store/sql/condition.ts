@@ -1,6 +1,6 @@
 /**
- * Conditions as SQL. A condition is two-valued; a comparison with null is unknown in SQL, which a WHERE
- * takes as false. Only below NOT does the difference show, so only there (`exact`) is it made false.
+ * Conditions as SQL. A condition is true or false. In SQL, a comparison with null is unknown, which WHERE treats as false.
+ * The difference matters only below NOT: only there (`exact`) is unknown converted to false.
  */
 import { booleanEncoding } from '../../model/fields/boolean.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
@@ -72,9 +72,9 @@ export function conditionSql(
     case 'search':
       return search(condition, row)
     case 'and':
-      return joined(condition.conditions, ' AND ', isTrue, row, exact, form)
+      return combined(condition.conditions, ' AND ', isTrue, row, exact, form)
     case 'or':
-      return joined(condition.conditions, ' OR ', isFalse, row, exact, form)
+      return combined(condition.conditions, ' OR ', isFalse, row, exact, form)
     case 'not':
       return sql`NOT (${conditionSql(condition.condition, row, true, form)})`
   }
@@ -87,22 +87,22 @@ export function budgetCheck(row: Row): Sql {
 
 /** A WHERE clause without conditions that are always true; empty if none is left. */
 export function where(parts: readonly Sql[]): Sql {
-  const kept = parts.filter(part => part !== isTrue)
-  return kept.length === 0 ? [] : sql` WHERE ${join(kept, ' AND ')}`
+  const conditions = parts.filter(part => part !== isTrue)
+  return conditions.length === 0 ? [] : sql` WHERE ${join(conditions, ' AND ')}`
 }
 
-function joined(
+function combined(
   conditions: readonly Condition[],
-  by: string,
+  operator: string,
   empty: Sql,
   row: Row,
   exact: boolean,
   form: RelatedForm,
 ): Sql {
-  const parts = conditions.map(each => conditionSql(each, row, exact, form))
+  const parts = conditions.map(part => conditionSql(part, row, exact, form))
   const [first] = parts
   if (first === undefined) return empty
-  return parts.length === 1 ? first : sql`(${join(parts, by)})`
+  return parts.length === 1 ? first : sql`(${join(parts, operator)})`
 }
 
 /** The field's value; null in rows where it is hidden. */
@@ -150,12 +150,12 @@ function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm
 function comparison({ field, operator, operand }: Compare, column: Sql, row: Row): Sql {
   const { dialect } = row
   const { encoding } = field.field.type
-  if (!isValue(operand)) return sql`${column} ${symbolOf(operator)} ${contextual(operand, encoding, row)}`
-  if (operator === 'in') return dialect.isIn(column, bindOf(operand, listOf(encoding, dialect)))
+  if (!isValue(operand)) return sql`${column} ${symbolOf(operator)} ${contextualSql(operand, encoding, row)}`
+  if (operator === 'in') return dialect.isIn(column, bindOf(operand, listConversion(encoding, dialect)))
   const value = bindOf(operand, encoding)
   if (operator === 'contains') return dialect.contains(column, [value])
   if (operator === 'icontains') return dialect.matches(column, bindOf(operand, dialect.caselessPattern))
-  if (operator === 'starts_with') return beginsWith(column, value, bindOf(operand, beyond))
+  if (operator === 'starts_with') return startsWith(column, value, bindOf(operand, endOfPrefix))
   return sql`${column} ${symbolOf(operator)} ${value}`
 }
 
@@ -175,28 +175,31 @@ function isValue(operand: Operand): operand is Value {
 }
 
 /** The time of the request, or a property of its caller, as the other operand of a comparison. */
-function contextual(operand: Contextual, as: Encoding, row: Row): Sql {
+function contextualSql(operand: Contextual, as: Encoding, row: Row): Sql {
   switch (operand.kind) {
     case 'now':
       return row.dialect.now(operand.shiftMs, as)
     case 'claim':
       return [{ from: 'claim', claim: operand.claim, as }]
     case 'caller':
-      return ofCaller(operand, row)
+      return callerField(operand, row)
   }
 }
 
 /** A field of the caller's own row, read once per statement. */
-function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
-  const own = when ? row.another(users.name) : row.stored(users.name)
-  const value = own.column(field.name)
-  const conditions = [sql`${own.column('id')} = ${userId}`, isConfirmed ? confirmed(value, row) : isTrue]
-  if (when) conditions.push(conditionSql(when, own))
-  return sql`(SELECT ${value} FROM ${own.from()}${where(conditions)})`
+function callerField({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
+  const caller = when ? row.another(users.name) : row.stored(users.name)
+  const value = caller.column(field.name)
+  const conditions = [
+    sql`${caller.column('id')} = ${userId}`,
+    isConfirmed ? isConfirmedAddress(value, row) : isTrue,
+  ]
+  if (when) conditions.push(conditionSql(when, caller))
+  return sql`(SELECT ${value} FROM ${caller.from()}${where(conditions)})`
 }
 
 /** The condition that the caller has confirmed the address: see `auth/accounts/addresses.ts`. */
-function confirmed(address: Sql, { dialect }: Row): Sql {
+function isConfirmedAddress(address: Sql, { dialect }: Row): Sql {
   const payload: Sql = ['"_records"."payload"']
   const isOwn = sql`"_records"."kind" = ${quoted(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`
   // In the select list, not in WHERE: the payloads of other records may not be JSON.
@@ -225,21 +228,21 @@ function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
 }
 
 /** As a range, so that an index can be used. */
-function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
+function startsWith(column: Sql, prefix: Bind, end: Bind): Sql {
   return sql`(${column} >= ${prefix} AND ${column} < ${end})`
 }
 
-const beyond: Conversion = {
+const endOfPrefix: Conversion = {
   name: 'beyond prefix',
   encode: prefix => beyondPrefix(String(prefix)),
 }
 
 /** A list of values, each of which has the encoding. */
-function listOf({ name, encode }: Encoding, dialect: Dialect): Conversion {
-  const cellOf = (value: JsonValue) => (value === null ? null : encode(value))
+function listConversion({ name, encode }: Encoding, dialect: Dialect): Conversion {
+  const encodeItem = (value: JsonValue) => (value === null ? null : encode(value))
   return {
     name: `list of ${name}`,
-    encode: values => dialect.list((values as readonly JsonValue[]).map(cellOf)),
+    encode: values => dialect.list((values as readonly JsonValue[]).map(encodeItem)),
   }
 }
 
@@ -272,17 +275,17 @@ function related({ path, rows, stored }: Related, row: Row, form: RelatedForm): 
 /** The same as a set of ids. Unknown if the row's reference is null. */
 function inSet({ path, rows, stored }: Related, row: Row): Sql {
   const target = targetOf(path, row, stored)
-  const found = where([budgetCheck(target), conditionSql(rows, target, false, 'set')])
+  const whereFound = where([budgetCheck(target), conditionSql(rows, target, false, 'set')])
   const { relation } = path
   if (relation.kind === 'one') {
-    return sql`${row.column(relation.field)} IN (SELECT ${target.column('id')} FROM ${target.from()}${found})`
+    return sql`${row.column(relation.field)} IN (SELECT ${target.column('id')} FROM ${target.from()}${whereFound})`
   }
   const id = row.column('id')
   if (relation.kind === 'many') {
-    return sql`${id} IN (SELECT ${target.column(relation.field)} FROM ${target.from()}${found})`
+    return sql`${id} IN (SELECT ${target.column(relation.field)} FROM ${target.from()}${whereFound})`
   }
   const { through, joinRows } = throughOf(path, target, stored)
-  const ids = sql`SELECT ${target.column('id')} FROM ${target.from()}${found}`
+  const ids = sql`SELECT ${target.column('id')} FROM ${target.from()}${whereFound}`
   const joins = where([
     budgetCheck(through),
     sql`${through.column(relation.to)} IN (${ids})`,
@@ -310,19 +313,19 @@ function joinedTo(path: Path, target: Row, row: Row, stored: true | undefined) {
   }
   const { through, joinRows } = throughOf(path, target, stored)
   const from = sql`${through.from()} JOIN ${target.from()} ON ${target.column('id')} = ${through.column(relation.to)}`
-  const belongs = sql`${through.column(relation.from)} = ${row.column('id')}`
-  const counts = conditionSql(joinRows, through)
-  return { from, condition: counts === isTrue ? belongs : sql`${belongs} AND ${counts}` }
+  const isLinked = sql`${through.column(relation.from)} = ${row.column('id')}`
+  const joinCondition = conditionSql(joinRows, through)
+  return { from, condition: joinCondition === isTrue ? isLinked : sql`${isLinked} AND ${joinCondition}` }
 }
 
 /** The condition that `path` leads from `row` to `target`. */
 export function linked(path: Path, target: Row, row: Row, stored?: true): Sql {
   if (path.relation.kind === 'one') return sql`${target.column('id')} = ${row.column(path.relation.field)}`
-  return reached(path, target, row.column('id'), stored)
+  return isReachable(path, target, row.column('id'), stored)
 }
 
 /** The condition that a to-many `path` leads from the row with this id to `target`. */
-export function reached(path: Path, target: Row, id: Sql, stored?: true): Sql {
+export function isReachable(path: Path, target: Row, id: Sql, stored?: true): Sql {
   if (path.relation.kind === 'one') throw new TypeError('a list cannot follow a to-one relation')
   if (path.relation.kind === 'many') return sql`${target.column(path.relation.field)} = ${id}`
   const { from, to } = path.relation

@@ -37,7 +37,7 @@ export interface Dialect {
   isIn(column: Sql, list: Bind): Sql
   /** A list in the form that `isIn` takes. */
   list(items: readonly (Cell | null)[]): string
-  /** Converts the text of a search into the form that `search` and `searchedIn` take. */
+  /** Converts the text of a search into the form that `search` and `fieldMatches` take. */
   readonly searchTerms: Conversion
   /** The expression of a LIMIT clause. */
   limit(rows: Bind): Sql
@@ -47,7 +47,7 @@ export interface Dialect {
    */
   sampled(windows: Sql, row: SampledRow, range: Sql): { readonly from: Sql; readonly condition: Sql }
   /** Whether the database also computes the outputs of rows that OFFSET skips. */
-  readonly makesSkipped: boolean
+  readonly computesSkippedRows: boolean
   /**
    * Whether each part of a sorted union needs an ORDER BY and a LIMIT of its own to be read along an index. If not, the
    * database applies the order of the union to its parts, and stops at the limit of the union.
@@ -55,7 +55,7 @@ export interface Dialect {
   readonly limitsParts: boolean
   /** Whether a comparison of row values uses all columns of an index, and not only the first. */
   readonly comparesRows: boolean
-  contains(column: Sql, part: Sql): Sql
+  contains(column: Sql, substring: Sql): Sql
   /** Whether the text matches a pattern that `caselessPattern` created. */
   matches(column: Sql, pattern: Bind): Sql
   /** Converts a text into a pattern of the texts that contain it in any letter case. */
@@ -88,19 +88,19 @@ export interface Dialect {
    */
   readonly budgetCheck?: ((id: Sql) => Sql) | undefined
   /** A query for the ids of the rows of `table` that match a search. */
-  search(table: string, searched: Searched): Sql
+  search(table: string, searched: SearchQuery): Sql
   /**
    * Whether all the words occur in one field of the row with this id, which is at least `lowest`. `index`: the alias of
    * the search index, if the statement reads it.
    */
-  searchedIn(table: string, field: Field, words: Bind, row: SearchedRow): Sql
+  fieldMatches(table: string, field: Field, words: Bind, row: SearchRow): Sql
   /** The JOIN operator for a join whose first table should be read first. PostgreSQL's planner decides for itself. */
-  readonly leading: Sql
+  readonly leadingJoin: Sql
   /** Undefined under row security: PostgreSQL does not use the search index for statements that policies restrict. */
   readonly searchIndex: SearchIndexSql | undefined
 }
 
-export interface Searched {
+export interface SearchQuery {
   /** Every word occurs in at least one of these fields. */
   readonly fields: readonly Field[]
   readonly words: Bind
@@ -117,7 +117,7 @@ export interface SampledRow {
   columns(): Sql
 }
 
-export interface SearchedRow {
+export interface SearchRow {
   readonly id: Sql
   readonly lowest: Sql
   readonly index: Sql | undefined
@@ -128,7 +128,7 @@ export interface SearchIndexSql {
   /** The column with the ids of the rows. */
   readonly id: string
   /** Whether a row of the index matches. `alias`: the alias of the index, if it has one. */
-  matches(alias: Sql | undefined, table: string, searched: Searched): Sql
+  matches(alias: Sql | undefined, table: string, searched: SearchQuery): Sql
 }
 
 /** The parent of a collection's table, in which rules see all rows: see `postgres/row-security/`. */

@@ -21,14 +21,14 @@ export function excludedFromIndexes(
   const fields = [...collection.fields.values()].filter(
     field => isFewValued(field) && isIndexed(collection, field.name),
   )
-  const equal = equalIn(rows)
-  const isServed = (name: string) => collection.indexes.some(index => serves(index, name, equal, sort))
-  return new Set(fields.map(field => field.name).filter(name => !(equal.has(name) && isServed(name))))
+  const equalFields = equalIn(rows)
+  const isServed = (name: string) => collection.indexes.some(index => serves(index, name, equalFields, sort))
+  return new Set(fields.map(field => field.name).filter(name => !(equalFields.has(name) && isServed(name))))
 }
 
 /** The fields that have the same value in all rows that fulfil the condition. */
 function equalIn(condition: Condition): ReadonlySet<string> {
-  if (condition.kind === 'and') return new Set(condition.conditions.flatMap(each => [...equalIn(each)]))
+  if (condition.kind === 'and') return new Set(condition.conditions.flatMap(part => [...equalIn(part)]))
   const isEqual = condition.kind === 'compare' && condition.operator === 'eq'
   return new Set(isEqual ? [condition.field.field.name] : [])
 }
@@ -42,12 +42,12 @@ function serves(
 ): boolean {
   const order = indexOrder(keys)
   const begin = order.findIndex(key => !equal.has(key.field))
-  const led = order.slice(0, begin < 0 ? order.length : begin)
-  if (!led.some(key => key.field === name)) return false
-  const rest = order.slice(led.length)
+  const leadingKeys = order.slice(0, begin < 0 ? order.length : begin)
+  if (!leadingKeys.some(key => key.field === name)) return false
+  const rest = order.slice(leadingKeys.length)
   const flip = rest[0]?.descending !== sort[0]?.descending
-  return sort.every(({ field, descending }, at) => {
-    const key = rest[at]
-    return key?.field === field.field.name && (key.descending !== flip) === descending
+  return sort.every(({ field, descending }, index) => {
+    const keyInOrder = rest[index]
+    return keyInOrder?.field === field.field.name && (keyInOrder.descending !== flip) === descending
   })
 }

@@ -11,7 +11,7 @@ const maxRanges = 12
 
 interface Key {
   readonly value: Sql
-  readonly at: Sql
+  readonly positionValue: Sql
   readonly descending: boolean
   readonly nullable: boolean
   readonly field: Field
@@ -20,17 +20,17 @@ interface Key {
 }
 
 /**
- * Conditions of which each row after the position fulfils exactly one. `divided`: one condition for each range of an
+ * Conditions that divide the rows after the position: each row fulfils exactly one. `divided`: one condition for each range of an
  * index. Otherwise one condition, which uses an index only if all keys have the same direction and none is null.
  * `position`: one bind per sort key.
  */
-export function after(
+export function afterPosition(
   sort: readonly GuardedSort[],
   position: readonly Bind[],
   row: Row,
   divided: boolean,
 ): readonly Sql[] {
-  const keys = sort.map((each, index) => keyOf(each, position[index], row))
+  const keys = sort.map((sortKey, index) => keyOf(sortKey, position[index], row))
   if (keys.length === 0) throw new TypeError('a keyset needs a sort key')
   if (!divided && isRowValue(keys)) return [rowValue(keys)]
   if (!divided || keys.some(key => !key.isColumn)) return [undivided(keys, row)]
@@ -42,7 +42,7 @@ function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: 
   if (bind === undefined) throw new TypeError('a position needs one value per sort key')
   const nullable = field.field.optional || field.when.kind !== 'always'
   const value = visible(field, row)
-  return { value, at: [bind], descending, nullable, field: field.field, isColumn: isColumn(field) }
+  return { value, positionValue: [bind], descending, nullable, field: field.field, isColumn: isColumn(field) }
 }
 
 function isRowValue(keys: readonly Key[]): boolean {
@@ -51,35 +51,36 @@ function isRowValue(keys: readonly Key[]): boolean {
 
 function rowValue(keys: readonly Key[]): Sql {
   const values = keys.map(key => key.value)
-  const at = keys.map(key => key.at)
+  const positionValues = keys.map(key => key.positionValue)
   const sign: Sql = keys[0]?.descending ? [' < '] : [' > ']
-  return sql`${tuple(values)}${sign}${tuple(at)}`
+  return sql`${tuple(values)}${sign}${tuple(positionValues)}`
 }
 
 function tuple(values: readonly Sql[]): Sql {
-  const listed = join(values, ', ')
-  return values.length === 1 ? listed : sql`(${listed})`
+  const list = join(values, ', ')
+  return values.length === 1 ? list : sql`(${list})`
 }
 
 /** `before`: the conditions on the keys before these. */
 function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): readonly Sql[] {
   const [key, ...rest] = keys
   if (key === undefined) return []
-  const { value, at, descending, field } = key
-  const held = (...parts: readonly Sql[]) => join([...before, ...parts], ' AND ')
-  const within = (...parts: readonly Sql[]) => rangesOf(rest, [...before, ...parts], row)
-  if (isOneRange(keys, row)) return [held(rowValue(keys))]
-  const strictly = held(sql`${value} ${descending ? ['<'] : ['>']} ${at}`)
-  if (!key.nullable) return [strictly, ...within(sql`${value} = ${at}`)]
+  const { value, positionValue, descending, field } = key
+  const combined = (...parts: readonly Sql[]) => join([...before, ...parts], ' AND ')
+  const nextRanges = (...parts: readonly Sql[]) => rangesOf(rest, [...before, ...parts], row)
+  if (isOneRange(keys, row)) return [combined(rowValue(keys))]
+  const strictly = combined(sql`${value} ${descending ? ['<'] : ['>']} ${positionValue}`)
+  if (!key.nullable) return [strictly, ...nextRanges(sql`${value} = ${positionValue}`)]
   const fromNull = descending
-    ? held(sql`${value} IS NULL`, sql`${at} IS NOT NULL`)
-    : held(sql`${value} IS NOT NULL`, sql`${at} IS NULL`)
-  if (row.dialect.seeksNull) return [strictly, fromNull, ...within(row.dialect.same(value, at, field))]
-  const bothNull = within(sql`${value} IS NULL`, sql`${at} IS NULL`)
+    ? combined(sql`${value} IS NULL`, sql`${positionValue} IS NOT NULL`)
+    : combined(sql`${value} IS NOT NULL`, sql`${positionValue} IS NULL`)
+  if (row.dialect.seeksNull)
+    return [strictly, fromNull, ...nextRanges(row.dialect.same(value, positionValue, field))]
+  const bothNull = nextRanges(sql`${value} IS NULL`, sql`${positionValue} IS NULL`)
   // A comparison with a row value that contains null is never true.
   if (isOneRange([{ ...key, nullable: false }, ...rest], row))
-    return [held(rowValue(keys)), fromNull, ...bothNull]
-  return [strictly, fromNull, ...within(sql`${value} = ${at}`), ...bothNull]
+    return [combined(rowValue(keys)), fromNull, ...bothNull]
+  return [strictly, fromNull, ...nextRanges(sql`${value} = ${positionValue}`), ...bothNull]
 }
 
 /** Whether one comparison, which can use an index, finds all rows beyond the position. */
@@ -88,30 +89,33 @@ function isOneRange(keys: readonly Key[], { dialect }: Row): boolean {
 }
 
 function undivided(keys: readonly Key[], row: Row): Sql {
-  const steps = keys.map((key, index) => step(keys.slice(0, index), key, row))
+  const steps = keys.map((key, index) => equalThenBeyond(keys.slice(0, index), key, row))
   const [first] = keys
-  return first === undefined || first.nullable ? either(steps) : sql`(${bound(first)} AND ${either(steps)})`
+  return first === undefined || first.nullable
+    ? anyOf(steps)
+    : sql`(${firstKeyBound(first)} AND ${anyOf(steps)})`
 }
 
 /** Does not affect the result: with it, the database can start at the position in an index. */
-function bound({ value, at, descending }: Key): Sql {
-  return descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`
+function firstKeyBound({ value, positionValue, descending }: Key): Sql {
+  return descending ? sql`${value} <= ${positionValue}` : sql`${value} >= ${positionValue}`
 }
 
 /** Equal in the keys before, and beyond the position in this one. */
-function step(before: readonly Key[], key: Key, row: Row): Sql {
-  const equal = before.map(({ nullable, value, at, field }) =>
-    nullable ? row.dialect.same(value, at, field) : sql`${value} = ${at}`,
+function equalThenBeyond(before: readonly Key[], key: Key, row: Row): Sql {
+  const equal = before.map(({ nullable, value, positionValue, field }) =>
+    nullable ? row.dialect.same(value, positionValue, field) : sql`${value} = ${positionValue}`,
   )
   return sql`(${join([...equal, beyond(key)], ' AND ')})`
 }
 
-function beyond({ value, at, descending, nullable }: Key): Sql {
-  if (!nullable) return descending ? sql`${value} < ${at}` : sql`${value} > ${at}`
-  if (descending) return sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`
-  return sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`
+function beyond({ value, positionValue, descending, nullable }: Key): Sql {
+  if (!nullable) return descending ? sql`${value} < ${positionValue}` : sql`${value} > ${positionValue}`
+  if (descending)
+    return sql`(${value} < ${positionValue} OR (${value} IS NULL AND ${positionValue} IS NOT NULL))`
+  return sql`(${value} > ${positionValue} OR (${value} IS NOT NULL AND ${positionValue} IS NULL))`
 }
 
-function either(steps: readonly Sql[]): Sql {
+function anyOf(steps: readonly Sql[]): Sql {
   return sql`(${join(steps, ' OR ')})`
 }

@@ -4,12 +4,12 @@ import type { Row } from './row.ts'
 import { join, type Sql, sql } from './writer.ts'
 
 /** ` ORDER BY …`, null being the smallest value. `key`: the value of a sort key. */
-export function ordered(sort: readonly GuardedSort[], row: Row, key: (sort: GuardedSort) => Sql): Sql {
-  const keys = sort.map(each => {
-    const { field, descending } = each
+export function orderBy(sort: readonly GuardedSort[], row: Row, key: (sort: GuardedSort) => Sql): Sql {
+  const keys = sort.map(sortKey => {
+    const { field, descending } = sortKey
     const nullable = field.field.optional || field.when.kind !== 'always'
     const nulls = nullable ? row.dialect.nulls(descending) : []
-    return sql`${key(each)}${descending ? [' DESC'] : []}${nulls}`
+    return sql`${key(sortKey)}${descending ? [' DESC'] : []}${nulls}`
   })
   return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
 }

@@ -8,9 +8,9 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
-import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
-import { summed } from './summed.ts'
-import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
+import { type Dialect, type SearchQuery, type SearchRow, searchTable, storedTable } from './dialect.ts'
+import { sumFunction } from './sum-function.ts'
+import { aliasPrefix, applyToFragments, type Bind, join, name, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all fields. Each field also has a column of its own, under its name. */
 export const allWords = '_all'
@@ -57,8 +57,8 @@ export function arrayOf(items: readonly (Cell | null)[]): string {
 }
 
 function cast(value: Sql, { postgres: { type } }: Encoding): Sql {
-  const plain = sql`CAST(${value} AS ${[withoutCollation(type)]})`
-  return type.includes(' COLLATE ') ? sql`${plain} COLLATE "C"` : plain
+  const castValue = sql`CAST(${value} AS ${[withoutCollation(type)]})`
+  return type.includes(' COLLATE ') ? sql`${castValue} COLLATE "C"` : castValue
 }
 
 /** The calendar repeats every 400 years. `make_date` has no year 0. */
@@ -74,42 +74,42 @@ function regexLiteral(character: string): string {
 }
 
 /** Matches no row: no stored word is empty. */
-const nowhere = arrayOf([''])
+const noTerms = arrayOf([''])
 
 function searchArray(text: JsonValue): string {
   const terms = searchTerms(String(text))
-  return terms.length === 0 ? nowhere : arrayOf(terms)
+  return terms.length === 0 ? noTerms : arrayOf(terms)
 }
 
 /** The value, converted so that equal values compare as equal. */
-function comparable(value: Sql, { type }: Field): Sql {
+function comparableSql(value: Sql, { type }: Field): Sql {
   const { comparable: write } = type.encoding.postgres
-  return write === undefined ? value : over(write, value)
+  return write === undefined ? value : applyToFragments(write, value)
 }
 
 /** The index has the words of all fields together. A search of some fields filters its matches by their columns. */
-function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: Searched): Sql {
-  const found = sql`${of(alias)}${name(allWords)} @> ${words}`
-  if (isWhole) return found
+function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: SearchQuery): Sql {
+  const match = sql`${aliasPrefix(alias)}${name(allWords)} @> ${words}`
+  if (isWhole) return match
   const columns = join(
-    fields.map(field => sql`${of(alias)}${name(field.name)}`),
+    fields.map(field => sql`${aliasPrefix(alias)}${name(field.name)}`),
     ' || ',
   )
-  return sql`${found} AND ${columns} @> ${words}`
+  return sql`${match} AND ${columns} @> ${words}`
 }
 
-function search(collection: string, searched: Searched): Sql {
+function search(collection: string, searched: SearchQuery): Sql {
   return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
 }
 
-function searchedIn(collection: string, field: Field, words: Bind, { id, index }: SearchedRow): Sql {
+function searchedIn(collection: string, field: Field, words: Bind, { id, index }: SearchRow): Sql {
   const column = name(field.name)
   if (index !== undefined) return sql`${index}.${column} @> ${words}`
   return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
 /**
- * The time by the database's clock, the same in all of a transaction. `clock`: a timestamptz.
+ * The time by the database's clock, the same throughout a transaction. `clock`: a timestamptz.
  * https://www.postgresql.org/docs/15/functions-formatting.html
  */
 export function nowSql(
@@ -127,14 +127,15 @@ export const postgres: Dialect = {
   object,
   tuple,
   array: item => sql`concat('[', string_agg(${item}, ','), ']')`,
-  json: (column, { type }) => over(type.encoding.postgres.json, column),
-  exactSum: (column, { type }) => over(summed(type.encoding.postgres), column),
+  json: (column, { type }) => applyToFragments(type.encoding.postgres.json, column),
+  exactSum: (column, { type }) => applyToFragments(sumFunction(type.encoding.postgres), column),
   extreme: (which, column, { type }) =>
     sql`${[type.encoding.postgres.extremes?.[which] ?? which]}(${column})`,
   string: text => sql`to_json(${text})`,
   constant: text => quoted(JSON.stringify(text)),
   count: sql`count(*)::text`,
-  logged: (event, field) => over(field.type.encoding.postgres.logged, [event], quoted(field.name)),
+  logged: (event, field) =>
+    applyToFragments(field.type.encoding.postgres.logged, [event], quoted(field.name)),
   text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
   list: arrayOf,
@@ -145,10 +146,10 @@ export const postgres: Dialect = {
     from: sql`${windows} CROSS JOIN LATERAL ${row.of(sql`SELECT ${row.columns()} FROM ${row.from()} WHERE ${range} LIMIT 1000000`)}`,
     condition: ['TRUE'],
   }),
-  makesSkipped: true,
+  computesSkippedRows: true,
   limitsParts: true,
   comparesRows: true,
-  // Its statistics say how many rows there are of each value.
+  // PostgreSQL's statistics contain the number of rows of each value.
   withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
   cast,
@@ -157,7 +158,7 @@ export const postgres: Dialect = {
   matches: (column, pattern) => sql`${column} ~ ${pattern}`,
   caselessPattern: { name: 'caseless', encode: text => caselessPattern(String(text), regexLiteral) },
   same: (left, right, field) =>
-    sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
+    sql`${comparableSql(left, field)} IS NOT DISTINCT FROM ${comparableSql(right, field)}`,
   seeksNull: false,
   now: (shiftMs, as) => sql`coalesce(${{ from: 'now', shiftMs, as }}::text, ${[nowSql(shiftMs, as)]})`,
   jsonTruth: (text, member) => sql`(${text}::json ->> ${quoted(member)})::boolean`,
@@ -165,8 +166,8 @@ export const postgres: Dialect = {
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,
-  searchedIn,
-  leading: [' JOIN '],
+  fieldMatches: searchedIn,
+  leadingJoin: [' JOIN '],
   searchIndex: { id: 'id', matches },
 }
 

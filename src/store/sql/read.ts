@@ -2,11 +2,17 @@
 import type { Index } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { budgetCheck, conditionSql, type RelatedForm, reached, visible, where } from './condition.ts'
+import { budgetCheck, conditionSql, isReachable, type RelatedForm, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
 import { Row } from './row.ts'
-import { type Found, isRanked, type RankedPart, rankedFirst, searchedFirst } from './search.ts'
+import {
+  isRanked,
+  type RankedPart,
+  readRankingFirst,
+  readSearchIndexFirst,
+  type SearchedList,
+} from './search.ts'
 import { isById, objectSql } from './select.ts'
 import { sortedSql } from './sorted.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
@@ -32,7 +38,7 @@ export interface Slice {
 
 /** One row per item: its text, then its sort keys where the slice requests them. */
 export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const skips = slice.offset !== undefined && dialect.makesSkipped
+  const skips = slice.offset !== undefined && dialect.computesSkippedRows
   const isFlat = isById(list) && !skips
   const row = isFlat ? rowOf(list, slice, dialect) : new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
@@ -40,7 +46,7 @@ export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql 
   if (isFlat) return slicedSql(list, slice, row, columns, [])
   // The inner query would build the texts for every row that it sorts.
   const inner = rowOf(list, slice, dialect)
-  const sliced = slicedSql(list, slice, inner, inner.columns(row), row.used())
+  const sliced = slicedSql(list, slice, inner, inner.columns(row), row.usedColumns())
   return sql`SELECT ${columns} FROM ${row.of(sliced)}`
 }
 
@@ -54,20 +60,20 @@ export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): 
 /** One column: how many rows there are. */
 export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
   const row = new Row(dialect, list.collection.name)
-  searchedFirst(row, foundBy(list))
+  readSearchIndexFirst(row, searchedList(list))
   const conditions = where(conditionsOf(list, row, form))
   return sql`SELECT count(*) FROM ${row.from()}${conditions}`
 }
 
 /**
- * The rows of `listSql` that are among the first `walked` rows of the unfiltered list. If it returns fewer rows than
+ * The rows of `listSql` that are among the first `walkedRows` rows of the unfiltered list. If it returns fewer rows than
  * requested, more may still follow.
  */
-export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect: Dialect): Sql {
+export function walkSql(list: GuardedList, slice: Slice, walkedRows: number, dialect: Dialect): Sql {
   const row = new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
-  const found = where([conditionSql(list.rows, row, false, 'check')])
+  const conditions = where([conditionSql(list.rows, row, false, 'check')])
   const inner = new Row(dialect, list.collection.name)
   const rows = sortedSql(
     {
@@ -75,15 +81,15 @@ export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect
       conditions: insideOf(list, inner),
       sort: list.sort,
       after: slice.after,
-      limit: [String(walked)],
+      limit: [String(walkedRows)],
       offset: undefined,
     },
     inner,
     row.columns(),
-    row.used(),
+    row.usedColumns(),
   )
   const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
-  return sql`SELECT ${columns} FROM ${row.of(rows)}${found} LIMIT ${slice.limit}${offset}`
+  return sql`SELECT ${columns} FROM ${row.of(rows)}${conditions} LIMIT ${slice.limit}${offset}`
 }
 
 /** One row if the parent exists and is visible. */
@@ -96,19 +102,19 @@ export function parentSql(within: NonNullable<GuardedList['within']>, dialect: D
 /** A row of the list, whose source is the search if that provides the list's order. */
 function rowOf(list: GuardedList, slice: Slice, dialect: Dialect): Row {
   const row = new Row(dialect, list.collection.name)
-  if (isById(list)) searchedFirst(row, foundBy(list))
-  if (isRanked(list.sort)) rankedFirst(row, foundBy(list), rankedPart(list, slice))
+  if (isById(list)) readSearchIndexFirst(row, searchedList(list))
+  if (isRanked(list.sort)) readRankingFirst(row, searchedList(list), rankedPart(list, slice))
   return row
 }
 
-function foundBy({ collection, rows, within }: GuardedList): Found {
+function searchedList({ collection, rows, within }: GuardedList): SearchedList {
   return { collection, rows, isWhole: within === undefined }
 }
 
 function rankedPart(list: GuardedList, { after, limit, offset }: Slice): RankedPart {
   const matching = (row: Row) => conditionsOf(list, row)
-  const bounded = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
-  return { sort: list.sort, matching, after, limit: bounded }
+  const totalLimit = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
+  return { sort: list.sort, matching, after, limit: totalLimit }
 }
 
 function keysSql({ sort }: GuardedList, row: Row): Sql[] {
@@ -155,5 +161,5 @@ export function conditionsOf(
 
 /** The condition that the row belongs to the parent, if there is one. */
 function insideOf({ within }: Pick<GuardedList, 'within'>, row: Row): Sql[] {
-  return within === undefined ? [] : [reached(within.path, row, [arg(within.id)])]
+  return within === undefined ? [] : [isReachable(within.path, row, [arg(within.id)])]
 }

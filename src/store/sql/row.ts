@@ -8,7 +8,7 @@ const none: ReadonlySet<string> = new Set()
 interface Counter {
   next: number
   /** An alias that must not be generated again: that of the statement's own row, which may be a table's name. */
-  readonly taken?: string
+  readonly reserved?: string
 }
 
 /** A table or query that is read before a collection's own table, and yields the ids of its rows. */
@@ -43,7 +43,12 @@ export class Row {
   readonly #counter: Counter
 
   /** Without `alias`, a row of the statement's own table, `t0`. */
-  constructor(dialect: Dialect, table: string, alias = 't0', counter: Counter = { next: 1, taken: alias }) {
+  constructor(
+    dialect: Dialect,
+    table: string,
+    alias = 't0',
+    counter: Counter = { next: 1, reserved: alias },
+  ) {
     this.dialect = dialect
     this.table = table
     this.alias = alias
@@ -54,7 +59,7 @@ export class Row {
   /** A row of another table within the same statement. */
   another(table: string): Row {
     const alias = `t${this.#counter.next++}`
-    if (alias === this.#counter.taken) return this.another(table)
+    if (alias === this.#counter.reserved) return this.another(table)
     return new Row(this.dialect, table, alias, this.#counter)
   }
 
@@ -85,20 +90,20 @@ export class Row {
    */
   from(): Sql {
     const { source } = this
-    const own = sql`${name(this.table)} AS ${this.#alias}`
-    if (source === undefined) return own
+    const tableItem = sql`${name(this.table)} AS ${this.#alias}`
+    if (source === undefined) return tableItem
     const { from, keys } = source
     if (this.#used.size === 0) return from
-    return sql`${from}${this.dialect.leading}${own} ON ${this.#alias}."id" = ${keys.get('id') ?? []}`
+    return sql`${from}${this.dialect.leadingJoin}${tableItem} ON ${this.#alias}."id" = ${keys.get('id') ?? []}`
   }
 
-  /** The result of a query over this very row, under its alias. */
+  /** A query as a FROM item with this row's alias. */
   of(query: Sql): Sql {
     return sql`(${query}) AS ${this.#alias}`
   }
 
   /** The names of the columns used so far. */
-  used(): readonly string[] {
+  usedColumns(): readonly string[] {
     return this.#used.size === 0 ? ['id'] : [...this.#used]
   }
 
@@ -109,10 +114,10 @@ export class Row {
 
   /** The columns that `outer` has used so far, as a select list. */
   columns(outer: Row = this): Sql {
-    const listed = outer.used().map(used => {
-      const key = this.source?.keys.get(used)
-      return key === undefined ? this.column(used) : sql`${key} AS ${name(used)}`
+    const columns = outer.usedColumns().map(column => {
+      const key = this.source?.keys.get(column)
+      return key === undefined ? this.column(column) : sql`${key} AS ${name(column)}`
     })
-    return join(listed, ', ')
+    return join(columns, ', ')
   }
 }

@@ -4,14 +4,14 @@ import type { Condition, GuardedSort } from '../../plan/guarded.ts'
 import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
 import { isTrue, where } from './condition.ts'
 import { searchTable } from './dialect.ts'
-import { after } from './keyset.ts'
+import { afterPosition } from './keyset.ts'
 import { Row } from './row.ts'
 import { arg, type Bind, join, name, type Sql, sql } from './writer.ts'
 
 type Search = Extract<Condition, { kind: 'search' }>
 
 /** The rows of a list or of a count. */
-export interface Found {
+export interface SearchedList {
   readonly collection: Collection
   readonly rows: Condition
   /** Whether the whole collection is searched, and not only the items of a parent. */
@@ -43,13 +43,13 @@ function partsOf(condition: Condition): readonly Condition[] {
 }
 
 /**
- * Makes the search index the source of `row`, so that a list by id stops at its page, and a count without further
- * conditions reads only the index. Does nothing if another index yields few rows.
+ * Makes the search index the source of `row`: a list by id stops at its page, and a count without further conditions reads
+ * only the index. Does nothing if another index yields few rows.
  */
-export function searchedFirst(row: Row, { collection, rows, isWhole }: Found): void {
+export function readSearchIndexFirst(row: Row, { collection, rows, isWhole }: SearchedList): void {
   const search = searchOf(rows)
   const { searchIndex } = row.dialect
-  if (!isWhole || search === undefined || searchIndex === undefined || partsOf(rows).some(leadsToFew)) return
+  if (!isWhole || search === undefined || searchIndex === undefined || partsOf(rows).some(matchesFew)) return
   const alias = name(`${row.alias}_s`)
   row.source = {
     from: sql`${name(searchTable(collection.name))} AS ${alias}`,
@@ -63,7 +63,7 @@ export function searchedFirst(row: Row, { collection, rows, isWhole }: Found): v
   }
 }
 
-function leadsToFew(condition: Condition): boolean {
+function matchesFew(condition: Condition): boolean {
   if (condition.kind !== 'compare' || condition.operator !== 'eq') return false
   const { unique, reference } = condition.field.field
   return unique || reference !== undefined
@@ -73,10 +73,10 @@ function leadsToFew(condition: Condition): boolean {
  * Makes a ranking query the source of `row`: see `rank.ts`. The query ranks and sorts the ids of the newest matches; older
  * matches follow in descending order of their ids.
  */
-export function rankedFirst(row: Row, found: Found, part: RankedPart): void {
-  const search = searchOf(found.rows)
+export function readRankingFirst(row: Row, list: SearchedList, part: RankedPart): void {
+  const search = searchOf(list.rows)
   const alias = name(`${row.alias}_r`)
-  const query = search === undefined ? nothingFound(row) : rankedSql(row, search, found, part)
+  const query = search === undefined ? emptyRanking(row) : rankedSql(row, search, list, part)
   row.source = {
     from: sql`(${query}) AS ${alias}`,
     keys: new Map(['id', rankKey].map(key => [key, sql`${alias}.${name(key)}`] as const)),
@@ -87,37 +87,37 @@ export function rankedFirst(row: Row, found: Found, part: RankedPart): void {
 }
 
 /** For a condition that is never true. */
-function nothingFound(row: Row): Sql {
-  const none = row.another(row.table)
-  return sql`SELECT ${none.column('id')}, ${whole(['0'])} AS ${name(rankKey)} FROM ${none.from()} WHERE FALSE`
+function emptyRanking(row: Row): Sql {
+  const target = row.another(row.table)
+  return sql`SELECT ${target.column('id')}, ${asBigint(['0'])} AS ${name(rankKey)} FROM ${target.from()} WHERE FALSE`
 }
 
 function rankedSql(
   row: Row,
   search: Search,
-  found: Found,
+  list: SearchedList,
   { sort, matching, after: position, limit }: RankedPart,
 ): Sql {
   const lowest = name(`${row.alias}_l`)
   const from = sql`(SELECT "id" FROM ${lowest})`
-  const all = new Row(row.dialect, '', `${row.alias}_u`)
-  const query = (columns: (one: Row) => Sql, more: (id: Sql) => readonly Sql[], end: (id: Sql) => Sql) => {
-    const one = row.another(row.table)
-    searchedFirst(one, found)
-    const id = one.sorted().column('id')
-    const listed = columns(one)
-    const conditions = where([...matching(one), ...more(id)])
-    return sql`SELECT ${listed} FROM ${one.from()}${conditions}${end(id)}`
+  const union = new Row(row.dialect, '', `${row.alias}_u`)
+  const query = (columns: (target: Row) => Sql, more: (id: Sql) => readonly Sql[], end: (id: Sql) => Sql) => {
+    const target = row.another(row.table)
+    readSearchIndexFirst(target, list)
+    const id = target.sorted().column('id')
+    const columnList = columns(target)
+    const conditions = where([...matching(target), ...more(id)])
+    return sql`SELECT ${columnList} FROM ${target.from()}${conditions}${end(id)}`
   }
-  const keys = (rank: Sql) => (one: Row) =>
-    sql`${one.sorted().column('id')} AS "id", ${whole(rank)} AS ${name(rankKey)}`
+  const keys = (rank: Sql) => (target: Row) =>
+    sql`${target.sorted().column('id')} AS "id", ${asBigint(rank)} AS ${name(rankKey)}`
   const newest = query(
-    one => one.sorted().column('id'),
+    target => target.sorted().column('id'),
     () => [],
     id => sql` ORDER BY ${id} DESC LIMIT 1 OFFSET ${[String(maxRankedItems - 1)]}`,
   )
   const ranked = query(
-    one => keys(rankSql(one, search, from))(one),
+    target => keys(rankSql(target, search, from))(target),
     id => [sql`${id} >= ${from}`],
     () => [],
   )
@@ -129,7 +129,7 @@ function rankedSql(
       ...(position === undefined
         ? []
         : [
-            sql`(${whole([String(unranked)])}, ${id}) < (${join(
+            sql`(${asBigint([String(unranked)])}, ${id}) < (${join(
               position.map(bind => [bind]),
               ', ',
             )})`,
@@ -137,9 +137,9 @@ function rankedSql(
     ],
     id => sql` ORDER BY ${id} DESC LIMIT ${limit}`,
   )
-  const begin = position === undefined ? [] : after(sort, position, all, false)
-  const order = sql`${all.column(rankKey)} DESC, ${all.column('id')} DESC`
-  return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${all.column('id')}, ${all.column(rankKey)} FROM ${all.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${where(begin)} ORDER BY ${order} LIMIT ${limit}`
+  const begin = position === undefined ? [] : afterPosition(sort, position, union, false)
+  const order = sql`${union.column(rankKey)} DESC, ${union.column('id')} DESC`
+  return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${union.column('id')}, ${union.column(rankKey)} FROM ${union.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${where(begin)} ORDER BY ${order} LIMIT ${limit}`
 }
 
 /** The sum over the fields in which all the words occur. */
@@ -149,12 +149,16 @@ function rankSql(row: Row, { fields, param }: Search, lowest: Sql): Sql {
     const rank = sql`${[String(fieldWeight)]} / (${[String(shortestLength)]} + octet_length(${row.column(field.name)}))`
     if (fields.length === 1) return rank
     const id = row.sorted().column('id')
-    const holds = row.dialect.searchedIn(row.table, field, words, { id, lowest, index: row.source?.index })
-    return sql`CASE WHEN ${holds} THEN ${rank} ELSE 0 END`
+    const matchesField = row.dialect.fieldMatches(row.table, field, words, {
+      id,
+      lowest,
+      index: row.source?.index,
+    })
+    return sql`CASE WHEN ${matchesField} THEN ${rank} ELSE 0 END`
   })
   return join(ranks, ' + ')
 }
 
-function whole(value: Sql): Sql {
+function asBigint(value: Sql): Sql {
   return sql`CAST(${value} AS bigint)`
 }

@@ -13,13 +13,13 @@ import { once } from './computed.ts'
 import { budgetCheck, conditionSql, isTrue, linked, valueSql, visible, where } from './condition.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
 import type { Row } from './row.ts'
-import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
+import { isRanked, readRankingFirst, readSearchIndexFirst, type SearchedList } from './search.ts'
 import { sortedSql } from './sorted.ts'
 import { arg, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
-  return row.dialect.object(select.map(each => [each.key, selectedSql(each, row)] as const))
+  return row.dialect.object(select.map(selected => [selected.key, selectedSql(selected, row)] as const))
 }
 
 function selectedSql(selected: GuardedSelected, row: Row): Sql {
@@ -48,11 +48,13 @@ export function textForm(column: Sql, form: FieldForm): Sql {
 }
 
 function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
-  const query = isOwn(rows, select, row) ? ownReference(path, select, row) : lookUp(path, rows, select, row)
+  const query = isReferenceEnough(rows, select, row)
+    ? referenceObject(path, select, row)
+    : lookUpTarget(path, rows, select, row)
   return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
 }
 
-function lookUp(path: Path, rows: Condition, select: readonly GuardedSelected[], row: Row): Sql {
+function lookUpTarget(path: Path, rows: Condition, select: readonly GuardedSelected[], row: Row): Sql {
   const target = row.another(path.target.name)
   const object = objectSql(select, target)
   const conditions = where([linked(path, target, row), conditionSql(rows, target)])
@@ -60,33 +62,35 @@ function lookUp(path: Path, rows: Condition, select: readonly GuardedSelected[],
 }
 
 /** Whether the reference alone provides everything that is selected: the foreign key guarantees that its target exists. */
-function isOwn(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
+function isReferenceEnough(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
   return (
     rows.kind === 'always' &&
     !row.isLogged &&
     select.every(
-      each =>
-        each.kind === 'constant' ||
-        (each.kind === 'field' && each.field.field.name === 'id' && each.field.when.kind === 'always'),
+      selected =>
+        selected.kind === 'constant' ||
+        (selected.kind === 'field' &&
+          selected.field.field.name === 'id' &&
+          selected.field.when.kind === 'always'),
     )
   )
 }
 
-function ownReference({ relation }: Path, select: readonly GuardedSelected[], row: Row): Sql {
+function referenceObject({ relation }: Path, select: readonly GuardedSelected[], row: Row): Sql {
   if (relation.kind !== 'one') throw new TypeError('a to-many relation is no reference')
   const id = row.column(relation.field)
-  const entries = select.flatMap(each => {
-    if (each.kind === 'constant') return [[each.key, row.dialect.constant(each.value)] as const]
-    if (each.kind !== 'field') return []
-    return [[each.key, formed(id, each.field.field, each.as, row)] as const]
+  const entries = select.flatMap(selected => {
+    if (selected.kind === 'constant') return [[selected.key, row.dialect.constant(selected.value)] as const]
+    if (selected.kind !== 'field') return []
+    return [[selected.key, formed(id, selected.field.field, selected.as, row)] as const]
   })
   return sql`CASE WHEN ${id} IS NOT NULL THEN ${row.dialect.object(entries)} END`
 }
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  const found = { collection: path.target, rows, isWhole: false }
-  return manySql(list, select, matching, () => row.another(path.target.name), found)
+  const searchedList = { collection: path.target, rows, isWhole: false }
+  return manySql(list, select, matching, () => row.another(path.target.name), searchedList)
 }
 
 /** A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
@@ -95,31 +99,47 @@ export function manySql(
   select: readonly GuardedSelected[],
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  found: Found,
+  searchedList: SearchedList,
 ): Sql {
   const { sort, limit, after: position, connection } = list
   const target = another()
   const object = objectSql(select, target)
-  const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
-  const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding))
+  const array = target.dialect.array(connection ? rowWithKeys(object, sort, target) : object)
+  const startPosition = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding))
   // The inner query would build the objects for every row that it sorts.
   const inner = target.inner()
-  const bound = target.dialect.limit(arg(limit))
-  const conditionsOf = (one: Row) => [budgetCheck(one), ...matching(one)]
-  if (isById(list)) searchedFirst(inner, found)
-  if (isRanked(sort)) rankedFirst(inner, found, { sort, matching: conditionsOf, after: begin, limit: bound })
-  const { collection } = found
-  inner.excludedFromIndexes = excludedFromIndexes(found.rows, collection, sort)
+  const limitSql = target.dialect.limit(arg(limit))
+  const conditionsOf = (row: Row) => [budgetCheck(row), ...matching(row)]
+  if (isById(list)) readSearchIndexFirst(inner, searchedList)
+  if (isRanked(sort))
+    readRankingFirst(inner, searchedList, {
+      sort,
+      matching: conditionsOf,
+      after: startPosition,
+      limit: limitSql,
+    })
+  const { collection } = searchedList
+  inner.excludedFromIndexes = excludedFromIndexes(searchedList.rows, collection, sort)
   const conditions = conditionsOf(inner)
-  const rowsOf = { collection, conditions, sort, after: begin, limit: bound, offset: undefined }
-  const query = sortedSql(rowsOf, inner, inner.columns(target), target.used())
+  const sortedRows = {
+    collection,
+    conditions,
+    sort,
+    after: startPosition,
+    limit: limitSql,
+    offset: undefined,
+  }
+  const query = sortedSql(sortedRows, inner, inner.columns(target), target.usedColumns())
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows
-  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, found)])
+  return target.dialect.object([
+    ['rows', rows],
+    ...totalSql(connection.total, matching, another, searchedList),
+  ])
 }
 
 /** A row of a connection: its object, and its sort keys in the form that cursors contain. */
-function keyed(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
+function rowWithKeys(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
   const keys = sort.map(({ field }) => row.dialect.json(visible(field, row), field.field))
   return row.dialect.object([
     ['node', object],
@@ -128,18 +148,18 @@ function keyed(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
 }
 
 function totalSql(
-  wanted: boolean,
+  isRequested: boolean,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  found: Found,
+  found: SearchedList,
 ): readonly (readonly [string, Sql])[] {
-  if (!wanted) return []
+  if (!isRequested) return []
   const target = another()
-  searchedFirst(target, found)
-  const conditions = matching(target).filter(each => each !== isTrue)
+  readSearchIndexFirst(target, found)
+  const conditions = matching(target).filter(condition => condition !== isTrue)
   // SQLite counts a whole table by its pages, unless there is a condition.
-  const kept = conditions.length === 0 ? [] : [budgetCheck(target), ...conditions]
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
+  const budgeted = conditions.length === 0 ? [] : [budgetCheck(target), ...conditions]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(budgeted)})`]]
 }
 
 /** Whether the list is in the order of ids, which needs no sorting. */

@@ -3,8 +3,8 @@ import { isIndexed } from '../../model/indexes.ts'
 import type { Collection } from '../../model/model.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible, where } from './condition.ts'
-import { after } from './keyset.ts'
-import { ordered } from './order-by.ts'
+import { afterPosition } from './keyset.ts'
+import { orderBy } from './order-by.ts'
 import type { Row } from './row.ts'
 import { type Bind, join, type Sql, sql } from './writer.ts'
 
@@ -25,10 +25,10 @@ export function sortedSql(rows: SortedRows, row: Row, columns: Sql, names: reado
   const { collection, conditions, sort } = rows
   const [first] = sort
   const divided = first !== undefined && isIndexed(collection, first.field.field.name)
-  const ranges = rows.after === undefined ? [] : after(sort, rows.after, row.sorted(), divided)
+  const ranges = rows.after === undefined ? [] : afterPosition(sort, rows.after, row.sorted(), divided)
   if (ranges.length > 1) return unionSql(rows, ranges, row, columns, names)
-  const found = where([...conditions, ...ranges])
-  return sql`SELECT ${columns} FROM ${row.from()}${found}${orderBy(sort, row.sorted())}${limitSql(rows)}`
+  const conditionsSql = where([...conditions, ...ranges])
+  return sql`SELECT ${columns} FROM ${row.from()}${conditionsSql}${orderByFields(sort, row.sorted())}${limitSql(rows)}`
 }
 
 /** Each range is read along an index. */
@@ -45,11 +45,11 @@ function unionSql(
   const parts = ranges.map(
     range => sql`SELECT ${selected} FROM ${row.from()}${where([...conditions, range])}`,
   )
-  const whole = sql`${orderByColumns(sort, [...names, ...keys], row)}${limitSql(rows)}`
-  if (!row.dialect.limitsParts) return sql`${join(parts, ' UNION ALL ')}${whole}`
-  const all = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
-  const limited = parts.map(part => sql`(${part}${orderBy(sort, row)} LIMIT ${all})`)
-  return sql`${join(limited, ' UNION ALL ')}${whole}`
+  const orderAndLimit = sql`${orderByColumns(sort, [...names, ...keys], row)}${limitSql(rows)}`
+  if (!row.dialect.limitsParts) return sql`${join(parts, ' UNION ALL ')}${orderAndLimit}`
+  const totalLimit = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
+  const limited = parts.map(part => sql`(${part}${orderByFields(sort, row)} LIMIT ${totalLimit})`)
+  return sql`${join(limited, ' UNION ALL ')}${orderAndLimit}`
 }
 
 function limitSql({ limit, offset }: SortedRows): Sql {
@@ -57,11 +57,11 @@ function limitSql({ limit, offset }: SortedRows): Sql {
 }
 
 /** ` ORDER BY …`, null being the smallest value. */
-function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
-  return ordered(sort, row, ({ field }) => visible(field, row))
+function orderByFields(sort: readonly GuardedSort[], row: Row): Sql {
+  return orderBy(sort, row, ({ field }) => visible(field, row))
 }
 
 /** The same for a union, which is ordered by column numbers. */
 function orderByColumns(sort: readonly GuardedSort[], names: readonly string[], row: Row): Sql {
-  return ordered(sort, row, ({ field }) => [String(names.indexOf(field.field.name) + 1)])
+  return orderBy(sort, row, ({ field }) => [String(names.indexOf(field.field.name) + 1)])
 }

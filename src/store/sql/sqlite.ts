@@ -3,9 +3,19 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
-import { type Dialect, type Searched, type SearchedRow, searchTable } from './dialect.ts'
-import { summed } from './summed.ts'
-import { type Bind, join, name, nothing, of, over, quoted, type Sql, sql } from './writer.ts'
+import { type Dialect, type SearchQuery, type SearchRow, searchTable } from './dialect.ts'
+import { sumFunction } from './sum-function.ts'
+import {
+  aliasPrefix,
+  applyToFragments,
+  type Bind,
+  empty,
+  join,
+  name,
+  quoted,
+  type Sql,
+  sql,
+} from './writer.ts'
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
   const parts = entries.map(([key, value]) => sql`${quoted(key)}, ${value}`)
@@ -13,18 +23,18 @@ function object(entries: readonly (readonly [string, Sql])[]): Sql {
 }
 
 /** The words are bound as an FTS5 query. A column filter precedes it, unless all columns are searched. */
-function matches(alias: Sql | undefined, collection: string, { fields, words, isWhole }: Searched): Sql {
+function matches(alias: Sql | undefined, collection: string, { fields, words, isWhole }: SearchQuery): Sql {
   const columns = fields.map(field => `"${field.name}"`).join(' ')
-  const within = isWhole ? nothing : sql`${quoted(`{${columns}} : `)} || `
-  return sql`${of(alias)}${name(searchTable(collection))} MATCH ${within}${words}`
+  const columnFilter = isWhole ? empty : sql`${quoted(`{${columns}} : `)} || `
+  return sql`${aliasPrefix(alias)}${name(searchTable(collection))} MATCH ${columnFilter}${words}`
 }
 
-function search(collection: string, searched: Searched): Sql {
+function search(collection: string, searched: SearchQuery): Sql {
   return sql`SELECT rowid FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
 }
 
 /** The matches are collected once for the whole statement: a lookup for each row takes ten times as long. */
-function searchedIn(collection: string, field: Field, words: Bind, { id, lowest }: SearchedRow): Sql {
+function searchedIn(collection: string, field: Field, words: Bind, { id, lowest }: SearchRow): Sql {
   return sql`${id} IN (${search(collection, { fields: [field], words, isWhole: false })} AND rowid >= ${lowest})`
 }
 
@@ -55,13 +65,14 @@ export const sqlite: Dialect = {
   object,
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
-  json: (column, { type }) => over(type.encoding.sqlite.json, column),
-  exactSum: (column, { type }) => over(summed(type.encoding.sqlite), column),
+  json: (column, { type }) => applyToFragments(type.encoding.sqlite.json, column),
+  exactSum: (column, { type }) => applyToFragments(sumFunction(type.encoding.sqlite), column),
   extreme: (which, column) => sql`${[which]}(${column})`,
   string: text => text,
   constant: quoted,
   count: sql`count(*)`,
-  logged: (event, field) => over(field.type.encoding.sqlite.logged, [event], quoted(`$.${field.name}`)),
+  logged: (event, field) =>
+    applyToFragments(field.type.encoding.sqlite.logged, [event], quoted(`$.${field.name}`)),
   text: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
   list: JSON.stringify,
@@ -73,7 +84,7 @@ export const sqlite: Dialect = {
     from: sql`${windows} CROSS JOIN ${row.from()} NOT INDEXED`,
     condition: range,
   }),
-  makesSkipped: false,
+  computesSkippedRows: false,
   limitsParts: false,
   // Of a row value, SQLite's index search uses only the first: it would scan all items that share it.
   comparesRows: false,
@@ -87,14 +98,14 @@ export const sqlite: Dialect = {
   caselessPattern: { name: 'caseless', encode: text => `*${caselessPattern(String(text), globLiteral)}*` },
   same: (left, right) => sql`${left} IS ${right}`,
   seeksNull: true,
-  nulls: () => nothing,
+  nulls: () => empty,
   now: (shiftMs, as) => [{ from: 'now', shiftMs, as }],
   jsonTruth: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
   jsonText: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
   stored: collection => collection,
   search,
-  searchedIn,
-  leading: [' CROSS JOIN '],
+  fieldMatches: searchedIn,
+  leadingJoin: [' CROSS JOIN '],
   searchIndex: { id: 'rowid', matches },
 }
 
@@ -102,5 +113,5 @@ export const sqlite: Dialect = {
 export const budgetedSqlite: Dialect = {
   ...sqlite,
   budgetCheck,
-  search: (...asked) => sql`${search(...asked)} AND ${budgetCheck(['rowid'])}`,
+  search: (...args) => sql`${search(...args)} AND ${budgetCheck(['rowid'])}`,
 }

@@ -12,7 +12,7 @@ import { bindOf, conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
 import { objectSql } from './select.ts'
-import { type Bind, join, name, nothing, type Sql, slot, sql, userId } from './writer.ts'
+import { type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
 
 /** The row under its table's own name, as RETURNING refers to it. */
 export function returned(collection: Collection, dialect: Dialect): Row {
@@ -20,7 +20,7 @@ export function returned(collection: Collection, dialect: Dialect): Row {
 }
 
 /** The item as the caller may read it; null for a row that the caller may not read. */
-export function shownSql(select: readonly GuardedSelected[], rows: Condition, row: Row): Sql {
+export function answerSql(select: readonly GuardedSelected[], rows: Condition, row: Row): Sql {
   const text = row.dialect.text(objectSql(select, row))
   return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`
 }
@@ -67,9 +67,12 @@ export function updateSql(
   dialect: Dialect,
 ): Sql {
   const table = name(collection.name)
-  const stored = returned(collection, dialect)
+  const storedRow = returned(collection, dialect)
   const set = join(
-    assignments.map((one, index) => sql`${name(one.field.name)} = ${assignedSql(one, index, stored)}`),
+    assignments.map(
+      (assignment, index) =>
+        sql`${name(assignment.field.name)} = ${assignedValueSql(assignment, index, storedRow)}`,
+    ),
     ', ',
   )
   return sql`UPDATE ${table} SET ${set} WHERE ${table}."id" = ${id} RETURNING ${join(outputs, ', ')}`
@@ -94,14 +97,14 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
     const id = bindOf(value, wholeEncoding)
     const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
     // In this order, so that PostgreSQL knows the parameter's type before `IS NULL`.
-    const own = self ? sql` OR ${id} = ${userId}` : nothing
-    return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${own}) AS ${name(`r${index}`)}`
+    const ownId = self ? sql` OR ${id} = ${userId}` : empty
+    return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${ownId}) AS ${name(`r${index}`)}`
   })
   return sql`SELECT ${join(columns, ', ')}`
 }
 
 /** The new value, a slot; the stored value in rows to which the assignment does not apply. */
-function assignedSql({ field, when, withheld }: GuardedAssignment, index: number, stored: Row): Sql {
+function assignedValueSql({ field, when, withheld }: GuardedAssignment, index: number, stored: Row): Sql {
   if (withheld) return stored.column(field.name)
   if (when === undefined) return [slot(index)]
   return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`
@@ -110,8 +113,8 @@ function assignedSql({ field, when, withheld }: GuardedAssignment, index: number
 /** Whether the assignment of a slot changes the stored row, as far as the caller may know. */
 export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
   const same = row.dialect.same(row.column(field.name), [slot(index)], field)
-  const known = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
-  const differs = sql`NOT (${known})`
+  const isKnownSame = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
+  const differs = sql`NOT (${isKnownSame})`
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
 }
 

@@ -28,13 +28,13 @@ export type Sql = readonly (string | Bind)[]
 
 /** Joins texts, fragments and binds. Strings cannot be interpolated: see `name` and `quoted`. */
 export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)[]): Sql {
-  const made: (string | Bind)[] = [texts[0] ?? '']
+  const fragment: (string | Bind)[] = [texts[0] ?? '']
   parts.forEach((part, index) => {
-    if (isSql(part)) made.push(...part)
-    else made.push(part)
-    made.push(texts[index + 1] ?? '')
+    if (isSql(part)) fragment.push(...part)
+    else fragment.push(part)
+    fragment.push(texts[index + 1] ?? '')
   })
-  return made
+  return fragment
 }
 
 function isSql(part: Sql | Bind): part is Sql {
@@ -47,7 +47,7 @@ export function name(identifier: string): Sql {
 }
 
 /** The prefix of a column: the alias and a dot, or nothing. */
-export function of(alias: Sql | undefined): Sql {
+export function aliasPrefix(alias: Sql | undefined): Sql {
   return alias === undefined ? [] : [...alias, '.']
 }
 
@@ -60,17 +60,17 @@ export function join(parts: readonly Sql[], separator: string): Sql {
   return parts.flatMap((part, index) => (index === 0 ? part : [separator, ...part]))
 }
 
-export const nothing: Sql = []
+export const empty: Sql = []
 
 /** Applies `write`, which takes and returns SQL text, to fragments. */
-export function over(write: (...texts: string[]) => string, ...parts: readonly Sql[]): Sql {
+export function applyToFragments(write: (...texts: string[]) => string, ...parts: readonly Sql[]): Sql {
   // Private use characters: no text of SQL has them.
-  const marks = parts.map((_, index) => String.fromCharCode(firstMark + index))
-  const texts = write(...marks).split(/([\uE000-\uE00F])/)
-  return texts.flatMap(text => parts[marks.indexOf(text)] ?? [text])
+  const placeholders = parts.map((_, index) => String.fromCharCode(firstPlaceholder + index))
+  const texts = write(...placeholders).split(/([\uE000-\uE00F])/)
+  return texts.flatMap(text => parts[placeholders.indexOf(text)] ?? [text])
 }
 
-const firstMark = 0xe000
+const firstPlaceholder = 0xe000
 
 /** By default, a whole number: an id, a limit or an offset. */
 export function arg(param: number, as: Conversion = wholeEncoding): Bind {
@@ -95,8 +95,8 @@ export function compile(fragment: Sql, sign: '?' | '$'): SqlText {
   const numbers = new Map<string, number>()
   const number = (bind: Bind): number => {
     const key = JSON.stringify(bind, (name, value) => (name === 'as' ? value.name : value))
-    const known = numbers.get(key)
-    if (known !== undefined) return known
+    const existing = numbers.get(key)
+    if (existing !== undefined) return existing
     numbers.set(key, binds.push(bind))
     return binds.length
   }

@@ -1,13 +1,13 @@
-/** One SQLite connection: its statements, the read transaction that reads share, and how it notices commits of other connections. */
+/** One SQLite connection: its statements, the snapshot that reads share, and the detection of other connections' commits. */
 import { closeSync, existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { openPrivate } from '../../private-files.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { type Bind, compile, type Sql } from '../sql/writer.ts'
-import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
+import { type Inputs, parameterValue, type ResultRow, type SqlValue } from '../values.ts'
 import { isConstraintFailure } from './failure.ts'
-import { mark } from './file/empty-commit.ts'
+import { commitEmpty } from './file/empty-commit.ts'
 import type { OtherThreads } from './file/other-threads.ts'
 
 /** How many statements of a connection may have changed something. */
@@ -35,7 +35,7 @@ export class Statement {
       if (this.#changes !== undefined) this.#changes.count++
       return row as ResultRow | undefined
     } catch (cause) {
-      throw this.#failed(cause)
+      throw this.#countFailure(cause)
     }
   }
 
@@ -45,7 +45,7 @@ export class Statement {
       if (this.#changes !== undefined) this.#changes.count++
       return rows as readonly ResultRow[]
     } catch (cause) {
-      throw this.#failed(cause)
+      throw this.#countFailure(cause)
     }
   }
 
@@ -61,14 +61,14 @@ export class Statement {
    * SQLite undoes a statement that fails by a constraint (https://sqlite.org/lang_conflict.html). A statement that fails
    * otherwise, or whose result Node refuses, may have changed something.
    */
-  #failed(cause: unknown): unknown {
+  #countFailure(cause: unknown): unknown {
     if (this.#changes !== undefined && !isConstraintFailure(cause)) this.#changes.count++
     return cause
   }
 
   #values(inputs: Inputs): SqlValue[] {
     const values: SqlValue[] = []
-    for (const bind of this.#binds) values.push(bound(bind, inputs))
+    for (const bind of this.#binds) values.push(parameterValue(bind, inputs))
     return values
   }
 }
@@ -76,7 +76,7 @@ export class Statement {
 export interface ConnectionOptions {
   readonly file: string
   /** How long a write waits for the write lock of another process, in milliseconds. */
-  readonly busyTimeout: number
+  readonly busyTimeoutMs: number
 }
 
 /** Readable by its owner only: it will hold password hashes. SQLite gives the `-wal` and `-shm` files the same mode. */
@@ -90,9 +90,9 @@ function createFile(file: string): void {
 }
 
 /** Opens a database file with the settings that every connection needs. */
-export function openDatabase({ file, busyTimeout }: ConnectionOptions): DatabaseSync {
+export function openDatabase({ file, busyTimeoutMs }: ConnectionOptions): DatabaseSync {
   createFile(file)
-  const database = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
+  const database = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
   database.exec(
     'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;',
@@ -104,7 +104,7 @@ export function openDatabase({ file, busyTimeout }: ConnectionOptions): Database
 const lockAttemptMs = 2
 
 /** The connections of this process by file: a commit on one ends the snapshots of the others. */
-const open = new Map<string, Set<Connection>>()
+const connectionsByFile = new Map<string, Set<Connection>>()
 
 export class Connection {
   readonly #database: DatabaseSync
@@ -112,9 +112,9 @@ export class Connection {
   readonly #onForeignCommit: () => void
   readonly #begin: StatementSync
   readonly #beginImmediate: StatementSync
-  readonly #waitShortly: StatementSync
-  readonly #waitLong: StatementSync
-  readonly #end: StatementSync
+  readonly #setShortTimeout: StatementSync
+  readonly #setFullTimeout: StatementSync
+  readonly #endTransaction: StatementSync
   readonly #dataVersion: StatementSync
   readonly #logState: StatementSync
   readonly #savepoint: StatementSync
@@ -122,7 +122,7 @@ export class Connection {
   readonly #changes: Changes = { count: 0 }
   readonly #otherThreads: OtherThreads
   #lastDataVersion: unknown
-  #reading = false
+  #isReading = false
   /** The turn of the event loop in which a request began the snapshot; undefined if no request began it. */
   #requestTurn: number | undefined
   /** `OtherThreads.commits` when the snapshot began. */
@@ -132,7 +132,7 @@ export class Connection {
   /** Calls `onForeignCommit` before the first read or write that may see a commit of another connection. */
   constructor(
     database: DatabaseSync,
-    { file, otherThreads, busyTimeout }: ConnectionOptions & { readonly otherThreads: OtherThreads },
+    { file, otherThreads, busyTimeoutMs }: ConnectionOptions & { readonly otherThreads: OtherThreads },
     onForeignCommit: () => void,
   ) {
     this.#database = database
@@ -140,18 +140,18 @@ export class Connection {
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
     this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
-    this.#waitShortly = this.#database.prepare(`PRAGMA busy_timeout = ${lockAttemptMs}`)
-    this.#waitLong = this.#database.prepare(`PRAGMA busy_timeout = ${busyTimeout}`)
-    this.#end = this.#database.prepare('COMMIT')
+    this.#setShortTimeout = this.#database.prepare(`PRAGMA busy_timeout = ${lockAttemptMs}`)
+    this.#setFullTimeout = this.#database.prepare(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
+    this.#endTransaction = this.#database.prepare('COMMIT')
     this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
     this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
     this.#dataVersion = this.#database.prepare('PRAGMA data_version')
     this.#dataVersion.setReturnArrays(true)
     this.#logState = this.#database.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#lastDataVersion = this.#readDataVersion()
-    this.#siblings = open.get(file) ?? new Set()
+    this.#siblings = connectionsByFile.get(file) ?? new Set()
     this.#siblings.add(this)
-    if (file !== ':memory:') open.set(file, this.#siblings)
+    if (file !== ':memory:') connectionsByFile.set(file, this.#siblings)
   }
 
   prepare(fragment: Sql): Statement {
@@ -191,13 +191,13 @@ export class Connection {
    */
   hold(): void {
     const commits = this.#otherThreads.commits()
-    if (this.#reading) {
+    if (this.#isReading) {
       if (commits === this.#commits) return
       this.release()
     }
     this.#commits = commits
     this.#begin.get()
-    this.#reading = true
+    this.#isReading = true
     setImmediate(this.#release)
     this.#noticeCommits()
   }
@@ -215,17 +215,17 @@ export class Connection {
   }
 
   /** Begins a new snapshot, which includes every commit of other processes so far. */
-  look(): void {
+  renewSnapshot(): void {
     this.release()
     this.hold()
   }
 
   /** Ends the snapshot that reads share. */
   release(): void {
-    if (!this.#reading) return
-    this.#reading = false
+    if (!this.#isReading) return
+    this.#isReading = false
     this.#requestTurn = undefined
-    if (this.#database.isTransaction) this.#end.get()
+    if (this.#database.isTransaction) this.#endTransaction.get()
   }
 
   /** Like `release`, but never throws: it runs after a successful commit. */
@@ -233,24 +233,24 @@ export class Connection {
     try {
       this.release()
     } catch {
-      this.#reading = false
+      this.#isReading = false
     }
   }
 
   /** Fails with SQLITE_BUSY after a few milliseconds if another process has the write lock. */
   beginWrite(): void {
     this.release()
-    this.#waitShortly.get()
+    this.#setShortTimeout.get()
     try {
       this.#beginImmediate.get()
     } finally {
-      this.#waitLong.get()
+      this.#setFullTimeout.get()
     }
     this.#noticeCommits()
   }
 
   commit(): void {
-    this.#end.get()
+    this.#endTransaction.get()
     this.#otherThreads.committed()
     for (const sibling of this.#siblings) sibling.#endSnapshot()
   }
@@ -259,19 +259,19 @@ export class Connection {
    * Commits an unchanged page. Throws if that cannot be made durable. `waits`: whether to wait for the write lock of another
    * process, for as long as other writes do.
    */
-  mark(waits: boolean): void {
+  commitEmpty(waits: boolean): void {
     this.release()
-    if (!waits) this.#waitShortly.get()
+    if (!waits) this.#setShortTimeout.get()
     try {
-      mark(this.#database)
+      commitEmpty(this.#database)
       this.#otherThreads.committed()
     } finally {
-      this.#waitLong.get()
+      this.#setFullTimeout.get()
     }
   }
 
   /** The number of pages in the write-ahead log, and how many of them a checkpoint has copied. Only outside a transaction. */
-  log(): { readonly pages: number; readonly copied: number } {
+  logState(): { readonly pages: number; readonly copied: number } {
     this.release()
     const [, pages, copied] = Object.values(this.#logState.get() ?? {})
     return { pages: Number(pages), copied: Number(copied) }

@@ -1,7 +1,7 @@
 /** SQLite's result codes as errors that a client may see (https://sqlite.org/rescode.html). */
 import { ApiError } from '../../errors.ts'
-import { taken } from '../write/checks.ts'
-import { referredElsewhere } from '../write/removal/cascade-set.ts'
+import { uniqueValueError } from '../write/checks.ts'
+import { unknownReferenceError } from '../write/removal/cascade-set.ts'
 
 const BUSY = 5
 const READONLY = 8
@@ -13,7 +13,7 @@ const PRIMARY_KEY = 1555
 const ROW_ID = 2579
 
 /** Primary result codes of failures that are transient, or that an operator can fix: the request itself is valid. */
-const unavailable = new Set([
+const unavailableCodes = new Set([
   BUSY,
   6, // LOCKED
   7, // NOMEM
@@ -28,16 +28,17 @@ const unavailable = new Set([
 export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = resultCode(cause)
-  if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID) return taken(uniqueFields(cause), cause)
-  if (code === FOREIGN_KEY) return referredElsewhere(cause)
-  if (code !== undefined && unavailable.has(code & 0xff)) {
+  if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID)
+    return uniqueValueError(uniqueFields(cause), cause)
+  if (code === FOREIGN_KEY) return unknownReferenceError(cause)
+  if (code !== undefined && unavailableCodes.has(code & 0xff)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
 /** Result codes of a COMMIT that failed before its last frame was written to the log, or that was rolled back. */
-const undone = new Set([
+const undoneCodes = new Set([
   BUSY,
   6, // LOCKED
   13, // FULL
@@ -48,9 +49,9 @@ const undone = new Set([
  * Whether a COMMIT that failed in this way certainly left nothing that could be applied later. After a failed sync, or if the
  * WAL index could not grow, the log contains the whole transaction with valid checksums.
  */
-export function isSurelyUndone(cause: unknown): boolean {
+export function isCertainlyUndone(cause: unknown): boolean {
   const code = resultCode(cause)
-  return code !== undefined && undone.has(code & 0xff)
+  return code !== undefined && undoneCodes.has(code & 0xff)
 }
 
 /** Whether another connection has the lock (https://sqlite.org/rescode.html#busy). */

@@ -1,16 +1,16 @@
 /** The parts of a store on SQLite, each created from those before it. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
-import { observed } from '../advice/observed.ts'
+import { withStatistics } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
-import { holds } from '../log/holds.ts'
+import { createHold } from '../log/holds.ts'
 import { IdlePruning } from '../log/idle-pruning.ts'
 import { Answers } from '../read/answers.ts'
 import { listMemory } from '../read/known-lists.ts'
 import { Reader } from '../read/reader.ts'
 import { SqliteFit } from '../schema/sqlite/fit.ts'
 import { Versions } from '../versions.ts'
-import { nothing } from '../write/work.ts'
+import { noWork } from '../write/work.ts'
 import { WriteHealth } from '../write-health.ts'
 import { Connection } from './connection.ts'
 import { Checkpoints } from './file/checkpoints.ts'
@@ -45,28 +45,28 @@ export interface StoreParts {
 
 /** `database`: open, and with the model's tables. */
 export function partsOf(model: Model, database: DatabaseSync, settings: Settings): StoreParts {
-  const { file, cacheBytes, walkedRows, otherThreads, busyTimeout, now } = settings
+  const { file, cacheBytes, walkedRows, otherThreads, busyTimeoutMs, now } = settings
   const versions = new Versions()
   const orders = new Versions()
   let log: ChangeLog | undefined
-  const connection = new Connection(database, { file, otherThreads, busyTimeout }, () => {
+  const connection = new Connection(database, { file, otherThreads, busyTimeoutMs }, () => {
     versions.bumpAll()
     orders.bumpAll()
-    log?.tell('elsewhere')
+    log?.notify('elsewhere')
   })
   const totals = new Totals(connection)
   const statistics =
     settings.queries && new QueryStatistics(model, sqlitePlanReader(connection, totals), settings.queries)
   const identity = new FileIdentity(file)
   const pool = poolOf(identity, settings)
-  const slow = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
+  const slowReads = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
   const lists = listMemory({ versions, orders, keepsTotals: cacheBytes > 0 })
-  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow, now })
-  const reader = observed(new Reader(reads), statistics)
+  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow: slowReads, now })
+  const reader = withStatistics(new Reader(reads), statistics)
   const events = new EventLog(connection, settings.retention)
   const changes: ChangeLog = new ChangeLog(connection, {
-    hold: holds(
+    hold: createHold(
       fragment => connection.prepare(fragment),
       steps => writer.work(steps),
     ),
@@ -79,14 +79,14 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
     ...{ connection, versions, orders, events, changes, health, identity, checkpoints },
     reads: new TransactionReads({
       ...{ connection, lists, totals, walkedRows, statistics },
-      budget: slow?.budget,
+      budget: slowReads?.budget,
     }),
   })
   const idlePruning = new IdlePruning({
     intervalMs: settings.retention.idleMs,
     step: async () => {
       if (!events.isPrunable(now())) return false
-      await writer.work(nothing)
+      await writer.work(noWork)
       return true
     },
   })
@@ -99,11 +99,11 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
 }
 
 /** Undefined if reader processes are turned off, and for a database in memory, which no other process can read. */
-function poolOf(identity: FileIdentity, { file, readers, busyTimeout }: Settings): ReaderPool | undefined {
+function poolOf(identity: FileIdentity, { file, readers, busyTimeoutMs }: Settings): ReaderPool | undefined {
   if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
-  const orders = { file, identities: identity.expected, busyTimeoutMs: busyTimeout }
+  const processOptions = { file, identities: identity.expected, busyTimeoutMs }
   const { count: size, timeoutMs, idleMs, onLost } = readers
-  return new ReaderPool({ orders, size, timeoutMs, onLost, ...(idleMs !== undefined && { idleMs }) })
+  return new ReaderPool({ processOptions, size, timeoutMs, onLost, ...(idleMs !== undefined && { idleMs }) })
 }
 
 function checkpointsOf(
@@ -127,7 +127,7 @@ type WriterParts = Pick<
 
 function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
-  const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
+  const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },
@@ -143,10 +143,10 @@ function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer 
         reads,
         timeLimit,
       },
-      atCommit: ({ changed, removed, quiet }) => {
+      onCommit: ({ changed, removed, hasNoEvent }) => {
         versions.bump(changed)
         orders.bump(removed)
-        if (quiet === undefined) changes.tell('here')
+        if (hasNoEvent === undefined) changes.notify('here')
       },
       afterCommit: () => {
         if (runsCheckpoints) checkpoints.run()

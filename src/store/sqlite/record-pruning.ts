@@ -1,7 +1,7 @@
 /** Deletes expired records and records of deleted users, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
-import { slotted } from '../values.ts'
+import { slotInputs } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
 
 /** How many records one transaction deletes, so that no write waits long. */
@@ -27,9 +27,9 @@ export class RecordPruning {
   /** Within a transaction: deletes some records if the pause is over. `now`: in milliseconds. */
   prune(now: number): void {
     if (now < this.#nextPrune) return
-    const pruned = this.#prune.all(slotted([now, rowsPerPrune]))
-    const step = slotted(this.#round.slots)
-    this.#round.stepped(this.#removeOrphans.all(step).length, this.#lastOwned.get(step))
+    const pruned = this.#prune.all(slotInputs([now, rowsPerPrune]))
+    const roundInputs = slotInputs(this.#round.slots)
+    this.#round.advance(this.#removeOrphans.all(roundInputs).length, this.#lastOwned.get(roundInputs))
     this.#nextPrune = pruned.length < rowsPerPrune ? now + pruneIntervalMs : now
   }
 }

@@ -2,7 +2,7 @@
 import type { Records, StoredRecord } from '../../records.ts'
 import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import type { Sql } from '../sql/writer.ts'
-import { type SqlValue, slotted } from '../values.ts'
+import { type SqlValue, slotInputs } from '../values.ts'
 import type { Version, Versions } from '../versions.ts'
 import type { Steps } from '../write/steps.ts'
 import type { Connection, Statement } from './connection.ts'
@@ -79,6 +79,6 @@ export class SqliteRecords extends RecordChanges<Statement> implements Records {
       statement = this.#connection.prepare(query)
       this.#statements.set(query, statement)
     }
-    return statement.all(slotted([this.#now(), ...keys])).map(recordOf)
+    return statement.all(slotInputs([this.#now(), ...keys])).map(recordOf)
   }
 }

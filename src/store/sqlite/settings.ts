@@ -19,7 +19,7 @@ export interface SqliteOptions {
   /** How many writes may wait for a commit; more are refused. 10,000 by default. */
   readonly maxWaiting?: number
   /** How long to wait for the write lock of another process, in milliseconds. 5,000 by default. */
-  readonly busyTimeout?: number
+  readonly busyTimeoutMs?: number
   /** Processes for slow reads. By default every read runs on the event loop. See `ReaderPool`. */
   readonly readers?: ReadersOptions | undefined
   /**
@@ -37,7 +37,7 @@ export interface SqliteOptions {
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
-  /** What to record of the cost of reads; omitted: nothing. */
+  /** How to record the cost of reads. Omitted: it is not recorded. */
   readonly queries?: StatisticsOptions | undefined
 }
 
@@ -55,11 +55,11 @@ export interface ReadersOptions {
 
 const mebibyte = 1024 * 1024
 
-export type Settings = ReturnType<typeof settled>
+export type Settings = ReturnType<typeof withDefaults>
 
-export function settled(options: SqliteOptions) {
+export function withDefaults(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
-  const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, otherThreads = noOtherThreads } = options
+  const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
   const { onSurplus, readers, onUnsafe, onCascade, queries, timeLimit = createTimeLimit() } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
@@ -69,7 +69,7 @@ export function settled(options: SqliteOptions) {
       autoMigrate,
       walkedRows,
       maxWaiting,
-      busyTimeout,
+      busyTimeoutMs,
       now,
       otherThreads,
     },

@@ -1,6 +1,6 @@
 /**
- * An asynchronous function as a step of a transaction. It runs in turns, each of which lasts until all microtasks have run. A
- * function that has then neither ended nor requested a step waits for something outside the transaction.
+ * An asynchronous function as a step of a transaction. It runs in turns: a turn lasts until all microtasks have run. If the
+ * function has then neither ended nor requested a step, it waits for something outside the transaction.
  */
 import { inspect } from 'node:util'
 import { ApiError } from '../../errors.ts'
@@ -32,9 +32,9 @@ export async function runActSlowly(
 ): Promise<void> {
   const actRun = new ActRun(act)
   const calls: Call[] = []
-  const queue = (step: GuardedActStep) =>
+  const enqueue = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await actRun.nextTurn(() => actRun.start(queue))
+  await actRun.nextTurn(() => actRun.start(enqueue))
   // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
   for (let call = calls.shift(); call !== undefined && !actRun.hasEnded; call = calls.shift()) {
     const { step, resolve, reject } = call
@@ -54,14 +54,14 @@ function never(): Promise<never> {
 
 class ActRun {
   readonly #act: Act<GuardedPlanStep>
-  readonly #until: number
+  readonly #deadline: number
   #outcome: Outcome | undefined
   #hasEnded = false
   #steps = 0
 
   constructor(act: Act<GuardedPlanStep>) {
     this.#act = act
-    this.#until = performance.now() + act.limitMs
+    this.#deadline = performance.now() + act.limitMs
   }
 
   /** Whether no further step may run. */
@@ -70,11 +70,11 @@ class ActRun {
   }
 
   start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
-    const bounded = (step: GuardedActStep) => {
-      this.#bound()
+    const runStep = (step: GuardedActStep) => {
+      this.#countStep()
       return this.#hasEnded ? never() : run(step)
     }
-    this.#act.start(bounded).then(
+    this.#act.start(runStep).then(
       () => {
         this.#outcome ??= 'done'
       },
@@ -109,10 +109,10 @@ class ActRun {
   }
 
   /** A refused call never settles, so that the code cannot go on. */
-  #bound(): void {
+  #countStep(): void {
     if (this.#hasEnded) return
     this.#steps++
-    const error = this.#steps > this.#act.maxSteps ? this.#tooMany() : this.#tooLong()
+    const error = this.#steps > this.#act.maxSteps ? this.#tooManySteps() : this.#timeoutError()
     if (error === undefined) return
     this.#outcome = { error }
     this.#hasEnded = true
@@ -122,28 +122,28 @@ class ActRun {
   end(): void {
     this.#hasEnded = true
     const outcome = this.#outcome
-    if (outcome === undefined) throw fault(`${this.#act.act} ${waits}`)
+    if (outcome === undefined) throw fault(`${this.#act.act} ${waitsMessage}`)
     if (outcome === 'done') return
     if (outcome.error instanceof ApiError) throw outcome.error
     throw fault(`${this.#act.act} has failed.`, outcome.error)
   }
 
-  #tooMany(): ApiError {
-    const bound = this.#act.maxSteps.toLocaleString('en')
+  #tooManySteps(): ApiError {
+    const maxSteps = this.#act.maxSteps.toLocaleString('en')
     return new ApiError(
       'BAD_REQUEST',
-      `This makes more than ${bound} reads and writes at once. Do less in one.`,
+      `This makes more than ${maxSteps} reads and writes at once. Do less in one transaction.`,
     )
   }
 
-  #tooLong(): ApiError | undefined {
-    if (performance.now() <= this.#until) return undefined
+  #timeoutError(): ApiError | undefined {
+    if (performance.now() <= this.#deadline) return undefined
     const message = `This took longer than ${this.#act.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
     return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
   }
 }
 
-const waits =
+const waitsMessage =
   'waits for something other than `data`, which a transaction cannot: timers, files and requests belong in a reaction.'
 
 /** For the operator: the client learns none of it. */

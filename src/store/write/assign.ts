@@ -5,16 +5,16 @@ import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { FieldDefault } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
-import { encoded, type SqlValue } from '../values.ts'
+import { encode, type SqlValue } from '../values.ts'
 
 /** In the order of `set`. `now`: ISO 8601 UTC. */
 export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, now: string): SqlValue[] {
-  return set.map(assignment => assigned(assignment, plan, now))
+  return set.map(assignment => assignedValue(assignment, plan, now))
 }
 
 /** The value of one assignment. `now`: see `valuesOf`. */
-export function assigned(assignment: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
-  return encoded(jsonOf(assignment, plan, now), assignment.field.type.encoding)
+export function assignedValue(assignment: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
+  return encode(jsonOf(assignment, plan, now), assignment.field.type.encoding)
 }
 
 /** The same, as JSON. */
@@ -32,10 +32,10 @@ export function jsonOf({ field, value }: GuardedAssignment, plan: GuardedPlan, n
   }
 }
 
-function defaultValue(standard: FieldDefault, userId: number | null, now: string, encoding: Encoding) {
-  if (standard.kind === 'value') return standard.value
-  if (standard.kind === 'currentUser') return userId
-  if (standard.kind === 'uuid') return randomUUID()
+function defaultValue(fieldDefault: FieldDefault, userId: number | null, now: string, encoding: Encoding) {
+  if (fieldDefault.kind === 'value') return fieldDefault.value
+  if (fieldDefault.kind === 'currentUser') return userId
+  if (fieldDefault.kind === 'uuid') return randomUUID()
   return encoding.now?.(now)
 }
 

@@ -1,4 +1,4 @@
-/** Limits on how many items there may be, in all or for each value of a field: checked after a write has changed its row. */
+/** Limits on the number of items, of a collection or for each value of a field: checked after a write has changed its row. */
 import { ApiError } from '../../errors.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection } from '../../model/model.ts'
@@ -6,9 +6,9 @@ import type { GuardedLimit } from '../../plan/guarded.ts'
 import { conditionSql, where } from '../sql/condition.ts'
 import { Row } from '../sql/row.ts'
 import { name, quoted, type Sql, slot, sql } from '../sql/writer.ts'
-import { type SqlValue, slotted } from '../values.ts'
+import { type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Asks, Rows, Steps } from './steps.ts'
+import type { Rows, StepQueries, Steps } from './steps.ts'
 
 export interface CardinalityLimits<S> {
   /** Outputs of the stored row, before a write: for each limit the group in which the row counts, or null. */
@@ -30,7 +30,7 @@ interface LimitStatements<S> {
 
 /**
  * The lock is held until the commit: of two transactions that add to a group, the second counts the rows of the first, since
- * each statement sees what was committed before it began
+ * each statement sees all commits before its own start
  * (https://www.postgresql.org/docs/15/transaction-iso.html, 13.2.1). Undefined if nothing is limited.
  */
 export function cardinalityLimits<S>(
@@ -44,14 +44,14 @@ export function cardinalityLimits<S>(
     groups: row => all.map(({ limit }) => groupSql(limit, row)),
     *require(id, before = []) {
       const entering = all.filter(({ limit }, index) => limit.per !== undefined || isNull(before[index]))
-      const asks: Asks<S> = entering.flatMap(statements => {
-        const inputs = slotted([id, before[all.indexOf(statements)] ?? null])
+      const queries: StepQueries<S> = entering.flatMap(statements => {
+        const inputs = slotInputs([id, before[all.indexOf(statements)] ?? null])
         return [
           { statement: statements.enter, inputs },
           { statement: statements.count, inputs },
         ]
       })
-      if (asks.length > 0) requireWithinLimits(entering, yield asks)
+      if (queries.length > 0) requireWithinLimits(entering, yield queries)
     },
   }
 }
@@ -62,19 +62,19 @@ function isNull(value: SqlValue | undefined): boolean {
 
 function requireWithinLimits<S>(entering: readonly LimitStatements<S>[], answers: readonly Rows[]): void {
   for (const [index, { limit }] of entering.entries()) {
-    const [entered, counted] = [answers[2 * index], answers[2 * index + 1]]
-    if (entered?.length === 0) continue
-    if (Number(counted?.[0]?.[0]) > limit.count) throw new ApiError('CONFLICT', limit.refusal)
+    const [enteredRows, countRows] = [answers[2 * index], answers[2 * index + 1]]
+    if (enteredRows?.length === 0) continue
+    if (Number(countRows?.[0]?.[0]) > limit.count) throw new ApiError('CONFLICT', limit.refusal)
   }
 }
 
 /** All transactions lock the groups of one row in the same order. */
 function inLockOrder(limits: readonly GuardedLimit[]): readonly GuardedLimit[] {
-  return limits.toSorted((one, other) => compare(one.per?.name ?? '', other.per?.name ?? ''))
+  return limits.toSorted((left, right) => compare(left.per?.name ?? '', right.per?.name ?? ''))
 }
 
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
 }
 
 function statementsOf<S>(
@@ -85,36 +85,36 @@ function statementsOf<S>(
   const { per, count } = limit
   const row = new Row(dialect, collection.name)
   const lock = locksGroup?.(quoted(`${collection.name} ${per?.name ?? ''} `), per && row.column(per.name))
-  const counted = new Row(dialect, collection.name)
-  const own = counted.another(collection.name)
+  const countedRow = new Row(dialect, collection.name)
+  const enteringRow = countedRow.another(collection.name)
   // Evaluated once: where the row does not count, nothing else is read.
-  const isEntering = sql`EXISTS (SELECT 1 FROM ${own.from()}${where(entering(limit, own))})`
+  const isEntering = sql`EXISTS (SELECT 1 FROM ${enteringRow.from()}${where(enteringConditions(limit, enteringRow))})`
   const value = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
-  const counts = where([
+  const conditions = where([
     isEntering,
-    ...(per ? [sql`${counted.column(per.name)} = ${value}`] : []),
-    conditionSql(limit.where, counted),
+    ...(per ? [sql`${countedRow.column(per.name)} = ${value}`] : []),
+    conditionSql(limit.where, countedRow),
   ])
   const maxCounted = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
   return {
     limit,
-    enter: prepare(sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${where(entering(limit, row))}`),
+    enter: prepare(sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${where(enteringConditions(limit, row))}`),
     count: prepare(
-      sql`SELECT count(*) FROM (SELECT 1 FROM ${counted.from()}${counts} LIMIT ${maxCounted}) AS "counted"`,
+      sql`SELECT count(*) FROM (SELECT 1 FROM ${countedRow.from()}${conditions} LIMIT ${maxCounted}) AS "counted"`,
     ),
   }
 }
 
 /** Whether the row of the first slot counts, and did not in the group of the second. */
-function entering({ per, where: counts }: GuardedLimit, row: Row): readonly Sql[] {
-  const counted = [sql`${row.column('id')} = ${slot(0)}`, conditionSql(counts, row)]
-  if (per === undefined) return counted
+function enteringConditions({ per, where: condition }: GuardedLimit, row: Row): readonly Sql[] {
+  const conditions = [sql`${row.column('id')} = ${slot(0)}`, conditionSql(condition, row)]
+  if (per === undefined) return conditions
   const group = row.column(per.name)
-  return [...counted, sql`${group} IS NOT NULL`, sql`NOT (${row.dialect.same(group, [slot(1)], per)})`]
+  return [...conditions, sql`${group} IS NOT NULL`, sql`NOT (${row.dialect.same(group, [slot(1)], per)})`]
 }
 
 /** The value of `per` in the rows that count; without `per` a constant. */
-function groupSql({ per, where: counts }: GuardedLimit, row: Row): Sql {
+function groupSql({ per, where: condition }: GuardedLimit, row: Row): Sql {
   const group = per === undefined ? sql`1` : row.column(per.name)
-  return sql`CASE WHEN ${conditionSql(counts, row)} THEN ${group} END`
+  return sql`CASE WHEN ${conditionSql(condition, row)} THEN ${group} END`
 }

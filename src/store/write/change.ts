@@ -2,11 +2,11 @@
 import { ApiError } from '../../errors.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
 import { Row } from '../sql/row.ts'
-import { checksSql, eventSql, shownSql, updateSql } from '../sql/write.ts'
+import { answerSql, checksSql, eventSql, updateSql } from '../sql/write.ts'
 import { arg, name, type Sql, sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Ask, Rows, Steps, WriteScope } from './steps.ts'
+import type { Rows, StepQuery, Steps, WriteScope } from './steps.ts'
 
 export type Change<S> = (
   id: number,
@@ -20,7 +20,7 @@ export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Ch
   const { collection, set } = shape
   const id = arg(shape.id)
   const row = new Row(database.dialect, collection.name)
-  const look = database.look({ row, id, outputs: changedOutputs(shape, row), shown: TEXT })
+  const readBack = database.readBack({ row, id, outputs: changedOutputs(shape, row), answerIndex: TEXT })
   const index = set.some(({ field }) => field.searchable) ? database.searchIndex(collection) : undefined
   const returned = index === undefined ? [sql`1`] : collection.searchable.map(field => name(field.name))
   const statement =
@@ -28,21 +28,21 @@ export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Ch
       ? undefined
       : database.prepare(updateSql(collection, set, id, returned, database.dialect))
   return function* change(itemId, changed, inputs, scope) {
-    if (statement === undefined || changed.length === 0) return look.row(yield look.asks(inputs))
-    const update: Ask<S> = { statement, inputs, purpose: 'change' }
+    if (statement === undefined || changed.length === 0) return readBack.row(yield readBack.queries(inputs))
+    const update: StepQuery<S> = { statement, inputs, purpose: 'change' }
     const isIndexed = index !== undefined && changed.some(({ field }) => field.searchable)
     let answers: readonly Rows[]
     try {
-      answers = yield isIndexed ? [update] : [update, ...look.asks(inputs)]
+      answers = yield isIndexed ? [update] : [update, ...readBack.queries(inputs)]
     } catch (cause) {
-      throw database.refused(cause, set, inputs.slots)
+      throw database.changeError(cause, set, inputs.slots)
     }
-    const [updated = [], ...looked] = answers
+    const [updatedRows = [], ...readBackRows] = answers
     // The row exists, so row security withholds it.
-    if (updated[0] === undefined) throw new ApiError('FORBIDDEN')
-    if (!isIndexed) return look.row(looked)
-    index.write(itemId, updated[0], false, scope)
-    return look.row(yield look.asks(inputs))
+    if (updatedRows[0] === undefined) throw new ApiError('FORBIDDEN')
+    if (!isIndexed) return readBack.row(readBackRows)
+    index.write(itemId, updatedRows[0], false, scope)
+    return readBack.row(yield readBack.queries(inputs))
   }
 }
 
@@ -55,7 +55,7 @@ export const CHECKS = 2
 function changedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
   const { select, rows, collection, after } = shape
   const event: Sql = isLogged(shape) ? eventSql(collection, row) : ['NULL']
-  return [shownSql(select, rows, row), event, ...checksSql(after, row)]
+  return [answerSql(select, rows, row), event, ...checksSql(after, row)]
 }
 
 /** Whether an update may leave an event. */

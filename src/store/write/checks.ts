@@ -1,4 +1,4 @@
-/** The checks of a write that need the database: the guard decides all others. */
+/** The checks of a write that need the database. The guard decides all others. */
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import { entityTag } from '../../plan/answer.ts'
@@ -8,21 +8,21 @@ import type { ResultRow, SqlValue } from '../values.ts'
 export const noFields: ReadonlySet<Field> = new Set()
 
 /** The write that is checked. */
-type Checked = Pick<GuardedCreate | GuardedUpdate | GuardedDelete, 'kind' | 'collection'>
+type CheckedWrite = Pick<GuardedCreate | GuardedUpdate | GuardedDelete, 'kind' | 'collection'>
 
 /**
- * Throws FORBIDDEN if a check's column, from `at` on, is not true. `unchanged`: fields that keep their values, whose rules
- * are not checked.
+ * Throws FORBIDDEN if the column of a check is not true. `firstColumn`: that of the first check. `unchanged`: fields that
+ * keep their values, whose rules are not checked.
  */
 export function requireChecks(
   checks: readonly Check[],
   row: ResultRow,
-  at: number,
-  { kind: operation, collection: { name: collection } }: Checked,
+  firstColumn: number,
+  { kind: operation, collection: { name: collection } }: CheckedWrite,
   unchanged = noFields,
 ): void {
   const failed = checks.filter(({ field }, index) => {
-    return row[at + index] !== 1 && (field === undefined || !unchanged.has(field))
+    return row[firstColumn + index] !== 1 && (field === undefined || !unchanged.has(field))
   })
   if (failed.length === 0) return
   if (failed.some(check => check.field === undefined))
@@ -39,15 +39,15 @@ export function requireChecks(
   })
 }
 
-/** Throws PRECONDITION_FAILED unless `wanted`, `*` or a list of entity tags, names the representation's. */
-export function requireMatch(wanted: unknown, representation: SqlValue | undefined): void {
-  if (wanted === '*') return
+/** Throws PRECONDITION_FAILED unless `tags` is `*`, or a list that contains the representation's entity tag. */
+export function requireMatch(tags: unknown, representation: SqlValue | undefined): void {
+  if (tags === '*') return
   const tag = entityTag(String(representation))
-  if (!Array.isArray(wanted) || !wanted.includes(tag)) throw new ApiError('PRECONDITION_FAILED')
+  if (!Array.isArray(tags) || !tags.includes(tag)) throw new ApiError('PRECONDITION_FAILED')
 }
 
 /** The error for references to missing rows. */
-export function notThere(fields: readonly Field[], cause?: unknown): ApiError {
+export function missingReferenceError(fields: readonly Field[], cause?: unknown): ApiError {
   const details = fields.map(({ name, reference }) => ({
     field: name,
     code: 'not_found',
@@ -57,7 +57,7 @@ export function notThere(fields: readonly Field[], cause?: unknown): ApiError {
 }
 
 /** The error for unique values that another item already has. */
-export function taken(fields: readonly string[], cause: unknown): ApiError {
+export function uniqueValueError(fields: readonly string[], cause: unknown): ApiError {
   if (fields.length === 0) return new ApiError('CONFLICT', 'A value is already taken.', { cause })
   const message =
     fields.length === 1

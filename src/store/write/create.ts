@@ -8,9 +8,9 @@ import type {
   GuardedSelected,
 } from '../../plan/guarded.ts'
 import { Row } from '../sql/row.ts'
-import { checksSql, eventSql, publicFields, returned, shownSql } from '../sql/write.ts'
+import { answerSql, checksSql, eventSql, publicFields, returned } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
-import { encoded, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
+import { encode, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { jsonOf, requireValues, valuesOf } from './assign.ts'
 import { cardinalityLimits } from './cardinality-limit.ts'
 import { requireChecks } from './checks.ts'
@@ -24,37 +24,38 @@ import { none, textOf } from './written.ts'
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
   const { collection, set, after } = shape
   const { searchable, name } = collection
-  const places = placesOf(shape)
+  const positions = outputPositions(shape)
   const insert = inserter(shape, database)
   const row = new Row(database.dialect, name)
-  const look = isReturnable(shape)
+  const readBack = isReturnable(shape)
     ? undefined
-    : database.look({ row, id: slot(0), outputs: createdOutputs(shape, row), shown: TEXT })
+    : database.readBack({ row, id: slot(0), outputs: createdOutputs(shape, row), answerIndex: TEXT })
   const index = database.searchIndex(collection)
-  const indexed = searchable.map(field => set.findIndex(assignment => assignment.field === field))
-  const changed = new Set([name])
+  const searchablePositions = searchable.map(field => set.findIndex(assignment => assignment.field === field))
+  const changedCollections = new Set([name])
   const slotsOf = slotsMaker(shape, database)
   const limits = cardinalityLimits(collection, shape.limits, database)
   return function* create(plan, scope) {
     const slots = slotsOf(plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
-    const inserted = yield* insert(inputs, scope)
-    const id = Number(inserted[ID])
+    const insertedRow = yield* insert(inputs, scope)
+    const id = Number(insertedRow[ID])
     index?.write(
       id,
-      indexed.map(at => slots[at]),
+      searchablePositions.map(position => slots[position]),
       true,
       scope,
     )
-    const result = look === undefined ? inserted : look.row(yield look.asks({ ...inputs, slots: [id] }))
-    requireChecks(after, result, places.checks, shape)
-    const data = result[places.event] ?? null
+    const result =
+      readBack === undefined ? insertedRow : readBack.row(yield readBack.queries({ ...inputs, slots: [id] }))
+    requireChecks(after, result, positions.checks, shape)
+    const data = result[positions.event] ?? null
     // Row security hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
     if (limits !== undefined) yield* limits.require(id)
     if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
     scope.count(name, 1)
-    return { id, text: textOf(result[TEXT]), changed, removed: none }
+    return { id, text: textOf(result[TEXT]), changed: changedCollections, removed: none }
   }
 }
 
@@ -79,16 +80,18 @@ function preparedSlots(
 ): readonly SqlValue[] {
   const values = set.map(assignment => jsonOf(assignment, plan, now))
   // `prepare` may set required fields that clients cannot set.
-  const isGiven = set.map(({ field }) => !field.readOnly)
-  requireValues(set, values, isGiven)
-  const entries = set.flatMap(({ field }, at) =>
-    field.internal || field.name === 'id' ? [] : [[field.name, values[at] ?? null] as const],
+  const isClientWritable = set.map(({ field }) => !field.readOnly)
+  requireValues(set, values, isClientWritable)
+  const entries = set.flatMap(({ field }, index) =>
+    field.internal || field.name === 'id' ? [] : [[field.name, values[index] ?? null] as const],
   )
   const next = Object.fromEntries(entries)
   const prepared = logic.run({ next, previous: undefined, principal: plan.principal, now })
-  const stored = set.map(({ field }, at) => (prepared.has(field) ? prepared.get(field) : values[at]) ?? null)
-  requireValues(set, stored)
-  return set.map(({ field }, at) => encoded(stored[at], field.type.encoding))
+  const storedValues = set.map(
+    ({ field }, index) => (prepared.has(field) ? prepared.get(field) : values[index]) ?? null,
+  )
+  requireValues(set, storedValues)
+  return set.map(({ field }, index) => encode(storedValues[index], field.type.encoding))
 }
 
 function createdEvent(collection: string, itemId: number, data: SqlValue, by: Author): ItemChange {
@@ -100,21 +103,21 @@ type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => Steps<S, ResultRow>
 /** Inserts the row if the rows that it refers to exist. */
 function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
   const { collection, set } = shape
-  const own = returned(collection, database.dialect)
-  const outputs = isReturnable(shape) ? createdOutputs(shape, own) : [own.column('id')]
+  const insertedRow = returned(collection, database.dialect)
+  const outputs = isReturnable(shape) ? createdOutputs(shape, insertedRow) : [insertedRow.column('id')]
   const references = new References(shape.references, database)
   const { statement, checksReferences } = database.insertion(shape, references, outputs)
-  const asksFirst = !checksReferences && references.checks.length > 0
+  const checksFirst = !checksReferences && references.checks.length > 0
   return function* insert(inputs, scope) {
-    if (asksFirst) {
-      const [referenced] = yield [references.ask(inputs)]
+    if (checksFirst) {
+      const [referenced] = yield [references.query(inputs)]
       references.require(referenced)
     }
     let rows: readonly ResultRow[] | undefined
     try {
       ;[rows] = yield [{ statement, inputs, purpose: 'change' }]
     } catch (cause) {
-      throw database.refused(cause, set, inputs.slots)
+      throw database.changeError(cause, set, inputs.slots)
     }
     if (rows?.[0] !== undefined) return rows[0]
     scope.hasChanged = false
@@ -126,29 +129,33 @@ function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S
 const ID = 0
 export const TEXT = 1
 
-export interface Places {
+export interface OutputPositions {
   readonly event: number
   readonly checks: number
 }
 
-export function placesOf(shape: GuardedCreate): Places {
-  return isEvent(shape) ? { event: TEXT, checks: TEXT + 1 } : { event: TEXT + 1, checks: TEXT + 2 }
+export function outputPositions(shape: GuardedCreate): OutputPositions {
+  return hasEventText(shape) ? { event: TEXT, checks: TEXT + 1 } : { event: TEXT + 1, checks: TEXT + 2 }
 }
 
-/** Whether RETURNING can supply the outputs: those that need other rows, or search terms, are read after all writes. */
+/** Whether RETURNING can supply the outputs: outputs that need other rows, or search terms, are read after all writes. */
 export function isReturnable({ select, rows, after }: GuardedCreate): boolean {
-  return isAlone(select) && isOwn(rows) && after.every(({ condition }) => isOwn(condition))
+  return (
+    isLocalSelection(select) &&
+    isLocalCondition(rows) &&
+    after.every(({ condition }) => isLocalCondition(condition))
+  )
 }
 
 /** The id; the answer; the event, if its text is not that of the answer; the checks. */
 export function createdOutputs(shape: GuardedCreate, row: Row): Sql[] {
-  const shown = shownSql(shape.select, shape.rows, row)
-  const event = isEvent(shape) ? [] : [eventSql(shape.collection, row)]
-  return [row.column('id'), shown, ...event, ...checksSql(shape.after, row)]
+  const answer = answerSql(shape.select, shape.rows, row)
+  const event = hasEventText(shape) ? [] : [eventSql(shape.collection, row)]
+  return [row.column('id'), answer, ...event, ...checksSql(shape.after, row)]
 }
 
 /** Whether the answer has the same text as the event. */
-function isEvent({ select, rows, collection }: GuardedCreate): boolean {
+function hasEventText({ select, rows, collection }: GuardedCreate): boolean {
   const fields = publicFields(collection)
   return (
     rows.kind === 'always' &&
@@ -164,35 +171,37 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
 }
 
 /** Whether a selection needs no other rows. */
-function isAlone(select: readonly GuardedSelected[]): boolean {
+function isLocalSelection(select: readonly GuardedSelected[]): boolean {
   return select.every(
     selected =>
       selected.kind === 'constant' ||
-      (selected.kind === 'field' && selected.field.computation === undefined && isOwn(selected.field.when)),
+      (selected.kind === 'field' &&
+        selected.field.computation === undefined &&
+        isLocalCondition(selected.field.when)),
   )
 }
 
 /** Whether a condition needs no other rows. */
-function isOwn(condition: Condition): boolean {
+function isLocalCondition(condition: Condition): boolean {
   switch (condition.kind) {
     case 'always':
     case 'never':
       return true
     case 'compare':
-      return condition.operand.kind !== 'caller' && isOwn(condition.field.when)
+      return condition.operand.kind !== 'caller' && isLocalCondition(condition.field.when)
     case 'fields':
       return condition.left.steps.length + condition.right.steps.length === 0
     case 'isNull':
     case 'nullness':
-      return isOwn(condition.field.when)
+      return isLocalCondition(condition.field.when)
     case 'related':
     case 'values':
     case 'search':
       return false
     case 'and':
     case 'or':
-      return condition.conditions.every(isOwn)
+      return condition.conditions.every(isLocalCondition)
     case 'not':
-      return isOwn(condition.condition)
+      return isLocalCondition(condition.condition)
   }
 }

@@ -1,4 +1,4 @@
-/** What a database supplies to the writes that all databases share. */
+/** The part of writes that differs between databases. */
 import type { Collection, Model } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
 import type { TimeLimit } from '../../time-limit.ts'
@@ -7,8 +7,8 @@ import type { Row } from '../sql/row.ts'
 import type { Bind, Sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import type { References } from './references.ts'
-import type { Walked } from './removal/cascade-set.ts'
-import type { Ask, Rows, Steps, WriteScope } from './steps.ts'
+import type { RemovalEffects } from './removal/cascade-set.ts'
+import type { Rows, StepQuery, Steps, WriteScope } from './steps.ts'
 
 export interface WriteDatabase<S> {
   readonly model: Model
@@ -16,20 +16,20 @@ export interface WriteDatabase<S> {
   prepare(fragment: Sql): S
   /** The locking clauses of a SELECT. Omitted if only one transaction writes at a time. */
   readonly locks?: RowLocks
-  /** An expression that locks what a text and a value name, until the transaction ends. Omitted as `locks` is. */
+  /** An expression that locks the group with this key and value until the transaction ends. Omitted as `locks` is. */
   locksGroup?(key: Sql, value: Sql | undefined): Sql
   /** What runs the model's own code. */
   readonly timeLimit: TimeLimit
   insertion(shape: GuardedCreate, references: References<S>, outputs: readonly Sql[]): Insertion<S>
-  look(options: LookOptions): Look<S>
+  readBack(options: ReadBackOptions): ReadBack<S>
   /** A statement that returns a row if row security allows the caller to delete the row with this id. */
   permission?(collection: Collection): S
-  /** Deletes the rows that a walk has found. `removalOf`: the statement that deletes the row with an id. */
-  remove(walked: Walked<S>, removalOf: RemovalOf<S>, scope: WriteScope<S>): Steps<S, void>
+  /** Deletes the rows of the cascade set. `removalOf`: the statement that deletes the row with an id. */
+  remove(effects: RemovalEffects<S>, removalOf: RemovalOf<S>, scope: WriteScope<S>): Steps<S, void>
   /** Undefined for a collection without searchable fields. */
   searchIndex(collection: Collection): SearchIndex<S> | undefined
   /** The error for a change that the database refused. `values`: of the assignments. */
-  refused(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown
+  changeError(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown
 }
 
 export type RemovalOf<S> = (collection: Collection) => S
@@ -47,18 +47,18 @@ export interface Insertion<S> {
   readonly checksReferences: boolean
 }
 
-export interface LookOptions {
+export interface ReadBackOptions {
   readonly row: Row
   readonly id: Bind
   readonly outputs: readonly Sql[]
-  /** Which of the outputs is the caller's answer. */
-  readonly shown: number
+  /** The position of the caller's answer among the outputs. */
+  readonly answerIndex: number
 }
 
 /** A read of the row after a write. */
-export interface Look<S> {
-  asks(inputs: Inputs): readonly Ask<S>[]
-  /** Receives the rows of each; returns the outputs. */
+export interface ReadBack<S> {
+  queries(inputs: Inputs): readonly StepQuery<S>[]
+  /** Receives the rows of each query; returns the outputs. */
   row(answers: readonly Rows[]): ResultRow
 }
 
@@ -69,10 +69,10 @@ export interface SearchIndex<S> {
 
 export const noRow: ResultRow = []
 
-/** A look that is one statement. */
-export function plainLook<S>(statement: S): Look<S> {
+/** A read that is one statement. */
+export function plainReadBack<S>(statement: S): ReadBack<S> {
   return {
-    asks: inputs => [{ statement, inputs }],
+    queries: inputs => [{ statement, inputs }],
     row: ([rows]) => rows?.[0] ?? noRow,
   }
 }

@@ -34,33 +34,33 @@ export function deleteRun<S>(
   const remaining = remainingAdministrator(collection, database)
   const outputs = [
     ...storedOutputs(shape, row),
-    ...(administrator === undefined ? [] : [administrator.was(row)]),
+    ...(administrator === undefined ? [] : [administrator.stateSql(row)]),
   ]
-  const look = database.prepare(rowSql(row, id, outputs))
+  const storedStatement = database.prepare(rowSql(row, id, outputs))
   const permission = database.permission?.(collection)
   return function* remove(plan, scope) {
     const { args, principal } = plan
     const inputs = writeInputs(plan, scope, noSlots)
     const itemId = Number(args[shape.id])
-    const [, looked, allowed, administrators] = yield [
+    const [, storedRows, permissionRows, administrators] = yield [
       lock?.(inputs),
-      { statement: look, inputs },
-      // Before anything is removed: the rule may read rows that are deleted with this one.
+      { statement: storedStatement, inputs },
+      // Before any row is deleted: the rule may read rows that are deleted with this one.
       permission && { statement: permission, inputs: { ...inputs, slots: [itemId] } },
       remaining?.before,
     ]
-    const stored = looked?.[0]
+    const stored = storedRows?.[0]
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
     requireChecks(before, stored, CHECKS, shape)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
-    if (permission !== undefined && allowed?.length === 0) throw new ApiError('FORBIDDEN')
+    if (permission !== undefined && permissionRows?.length === 0) throw new ApiError('FORBIDDEN')
     const { changed, removed } = yield* removal.remove(
       { collection, id: itemId },
       stored[EVENT] ?? null,
       principal,
       scope,
     )
-    if (!isOwnDeletion(principal)) {
+    if (!isSystemDeletion(principal)) {
       yield* administrator?.require(stored.at(-1)) ?? []
       if (removed.has('users')) yield* remaining?.require(administrators) ?? []
     }
@@ -69,7 +69,7 @@ export function deleteRun<S>(
 }
 
 /** Whether Portico itself deletes the item, on behalf of neither a user nor the product's own logic. */
-function isOwnDeletion({ access, userId }: Principal): boolean {
+function isSystemDeletion({ access, userId }: Principal): boolean {
   return access.system && access.logic !== true && userId === null
 }
 
@@ -77,6 +77,7 @@ function isOwnDeletion({ access, userId }: Principal): boolean {
 function storedOutputs(shape: GuardedDelete, row: Row): Sql[] {
   const { collection, before, ifMatch, rows, representation } = shape
   const visible = sql`(${conditionSql(rows, row)})`
-  const shown = ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row))
-  return [visible, shown, eventSql(collection, row), ...checksSql(before, row)]
+  const representationSql =
+    ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row))
+  return [visible, representationSql, eventSql(collection, row), ...checksSql(before, row)]
 }

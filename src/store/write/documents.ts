@@ -1,4 +1,4 @@
-/** Patches of JSON documents, merged into what is stored (RFC 7396, 2). */
+/** Patches of JSON documents, merged into the stored documents (RFC 7396, 2). */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { requireDocuments } from '../../model/validate.ts'
@@ -88,10 +88,10 @@ const maxDocumentLength = 1_048_576
 
 /** Throws VALIDATION_FAILED unless every changed document fits its field. */
 export function requireFit(documents: readonly MergedDocument[]): void {
-  const changed = documents.filter(document => document.changed)
-  if (changed.length === 0) return
+  const changedDocuments = documents.filter(document => document.changed)
+  if (changedDocuments.length === 0) return
   requireDocuments(
-    changed.map(({ field, value, text, before }) => {
+    changedDocuments.map(({ field, value, text, before }) => {
       return {
         field,
         value,

@@ -6,19 +6,19 @@ import { quoted, type Sql, sql } from '../sql/writer.ts'
 import { noInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import { referencesTo } from './removal/cascade-set.ts'
-import type { Ask, Rows, Steps } from './steps.ts'
+import type { Rows, StepQuery, Steps } from './steps.ts'
 
 const refusal =
   'This would leave the service without an enabled administrator. Give another enabled account the role `admin` first.'
 
 export interface LastAdministrator<S> {
   /** An output of the stored row, before the write: 1 for an enabled administrator. */
-  readonly was: (row: Row) => Sql
-  /** To be called after the write. Throws CONFLICT if the row `was` one, and none is left. */
-  require(was: unknown): Steps<S, void>
+  readonly stateSql: (row: Row) => Sql
+  /** To be called after the write, with the output. Throws CONFLICT if it is 1 and no enabled administrator remains. */
+  require(state: unknown): Steps<S, void>
 }
 
-function isOne(row: Row): Sql {
+function isEnabledAdministrator(row: Row): Sql {
   return sql`${row.column('role')} = ${quoted('admin')} AND NOT ${row.column('disabled')}`
 }
 
@@ -35,30 +35,30 @@ export function lastAdministrator<S>(
   if (sets !== undefined && !sets.includes('role') && !sets.includes('disabled')) return undefined
   const { requireOne } = remaining(collection, database)
   return {
-    was: stored => sql`CASE WHEN ${isOne(stored)} THEN 1 END`,
-    *require(was) {
-      if (was === 1) yield* requireOne()
+    stateSql: stored => sql`CASE WHEN ${isEnabledAdministrator(stored)} THEN 1 END`,
+    *require(state) {
+      if (state === 1) yield* requireOne()
     },
   }
 }
 
 export interface RemainingAdministrator<S> {
   /** To be sent before the deletion. */
-  readonly before: Ask<S>
-  /** To be called after it, if users were deleted. Throws CONFLICT if `before` found an administrator, and none is left. */
+  readonly before: StepQuery<S>
+  /** To be called after it, if users were deleted. Throws CONFLICT if `before` found an administrator and none remains. */
   require(before: Rows | undefined): Steps<S, void>
 }
 
-/** For deletions that cascade to users; undefined for those that cannot. */
+/** For deletions that may cascade to users; undefined for others. */
 export function remainingAdministrator<S>(
   collection: Collection,
   database: WriteDatabase<S>,
 ): RemainingAdministrator<S> | undefined {
   const users = database.model.collections.get('users')
-  if (!users?.fields.has('disabled') || !takesUsers(collection, database.model)) return undefined
-  const { left, requireOne } = remaining(users, database)
+  if (!users?.fields.has('disabled') || !canDeleteUsers(collection, database.model)) return undefined
+  const { remainingQuery, requireOne } = remaining(users, database)
   return {
-    before: left,
+    before: remainingQuery,
     *require(before) {
       if (before !== undefined && before.length > 0) yield* requireOne()
     },
@@ -66,7 +66,7 @@ export function remainingAdministrator<S>(
 }
 
 /** Whether a deletion in the collection may delete users besides the item itself. */
-function takesUsers(collection: Collection, model: Model): boolean {
+function canDeleteUsers(collection: Collection, model: Model): boolean {
   const reached = new Set<Collection>()
   for (let level = [collection]; level.length > 0; ) {
     const cascading = level
@@ -81,15 +81,15 @@ function takesUsers(collection: Collection, model: Model): boolean {
 function remaining<S>(users: Collection, { dialect, prepare, locksGroup }: WriteDatabase<S>) {
   const lock = prepare(sql`SELECT ${locksGroup?.(quoted('users administrators'), undefined) ?? sql`1`}`)
   const row = new Row(dialect, users.name)
-  const left: Ask<S> = {
-    statement: prepare(sql`SELECT 1 FROM ${row.from()} WHERE ${isOne(row)} LIMIT 1`),
+  const remainingQuery: StepQuery<S> = {
+    statement: prepare(sql`SELECT 1 FROM ${row.from()} WHERE ${isEnabledAdministrator(row)} LIMIT 1`),
     inputs: noInputs,
   }
   return {
-    left,
+    remainingQuery: remainingQuery,
     *requireOne(): Steps<S, void> {
-      const [, found] = yield [{ statement: lock, inputs: noInputs }, left]
-      if (found?.length === 0) throw new ApiError('CONFLICT', refusal)
+      const [, remainingRows] = yield [{ statement: lock, inputs: noInputs }, remainingQuery]
+      if (remainingRows?.length === 0) throw new ApiError('CONFLICT', refusal)
     },
   }
 }

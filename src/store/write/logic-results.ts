@@ -1,4 +1,4 @@
-/** Validates what the model's own code returns, which may be anything, within the time limit of that code. */
+/** Validates the results of the model's own code, which may be any values, within the time limit of that code. */
 import { types } from 'node:util'
 import type { ApiError, FieldFault } from '../../errors.ts'
 import { userFields } from '../../model/builtin.ts'
@@ -28,7 +28,7 @@ export function preparedValues(
   if (returned === undefined) return new Map()
   requireSynchronous(returned, place)
   if (!isPlainObject(returned)) {
-    throw new LogicFault(`${place} returned ${named(returned)}: return an object with values, or nothing.`)
+    throw new LogicFault(`${place} returned ${describe(returned)}: return an object with values, or nothing.`)
   }
   const size = { left: maxSize }
   const values = new Map<Field, JsonValue>()
@@ -38,19 +38,19 @@ export function preparedValues(
       throw new LogicFault(`${place} sets "${name}", which it cannot.${didYouMean(name, settable.keys())}`)
     }
     if (value !== undefined)
-      values.set(field, fitting(field, jsonOf(value, `${place} sets "${name}"`, size), place))
+      values.set(field, canonicalValue(field, jsonOf(value, `${place} sets "${name}"`, size), place))
   }
   return values
 }
 
-function fitting(field: Field, value: JsonValue, place: string): JsonValue {
+function canonicalValue(field: Field, value: JsonValue, place: string): JsonValue {
   if (value === null) {
     if (field.optional) return null
     throw new LogicFault(`${place} sets "${field.name}" to null, but it is required.`)
   }
-  const found = canonicalOf(field.type, value)
-  if ('value' in found) return found.value
-  throw new LogicFault(`${place} sets "${field.name}" to a value that does not fit. ${found.fault}`)
+  const result = canonicalOf(field.type, value)
+  if ('value' in result) return result.value
+  throw new LogicFault(`${place} sets "${field.name}" to a value that does not fit. ${result.fault}`)
 }
 
 const maxFaults = 100
@@ -66,7 +66,7 @@ export function requireNoFaults(
   if (returned === undefined) return undefined
   requireSynchronous(returned, place)
   if (!Array.isArray(returned)) {
-    throw new LogicFault(`${place} returned ${named(returned)}: return a list of faults, or nothing.`)
+    throw new LogicFault(`${place} returned ${describe(returned)}: return a list of faults, or nothing.`)
   }
   const faults = returned.slice(0, maxFaults).map(fault => faultOf(fault, collection, place))
   return faults.length === 0 ? undefined : refusal(faults)
@@ -74,19 +74,21 @@ export function requireNoFaults(
 
 function faultOf(value: unknown, { fields }: Collection, place: string): FieldFault {
   if (!isPlainObject(value))
-    throw new LogicFault(`${place} returned a fault that is ${named(value)}. ${example}`)
+    throw new LogicFault(`${place} returned a fault that is ${describe(value)}. ${example}`)
   const { field = '', message, code = 'invalid' } = value
   if (typeof message !== 'string' || message === '' || message.length > maxMessageLength) {
     const bound = `a message of 1 to ${maxMessageLength} characters`
     throw new LogicFault(`${place} returned a fault without ${bound}. ${example}`)
   }
   if (typeof field !== 'string' || (field !== '' && (fields.get(field)?.internal ?? true))) {
-    const meant = didYouMean(String(field), fields.keys())
-    throw new LogicFault(`${place} returned a fault of a field that is not there: ${named(field)}.${meant}`)
+    const suggestion = didYouMean(String(field), fields.keys())
+    throw new LogicFault(
+      `${place} returned a fault of a field that is not there: ${describe(field)}.${suggestion}`,
+    )
   }
   if (typeof code !== 'string' || !codePattern.test(code)) {
     throw new LogicFault(
-      `${place} returned a fault with the code ${named(code)}: write it like \`too_early\`.`,
+      `${place} returned a fault with the code ${describe(code)}: write it like \`too_early\`.`,
     )
   }
   return { field, code, message }
@@ -112,22 +114,22 @@ const maxSize = 1_048_576
 const maxDepth = 100
 
 /** A copy of a JSON value, which later changes of the original do not affect. */
-function jsonOf(value: unknown, what: string, size: { left: number }, depth = 0): JsonValue {
+function jsonOf(value: unknown, subject: string, size: { left: number }, depth = 0): JsonValue {
   size.left -= typeof value === 'string' ? value.length : 1
-  if (size.left < 0) throw new LogicFault(`${what} to a value that is too large.`)
+  if (size.left < 0) throw new LogicFault(`${subject} to a value that is too large.`)
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (depth === maxDepth)
-    throw new LogicFault(`${what} to a value that is nested too deep, or contains itself.`)
-  if (Array.isArray(value)) return value.map(element => jsonOf(element, what, size, depth + 1))
-  if (!isPlainObject(value)) throw new LogicFault(`${what} to ${named(value)}, which is no JSON.`)
+    throw new LogicFault(`${subject} to a value that is nested too deep, or contains itself.`)
+  if (Array.isArray(value)) return value.map(element => jsonOf(element, subject, size, depth + 1))
+  if (!isPlainObject(value)) throw new LogicFault(`${subject} to ${describe(value)}, which is not JSON.`)
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, jsonOf(member, what, size, depth + 1)]),
+    Object.entries(value).map(([name, member]) => [name, jsonOf(member, subject, size, depth + 1)]),
   )
 }
 
 /** Describes a value for a message, without calling the value's own code. */
-function named(value: unknown): string {
+function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)
   if (types.isDate(value)) return 'a Date (write `toISOString()`)'

@@ -36,31 +36,31 @@ export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): Writ
   const { name, prepare, check } = collection
   if (prepare === undefined && check === undefined) return undefined
   const settable = settableFields(collection)
-  const preparing = (context: WriteContext, place: string): PreparedValues => {
+  const runPrepare = (context: WriteContext, place: string): PreparedValues => {
     if (prepare === undefined) return noValues
-    const values = called(place, () => preparedValues(prepare(context), settable, place))
+    const values = callModel(place, () => preparedValues(prepare(context), settable, place))
     const changed = changedValues(values, context.next)
     if (context.previous === undefined) requireAll(collection, context.next, changed)
     return changed
   }
-  const checking = (context: WriteContext, changed: PreparedValues, place: string): void => {
+  const runCheck = (context: WriteContext, changed: PreparedValues, place: string): void => {
     if (check === undefined) return
     const { next } = context
     const result =
-      changed.size === 0 ? context : deepFrozen<WriteContext>({ ...context, next: withValues(next, changed) })
-    const faults = called(place, () => requireNoFaults(check(result), collection, place))
+      changed.size === 0 ? context : deepFreeze<WriteContext>({ ...context, next: withValues(next, changed) })
+    const faults = callModel(place, () => requireNoFaults(check(result), collection, place))
     if (faults !== undefined) throw faults
   }
   return {
     stored: row => itemSql(collection, row),
     run({ next, previous, principal, now }) {
-      const context = deepFrozen<WriteContext>({ next, previous, caller: callerOf(principal), now })
+      const context = deepFreeze<WriteContext>({ next, previous, caller: callerOf(principal), now })
       const stages = new Stages(`${name}.prepare`, `${name}.check`)
       // One time limit for both: setting one up takes longer than most of this code.
-      return bounded(timeLimit, stages, () => {
-        const changed = preparing(context, stages.place)
+      return withTimeLimit(timeLimit, stages, () => {
+        const changed = runPrepare(context, stages.place)
         stages.next()
-        checking(context, changed, stages.place)
+        runCheck(context, changed, stages.place)
         return changed
       })
     },
@@ -93,26 +93,26 @@ class Stages {
   }
 }
 
-function bounded<T>(timeLimit: TimeLimit, stages: Stages, work: () => T): T {
+function withTimeLimit<T>(timeLimit: TimeLimit, stages: Stages, work: () => T): T {
   try {
     return timeLimit.run(() => stages.slowest, work)
   } catch (cause) {
-    throw cause instanceof TimeLimitError ? refused(stages.place, cause) : cause
+    throw cause instanceof TimeLimitError ? logicError(stages.place, cause) : cause
   }
 }
 
 /** Calls the model's code. */
-function called<T>(place: string, work: () => T): T {
+function callModel<T>(place: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
-    throw refused(place, cause)
+    throw logicError(place, cause)
   }
 }
 
 const noValues: PreparedValues = new Map()
 
-function refused(place: string, cause: unknown): ApiError {
+function logicError(place: string, cause: unknown): ApiError {
   const fault = cause instanceof LogicFault ? cause : new LogicFault(`${place} has failed.`, { cause })
   return new ApiError('INTERNAL_ERROR', undefined, { cause: fault })
 }
@@ -131,7 +131,7 @@ function requireAll({ name, fields }: Collection, next: LogicItem, values: Prepa
     if (!field.readOnly || field.optional || !Object.hasOwn(next, field.name)) continue
     if (next[field.name] !== null || values.has(field)) continue
     const place = `${name}.prepare`
-    throw refused(
+    throw logicError(
       place,
       new LogicFault(`${place} must set "${field.name}", which is read-only and required.`),
     )
@@ -145,9 +145,9 @@ function callerOf({ userId, access }: Principal): LogicCaller | null {
   return { id: userId, role: role ?? '', scopes: scopes === 'all' ? scopes : [...scopes].sort() }
 }
 
-function deepFrozen<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
-  for (const part of Object.values(value)) deepFrozen(part)
+  for (const part of Object.values(value)) deepFreeze(part)
   return value
 }

@@ -6,8 +6,8 @@ import type { Dialect } from '../sql/dialect.ts'
 import { referencesSql } from '../sql/write.ts'
 import type { Sql } from '../sql/writer.ts'
 import { type Inputs, noSlots } from '../values.ts'
-import { noFields, notThere } from './checks.ts'
-import type { Ask, Rows, Steps } from './steps.ts'
+import { missingReferenceError, noFields } from './checks.ts'
+import type { Rows, StepQuery, Steps } from './steps.ts'
 
 interface StatementSource<S> {
   readonly dialect: Dialect
@@ -26,23 +26,23 @@ export class References<S> {
     this.#statement = checks.length === 0 ? undefined : prepare(this.sql)
   }
 
-  ask({ args, userId, now, claims }: Inputs): Ask<S> | undefined {
+  query({ args, userId, now, claims }: Inputs): StepQuery<S> | undefined {
     const statement = this.#statement
     const inputs = { args, userId, slots: noSlots, now, claims }
     return statement && { statement, inputs, purpose: 'references' }
   }
 
-  /** Throws VALIDATION_FAILED if a referenced row is missing. `rows`: the answer to `ask`; `unchanged`: fields not to check. */
+  /** Throws VALIDATION_FAILED if a referenced row is missing. `rows`: the answer to `query`; `unchanged`: fields not to check. */
   require(rows: Rows | undefined, unchanged: ReadonlySet<Field> = noFields): void {
     if (this.checks.length === 0) return
     const row = rows?.[0] ?? []
     const missing = this.checks.filter(({ field }, index) => row[index] !== 1 && !unchanged.has(field))
-    if (missing.length > 0) throw notThere(missing.map(({ field }) => field))
+    if (missing.length > 0) throw missingReferenceError(missing.map(({ field }) => field))
   }
 
   /** After an INSERT that inserted nothing because a referenced row was missing. */
   *fail(inputs: Inputs): Steps<S, never> {
-    const [rows] = yield [this.ask(inputs)]
+    const [rows] = yield [this.query(inputs)]
     this.require(rows)
     // The row was created in the meantime.
     throw new ApiError('UNAVAILABLE')

@@ -1,6 +1,6 @@
 /**
- * What a deletion changes besides its own row: rows deleted by cascade and references cleared, each with its event. Each
- * level of the cascade is read in one step.
+ * The changes that a deletion makes besides its own row: rows deleted by cascade and references cleared, each with its
+ * event. Each level of the cascade is read in one step.
  */
 import type { Collection, ToOne } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
@@ -10,7 +10,7 @@ import { recordSql, versionName } from '../records.ts'
 import { Row } from '../sql/row.ts'
 import { deleteSql, eventSql, referringSql, returned, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import { type SqlValue, slotted } from '../values.ts'
+import { type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author } from './event.ts'
 import {
@@ -19,13 +19,13 @@ import {
   type Item,
   type Reference,
   type Referrer,
+  type RemovalEffects,
   referencesTo,
-  stillReferred,
-  type Walked,
+  stillReferencedError,
 } from './removal/cascade-set.ts'
 import type { Cascades } from './removal/cascades.ts'
-import { judgedClearing } from './removal/clearing.ts'
-import type { Ask, Asks, Rows, Steps, WriteScope } from './steps.ts'
+import { checkedClearing } from './removal/clearing.ts'
+import type { Rows, StepQueries, StepQuery, Steps, WriteScope } from './steps.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>
@@ -42,15 +42,15 @@ export class Removal<S> {
    * Deletes a locked row with everything that depends on it. Throws CONFLICT if a remaining row refers to a deleted one and
    * must not lose its reference. `data`: the row's text for the event.
    */
-  *remove(item: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, Walked<S>> {
+  *remove(item: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, RemovalEffects<S>> {
     const startedAt = performance.now()
-    const walked = yield* this.#walk.walk(item, data, by, scope)
-    yield* this.#database.remove(walked, collection => this.#walk.statements(collection).remove, scope)
-    const { cascadeSet } = walked
+    const effects = yield* this.#walk.walk(item, data, by, scope)
+    yield* this.#database.remove(effects, collection => this.#walk.statements(collection).remove, scope)
+    const { cascadeSet } = effects
     for (const collection of cascadeSet.collections)
       scope.count(collection.name, -cascadeSet.countOf(collection))
-    this.#cascades.note(item, walked, startedAt)
-    return walked
+    this.#cascades.record(item, effects, startedAt)
+    return effects
   }
 }
 
@@ -64,7 +64,7 @@ interface RowStatements<S> {
 }
 
 /** An item, and a field by which others may refer to it. */
-interface Referring<S> {
+interface ItemReferrer<S> {
   readonly item: Item
   readonly referrer: Referrer<S>
 }
@@ -85,9 +85,9 @@ class RemovalWalk<S> {
   }
 
   /** Throws CONFLICT if a remaining row refers to a deleted one and must not lose its reference. */
-  *walk(first: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, Walked<S>> {
+  *walk(first: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, RemovalEffects<S>> {
     const cascadeSet = yield* this.#collect(first)
-    yield* this.#requireUnreferred(cascadeSet)
+    yield* this.#requireUnreferenced(cascadeSet)
     const cleared = yield* this.#clear(cascadeSet, by, scope)
     yield* this.#log(cascadeSet.items, data, by, scope)
     const removed = new Set(cascadeSet.collections.map(({ name }) => name))
@@ -95,7 +95,7 @@ class RemovalWalk<S> {
     return { cascadeSet, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...versions]) }
   }
 
-  /** The row and all that are deleted with it by cascade, each once. */
+  /** The row and all rows that are deleted with it by cascade, each once. */
   *#collect(first: Item): Steps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
@@ -103,24 +103,25 @@ class RemovalWalk<S> {
       const referring = this.#referring(level, 'cascade')
       const ids = yield* idsOf(referring, () => noLimit)
       level = []
-      for (const [at, { referrer }] of referring.entries()) {
-        for (const id of ids[at] ?? []) {
+      for (const [index, { referrer }] of referring.entries()) {
+        for (const id of ids[index] ?? []) {
           const item = { collection: referrer.collection, id }
           if (cascadeSet.add(item)) level.push(item)
-          else cascadeSet.again.push({ id, referrer })
+          else cascadeSet.repeated.push({ id, referrer })
         }
       }
     }
     return cascadeSet
   }
 
-  *#requireUnreferred(cascadeSet: CascadeSet<Referrer<S>>): Steps<S, void> {
+  *#requireUnreferenced(cascadeSet: CascadeSet<Referrer<S>>): Steps<S, void> {
     const referring = this.#referring(cascadeSet.items, 'restrict')
     // One more than the rows that are deleted: if a row remains, it is among them.
     const ids = yield* idsOf(referring, ({ collection }) => cascadeSet.countOf(collection) + 1)
-    for (const [at, { item, referrer }] of referring.entries()) {
+    for (const [index, { item, referrer }] of referring.entries()) {
       const { collection } = referrer
-      if (!ids[at]?.every(id => cascadeSet.has({ collection, id }))) throw stillReferred(item, referrer)
+      if (!ids[index]?.every(id => cascadeSet.has({ collection, id })))
+        throw stillReferencedError(item, referrer)
     }
   }
 
@@ -132,35 +133,46 @@ class RemovalWalk<S> {
   ): Steps<S, ReadonlyMap<string, number>> {
     const referring = this.#referring(cascadeSet.items, 'clear')
     const ids = yield* idsOf(referring, () => noLimit)
-    const cleared = referring.flatMap(({ referrer }, at) => {
-      const items = ids[at]?.map(id => ({ ...referrer, id })) ?? []
+    const cleared = referring.flatMap(({ referrer }, index) => {
+      const items = ids[index]?.map(id => ({ ...referrer, id })) ?? []
       return items.filter(item => !cascadeSet.has(item))
     })
-    const isJudged = ({ judged }: Referrer<S>) => judged !== undefined
-    yield* this.#clearPlainly(
-      cleared.filter(item => !isJudged(item)),
+    const isChecked = ({ checkedClear }: Referrer<S>) => checkedClear !== undefined
+    yield* this.#clearUnchecked(
+      cleared.filter(item => !isChecked(item)),
       by,
       scope,
     )
-    for (const item of cleared) if (item.judged !== undefined) yield* item.judged(item.id, by, scope)
+    for (const item of cleared)
+      if (item.checkedClear !== undefined) yield* item.checkedClear(item.id, by, scope)
     const counts = new Map<string, number>()
     for (const { collection } of cleared) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
     return counts
   }
 
   /** One after the other: a row that loses two references has an event after each. */
-  *#clearPlainly(cleared: readonly (Referrer<S> & Item)[], by: Author, scope: WriteScope<S>): Steps<S, void> {
+  *#clearUnchecked(
+    cleared: readonly (Referrer<S> & Item)[],
+    by: Author,
+    scope: WriteScope<S>,
+  ): Steps<S, void> {
     const states = yield* rowsOf(
       cleared.flatMap(item => [
         this.#state(item),
-        { statement: item.clear, inputs: slotted([item.id, scope.at]) },
+        { statement: item.clear, inputs: slotInputs([item.id, scope.at]) },
       ]),
     )
-    for (const [at, { collection, id, field }] of cleared.entries()) {
+    for (const [index, { collection, id, field }] of cleared.entries()) {
       if (collection.unlogged) continue
-      const [before, data] = [states[2 * at], states[2 * at + 1]].map(rows => rows?.[0]?.[0] ?? null)
-      const changed = clearedNames(field, collection)
-      const event = { collection: collection.name, itemId: id, kind: 'updated', changed, by } as const
+      const [before, data] = [states[2 * index], states[2 * index + 1]].map(rows => rows?.[0]?.[0] ?? null)
+      const changedFields = clearedNames(field, collection)
+      const event = {
+        collection: collection.name,
+        itemId: id,
+        kind: 'updated',
+        changed: changedFields,
+        by,
+      } as const
       scope.log({ ...event, data: data ?? null, before: before ?? null })
     }
   }
@@ -168,9 +180,9 @@ class RemovalWalk<S> {
   /** `first`: the first item's text for its event. */
   *#log(items: readonly Item[], first: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* rowsOf(items.slice(1).map(item => this.#state(item)))
-    for (const [at, { collection, id }] of items.entries()) {
+    for (const [index, { collection, id }] of items.entries()) {
       if (collection.unlogged) continue
-      const data = at === 0 ? first : (states[at - 1]?.[0]?.[0] ?? null)
+      const data = index === 0 ? first : (states[index - 1]?.[0]?.[0] ?? null)
       const event = { collection: collection.name, itemId: id, kind: 'deleted', data } as const
       scope.log({ ...event, before: null, changed: undefined, by })
     }
@@ -179,25 +191,28 @@ class RemovalWalk<S> {
   /** Deletes the records that belong to the items. Returns the names of the versions that increase. */
   *#deleteRecords(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
     const users = items.filter(({ collection }) => collection.name === 'users')
-    const asks = users.map(({ id }) => ({ statement: this.#removeOwner, inputs: slotted([String(id)]) }))
-    const own = items.flatMap(({ collection, id }) => {
+    const ownerQueries = users.map(({ id }) => ({
+      statement: this.#removeOwner,
+      inputs: slotInputs([String(id)]),
+    }))
+    const itemRecords = items.flatMap(({ collection, id }) => {
       const kind = recordsOfItems.get(collection.name)
       return kind === undefined ? [] : [{ kind, id: String(id) }]
     })
-    const ownAsks = own.map(({ kind, id }) => ({
+    const recordQueries = itemRecords.map(({ kind, id }) => ({
       statement: this.#removeRecord,
-      inputs: slotted([kind, id]),
+      inputs: slotInputs([kind, id]),
     }))
-    const deleted = yield* rowsOf([...asks, ...ownAsks])
+    const deleted = yield* rowsOf([...ownerQueries, ...recordQueries])
     const kinds = deleted.slice(0, users.length).flatMap(rows => rows.map(([kind]) => String(kind)))
-    return new Set([...kinds, ...own.map(({ kind }) => kind)].map(versionName))
+    return new Set([...kinds, ...itemRecords.map(({ kind }) => kind)].map(versionName))
   }
 
-  #state({ collection, id }: Item): Ask<S> {
-    return { statement: this.statements(collection).state, inputs: slotted([id]) }
+  #state({ collection, id }: Item): StepQuery<S> {
+    return { statement: this.statements(collection).state, inputs: slotInputs([id]) }
   }
 
-  #referring(items: readonly Item[], onDelete: ToOne['onDelete']): readonly Referring<S>[] {
+  #referring(items: readonly Item[], onDelete: ToOne['onDelete']): readonly ItemReferrer<S>[] {
     return items.flatMap(item =>
       this.#referrersOf(item.collection)
         .filter(referrer => referrer.onDelete === onDelete)
@@ -206,19 +221,19 @@ class RemovalWalk<S> {
   }
 }
 
-function* rowsOf<S>(asks: Asks<S>): Steps<S, readonly Rows[]> {
-  return asks.length === 0 ? [] : yield asks
+function* rowsOf<S>(queries: StepQueries<S>): Steps<S, readonly Rows[]> {
+  return queries.length === 0 ? [] : yield queries
 }
 
 /** The ids of the rows that refer to each item, up to the limit. */
 function* idsOf<S>(
-  referring: readonly Referring<S>[],
+  referring: readonly ItemReferrer<S>[],
   limit: (referrer: Referrer<S>) => number,
 ): Steps<S, readonly (readonly number[])[]> {
   const answers = yield* rowsOf(
     referring.map(({ item, referrer }) => ({
       statement: referrer.rows,
-      inputs: slotted([item.id, limit(referrer)]),
+      inputs: slotInputs([item.id, limit(referrer)]),
     })),
   )
   return answers.map(rows => rows.map(([id]) => Number(id)))
@@ -241,7 +256,7 @@ function referrerOf<S>(reference: Reference, database: WriteDatabase<S>): Referr
   return {
     ...reference,
     rows: prepare(sql`${referring}${lock}`),
-    judged: onDelete === 'clear' ? judgedClearing(reference, database) : undefined,
+    checkedClear: onDelete === 'clear' ? checkedClearing(reference, database) : undefined,
     clear: prepare(
       sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returned(collection, dialect))}`,
     ),

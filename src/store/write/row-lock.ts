@@ -3,7 +3,7 @@ import type { Collection } from '../../model/model.ts'
 import { type Bind, name, sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import type { RowLocks, WriteDatabase } from './database.ts'
-import type { Ask } from './steps.ts'
+import type { StepQuery } from './steps.ts'
 
 /** Undefined if only one transaction writes at a time. */
 export function rowLock<S>(
@@ -11,7 +11,7 @@ export function rowLock<S>(
   id: Bind,
   purpose: keyof RowLocks,
   { locks, prepare }: WriteDatabase<S>,
-): ((inputs: Inputs) => Ask<S>) | undefined {
+): ((inputs: Inputs) => StepQuery<S>) | undefined {
   if (locks === undefined) return undefined
   const statement = prepare(sql`SELECT 1 FROM ${name(collection.name)} WHERE "id" = ${id}${locks[purpose]}`)
   return inputs => ({ statement, inputs, purpose: 'service' })

@@ -1,11 +1,11 @@
 /**
- * A write as a generator of steps: it yields statements and is given their rows. So one algorithm serves SQLite, which
+ * A write as a generator of steps: it yields statements and receives their rows. So one algorithm serves SQLite, which
  * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
  */
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
-import type { Written } from './written.ts'
+import type { WriteResult } from './written.ts'
 
 /**
  * The purpose of a statement that is not a read on the caller's behalf: Portico's own work, a change, or a read of the rows
@@ -13,27 +13,27 @@ import type { Written } from './written.ts'
  */
 export type Purpose = 'service' | 'change' | 'references'
 
-export interface Ask<S> {
+export interface StepQuery<S> {
   readonly statement: S
   readonly inputs: Inputs
   readonly purpose?: Purpose
 }
 
 /** Statements that may be sent in one round trip, in this order. `undefined` sends nothing and returns no rows. */
-export type Asks<S> = readonly (Ask<S> | undefined)[]
+export type StepQueries<S> = readonly (StepQuery<S> | undefined)[]
 
 export type Rows = readonly ResultRow[]
 
 /** Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. */
-export type Steps<S, T> = Generator<Asks<S>, T, readonly Rows[]>
+export type Steps<S, T> = Generator<StepQueries<S>, T, readonly Rows[]>
 
 /** One write within its transaction. */
 export interface WriteScope<S> {
   /** The time of the transaction, ISO 8601 UTC. */
   readonly at: string
-  /** What `now` stands for in rules: see `Inputs`. */
+  /** The value of `now` in rules: see `Inputs`. */
   readonly now: number | undefined
-  /** Whether it may have changed something. A write that turns out to have changed nothing sets this to false. */
+  /** Whether the write may have changed something. A write that has changed nothing sets this to false. */
   hasChanged: boolean
   log(change: ItemChange): void
   /** Changes the number of items of a collection. */
@@ -42,7 +42,7 @@ export interface WriteScope<S> {
   defer(statement: S, inputs: Inputs): void
 }
 
-export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => Steps<S, Written>
+export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => Steps<S, WriteResult>
 
 /** The inputs of a write's statements. */
 export function writeInputs<Slots extends readonly SqlValue[]>(

@@ -5,23 +5,23 @@ import type {
   Act,
   Emission,
   GuardedProgram,
+  IndependentWrites,
   RecordChange,
   StepAnswer,
   Steps,
-  Together,
 } from '../../plan/transaction.ts'
 import type { ItemChange } from './event.ts'
-import type { WorkDone } from './work.ts'
-import type { Written } from './written.ts'
+import type { WorkResult } from './work.ts'
+import type { WriteResult } from './written.ts'
 
 export type GuardedStep = Steps<GuardedRead | GuardedCompositeRead | GuardedWrite>
 
 /** The result of one step. */
-export type StepDone =
+export type StepResult =
   | { readonly kind: 'read'; readonly answer: ReadAnswer | CompositeAnswer }
-  | { readonly kind: 'write'; readonly written: Written }
-  | { readonly kind: 'writes'; readonly all: readonly Written[] }
-  | { readonly kind: 'record'; readonly done: WorkDone<boolean> }
+  | { readonly kind: 'write'; readonly written: WriteResult }
+  | { readonly kind: 'writes'; readonly all: readonly WriteResult[] }
+  | { readonly kind: 'record'; readonly work: WorkResult<boolean> }
   | { readonly kind: 'act' }
   | { readonly kind: 'emission' }
 
@@ -44,11 +44,11 @@ export class ProgramRun<T> {
   }
 
   /** Continues with the step's result. */
-  next(done: StepDone): void {
-    this.#step = this.#steps.next(this.answerOf(done))
+  next(result: StepResult): void {
+    this.#step = this.#steps.next(this.answerOf(result))
   }
 
-  /** Throws the step's failure at the program's `yield`, then rethrows it, or what the program throws instead. */
+  /** Throws the step's failure at the program's `yield`, then rethrows it, or the error that the program throws instead. */
   fail(failure: unknown): never {
     this.#steps.throw(failure)
     throw failure
@@ -61,26 +61,28 @@ export class ProgramRun<T> {
   }
 
   /** The result of all steps. */
-  get written(): Written {
+  get written(): WriteResult {
     const changes = { id: 0, text: null, changed: this.#changed, removed: this.#removed }
-    return this.#hasWritten ? changes : { ...changes, quiet: true }
+    return this.#hasWritten ? changes : { ...changes, hasNoEvent: true }
   }
 
   /** The answer that the program receives. Records what has changed. */
-  answerOf(done: StepDone): StepAnswer {
-    if (done.kind === 'read') return done.answer
-    if (done.kind === 'act' || done.kind === 'emission') {
-      this.#hasWritten ||= done.kind === 'emission'
+  answerOf(result: StepResult): StepAnswer {
+    if (result.kind === 'read') return result.answer
+    if (result.kind === 'act' || result.kind === 'emission') {
+      this.#hasWritten ||= result.kind === 'emission'
       return true
     }
-    if (done.kind === 'record') {
-      for (const name of done.done.changed) this.#changed.add(name)
-      return done.done.value
+    if (result.kind === 'record') {
+      for (const name of result.work.changed) this.#changed.add(name)
+      return result.work.value
     }
-    return done.kind === 'write' ? this.#noted(done.written) : done.all.map(written => this.#noted(written))
+    return result.kind === 'write'
+      ? this.#record(result.written)
+      : result.all.map(written => this.#record(written))
   }
 
-  #noted({ id, text, changed, removed }: Written): WriteAnswer {
+  #record({ id, text, changed, removed }: WriteResult): WriteAnswer {
     this.#hasWritten = true
     for (const name of changed) this.#changed.add(name)
     for (const name of removed) this.#removed.add(name)
@@ -88,7 +90,10 @@ export class ProgramRun<T> {
   }
 }
 
-export type GuardedPlanStep = Exclude<GuardedStep, RecordChange | Together<unknown> | Act<unknown> | Emission>
+export type GuardedPlanStep = Exclude<
+  GuardedStep,
+  RecordChange | IndependentWrites<unknown> | Act<unknown> | Emission
+>
 
 export function isRecordChange(step: GuardedStep): step is RecordChange {
   return 'kind' in step
@@ -111,8 +116,8 @@ export function isPlan(step: GuardedStep): step is GuardedPlanStep {
   return 'shape' in step
 }
 
-export function isTogether(step: GuardedStep): step is Together<GuardedPlanStep> {
-  return 'together' in step
+export function isIndependentWrites(step: GuardedStep): step is IndependentWrites<GuardedPlanStep> {
+  return 'writes' in step
 }
 
 export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
@@ -121,8 +126,8 @@ export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
 }
 
 /** The writes of a step. */
-export function writesOf({ together }: Together<GuardedPlanStep>): readonly GuardedWrite[] {
-  const writes = together.filter(isWrite)
-  if (writes.length < together.length) throw new TypeError('only writes may be done together')
+export function writesOf({ writes: plans }: IndependentWrites<GuardedPlanStep>): readonly GuardedWrite[] {
+  const writes = plans.filter(isWrite)
+  if (writes.length < plans.length) throw new TypeError('only writes may be independent steps')
   return writes
 }

@@ -5,7 +5,7 @@ import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import type { Row } from '../sql/row.ts'
 import type { Sql } from '../sql/writer.ts'
-import { encoded, type SqlValue } from '../values.ts'
+import { encode, type SqlValue } from '../values.ts'
 import { jsonOf } from './assign.ts'
 import { type Change, changer, realChanges } from './change.ts'
 import type { WriteDatabase } from './database.ts'
@@ -53,7 +53,7 @@ export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
         plan,
         now,
         json,
-        slots: json.map((value, at) => encoded(value, set[at]?.field.type.encoding ?? asIs)),
+        slots: json.map((value, index) => encode(value, set[index]?.field.type.encoding ?? asIs)),
       }
     },
     prepare(values, changed, stored) {
@@ -78,9 +78,9 @@ function runLogic(
   const assigned = changed
     .filter(({ field }) => !field.internal)
     .map(assignment => {
-      const at = set.indexOf(assignment)
-      const text = slots[at]
-      const value = assignment.merges && typeof text === 'string' ? JSON.parse(text) : json[at]
+      const index = set.indexOf(assignment)
+      const text = slots[index]
+      const value = assignment.merges && typeof text === 'string' ? JSON.parse(text) : json[index]
       return [assignment.field.name, value ?? null] as const
     })
   const next = { ...previous, ...Object.fromEntries(assigned) }
@@ -95,7 +95,7 @@ interface CachedChange<S> {
   readonly change: Change<S>
 }
 
-/** The statements of an update, by the fields that `prepare` sets. */
+/** The statements of an update, cached by the fields that `prepare` sets. */
 class Changes<S> {
   readonly #shape: GuardedUpdate
   readonly #database: WriteDatabase<S>
@@ -112,21 +112,21 @@ class Changes<S> {
     previous: Readonly<Record<string, JsonValue>>,
     { slots }: UpdateValues,
   ): PreparedUpdate<S> {
-    const { set, change } = this.#of([...values.keys()])
+    const { set, change } = this.#changeFor([...values.keys()])
     const slotOf = (assignment: GuardedAssignment): SqlValue => {
       const value = values.get(assignment.field)
       if (value === undefined) return slots[this.#shape.set.indexOf(assignment)] ?? null
-      return encoded(value, assignment.field.type.encoding)
+      return encode(value, assignment.field.type.encoding)
     }
-    const kept = changed.filter(({ field }) => !values.has(field))
-    const own = set.filter(({ field }) => {
+    const callerChanges = changed.filter(({ field }) => !values.has(field))
+    const preparedChanges = set.filter(({ field }) => {
       const value = values.get(field)
       return value !== undefined && !isDeepStrictEqual(value, previous[field.name])
     })
-    return { change, changed: realChanges([...kept, ...own]), slots: set.map(slotOf) }
+    return { change, changed: realChanges([...callerChanges, ...preparedChanges]), slots: set.map(slotOf) }
   }
 
-  #of(fields: readonly Field[]): CachedChange<S> {
+  #changeFor(fields: readonly Field[]): CachedChange<S> {
     const key = fields
       .map(({ name }) => name)
       .sort()

@@ -39,25 +39,29 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const additional = [
     ...(logic === undefined ? [] : [logic.stored(row)]),
     ...(limits?.groups(row) ?? []),
-    ...(administrator === undefined ? [] : [administrator.was(row)]),
+    ...(administrator === undefined ? [] : [administrator.stateSql(row)]),
   ]
-  const look = database.prepare(rowSql(row, id, [...outputs, ...additional]))
+  const storedStatement = database.prepare(rowSql(row, id, [...outputs, ...additional]))
   const references = new References(shape.references, database)
   const change = changer(shape, database)
-  const touched = new Set([collection.name])
+  const changedCollections = new Set([collection.name])
   return function* update(plan, scope) {
     const { args } = plan
     const values = logic?.valuesOf(plan, scope.at)
     const slots = values?.slots ?? valuesOf(set, plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
-    // In this order: the later statements see what was committed during the wait for the lock.
-    const [, looked, referenced] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
-    const stored = looked?.[0]
-    const decided = decide(shape, plan, stored, slots)
-    references.require(referenced, decided.unchanged)
+    // The order matters: the later statements see commits that happened during the wait for the lock.
+    const [, storedRows, referenceRows] = yield [
+      lock?.(inputs),
+      { statement: storedStatement, inputs },
+      references.query(inputs),
+    ]
+    const stored = storedRows?.[0]
+    const decision = decide(shape, plan, stored, slots)
+    references.require(referenceRows, decision.unchanged)
     const itemId = Number(args[shape.id])
-    const prepared = values && logic?.prepare(values, decided.changed, stored?.[outputs.length])
-    const changed = prepared?.changed ?? decided.changed
+    const prepared = values && logic?.prepare(values, decision.changed, stored?.[outputs.length])
+    const changed = prepared?.changed ?? decision.changed
     const result = yield* (prepared?.change ?? change)(
       itemId,
       changed,
@@ -72,7 +76,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     return {
       id: itemId,
       text: textOf(result[TEXT]),
-      changed: changed.length > 0 ? touched : none,
+      changed: changed.length > 0 ? changedCollections : none,
       removed: none,
     }
   }
@@ -94,7 +98,7 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
   ]
 }
 
-/** What an update changes. */
+/** The changes of an update. */
 interface Decision {
   /** The assignments that change something. */
   readonly changed: readonly GuardedAssignment[]
@@ -130,10 +134,10 @@ function decide(
 function changesOf(
   set: readonly GuardedAssignment[],
   stored: ResultRow,
-  at: number,
+  firstColumn: number,
   documents: readonly MergedDocument[],
 ): readonly boolean[] {
-  const changes = set.map((_, index) => stored[at + index] === 1)
+  const changes = set.map((_, index) => stored[firstColumn + index] === 1)
   for (const { index, changed } of documents) changes[index] = changed
   return changes
 }

@@ -1,19 +1,19 @@
 /** Work other than writes of items, in the same commits. */
 import { ApiError } from '../../errors.ts'
 import type { Steps, WriteScope } from './steps.ts'
-import { none, type Written } from './written.ts'
+import { none, type WriteResult } from './written.ts'
 
 /** The result of work other than a write of items. */
-export interface WorkDone<T> {
+export interface WorkResult<T> {
   readonly value: T
   /** The names whose versions increase. */
   readonly changed: ReadonlySet<string>
 }
 
-export type WorkSteps<S, T> = (scope: WriteScope<S>) => Steps<S, WorkDone<T>>
+export type WorkSteps<S, T> = (scope: WriteScope<S>) => Steps<S, WorkResult<T>>
 
-/** Work that does nothing, where a commit is wanted for its own sake. */
-export function* nothing<S>(): Steps<S, WorkDone<undefined>> {
+/** No work: for a commit that only proves that changes can be stored. */
+export function* noWork<S>(): Steps<S, WorkResult<undefined>> {
   yield []
   return { value: undefined, changed: none }
 }
@@ -21,13 +21,13 @@ export function* nothing<S>(): Steps<S, WorkDone<undefined>> {
 /** Runs such work within the next commit, perhaps several times. `add` settles once the commit is durable. */
 export async function doWork<S, T>(
   steps: WorkSteps<S, T>,
-  add: (run: (scope: WriteScope<S>) => Steps<S, Written>) => Promise<unknown>,
+  add: (run: (scope: WriteScope<S>) => Steps<S, WriteResult>) => Promise<unknown>,
 ): Promise<T> {
-  let done: WorkDone<T> | undefined
+  let result: WorkResult<T> | undefined
   await add(function* work(scope) {
-    done = yield* steps(scope)
-    return { id: 0, text: null, changed: done.changed, removed: none, quiet: true }
+    result = yield* steps(scope)
+    return { id: 0, text: null, changed: result.changed, removed: none, hasNoEvent: true }
   })
-  if (done === undefined) throw new ApiError('INTERNAL_ERROR')
-  return done.value
+  if (result === undefined) throw new ApiError('INTERNAL_ERROR')
+  return result.value
 }

@@ -8,7 +8,7 @@ import { Cascades, type OnCascade } from './removal/cascades.ts'
 import { Removal } from './removal.ts'
 import type { Steps, WriteRun, WriteScope } from './steps.ts'
 import { updateRun } from './update.ts'
-import type { Written } from './written.ts'
+import type { WriteResult } from './written.ts'
 
 export class Writes<S> {
   readonly #cascades: Cascades
@@ -20,7 +20,7 @@ export class Writes<S> {
     this.#runOf = once(shape => runOf(shape, database, removal))
   }
 
-  run(plan: GuardedWrite, scope: WriteScope<S>): Steps<S, Written> {
+  run(plan: GuardedWrite, scope: WriteScope<S>): Steps<S, WriteResult> {
     return this.#runOf(plan.shape)(plan, scope)
   }
 

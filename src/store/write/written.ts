@@ -1,16 +1,16 @@
 /** The results of writes. */
 import type { SqlValue } from '../values.ts'
 
-/** What one write did, for the caches of reads. */
-export interface Written {
+/** The effects of one write, for the caches of reads. */
+export interface WriteResult {
   readonly id: number
   readonly text: string | null
   /** The collections with changed rows. */
   readonly changed: ReadonlySet<string>
   /** The collections with deleted rows. */
   readonly removed: ReadonlySet<string>
-  /** No item changed, so there is no event. */
-  readonly quiet?: true
+  /** No item changed, so no event was logged. */
+  readonly hasNoEvent?: true
 }
 
 export const none: ReadonlySet<string> = new Set()

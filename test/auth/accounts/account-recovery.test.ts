@@ -64,21 +64,21 @@ test('a sign-in with the old password ends even if the new one took longer than 
         if (program.serial?.includes('users')) {
           pass(1000)
           const answer = await signInByPassword(base, attempt)
-          assert.ok(answer.kind === 'proven')
+          assert.ok(answer.kind === 'authenticated')
           signedInAt = answer.at
           pass(1000)
         }
         return base.run.transaction(program)
       },
     }
-    const extent = { except: 'kept', keys: false, passkeys: false, codes: false }
+    const extent = { exceptSession: 'kept', keys: false, passkeys: false, codes: false }
     const hashed = await hashPassword('a staple in the meadow')
     await replacePassword({ ...base, run: slow }, id, hashed, extent)
     const isEnded = (session: string) => isEndedWithAccount(base.records, String(id), session, signedInAt)
     assert.equal(await isEnded('of the old password'), true)
     assert.equal(await isEnded('kept'), false)
     const again = await signInByPassword(base, { ...attempt, password: 'a staple in the meadow' })
-    assert.ok(again.kind === 'proven' && again.at > signedInAt)
+    assert.ok(again.kind === 'authenticated' && again.at > signedInAt)
     assert.equal(await isEndedWithAccount(base.records, String(id), 'new', again.at), false)
   })
 })

@@ -171,7 +171,7 @@ test('a taken address gets the same response as a free one, and stays with its a
     const [free, taken] = [await patch('free@example.com'), await patch(ben.email)]
     assert.equal(taken.status, 200)
     assert.equal(taken.text, free.text)
-    await link(received, /It belongs to an account already, so nothing was changed/g)
+    await link(received, /It already belongs to an account, so nothing was changed/g)
     // A free address can be taken before its link is opened.
     await patch('late@example.com')
     const path = await link(received, /\/account\/verify\?token=[\w-]+/g)

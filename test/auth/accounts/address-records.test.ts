@@ -72,14 +72,14 @@ test('links may be sent to an address as soon as an administrator has set it', a
     const { base } = fixture
     const id = await fixture.user('ada@example.com', password)
     await base.addresses.confirm(id, 'ada@example.com')
-    await base.addresses.wait(id, 'pending@example.com')
+    await base.addresses.setPending(id, 'pending@example.com')
     await base.tokens.issue('PasswordReset', {}, { owner: String(id) })
     const plan = { shape: updateShape('users', ['email']), args: [id, 'new@example.com'] }
     await assert.rejects(writer(fixture, 'admin')(plan), /died/)
     assert.equal((await findUser(base.run, id))?.email, 'new@example.com')
     assert.equal(await base.addresses.isTrusted(id, 'new@example.com'), true)
     assert.equal(await base.addresses.isVerified(id, 'new@example.com'), false)
-    assert.equal(await base.addresses.waiting(id), undefined)
+    assert.equal(await base.addresses.pending(id), undefined)
     assert.deepEqual(await base.records.byOwner('PasswordReset', String(id)), [])
   })
 })
@@ -89,9 +89,9 @@ test('links may be sent to an address as soon as its owner has confirmed it', as
     const { base } = fixture
     const id = await fixture.user('ada@example.com', password)
     await base.addresses.confirm(id, 'ada@example.com')
-    await base.addresses.wait(id, 'new@example.com')
+    await base.addresses.setPending(id, 'new@example.com')
     await sendNewAddress(base, id, 'new@example.com')
-    const by = { session: 's', password, isFresh: true, address: '192.0.2.1' }
+    const by = { session: 's', password, hasRecentSignIn: true, address: '192.0.2.1' }
     await assert.rejects(
       confirmAddress(crashing(base), { ...by, userId: id, token: await fixture.token() }),
       /died/,

@@ -128,7 +128,7 @@ test('each invalid redirect URI is reported with its line, and the input is kept
     )
     assert.match(made.text, /id="level-user-read" name="level-user" value="read" checked/)
     const named = await submitted(visitor, sent, { uris: redirectUri, logo: '' })
-    assert.match(named.text, /id="name-fault">The name must not be that of this service/)
+    assert.match(named.text, /id="name-fault">The name must not resemble that of this service/)
     const empty = await submitted(visitor, sent, { name: '', type: 'other', uris: redirectUri, logo: '' })
     assert.match(empty.text, /id="name-fault">Enter a name/)
   })

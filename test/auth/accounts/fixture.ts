@@ -111,7 +111,7 @@ export async function confirms(base: AccountBase, token: string, userId: number)
     userId,
     session: 'a session',
     password: '',
-    isFresh: false,
+    hasRecentSignIn: false,
     address: '192.0.2.1',
   })
   return answer.kind === 'done'

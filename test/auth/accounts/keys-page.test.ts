@@ -111,7 +111,7 @@ test('faults are shown at their fields, with the input preserved and escaped', a
       access: 'some',
     })
     assert.equal(made.status, 400)
-    assert.match(made.text, /id="date-fault">Enter a day that is not over/)
+    assert.match(made.text, /id="date-fault">Enter a future date/)
     assert.doesNotMatch(made.text, /<script>alert/)
     assert.equal(shown(made, 'level-user-read'), undefined)
     assert.match(made.text, /id="level-user-read" name="level-user" value="read" checked/)
@@ -147,7 +147,7 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
       { ...sent, fields: [...sent.fields.filter(({ name }) => name !== extra.name), extra] },
       { name: 'x' },
     )
-    assert.match(forged.text, /Choose something that the key may do/)
+    assert.match(forged.text, /Choose at least one permission for the key/)
     const withoutToken = { ...sent, fields: sent.fields.filter(({ name }) => name !== 'csrf') }
     const refused = await submitted(visitor, withoutToken, { name: 'x', 'level-post': 'read' })
     assert.equal(refused.status, 403)
@@ -157,7 +157,7 @@ test('no form grants a scope that is not offered, exceeds the limit, or works wi
     }
     const full = await submitted(visitor, sent, { name: 'x', 'level-post': 'read' })
     assert.equal(full.status, 400)
-    assert.match(full.text, /You may have 4 API keys/)
+    assert.match(full.text, /You may have at most 4 API keys/)
     assert.equal((await keysOf(fixture, ben)).length, 4)
   })
 })

@@ -21,7 +21,7 @@ test('with a mail server, opening the link creates the account, and nothing befo
     const visitor = browser()
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
     const sent = page(await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values))
-    assert.match(sent.text, /Look into your mail/)
+    assert.match(sent.text, /Check your mail/)
     const users = async () =>
       (await call('/api/v1/users?email=eve@example.com', { key: admin.key })).json.data
     assert.deepEqual(await users(), [])
@@ -127,6 +127,6 @@ test('an authorization request returns no code before the one-time code is enter
     const answer = consentOf(consent)
     assert.ok(answer, consent.text)
     const left = await visitor.submit(answer.form, {}, answer.button)
-    assert.ok('left' in left && left.left.searchParams.get('code'))
+    assert.ok('location' in left && left.location.searchParams.get('code'))
   })
 })

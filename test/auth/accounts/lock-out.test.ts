@@ -38,11 +38,11 @@ test('after a hundred wrong passwords from thirteen addresses, the owner can sig
     await flood(fixture)
     const kindFrom = async (address: string, tried = password) =>
       (await signInByPassword(base, attempt(address, tried))).kind
-    assert.equal(await kindFrom('198.51.100.7'), 'proven')
+    assert.equal(await kindFrom('198.51.100.7'), 'authenticated')
     assert.equal(await kindFrom('198.51.100.8', 'a slip'), 'wrong')
     assert.equal(await kindFrom('198.51.100.8', 'another slip'), 'wrong')
-    assert.equal(await kindFrom('198.51.100.8'), 'proven')
-    assert.equal(await kindFrom('2001:db8:1:2::/64'), 'proven')
+    assert.equal(await kindFrom('198.51.100.8'), 'authenticated')
+    assert.equal(await kindFrom('2001:db8:1:2::/64'), 'authenticated')
   })
 })
 
@@ -59,7 +59,7 @@ test('a known device has its own attempts, for its account only, and does not us
     const kind = async (tried: string, shown = secrets, name = email) =>
       (await signInByPassword(base, { ...attempt(neighbour, tried, shown), email: name })).kind
     assert.equal(await kind(password, []), 'throttled')
-    assert.equal(await kind(password), 'proven')
+    assert.equal(await kind(password), 'authenticated')
     assert.equal(await kind(password, secrets, 'ben@example.com'), 'throttled')
     for (let count = 0; count < 10; count++) assert.equal(await kind('guess'), 'wrong')
     assert.equal(await kind(password), 'throttled')
@@ -203,7 +203,7 @@ test('an attacker with the password but no codes does not stop the owner’s dev
     const own = await signInByPassword(base, attempt('198.51.100.7', password, secrets))
     assert.ok('token' in own)
     const from = { address: '198.51.100.7', secrets }
-    assert.equal((await signInByCode(base, own.token, codeNow(), from)).kind, 'proven')
+    assert.equal((await signInByCode(base, own.token, codeNow(), from)).kind, 'authenticated')
   })
 })
 

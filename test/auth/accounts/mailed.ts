@@ -8,7 +8,7 @@ import type { Setup } from '../../setups/setup.ts'
 import { type Received, withSmtp } from '../smtp.ts'
 
 export function page(answer: Page | Departure): Page {
-  assert.ok('text' in answer, `the browser left for ${'left' in answer ? answer.left.href : ''}`)
+  assert.ok('text' in answer, `the browser left for ${'location' in answer ? answer.location.href : ''}`)
   return answer
 }
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
-import { findUser, hasStill, replacePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { findUser, hasSamePassword, replacePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import { Consents } from '../../../src/auth/server/consent/consents.ts'
 import { keysOf } from '../../../src/auth/user-keys.ts'
-import { pauseMadeInSessions } from '../../../src/auth/webhooks/grants.ts'
+import { pauseSessionWebhooks } from '../../../src/auth/webhooks/grants.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { createPlan, itemShape, readItem } from '../../../src/plan/system-plans.ts'
@@ -106,10 +106,10 @@ for (const { name, within } of databases) {
         const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
         await second.refresh()
         const read = (await findUser(other, id)) ?? assert.fail()
-        assert.equal(await hasStill(other, read), true)
+        assert.equal(await hasSamePassword(other, read), true)
         assert.equal(await replacePasswordHash(run, id, 'another hash', () => true), true)
-        assert.equal(await hasStill(other, read), false)
-        assert.equal(await hasStill(other, { ...read, id: 999 }), false)
+        assert.equal(await hasSamePassword(other, read), false)
+        assert.equal(await hasSamePassword(other, { ...read, id: 999 }), false)
       } finally {
         for (const store of new Set([first, second])) await store.close()
       }
@@ -129,13 +129,13 @@ for (const { name, within } of databases) {
         const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
         await second.refresh()
         assert.deepEqual(await keysOf(other, id), [])
-        await pauseMadeInSessions(other, id)
+        await pauseSessionWebhooks(other, id)
         await createKey(run, id, { name: 'a key', scopes: ['*'] })
         const hook = { url: 'https://example.com/hook', types: ['*'] }
         const plan = createPlan('webhooks', hook, { user_id: id, position: 0 })
         const { id: webhookId } = await run.write(plan, system)
         assert.equal((await keysOf(other, id)).length, 1)
-        await pauseMadeInSessions(other, id)
+        await pauseSessionWebhooks(other, id)
         await first.refresh()
         const shape = itemShape('webhooks', ['paused_at'])
         const stored = await readItem<{ readonly paused_at: string | null }>(run, shape, webhookId)

@@ -40,7 +40,7 @@ test('the overview summarises the account, and every page asks to confirm an unc
     const keys = await open(visitor, '/account/keys')
     const sent = await submitted(visitor, formTo(keys, '/account/verify'))
     assert.equal(sent.url.pathname, '/account/keys')
-    assert.match(words(sent.text), /Look into your mail We have sent a link to ann/)
+    assert.match(words(sent.text), /Check your mail We have sent a link to ann/)
     // The form returns to account pages only.
     const form = formTo(sent, '/account/verify')
     const fields = form.fields.map(one =>
@@ -85,7 +85,7 @@ test('a session shows its device, place and last use; a user ends one, all other
       visitor,
       formTo(await open(visitor, '/account/sessions'), '/account/sessions'),
     )
-    assert.match(words(ended.text), /That session is over/)
+    assert.match(words(ended.text), /The session has ended/)
     const everywhere = ended.forms.find(({ fields }) => fields.some(({ name }) => name === 'this'))
     assert.ok(everywhere)
     const alone = await submitted(visitor, everywhere)
@@ -125,7 +125,7 @@ test('a connected app shows its access, reads folded into writes, and when it wa
     const shown = await open(visitor, '/account/apps')
     assert.match(words(shown.text), /· used within the last hour/)
     const done = await submitted(visitor, formTo(shown, '/account/apps'))
-    assert.match(words(done.text), /The app is disconnected.* No app can get at your account/)
+    assert.match(words(done.text), /The app is disconnected.* No app has access to your account/)
     assert.match(words((await open(visitor, '/account')).text), /Connected apps None/)
   })
 })
@@ -148,7 +148,7 @@ test('an error page names a registered app and the next step, and repeats nothin
       [
         'logout',
         { client_id: app.client_id, post_logout_redirect_uri: elsewhere },
-        /You are not signed out yet Reader asked/,
+        /You are not signed out yet Reader sent/,
         /evil/,
       ],
       ['interaction/abcdefghijklmnopqrstu', {}, /This sign-in is over .*NOT_FOUND/],

@@ -120,7 +120,7 @@ test('a new address is pending until it is proven, is shown as such, and can be 
     const wrong = await submitted(visitor, sent, { email: 'nobody' })
     assert.match(wrong.text, /id="email-fault"/)
     assert.match(wrong.text, /value="nobody"/)
-    assert.match((await submitted(visitor, sent, { email: ben.email })).text, /the account has/)
+    assert.match((await submitted(visitor, sent, { email: ben.email })).text, /has this address already/)
     const fresh = `new.${ben.email}`
     const pending = await submitted(visitor, sent, { email: fresh })
     assert.match(pending.text, /We have sent a link to the new address/)
@@ -241,7 +241,7 @@ test('the owner deletes an account: blocking collections are named, and no crede
       address: ` ${email.toUpperCase()} `,
     })
     assert.match(done.text, /Your account is deleted/)
-    await link(received, /was deleted, as its owner asked/g)
+    await link(received, /was deleted at your request/g)
     assert.ok(received.commands.includes(`RCPT TO:<${email}>`))
     assert.equal((await call('/api/v1/posts', { key: ben.key })).status, 401)
     assert.equal((await call('/api/v1/posts', { key: String(tokens.access_token) })).status, 401)

@@ -63,7 +63,7 @@ test('a link sets a new password once, and ends every session', async () => {
     assert.deepEqual([...new Set(revoked.map(String))], [`${id},`])
     assert.deepEqual(await reset(base, link, 'another good password'), { kind: 'over' })
     assert.equal(await kindOf(fixture, old), 'wrong')
-    assert.equal(await kindOf(fixture, fresh), 'proven')
+    assert.equal(await kindOf(fixture, fresh), 'authenticated')
     assert.equal(await base.addresses.isVerified(id, email), true)
   })
 })
@@ -153,7 +153,7 @@ test('a changed address cannot reset the password of an account before it is con
   await withFixture({}, async fixture => {
     const { base, user, sent, token } = fixture
     const id = await user(email, old)
-    assert.equal(await kindOf(fixture, old), 'proven')
+    assert.equal(await kindOf(fixture, old), 'authenticated')
     await setEmail(fixture, id, 'mallory@example.com')
     await requestReset(base, 'mallory@example.com', address)
     await base.idle()
@@ -218,7 +218,7 @@ test('a reset revokes passkeys and keys of a confirmed account too, but one-time
       await requestReset(base, email, address)
       const done = await reset(base, await token(), fresh)
       assert.ok(done.kind === 'done')
-      const { ended, left } = done.ended
+      const { ended, left } = done.outcome
       assert.deepEqual([ended.passkeys, ended.keys, ended.codes], [1, 1, !stays])
       assert.deepEqual([left.passkeys, left.keys, left.codes], [0, 0, stays])
       assert.equal((await base.records.byOwner('Passkey', owner)).length, 0)
@@ -248,7 +248,7 @@ test('changing the password requires the old one, and keeps the current session'
     assert.equal((await changePassword(base, change)).kind, 'done')
     assert.deepEqual([...new Set(revoked.map(String))], [`${userId},this one`])
     assert.equal(await kindOf(fixture, old), 'wrong')
-    assert.equal(await kindOf(fixture, fresh), 'proven')
+    assert.equal(await kindOf(fixture, fresh), 'authenticated')
   })
 })
 
@@ -374,7 +374,7 @@ test('a link does not set a password if the account gets another address while i
     const link = await token()
     const revokeAll: typeof base.revokeAll = async () => setEmail(fixture, userId, 'new@example.com')
     assert.deepEqual(await reset({ ...base, revokeAll }, link, fresh), { kind: 'over' })
-    assert.equal(await kindOf(fixture, old, 'new@example.com'), 'proven')
+    assert.equal(await kindOf(fixture, old, 'new@example.com'), 'authenticated')
   })
 })
 
@@ -383,7 +383,7 @@ test('the old password does not confirm a new address once a concurrent reset ha
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
     const thiefsAddress = 'thief@example.com'
-    await base.addresses.wait(userId, thiefsAddress)
+    await base.addresses.setPending(userId, thiefsAddress)
     const claimed = { userId, email: thiefsAddress, isNew: true }
     const token = await base.tokens.issue('AddressVerification', claimed, { owner: String(userId) })
     const addresses = {
@@ -394,7 +394,7 @@ test('the old password does not confirm a new address once a concurrent reset ha
         return record
       },
     }
-    const by = { token, userId, session: 's', password: old, isFresh: true, address }
+    const by = { token, userId, session: 's', password: old, hasRecentSignIn: true, address }
     assert.deepEqual(await confirmAddress({ ...base, addresses }, by), { kind: 'over' })
     assert.equal((await findUser(base.run, userId))?.email, email)
     await base.idle()

@@ -28,7 +28,7 @@ test('the right password signs in, whatever the case of the address', async () =
   await withFixture({}, async ({ base, user }) => {
     const userId = await user(attempt.email, password)
     const at = Math.floor(base.now() / 1000)
-    const proven = { kind: 'proven', userId, remember: true, methods: ['pwd'], at }
+    const proven = { kind: 'authenticated', userId, remember: true, methods: ['pwd'], at }
     assert.deepEqual(await signInByPassword(base, attempt), proven)
     assert.deepEqual(await signInByPassword(base, { ...attempt, email: ' Ada@Example.COM ' }), proven)
   })
@@ -82,9 +82,9 @@ test('an address gets ten attempts in a window, after which the right password i
       })
     }
     const elsewhere = await signInByPassword(base, { ...attempt, address: '198.51.100.7' })
-    assert.equal(elsewhere.kind, 'proven')
+    assert.equal(elsewhere.kind, 'authenticated')
     pass(15 * MINUTE)
-    assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+    assert.equal((await signInByPassword(base, attempt)).kind, 'authenticated')
   })
 })
 
@@ -92,7 +92,7 @@ test('successful sign-ins are never throttled', async () => {
   await withFixture({}, async ({ base, user }) => {
     await user(attempt.email, password)
     for (let count = 0; count < 12; count++) {
-      assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+      assert.equal((await signInByPassword(base, attempt)).kind, 'authenticated')
     }
   })
 })
@@ -114,7 +114,7 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
       kind: 'over',
     })
     assert.deepEqual(await signInByCode(base, first.token, right, { address: '192.0.2.1' }), {
-      kind: 'proven',
+      kind: 'authenticated',
       userId: id,
       remember: true,
       methods: ['pwd', 'otp', 'mfa'],
@@ -195,14 +195,14 @@ test('codes are not required before the first correct code, nor after they are t
     const { secret } = await base.codes.start(id, attempt.email, 'Example')
     assert.equal(await base.codes.isOn(id), false)
     assert.equal(await base.codes.check(id, codeAt(secret, base.now())), false)
-    assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+    assert.equal((await signInByPassword(base, attempt)).kind, 'authenticated')
     assert.equal(await base.codes.confirm(id, '12345'), undefined)
     assert.ok(await base.codes.confirm(id, codeAt(secret, base.now())))
     assert.equal(await base.codes.confirm(id, codeAt(secret, base.now())), undefined)
     assert.equal((await signInByPassword(base, attempt)).kind, 'second-factor')
     await base.codes.turnOff(id)
     pass(MINUTE)
-    assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+    assert.equal((await signInByPassword(base, attempt)).kind, 'authenticated')
     assert.equal(await base.codes.recoveryCodesLeft(id), 0)
   })
 })

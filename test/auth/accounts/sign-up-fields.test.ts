@@ -117,7 +117,7 @@ test('missing and invalid values are reported at their fields, and the input is 
         ['born_on', /^Birthday: /],
         ['homepage', /^Your page: /],
         ['plan', /^Plan: /],
-        ['company_name', /^Company name: an answer is needed/],
+        ['company_name', /^Company name is required/],
       ] as const) {
         assert.match(faultAt(page, formName(name)) ?? '', says, name)
         assert.ok(page.text.includes(`<a href="#field_${name}">`), name)
@@ -161,7 +161,7 @@ test('a duplicate value of a unique field is reported at its field, without reve
         const { visitor, form } = await signUpForm(fixture)
         const page = await visitor.submit(form, right)
         assert.ok('text' in page)
-        assert.equal(faultAt(page, 'field_handle'), 'Your handle: somebody else has this already.')
+        assert.equal(faultAt(page, 'field_handle'), 'Your handle is already taken.')
         assert.equal(faultAt(page, 'email'), undefined)
         const again = formWith(page, 'password')
         assert.ok(again)

@@ -51,7 +51,7 @@ test('open: a known address gets the same response after as many commits; its ow
     const texts = sent.filter(({ to }) => to === 'ada@example.com').map(({ text }) => text)
     assert.equal(texts.length, 2)
     for (const text of texts)
-      assert.match(text, /It has an account already.*account\/sign-in.*account\/reset/s)
+      assert.match(text, /which already has an account.*account\/sign-in.*account\/reset/s)
   })
 })
 
@@ -83,7 +83,7 @@ test('of concurrent sign-ups with one address, only one succeeds', async () => {
     assert.deepEqual(new Set(answers.map(({ kind }) => kind)), new Set(['ready']))
     await base.idle()
     assert.equal(sent.filter(({ text }) => text.includes('verify?token=')).length, 1)
-    assert.equal(sent.filter(({ text }) => text.includes('It has an account already')).length, 7)
+    assert.equal(sent.filter(({ text }) => text.includes('which already has an account')).length, 7)
   })
 })
 
@@ -107,7 +107,7 @@ test('confirmed: the link creates the account, once, within a day', async () => 
     assert.equal((await pendingSignUp(base, link))?.email, 'ada@example.com')
     const finish = () => finishSignUp(base, link, password, '192.0.2.1')
     const answers = await Promise.all(Array.from({ length: 6 }, finish))
-    const [made, ...more] = answers.filter(answer => answer.kind === 'made')
+    const [made, ...more] = answers.filter(answer => answer.kind === 'created')
     assert.deepEqual(more, [])
     const user = await findByEmail(base.run, 'ada@example.com')
     assert.ok(user)
@@ -130,7 +130,7 @@ test('confirmed: receiving the mail is not enough to create the account', async 
     }
     assert.equal((await finishSignUp(base, link, password, '192.0.2.1')).kind, 'throttled')
     assert.equal(await findByEmail(base.run, 'ada@example.com'), undefined)
-    assert.equal((await finishSignUp(base, link, password, '198.51.100.7')).kind, 'made')
+    assert.equal((await finishSignUp(base, link, password, '198.51.100.7')).kind, 'created')
   })
 })
 

@@ -49,7 +49,7 @@ async function intruderApps(fixture: Fixture) {
     })
     assert.ok(made.at(-1)?.tokens.refresh_token)
     // A repeated request needs no consent now; the tests check that this ends.
-    assert.ok('left' in (await attacker.open(requestOf(fixture, app))))
+    assert.ok('location' in (await attacker.open(requestOf(fixture, app))))
   }
   return { attacker, made }
 }
@@ -100,7 +100,7 @@ for (const setup of setups) {
           const consentPage = page(await victim.open(requestOf(fixture, app)))
           assert.ok(consentOf(consentPage), `no consent page: ${consentPage.url.href}`)
         }
-        await link(received, /The password of your account at Portico was set anew/g)
+        await link(received, /The password of your account at Portico was reset/g)
       },
       { setup },
     )
@@ -174,13 +174,13 @@ test('confirming the address ends what other sessions have created, and keeps wh
       const lost = await newTokens(fixture, foreignApp, { browser: stranger, ...options })
 
       const done = page(await owner.submit(form(await open(owner, path), 'token')))
-      assert.match(done.text, /Your address is confirmed\. Other sessions are over/)
+      assert.match(done.text, /Your address is confirmed\. Other sessions have ended/)
       const status = async (key = '') => (await call('/api/v1/me', { key })).status
       assert.deepEqual([await status(kept.access_token), await status(lost.access_token)], [200, 401])
       assert.equal((await open(stranger, '/account')).url.pathname, '/account/sign-in')
       const request = (app: App) => owner.open(requestOf(fixture, app, 'read:user'))
       const again = await request(ownApp)
-      assert.ok('left' in again, 'text' in again ? again.url.href + again.text : '')
+      assert.ok('location' in again, 'text' in again ? again.url.href + again.text : '')
       assert.ok(consentOf(page(await request(foreignApp))))
     },
     { 'accounts.signUp': 'open' },

@@ -7,9 +7,9 @@ import type { RateCounters } from '../../../src/cluster/cluster.ts'
 import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 
 const allowances = {
-  pair: { attempts: 3, window: 60 },
-  account: { attempts: 5, window: 120 },
-  address: { attempts: 6, window: 60 },
+  pair: { attempts: 3, windowSeconds: 60 },
+  account: { attempts: 5, windowSeconds: 120 },
+  address: { attempts: 6, windowSeconds: 60 },
 }
 
 /** The time in milliseconds: windows of a minute, of two and of an hour begin here. */
@@ -120,7 +120,7 @@ test('in any order, no pair gets more attempts in a window than its limit', asyn
       const granted = new Map<string, number>()
       for (const { account, address, wait } of attempts) {
         pass(wait)
-        const window = Math.floor(now() / 1000 / allowances.pair.window)
+        const window = Math.floor(now() / 1000 / allowances.pair.windowSeconds)
         if ((await take(account, address)) !== undefined) continue
         const key = `${account} ${address} ${window}`
         const count = (granted.get(key) ?? 0) + 1

@@ -123,7 +123,7 @@ test('faults are shown at their fields with the input, and the limit is explaine
     const { ben } = fixture
     const { visitor, added } = await add(fixture, ben, { url: 'https://user:x@example.com/', events: 'some' })
     assert.equal(added.status, 400)
-    assert.match(added.text, /id="url-fault">url must have no user name/)
+    assert.match(added.text, /id="url-fault">url must not contain a user name/)
     assert.match(added.text, /id="type-post-created" name="type" value="post\.created" checked/)
     const sent = formTo(added, `${path}/new`)
     const none = await submitted(visitor, sent, { url: ' ', type: [] })
@@ -134,7 +134,7 @@ test('faults are shown at their fields with the input, and the limit is explaine
     const [row] = await webhooksOf(fixture, ben)
     assert.deepEqual([row?.types, row?.collections], [['*'], ['posts']])
     const full = await submitted(visitor, sent, all)
-    assert.match(full.text, /You may have 3 webhooks/)
+    assert.match(full.text, /You may have at most 3 webhooks/)
     const at = `${path}/${row?.id}/edit`
     const edited = await submitted(visitor, formTo(await open(visitor, at), at), { collection: [] })
     assert.match(edited.text, /Your changes are saved/)
@@ -142,7 +142,7 @@ test('faults are shown at their fields with the input, and the limit is explaine
   })
 })
 
-test('a webhook made in a session pauses when its owner recovers the account, and resumes when they enable it', async () => {
+test('a webhook created in a session pauses when its owner recovers the account, and resumes when they enable it', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, added } = await add(fixture, ben)
@@ -155,9 +155,9 @@ test('a webhook made in a session pauses when its owner recovers the account, an
     const at = added.url.pathname
     const paused = await open(owner.visitor, at)
     assert.match(paused.text, /<span class="state bad">Paused<\/span>/)
-    assert.match(paused.text, /The credential that made it has ended/)
+    assert.match(paused.text, /The credential that created this webhook has ended/)
     const on = await submitted(owner.visitor, formTo(paused, at, 'enable'))
-    assert.match(on.text, /goes on from where it stopped/)
+    assert.match(on.text, /resumes where it stopped/)
     assert.match(on.text, /<span class="state good">Sending<\/span>/)
   })
 })

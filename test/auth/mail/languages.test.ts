@@ -44,7 +44,7 @@ test('the account’s language takes precedence over the request’s, and that o
   withFixture({}, async ({ base: { mail }, sent, user }) => {
     const userId = await user('ada@example.com', 'correct horse battery')
     const languageFor = async (languages: string | undefined) => {
-      const receiver = { to: 'ada@example.com', userId, asker: { languages } }
+      const receiver = { to: 'ada@example.com', userId, requester: { languages } }
       await mail.sendTemplate('resetPassword', receiver, { link: 'https://example.com/x', minutes: 60 })
       return sent.at(-1)?.language
     }

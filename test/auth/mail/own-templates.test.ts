@@ -67,10 +67,10 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
   [
     'an unknown mail',
     '{ de: { resetPasword: () => ({}) } }',
-    /de\.resetPasword: is no mail\. The mails are .*resetPassword/,
+    /de\.resetPasword: is not the name of a mail\. The mails are .*resetPassword/,
   ],
-  ['an invalid language tag', "{ 'x_y': {} }", /x_y: is no language tag such as `fr`/],
-  ['an incomplete language', '{ fr: {} }', /fr: leaves out `layout`, `finishSignUp`/],
+  ['an invalid language tag', "{ 'x_y': {} }", /x_y: is not a language tag such as `fr`/],
+  ['an incomplete language', '{ fr: {} }', /fr: omits `layout`, `finishSignUp`/],
   [
     'a text in place of a function',
     "{ de: { resetPassword: 'Hallo' } }",
@@ -84,12 +84,12 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
   [
     'a missing link in the plain part',
     `{ de: { resetPassword: ({ link }) => ({ ${good.replace(/, action.*/, '')} }) } }`,
-    /does not say `link` in its plain part/,
+    /does not contain `link` in its plain part/,
   ],
   [
     'a missing link in the HTML part',
     "{ de: { resetPassword: ({ link }) => ({ subject: 'x', text: link, html: '<p>x</p>' }) } }",
-    /does not say `link` in its HTML part/,
+    /does not contain `link` in its HTML part/,
   ],
   [
     'an empty subject',

@@ -45,7 +45,7 @@ const textLinks = (text: string) => new Set(text.match(/https?:\S+/g))
 for (const language of catalogue.languages) {
   describe(`mails in ${language}`, () => {
     for (const name of mailNames) {
-      it(`${name} says the same in both parts`, () => {
+      it(`${name} has the same content in both parts`, () => {
         const composed = mail(name, language)
         const { subject, text, html } = composed
         assert.match(subject, /^\S.{5,120}\S$/u)

@@ -58,7 +58,7 @@ function verify(secret: unknown, { headers, body }: Received): Readonly<Record<s
 }
 
 const sending = { enabled: true, paused: false, reason: null }
-const ended = /The credential that made it has ended/
+const ended = /The credential that created this webhook has ended/
 
 const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][] = [
   [
@@ -101,7 +101,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     },
   ],
   [
-    'an action takes POST, an empty body and known parameters only',
+    'an action accepts only POST, an empty body and known parameters',
     async fixture => {
       const { call, ann } = fixture
       const id = await created(fixture, ann.key)
@@ -180,7 +180,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       await call(`${path}/${id}`, { method: 'PATCH', key: ann.key, body: { enabled: false } })
       const stopped = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
       assert.deepEqual([stopped.status, stopped.code], [409, 'CONFLICT'])
-      assert.match(stopped.text, /enable it first/)
+      assert.match(stopped.text, /Enable it first/)
       assert.deepEqual((await act(fixture, ann.key, `${id}/enable`)).json.enabled, true)
     },
   ],

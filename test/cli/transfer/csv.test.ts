@@ -7,7 +7,8 @@ import { splitRecords } from '../../../src/cli/transfer/records.ts'
 /** The parsed rows when the bytes arrive in chunks of this size. */
 async function rowsOf(bytes: Buffer, pieceSize: number, maxBytes = 1000) {
   async function* pieces() {
-    for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)
+    for (let index = 0; index < bytes.length; index += pieceSize)
+      yield bytes.subarray(index, index + pieceSize)
   }
   const rows: { text: string; line: number }[] = []
   for await (const records of splitRecords(pieces(), 'csv', maxBytes)) {

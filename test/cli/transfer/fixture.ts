@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { query, withPostgres } from '../../databases/postgres.ts'
-import { bin, type Ended, portico } from '../../processes/command.ts'
+import { bin, type CommandResult, portico } from '../../processes/command.ts'
 import { inheritedEnvironment } from '../../processes/environment.ts'
 import { secretKey } from '../../setups/postgres.ts'
 
@@ -38,9 +38,9 @@ export interface Project {
   readonly url: string
   readonly environment: Readonly<Record<string, string>>
   write(file: string, text: string | Buffer): void
-  portico(...words: string[]): Promise<Ended>
+  portico(...words: string[]): Promise<CommandResult>
   /** Runs the command with this standard input. */
-  piped(input: Iterable<string>, ...words: string[]): Promise<Ended>
+  piped(input: Iterable<string>, ...words: string[]): Promise<CommandResult>
   rows(text: string): Promise<readonly Record<string, unknown>[]>
 }
 
@@ -53,7 +53,7 @@ function projectIn(folder: string, url: string): Project {
     environment,
     write: (file, text) => writeFileSync(join(folder, file), text),
     portico: (...words) => portico(words, { folder, environment }),
-    piped: (input, ...words) => piped(folder, environment, input, words),
+    piped: (input, ...words) => porticoWithInput(folder, environment, input, words),
     async rows(text) {
       if (url.startsWith('postgres')) return query(url, text)
       const database = new DatabaseSync(join(folder, url), { readOnly: true })
@@ -66,12 +66,12 @@ function projectIn(folder: string, url: string): Project {
   }
 }
 
-async function piped(
+async function porticoWithInput(
   cwd: string,
   environment: Project['environment'],
   input: Iterable<string>,
   words: readonly string[],
-): Promise<Ended> {
+): Promise<CommandResult> {
   const child = spawn(process.execPath, ['--conditions=portico-source', bin, ...words], {
     cwd,
     env: { ...inheritedEnvironment, ...environment },
@@ -85,12 +85,12 @@ async function piped(
     err += text
   })
   child.stdin.on('error', () => {})
-  const ended = new Promise<number | null>(done => child.once('close', done))
+  const exit = new Promise<number | null>(resolve => child.once('close', resolve))
   for (const text of input) {
-    if (!child.stdin.write(text)) await Promise.race([ended, once(child.stdin, 'drain')])
+    if (!child.stdin.write(text)) await Promise.race([exit, once(child.stdin, 'drain')])
   }
   child.stdin.end()
-  return { code: await ended, out, err }
+  return { code: await exit, out, err }
 }
 
 /** Runs `use` in a new project; `kind` is that of its database. */

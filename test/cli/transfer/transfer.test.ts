@@ -156,7 +156,7 @@ for (const kind of kinds) {
 
   scenario('a faulty row stops the import, which resumes there once the row is corrected', async project => {
     const { portico, write } = project
-    const rows = Array.from({ length: 1200 }, (_, at) => `row ${at},${at}`)
+    const rows = Array.from({ length: 1200 }, (_, index) => `row ${index},${index}`)
     const text = (size: string) => `name,size\n${rows.with(700, `row 700,${size}`).join('\n')}\n`
     write('rows.csv', text('many'))
     const stopped = await portico('import', 'things', 'rows.csv')
@@ -165,9 +165,9 @@ for (const kind of kinds) {
     assert.match(stopped.err, /^ {2}line 702: size must be a whole number/m)
     assert.equal(await countOf(project), 700)
     write('rows.csv', text('7'))
-    const done = await portico('import', 'things', 'rows.csv')
-    assert.match(done.err, /^Resuming after 700 rows that are already stored\.$/m)
-    assert.equal(done.out, '1,200 rows of things imported.\n')
+    const resumed = await portico('import', 'things', 'rows.csv')
+    assert.match(resumed.err, /^Resuming after 700 rows that are already stored\.$/m)
+    assert.equal(resumed.out, '1,200 rows of things imported.\n')
     assert.equal(await countOf(project), 1200)
     const again = await portico('import', 'things', 'rows.csv')
     assert.match(again.out, /^This file was already imported: 1,200 rows\. --restart imports it again\.$/m)
@@ -189,9 +189,9 @@ for (const kind of kinds) {
       .trim()
       .split('\n')
       .map(line => JSON.parse(line))
-    assert.deepEqual(rejected.map(one => one.line).toSorted(), [2, 3, 5, 7, 8, 9])
+    assert.deepEqual(rejected.map(rejection => rejection.line).toSorted(), [2, 3, 5, 7, 8, 9])
     assert.deepEqual(
-      rejected.find(one => one.line === 5),
+      rejected.find(rejection => rejection.line === 5),
       { line: 5, reasons: ['name: Another item already has this value.'], row: '{"name":"a"}' },
     )
   })
@@ -205,9 +205,9 @@ for (const kind of kinds) {
     write('more.csv', 'name\nnext\n')
     await portico('import', 'things', 'more.csv')
     write('taken.csv', 'id,name\n7,other\n0,zero\n')
-    const taken = await portico('import', 'things', 'taken.csv', '--keep-ids', '--dry-run')
+    const dryRun = await portico('import', 'things', 'taken.csv', '--keep-ids', '--dry-run')
     assert.match(
-      taken.err,
+      dryRun.err,
       /^ {2}line 2: .*already.*\n {2}line 3: id has a value that does not fit the field\.$/m,
     )
     const rows = await project.rows('SELECT "id", "name" FROM "things" ORDER BY "id"')
@@ -236,13 +236,13 @@ for (const kind of kinds) {
     const { portico, piped, write } = project
     const lines = Array.from(
       { length: 20_000 },
-      (_, at) => `{"name":"thing ${at}","note":"${'x'.repeat(100)}"}\n`,
+      (_, index) => `{"name":"thing ${index}","note":"${'x'.repeat(100)}"}\n`,
     )
     write('many.ndjson', lines.join(''))
     for (const file of ['many.ndjson', '-']) {
       const before = file === '-' ? 20_000 : 0
       const input = file === '-' ? lines.map(line => line.replace('thing', 'piped')) : []
-      await killed(project, file, input, before)
+      await killImport(project, file, input, before)
       assert.ok((await countOf(project)) < before + 20_000)
       const words = ['import', 'things', file, '--format', 'ndjson']
       const { code, out, err } = file === '-' ? await piped(input, ...words) : await portico(...words)
@@ -269,7 +269,10 @@ for (const kind of kinds) {
 
   scenario('two concurrent imports of one file import it once', async project => {
     const { portico, write } = project
-    write('rows.ndjson', Array.from({ length: 3000 }, (_, at) => `{"size":${at},"name":"n${at}"}\n`).join(''))
+    write(
+      'rows.ndjson',
+      Array.from({ length: 3000 }, (_, index) => `{"size":${index},"name":"n${index}"}\n`).join(''),
+    )
     const both = await Promise.all([1, 2].map(() => portico('import', 'things', 'rows.ndjson')))
     assert.equal(await countOf(project), 3000)
     assert.ok(
@@ -280,7 +283,7 @@ for (const kind of kinds) {
 }
 
 /** Kills an import once some of its rows are stored. */
-async function killed(
+async function killImport(
   project: Project,
   file: string,
   input: readonly string[],
@@ -294,11 +297,11 @@ async function killed(
   })
   child.stdin.on('error', () => {})
   child.stdin.end(input.join(''))
-  const ended = once(child, 'close')
+  const exit = once(child, 'close')
   const hasBegun = async () => (await countOf(project).catch(() => 0)) > before
   while (!(await hasBegun()) && child.exitCode === null) await wait(5)
   child.kill('SIGKILL')
-  await ended
+  await exit
 }
 
 test('a file much larger than the heap is imported and exported', () =>
@@ -307,7 +310,7 @@ test('a file much larger than the heap is imported and exported', () =>
     const small = { ...project, environment }
     const note = 'x'.repeat(90_000)
     function* rows() {
-      for (let at = 0; at < 2000; at += 1) yield `{"name":"thing ${at}","note":"${note}"}\n`
+      for (let index = 0; index < 2000; index += 1) yield `{"name":"thing ${index}","note":"${note}"}\n`
     }
     const child = await small.piped(rows(), 'import', 'things', '--format', 'ndjson')
     assert.equal(child.out, '2,000 rows of things imported.\n', child.err)
@@ -340,10 +343,10 @@ test('invalid arguments are reported in one sentence', () =>
       [['export', 'things', 'nowhere/x.csv'], 1, /^Cannot write the export/],
     ]
     for (const [words, code, message] of faults) {
-      const ended = await portico(...words)
-      assert.match(ended.err, message)
-      assert.equal(ended.code, code, `${words}: ${ended.err}`)
-      assert.doesNotMatch(ended.err, /\n {4}at /)
+      const result = await portico(...words)
+      assert.match(result.err, message)
+      assert.equal(result.code, code, `${words}: ${result.err}`)
+      assert.doesNotMatch(result.err, /\n {4}at /)
     }
   }))
 
@@ -362,7 +365,7 @@ test('an export leaves the unfinished file of another export alone', () =>
 test('an interrupted export leaves no file behind', () =>
   withProject('SQLite', async ({ portico, write, folder, environment }) => {
     const note = 'x'.repeat(90_000)
-    const rows = Array.from({ length: 500 }, (_, at) => `{"name":"thing ${at}","note":"${note}"}\n`)
+    const rows = Array.from({ length: 500 }, (_, index) => `{"name":"thing ${index}","note":"${note}"}\n`)
     write('things.ndjson', rows.join(''))
     await portico('import', 'things', 'things.ndjson')
     const child = spawn(
@@ -374,10 +377,10 @@ test('an interrupted export leaves no file behind', () =>
         stdio: 'ignore',
       },
     )
-    const ended = once(child, 'close')
+    const exit = once(child, 'close')
     while (partsIn(folder).length === 0 && child.exitCode === null) await wait(1)
     child.kill('SIGINT')
-    const [code] = await ended
+    const [code] = await exit
     assert.deepEqual([code, readdirSync(folder).filter(name => name.startsWith('out.csv'))], [1, []])
   }))
 
@@ -414,12 +417,12 @@ test('an import that fails ends although its standard input stays open', () =>
       env: { ...inheritedEnvironment, ...environment },
       stdio: ['pipe', 'ignore', 'pipe'],
     })
-    const ended = once(child, 'close', { signal: AbortSignal.timeout(20_000) })
+    const exit = once(child, 'close', { signal: AbortSignal.timeout(20_000) })
     child.stdin.on('error', () => {})
     child.stdin.write('nam\n')
     try {
-      const [said, [code]] = await Promise.all([text(child.stderr), ended])
-      assert.match(said, /^The header: There is no field nam/)
+      const [output, [code]] = await Promise.all([text(child.stderr), exit])
+      assert.match(output, /^The header: There is no field nam/)
       assert.equal(code, 1)
     } finally {
       child.kill('SIGKILL')

@@ -30,7 +30,7 @@ function addressOf({ url }: Fixture, app: App, more: Readonly<Record<string, str
 }
 
 function pageOf(landing: Awaited<ReturnType<Browser['open']>>): Page {
-  assert.ok(!('left' in landing), 'left' in landing ? landing.left.href : '')
+  assert.ok(!('location' in landing), 'location' in landing ? landing.location.href : '')
   return landing
 }
 
@@ -162,7 +162,7 @@ test('consent is accepted only from its own form, page and browser', async () =>
       if (button.name !== undefined) pairs.append(button.name, button.value)
       return pairs.toString()
     }
-    const whole = body(form.fields)
+    const validBody = body(form.fields)
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
     const own = { ...type, Origin: fixture.url, 'Sec-Fetch-Site': 'same-origin' }
     const hidden = form.fields.filter(field => field.type === 'hidden')
@@ -171,15 +171,20 @@ test('consent is accepted only from its own form, page and browser', async () =>
         'from another site',
         browser,
         { ...type, Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' },
-        whole,
+        validBody,
       ],
       [
         'from another origin of the same site',
         browser,
         { ...type, Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-site' },
-        whole,
+        validBody,
       ],
-      ['from an opaque origin', browser, { ...type, Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }, whole],
+      [
+        'from an opaque origin',
+        browser,
+        { ...type, Origin: 'null', 'Sec-Fetch-Site': 'cross-site' },
+        validBody,
+      ],
       ['without its token', browser, own, body(form.fields.filter(field => !hidden.includes(field)))],
       [
         'with a wrong token',
@@ -189,21 +194,21 @@ test('consent is accepted only from its own form, page and browser', async () =>
           form.fields.map(field => (hidden.includes(field) ? { ...field, value: `${field.value}x` } : field)),
         ),
       ],
-      ['in another browser', fixture.browser(), own, whole],
+      ['in another browser', fixture.browser(), own, validBody],
       [
         'as JSON',
         browser,
         { ...own, 'Content-Type': 'application/json' },
-        JSON.stringify(Object.fromEntries(new URLSearchParams(whole))),
+        JSON.stringify(Object.fromEntries(new URLSearchParams(validBody))),
       ],
-      ['as plain text', browser, { ...own, 'Content-Type': 'text/plain' }, whole],
+      ['as plain text', browser, { ...own, 'Content-Type': 'text/plain' }, validBody],
     ]
-    for (const [what, by, headers, sent] of attacks) {
-      const answer = await by.send(form.action, { method: 'POST', headers, body: sent })
-      const details = `${what}: ${answer.status} ${answer.headers.location}`
+    for (const [name, sender, headers, sent] of attacks) {
+      const answer = await sender.send(form.action, { method: 'POST', headers, body: sent })
+      const details = `${name}: ${answer.status} ${answer.headers.location}`
       assert.ok(answer.status >= 400 && answer.status < 500, details)
     }
-    const byGet = await browser.send(new URL(`${form.action.href}?${whole}`))
+    const byGet = await browser.send(new URL(`${form.action.href}?${validBody}`))
     assert.doesNotMatch(String(byGet.headers.location), /code=/)
     const rightly = await untilDeparture(browser, page, fixture.ann)
     assert.ok(rightly.searchParams.has('code'))
@@ -217,7 +222,7 @@ test('another user cannot answer a consent request', async () => {
     const page = await consentPage(fixture, app, annsBrowser, fixture.ann)
     await consentPage(fixture, app, bensBrowser, fixture.ben)
     const landing = await bensBrowser.open(page.url)
-    assert.ok(!('left' in landing) && landing.status >= 400 && landing.status < 500)
+    assert.ok(!('location' in landing) && landing.status >= 400 && landing.status < 500)
     assert.ok(!landing.text.includes(fixture.ann.email))
   })
 })
@@ -238,8 +243,8 @@ test('a consent cannot grant scopes that were not requested', async () => {
       ],
     }
     const landing = await browser.submit(wider, {}, button)
-    if (!('left' in landing)) return assert.ok(landing.status >= 400)
-    const code = landing.left.searchParams.get('code') ?? ''
+    if (!('location' in landing)) return assert.ok(landing.status >= 400)
+    const code = landing.location.searchParams.get('code') ?? ''
     const answer = await post(`${fixture.url}/oauth/token`, {
       ...secretOf(app),
       code,
@@ -253,10 +258,10 @@ test('a denied consent redirects to the app with access_denied', async () => {
   await withFixture({}, async fixture => {
     const { browser, form, button } = await askConsent(fixture, 'deny')
     const landing = await browser.submit(form, {}, button)
-    assert.ok('left' in landing)
-    assert.equal(landing.left.searchParams.get('error'), 'access_denied')
-    assert.equal(landing.left.searchParams.get('state'), 's')
-    assert.equal(landing.left.searchParams.get('code'), null)
+    assert.ok('location' in landing)
+    assert.equal(landing.location.searchParams.get('error'), 'access_denied')
+    assert.equal(landing.location.searchParams.get('state'), 's')
+    assert.equal(landing.location.searchParams.get('code'), null)
   })
 })
 
@@ -295,7 +300,7 @@ test('text from an app or a request is escaped on every page', async () => {
       { prompt: name },
     ]) {
       const landing = await fixture.browser().open(addressOf(fixture, app, more))
-      if (!('left' in landing))
+      if (!('location' in landing))
         assert.ok(!/<script>alert|<img src=x/.test(landing.text), JSON.stringify(more))
     }
   })
@@ -357,8 +362,8 @@ test('device flow: polling is pending until the user approves, and the device co
     assert.equal(answer.status, 200, answer.text)
     const me = await fixture.call('/api/v1/me', { key: String(answer.json.access_token) })
     assert.equal(me.json.email, fixture.ann.email)
-    const again = await poll(fixture, app, device)
-    assert.deepEqual([again.status, again.json.error], [400, 'invalid_grant'])
+    const second = await poll(fixture, app, device)
+    assert.deepEqual([second.status, second.json.error], [400, 'invalid_grant'])
     assert.equal((await fixture.call('/api/v1/me', { key: String(answer.json.access_token) })).status, 401)
   })
 })
@@ -374,7 +379,7 @@ test('a device cannot be approved with the form of another session', async () =>
     // Ann's form, sent by Ben's browser, which is signed in.
     await consentPage(fixture, app, bens, fixture.ben)
     const landing = await bens.submit(form, { user_code: device.user_code })
-    assert.ok(!('left' in landing))
+    assert.ok(!('location' in landing))
     const answer = await poll(fixture, app, device)
     assert.deepEqual([answer.status, answer.json.error], [400, 'authorization_pending'], landing.text)
     const wrong = await poll(fixture, await fixture.app({ name: 'Other' }), device)

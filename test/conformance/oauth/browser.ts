@@ -31,10 +31,10 @@ export interface Page {
 
 /** The URL to which a redirect left the service. */
 export interface Departure {
-  readonly left: URL
+  readonly location: URL
 }
 
-interface Sent {
+interface RequestOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
@@ -50,29 +50,29 @@ const MAX_REDIRECTS = 12
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 function plain(html: string): string {
-  return html.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) => {
+  return html.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
     if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
     if (decimal !== undefined) return String.fromCodePoint(Number(decimal))
-    return entities[name] ?? whole
+    return entities[name] ?? entity
   })
 }
 
 function attributes(tag: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
+  const values = new Map<string, string>()
   for (const [, name = '', quoted, single, bare] of tag.matchAll(
     /\s([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?/g,
   )) {
-    found.set(name.toLowerCase(), plain(quoted ?? single ?? bare ?? ''))
+    values.set(name.toLowerCase(), plain(quoted ?? single ?? bare ?? ''))
   }
-  return found
+  return values
 }
 
 function fieldsOf(html: string): Field[] {
   const inputs = [...html.matchAll(/<input\b[^>]*>/gi)].map(([tag]) => attributes(tag))
   const others = [...html.matchAll(/<(select|textarea)\b([^>]*)>([\s\S]*?)<\/\1>/gi)].map(
     ([, type = '', tag = '', inner = '']) => {
-      const chosen = /<option value="([^"]*)" selected/.exec(inner)?.[1] ?? ''
-      const value = plain(type === 'textarea' ? inner.replace(/^\n/, '') : chosen)
+      const selected = /<option value="([^"]*)" selected/.exec(inner)?.[1] ?? ''
+      const value = plain(type === 'textarea' ? inner.replace(/^\n/, '') : selected)
       return { name: attributes(` ${tag}`).get('name') ?? '', type, value, checked: false }
     },
   )
@@ -129,17 +129,18 @@ class CookieJar {
     for (const line of lines) {
       const [pair = '', ...rest] = line.split(';')
       const mark = pair.indexOf('=')
-      const given = new Map(
+      const attributes = new Map(
         rest.map(part => {
           const [name = '', value = ''] = part.trim().split('=')
           return [name.toLowerCase(), value]
         }),
       )
-      const path = given.get('path') ?? from.pathname.replace(/\/[^/]*$/, '/')
+      const path = attributes.get('path') ?? from.pathname.replace(/\/[^/]*$/, '/')
       const name = pair.slice(0, mark).trim()
-      const expires = given.get('expires')
+      const expires = attributes.get('expires')
       const over =
-        given.get('max-age') === '0' || (expires !== undefined && new Date(expires).getTime() <= Date.now())
+        attributes.get('max-age') === '0' ||
+        (expires !== undefined && new Date(expires).getTime() <= Date.now())
       if (over) this.#cookies.delete(`${name};${path}`)
       else this.#cookies.set(`${name};${path}`, { name, path, value: pair.slice(mark + 1).trim() })
     }
@@ -164,7 +165,7 @@ export class Browser {
   }
 
   /** Sends one request with the cookies that belong to it; redirects are not followed. */
-  async send(url: URL, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Answer> {
+  async send(url: URL, { method = 'GET', headers = {}, body }: RequestOptions = {}): Promise<Answer> {
     const cookie = this.#jar.for(url)
     const all = {
       Accept: 'text/html,application/xhtml+xml',
@@ -211,16 +212,16 @@ export class Browser {
   ): Promise<Page | Departure> {
     const pairs = new URLSearchParams()
     for (const { name, type, value, checked } of form.fields) {
-      const given = values[name]
+      const override = values[name]
       if (type === 'checkbox' || type === 'radio') {
         const on =
-          given === undefined
+          override === undefined
             ? checked
-            : typeof given === 'string'
-              ? given === value
-              : given === true || (Array.isArray(given) && given.includes(value))
+            : typeof override === 'string'
+              ? override === value
+              : override === true || (Array.isArray(override) && override.includes(value))
         if (on) pairs.append(name, value)
-      } else pairs.append(name, typeof given === 'string' ? given : value)
+      } else pairs.append(name, typeof override === 'string' ? override : value)
     }
     if (button?.name !== undefined) pairs.append(button.name, button.value)
     if (form.method === 'GET') {
@@ -239,11 +240,11 @@ export class Browser {
     })
   }
 
-  async #follow(from: URL, first: Sent): Promise<Page | Departure> {
+  async #follow(from: URL, firstRequest: RequestOptions): Promise<Page | Departure> {
     let url = from
-    let sent = first
+    let sent = firstRequest
     for (let count = 0; count < MAX_REDIRECTS; count++) {
-      if (url.origin !== this.origin) return { left: url }
+      if (url.origin !== this.origin) return { location: url }
       const answer = await this.send(url, sent)
       const { location } = answer.headers
       if (answer.status < 300 || answer.status >= 400 || location === undefined) {

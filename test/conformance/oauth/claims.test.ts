@@ -32,7 +32,7 @@ function pageOf(arrived: Page | Departure): Page {
   return arrived
 }
 
-interface Told {
+interface ReturnedClaims {
   readonly idToken: Readonly<Record<string, unknown>>
   readonly userinfo: Readonly<Record<string, unknown>>
   readonly accessToken: string
@@ -42,9 +42,9 @@ async function userinfo({ call }: Fixture, token: string): Promise<Readonly<Reco
   return (await call('/oauth/userinfo', { key: token })).json
 }
 
-async function claimsFor(fixture: Fixture, app: App, left: URL): Promise<Told> {
-  const code = left.searchParams.get('code')
-  assert.ok(code, left.href)
+async function claimsFor(fixture: Fixture, app: App, callbackUrl: URL): Promise<ReturnedClaims> {
+  const code = callbackUrl.searchParams.get('code')
+  assert.ok(code, callbackUrl.href)
   const { json, text } = await redeem(fixture.url, app, code)
   assert.ok(typeof json.id_token === 'string' && typeof json.access_token === 'string', text)
   assert.equal(json.scope, 'openid')
@@ -57,7 +57,7 @@ async function claimsFor(fixture: Fixture, app: App, left: URL): Promise<Told> {
 }
 
 /** Signs in, and returns the next page. */
-async function signedIn(fixture: Fixture, address: URL, person: Person) {
+async function signIn(fixture: Fixture, address: URL, person: Person) {
   const browser = fixture.browser()
   const form = formWith(pageOf(await browser.open(address)), 'password')
   assert.ok(form)
@@ -71,29 +71,31 @@ for (const format of ['opaque', 'jwt'] as const) {
       const app = await fixture.app({ redirect_uris: [home], access_token_format: format })
       const parameters = claims({ userinfo: { name: { essential: true } }, id_token: { email: null } })
       const address = addressOf(fixture, app, parameters)
-      const { browser, page } = await signedIn(fixture, address, fixture.ann)
+      const { browser, page } = await signIn(fixture, address, fixture.ann)
       assert.match(page.text, /See your name/)
       assert.match(page.text, /See your e-mail address/)
       const consent = consentOf(page)
       assert.ok(consent)
-      const left = await untilDeparture(
+      const callbackUrl = await untilDeparture(
         browser,
         await browser.submit(consent.form, {}, consent.button),
         fixture.ann,
       )
-      const { idToken, userinfo: info } = await claimsFor(fixture, app, left)
+      const { idToken, userinfo: info } = await claimsFor(fixture, app, callbackUrl)
       assert.deepEqual(info, { sub: String(fixture.ann.id), name: 'Ann' })
       assert.deepEqual([idToken.email, 'name' in idToken], [fixture.ann.email, false])
       // The same claims or fewer need no page; new ones do.
       const again = await browser.open(
         addressOf(fixture, app, claims({ userinfo: { email_verified: null } })),
       )
-      assert.ok('left' in again)
-      const { userinfo: less } = await claimsFor(fixture, app, again.left)
+      assert.ok('location' in again)
+      const { userinfo: less } = await claimsFor(fixture, app, again.location)
       assert.deepEqual(less, { sub: String(fixture.ann.id), email_verified: false })
       const plain = await browser.open(addressOf(fixture, app, {}))
-      assert.ok('left' in plain)
-      assert.deepEqual((await claimsFor(fixture, app, plain.left)).userinfo, { sub: String(fixture.ann.id) })
+      assert.ok('location' in plain)
+      assert.deepEqual((await claimsFor(fixture, app, plain.location)).userinfo, {
+        sub: String(fixture.ann.id),
+      })
     })
   })
 }
@@ -109,22 +111,22 @@ test('a claim that the user unticks is not returned, and one that the app may no
       userinfo: { name: null, email: { essential: true } },
       id_token: { name: null },
     })
-    const { browser, page } = await signedIn(fixture, addressOf(fixture, app, parameters), fixture.ann)
+    const { browser, page } = await signIn(fixture, addressOf(fixture, app, parameters), fixture.ann)
     assert.doesNotMatch(page.text, /e-mail address<\/label>/)
     const consent = consentOf(page)
     assert.ok(consent)
     const none = await browser.submit(consent.form, { scope: [] }, consent.button)
-    assert.ok('left' in none)
-    const { idToken, userinfo: info } = await claimsFor(fixture, app, none.left)
+    assert.ok('location' in none)
+    const { idToken, userinfo: info } = await claimsFor(fixture, app, none.location)
     assert.deepEqual(info, { sub: String(fixture.ann.id) })
     assert.ok(!('name' in idToken))
     // Now consent to it, until the app loses the scope of the claim.
-    const left = await authorize(
+    const callbackUrl = await authorize(
       browser,
       addressOf(fixture, app, { ...parameters, prompt: 'consent' }),
       fixture.ann,
     )
-    const { userinfo: all, accessToken } = await claimsFor(fixture, app, left)
+    const { userinfo: all, accessToken } = await claimsFor(fixture, app, callbackUrl)
     assert.deepEqual(all, { sub: String(fixture.ann.id), name: 'Ann' })
     await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
       method: 'PATCH',
@@ -152,22 +154,22 @@ test('with `select_account` the user continues, takes another account, or cancel
     const browser = fixture.browser()
     await authorize(browser, addressOf(fixture, app, {}), fixture.ann)
     const address = addressOf(fixture, app, { prompt: 'select_account' })
-    const answered = async (value: string) => {
+    const pressButton = async (value: string) => {
       const page = pageOf(await browser.open(address))
       assert.match(page.text, /Choose an account for <bdi>Reader<\/bdi>/)
       assert.match(page.text, /ann@example\.com/)
       const [form] = page.forms
-      const button = form?.buttons.find(one => one.value === value)
+      const button = form?.buttons.find(button => button.value === value)
       assert.ok(form && button, page.text)
       return browser.submit(form, {}, button)
     }
-    const same = await answered('continue')
-    assert.ok('left' in same)
-    assert.equal((await claimsFor(fixture, app, same.left)).idToken.sub, String(fixture.ann.id))
-    const stopped = await answered('deny')
-    assert.ok('left' in stopped)
-    assert.equal(stopped.left.searchParams.get('error'), 'access_denied')
-    const other = await untilDeparture(browser, await answered('other-account'), fixture.ben)
+    const continued = await pressButton('continue')
+    assert.ok('location' in continued)
+    assert.equal((await claimsFor(fixture, app, continued.location)).idToken.sub, String(fixture.ann.id))
+    const stopped = await pressButton('deny')
+    assert.ok('location' in stopped)
+    assert.equal(stopped.location.searchParams.get('error'), 'access_denied')
+    const other = await untilDeparture(browser, await pressButton('other-account'), fixture.ben)
     assert.equal((await claimsFor(fixture, app, other)).idToken.sub, String(fixture.ben.id))
   })
 })

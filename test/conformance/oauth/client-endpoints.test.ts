@@ -44,8 +44,8 @@ for (const format of ['opaque', 'jwt']) {
       ] as const) {
         const hints = [undefined, { token_type_hint: kind }, { token_type_hint: 'refresh_token' }]
         for (const hint of hints) {
-          const shown = await openid.tokenIntrospection(configuration, token, hint)
-          const { active, client_id, sub, iss, aud, exp = 0, iat = 0, token_type } = shown
+          const introspection = await openid.tokenIntrospection(configuration, token, hint)
+          const { active, client_id, sub, iss, aud, exp = 0, iat = 0, token_type } = introspection
           assert.deepEqual(
             { active, client_id, sub, iss, aud, token_type },
             {
@@ -58,7 +58,7 @@ for (const format of ['opaque', 'jwt']) {
             },
           )
           assert.ok(exp > iat)
-          assert.deepEqual(shown.scope?.split(' ').sort(), scope.split(' ').sort())
+          assert.deepEqual(introspection.scope?.split(' ').sort(), scope.split(' ').sort())
           assert.deepEqual(await openid.tokenIntrospection(other, token, hint), { active: false })
         }
         await openid.tokenRevocation(other, token)
@@ -88,9 +88,9 @@ test('a public app revokes its own tokens, and introspects none', async () => {
       code_challenge: await openid.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     })
-    const left = await authorize(fixture.browser(), address, fixture.ann)
+    const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
     const checks = { pkceCodeVerifier: verifier, expectedState: 's' }
-    const { access_token: token } = await openid.authorizationCodeGrant(configuration, left, checks)
+    const { access_token: token } = await openid.authorizationCodeGrant(configuration, callbackUrl, checks)
     for (const sent of [token, 'x']) {
       const { status, json } = await post(`${fixture.url}/oauth/introspect`, {
         token: sent,
@@ -147,7 +147,7 @@ async function signedIn(fixture: Fixture): Promise<SignedIn> {
 
 async function isSignedIn(browser: Browser, { url }: Fixture): Promise<boolean> {
   const page = await browser.open(`${url}/account/apps`)
-  assert.ok(!('left' in page))
+  assert.ok(!('location' in page))
   return formWith(page, 'password') === undefined
 }
 
@@ -157,7 +157,7 @@ async function answerSignOut(
   page: Page | Departure,
   stay = false,
 ): Promise<Page | Departure> {
-  assert.ok(!('left' in page))
+  assert.ok(!('location' in page))
   const [form] = page.forms
   const button = form?.buttons.find(({ value }) => (value === 'yes') !== stay)
   assert.ok(form && button, page.text)
@@ -174,12 +174,12 @@ test('openid-client: an app signs its user out, who returns to it with its state
       state: 'bye & bye',
     })
     const stayed = await answerSignOut(browser, await browser.open(address), true)
-    assert.ok('left' in stayed)
+    assert.ok('location' in stayed)
     assert.ok(await isSignedIn(browser, fixture), 'was signed out against their will')
     const landing = await answerSignOut(browser, await browser.open(address))
-    assert.ok('left' in landing)
-    assert.equal(landing.left.origin + landing.left.pathname, redirectUri)
-    assert.deepEqual([...landing.left.searchParams], [['state', 'bye & bye']])
+    assert.ok('location' in landing)
+    assert.equal(landing.location.origin + landing.location.pathname, redirectUri)
+    assert.deepEqual([...landing.location.searchParams], [['state', 'bye & bye']])
     assert.equal(await isSignedIn(browser, fixture), false)
     // The grant outlives the session.
     assert.ok(await opensApi(fixture, accessToken))
@@ -214,9 +214,9 @@ test('openid-client: an app signs its user out with a posted form', async () => 
     const page = await browser.open(posted.headers.get('location') ?? '')
     assert.ok(await isSignedIn(browser, fixture), 'was signed out without confirming')
     const landing = await answerSignOut(browser, page)
-    assert.ok('left' in landing)
-    assert.equal(landing.left.origin + landing.left.pathname, redirectUri)
-    assert.deepEqual([...landing.left.searchParams], [['state', 'bye & bye']])
+    assert.ok('location' in landing)
+    assert.equal(landing.location.origin + landing.location.pathname, redirectUri)
+    assert.deepEqual([...landing.location.searchParams], [['state', 'bye & bye']])
     assert.equal(await isSignedIn(browser, fixture), false)
   })
 })
@@ -265,39 +265,39 @@ test('a sign-out without an app or a hint ends at the service', async () => {
       const { browser } = await signedIn(fixture)
       const page = await browser.open(`${fixture.url}/oauth/logout${parameters}`)
       const landing = await answerSignOut(browser, page)
-      assert.ok(!('left' in landing), 'an open redirect')
+      assert.ok(!('location' in landing), 'an open redirect')
       assert.match(landing.text, /You are signed out/)
       assert.equal(await isSignedIn(browser, fixture), false)
     }
     const { browser, app } = await signedIn(fixture)
-    const named = new URL(`${fixture.url}/oauth/logout`)
-    named.search = new URLSearchParams({
+    const logoutUrl = new URL(`${fixture.url}/oauth/logout`)
+    logoutUrl.search = new URLSearchParams({
       client_id: app.client_id,
       post_logout_redirect_uri: redirectUri,
     }).toString()
-    const landing = await answerSignOut(browser, await browser.open(named))
-    assert.ok('left' in landing)
-    assert.equal(landing.left.href, redirectUri)
+    const landing = await answerSignOut(browser, await browser.open(logoutUrl))
+    assert.ok('location' in landing)
+    assert.equal(landing.location.href, redirectUri)
   })
 })
 
 test('an invalid sign-out request signs nobody out and redirects nowhere', async () => {
   await withFixture({}, async fixture => {
     const { browser, app, idToken } = await signedIn(fixture)
-    const other = await fixture.app({ name: 'Other' })
+    const otherApp = await fixture.app({ name: 'Other' })
     const [head, body, signature = ''] = idToken.split('.')
     const wrong: readonly Readonly<Record<string, string>>[] = [
       { id_token_hint: idToken, post_logout_redirect_uri: 'https://evil.example/' },
       { id_token_hint: idToken, post_logout_redirect_uri: `${redirectUri}/more` },
       { client_id: app.client_id, post_logout_redirect_uri: 'https://evil.example/' },
-      { id_token_hint: idToken, client_id: other.client_id },
+      { id_token_hint: idToken, client_id: otherApp.client_id },
       { id_token_hint: 'x' },
       { id_token_hint: `${head}.${body}.${signature.slice(0, -4)}AAAA` },
       { client_id: 'nobody' },
     ]
     for (const parameters of wrong) {
       const page = await browser.open(`${fixture.url}/oauth/logout?${new URLSearchParams(parameters)}`)
-      assert.ok(!('left' in page), JSON.stringify(parameters))
+      assert.ok(!('location' in page), JSON.stringify(parameters))
       assert.equal(page.status, 400, JSON.stringify(parameters))
       assert.deepEqual(page.forms, [])
     }
@@ -319,7 +319,7 @@ test('openid-client: the device flow works, with the user’s approval in a brow
     assert.equal(begun.verification_uri, `${fixture.url}/oauth/device`)
     const browser = fixture.browser()
     let page = await browser.open(begun.verification_uri_complete ?? '')
-    for (let step = 0; step < 6 && !('left' in page); step++) {
+    for (let step = 0; step < 6 && !('location' in page); step++) {
       const signIn = formWith(page, 'password')
       const next = consentOf(page)
       const { email, password } = fixture.ann
@@ -350,15 +350,15 @@ test('openid-client: a pushed request is refused when it is used twice or by ano
     })
     const stolen = new URL(pushed)
     stolen.searchParams.set('client_id', (await fixture.app({ name: 'Thief' })).client_id)
-    const refused = (answer: Page | Departure) => {
-      if (!('left' in answer)) return assert.equal(answer.status, 400)
-      assert.equal(answer.left.searchParams.get('code'), null)
-      assert.match(answer.left.searchParams.get('error') ?? '', /^invalid_request/)
+    const assertRefused = (answer: Page | Departure) => {
+      if (!('location' in answer)) return assert.equal(answer.status, 400)
+      assert.equal(answer.location.searchParams.get('code'), null)
+      assert.match(answer.location.searchParams.get('error') ?? '', /^invalid_request/)
     }
-    refused(await fixture.browser().open(stolen))
+    assertRefused(await fixture.browser().open(stolen))
     const browser = fixture.browser()
-    const left = await authorize(browser, pushed, fixture.ann)
-    assert.ok(left.searchParams.has('code'))
-    refused(await browser.open(pushed))
+    const callbackUrl = await authorize(browser, pushed, fixture.ann)
+    assert.ok(callbackUrl.searchParams.has('code'))
+    assertRefused(await browser.open(pushed))
   })
 })

@@ -29,8 +29,8 @@ test('openid-client: discovery, PKCE, nonce, ID token, userinfo, refresh, intros
         state,
         prompt: 'consent',
       })
-      const left = await authorize(fixture.browser(), address, fixture.ann)
-      const tokens = await openid.authorizationCodeGrant(configuration, left, {
+      const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
+      const tokens = await openid.authorizationCodeGrant(configuration, callbackUrl, {
         pkceCodeVerifier: verifier,
         expectedNonce: nonce,
         expectedState: state,
@@ -76,8 +76,8 @@ test('openid-client: client credentials and a pushed request work', async () => 
       state: 'pushed',
     })
     assert.deepEqual([...pushed.searchParams.keys()].sort(), ['client_id', 'request_uri'])
-    const left = await authorize(fixture.browser(), pushed, fixture.ann)
-    const tokens = await openid.authorizationCodeGrant(configuration, left, {
+    const callbackUrl = await authorize(fixture.browser(), pushed, fixture.ann)
+    const tokens = await openid.authorizationCodeGrant(configuration, callbackUrl, {
       pkceCodeVerifier: verifier,
       expectedState: 'pushed',
     })
@@ -108,8 +108,8 @@ test('oauth4webapi: the flow works with its strict checks of the specifications'
         code_challenge_method: 'S256',
         state,
       }).toString()
-      const left = await authorize(fixture.browser(), address, fixture.ann)
-      const parameters = oauth.validateAuthResponse(server, client, left, state)
+      const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
+      const parameters = oauth.validateAuthResponse(server, client, callbackUrl, state)
       const response = await oauth.authorizationCodeGrantRequest(
         server,
         client,
@@ -139,11 +139,11 @@ test('oauth4webapi finds the authorization server from the resource', async () =
   await withFixture({}, async ({ url }) => {
     const insecure = { [oauth.allowInsecureRequests]: true }
     const resource = new URL(url)
-    const found = await oauth.processResourceDiscoveryResponse(
+    const metadata = await oauth.processResourceDiscoveryResponse(
       resource,
       await oauth.resourceDiscoveryRequest(resource, insecure),
     )
-    assert.deepEqual(found.authorization_servers, [url])
+    assert.deepEqual(metadata.authorization_servers, [url])
   })
 })
 
@@ -166,12 +166,12 @@ test('simple-oauth2: code exchange, refresh, revocation and client credentials w
       state: 's',
       prompt: 'consent',
     } as Parameters<typeof client.authorizeURL>[0])
-    const left = await authorize(fixture.browser(), address, fixture.ann)
-    const code = left.searchParams.get('code') ?? ''
-    const got = await client.getToken({ code, redirect_uri: redirectUri })
-    assert.equal(got.expired(), false)
-    await mayRead(fixture, String(got.token.access_token))
-    const refreshed = await got.refresh()
+    const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
+    const code = callbackUrl.searchParams.get('code') ?? ''
+    const token = await client.getToken({ code, redirect_uri: redirectUri })
+    assert.equal(token.expired(), false)
+    await mayRead(fixture, String(token.token.access_token))
+    const refreshed = await token.refresh()
     await mayRead(fixture, String(refreshed.token.access_token))
     await refreshed.revokeAll()
     await mayNotRead(fixture, String(refreshed.token.access_token))

@@ -54,8 +54,8 @@ const kinds = [
 /** The kinds of the records that the user has. */
 function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
   return inOtherProcess(fixture, async (_run, { records }) => {
-    const found = await Promise.all(kinds.map(kind => records.byOwner(kind, String(id))))
-    return kinds.filter((_, at) => found[at]?.length !== 0)
+    const recordsByKind = await Promise.all(kinds.map(kind => records.byOwner(kind, String(id))))
+    return kinds.filter((_, index) => recordsByKind[index]?.length !== 0)
   })
 }
 
@@ -66,7 +66,7 @@ async function remember(fixture: Fixture, { id, email, name }: Person): Promise<
     for (const kind of ['MailLanguage', 'Passkey', 'TotpUsed']) {
       await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
     }
-    await createAddresses(records).wait(id, 'another@example.com')
+    await createAddresses(records).setPending(id, 'another@example.com')
     await records.put(await accountEndRecord(records, id, Date.now() - 3_600_000, undefined))
     const codes = createOneTimeCodes(records)
     await codes.start(id, email, 'Portico')
@@ -161,12 +161,12 @@ for (const [transport, remove] of Object.entries(transports)) {
       const { ann, ben, url, call } = fixture
       const app = await fixture.app()
       const jwtApp = await fixture.app({ access_token_format: 'jwt' })
-      const made = await call('/api/v1/oauth_apps', {
+      const created = await call('/api/v1/oauth_apps', {
         method: 'POST',
         key: ben.key,
         body: { name: 'Of Ben', redirect_uris: [redirectUri], scopes: ['read:post'] },
       })
-      const ofBen = made.json as unknown as App
+      const ofBen = created.json as unknown as App
       const ofAnn = await newTokens(fixture, ofBen, { browser: fixture.browser(), person: ann })
       const other = await newTokens(fixture, app, { browser: fixture.browser(), person: ann })
       const credentials = await credentialsOf(fixture, app, jwtApp, ben)
@@ -199,7 +199,7 @@ for (const [transport, remove] of Object.entries(transports)) {
       for (const { status, json } of [refresh, code, device]) {
         assert.deepEqual([status, json.error], [400, 'invalid_grant'])
       }
-      assert.ok(!('left' in consent) && consent.status === 404, JSON.stringify(consent))
+      assert.ok(!('location' in consent) && consent.status === 404, JSON.stringify(consent))
       // His app is gone too; Ann’s grant to another app is not.
       assert.equal((await call('/api/v1/posts', { key: String(ofAnn.access_token) })).status, 401)
       assert.equal((await call('/api/v1/posts', { key: String(other.access_token) })).status, 200)
@@ -241,7 +241,7 @@ test('a disabled user is refused with every credential, and accepted again once 
     for (const { status, json } of [refresh, code, device]) {
       assert.deepEqual([status, json.error], [400, 'invalid_grant'])
     }
-    assert.ok(!('left' in consent) && consent.status === 403, JSON.stringify(consent))
+    assert.ok(!('location' in consent) && consent.status === 403, JSON.stringify(consent))
     const browser = fixture.browser()
     const signIn = async (password: string) => {
       const page = (await browser.open(`${url}/account/sign-in`)) as Page

@@ -8,7 +8,7 @@ import { type App, type Fixture, post, secretOf, withFixture } from './server.ts
 
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
 
-async function started({ url }: Fixture, app: App) {
+async function startDeviceFlow({ url }: Fixture, app: App) {
   const { json } = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
   return { interval: json.interval, device_code: String(json.device_code) }
 }
@@ -37,14 +37,14 @@ test('a device learns the interval, and gets slow_down when it polls too soon', 
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const twice = await quickly(async () => {
-      const { interval, device_code } = await started(fixture, app)
+      const { interval, device_code } = await startDeviceFlow(fixture, app)
       assert.equal(interval, pollIntervalSeconds)
       return [await poll(fixture, app, device_code), await poll(fixture, app, device_code)]
     })
     assert.deepEqual(twice, ['authorization_pending', 'slow_down'])
     // Of concurrent polls, on any nodes, one is in time.
     const answers = await quickly(async () => {
-      const { device_code } = await started(fixture, app)
+      const { device_code } = await startDeviceFlow(fixture, app)
       return Promise.all(Array.from({ length: 9 }, () => poll(fixture, app, device_code)))
     })
     assert.equal(answers.filter(error => error === 'authorization_pending').length, 1)
@@ -52,9 +52,9 @@ test('a device learns the interval, and gets slow_down when it polls too soon', 
     assert.equal(await poll(fixture, app, 'x'.repeat(43)), 'invalid_grant')
     // The interval is stored, for other nodes and later starts.
     const store = await fixture.place.openStore(checkModel(blog))
-    const kept = await store.records.all('DevicePoll')
+    const polls = await store.records.all('DevicePoll')
     await store.close()
-    assert.ok(kept.some(({ payload }) => JSON.parse(payload).intervalMs === 9 * pollIntervalSeconds * 1000))
+    assert.ok(polls.some(({ payload }) => JSON.parse(payload).intervalMs === 9 * pollIntervalSeconds * 1000))
   })
 })
 
@@ -63,7 +63,7 @@ test('each poll that comes too soon adds five seconds to the interval', async ()
     const store = await place.openStore(checkModel(blog))
     try {
       const begun = Date.now()
-      const at = (seconds: number) => isTooFast(store.records, 'a code', 600_000, begun + seconds * 1000)
+      const pollAt = (seconds: number) => isTooFast(store.records, 'a code', 600_000, begun + seconds * 1000)
       const polls: readonly (readonly [seconds: number, tooFast: boolean])[] = [
         [0, false],
         [5, false],
@@ -76,7 +76,7 @@ test('each poll that comes too soon adds five seconds to the interval', async ()
         [50, true],
         [70, false],
       ]
-      for (const [seconds, tooFast] of polls) assert.equal(await at(seconds), tooFast, `${seconds} s`)
+      for (const [seconds, tooFast] of polls) assert.equal(await pollAt(seconds), tooFast, `${seconds} s`)
     } finally {
       await store.close()
     }

@@ -42,9 +42,11 @@ async function boundTokens(fixture: Fixture, values = {}): Promise<Bound> {
     code_challenge: await openid.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   })
-  const left = await authorize(fixture.browser(), address, fixture.ann)
+  const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
   const checks = { pkceCodeVerifier: verifier, expectedState: 'state' }
-  const tokens = await openid.authorizationCodeGrant(configuration, left, checks, undefined, { DPoP: handle })
+  const tokens = await openid.authorizationCodeGrant(configuration, callbackUrl, checks, undefined, {
+    DPoP: handle,
+  })
   return { app, configuration, handle, keys, tokens }
 }
 
@@ -72,7 +74,7 @@ async function proof(url: string, token: string, keys: Keys, { header = {}, clai
 
 const me = (url: string, headers: HeadersInit) => fetch(`${url}/api/v1/me`, { headers })
 
-async function refused(response: Response, error: string): Promise<string> {
+async function assertRefused(response: Response, error: string): Promise<string> {
   const text = await response.text()
   assert.equal(response.status, 401, text)
   const challenge = response.headers.get('www-authenticate') ?? ''
@@ -102,16 +104,16 @@ for (const format of ['opaque', 'jwt'] as const) {
           { DPoP: handle },
         )
       for (let round = 0; round < 3; round++) {
-        const read = await send('/api/v1/me?fields=email')
-        assert.equal((await read.json()).email, fixture.ann.email)
+        const answer = await send('/api/v1/me?fields=email')
+        assert.equal((await answer.json()).email, fixture.ann.email)
       }
       const json = { 'Content-Type': 'application/json' }
       const posted = await send('/graphql', 'POST', '{"query":"{ me { email } }"}', json)
       assert.equal((await posted.json()).data.me.email, fixture.ann.email)
-      const got = await send('/graphql?query=%7Bme%7Bemail%7D%7D', 'GET', undefined, {
+      const graphqlAnswer = await send('/graphql?query=%7Bme%7Bemail%7D%7D', 'GET', undefined, {
         Accept: 'application/json',
       })
-      assert.equal((await got.json()).data.me.email, fixture.ann.email)
+      assert.equal((await graphqlAnswer.json()).data.me.email, fixture.ann.email)
 
       const forbidden = await send('/api/v1/posts', 'POST', '{"title":"t","body":"b"}', json).then(
         response => response,
@@ -124,7 +126,7 @@ for (const format of ['opaque', 'jwt'] as const) {
       )
 
       const other = oauth.DPoP({}, keys)
-      const again = await oauth.protectedResourceRequest(
+      const second = await oauth.protectedResourceRequest(
         token,
         'GET',
         new URL(`${fixture.url}/api/v1/me`),
@@ -135,7 +137,7 @@ for (const format of ['opaque', 'jwt'] as const) {
           [oauth.allowInsecureRequests]: true,
         },
       )
-      assert.equal(again.status, 200)
+      assert.equal(second.status, 200)
     })
   })
 }
@@ -143,9 +145,9 @@ for (const format of ['opaque', 'jwt'] as const) {
 test('a bound token is refreshed with its key only, is introspected with it, and is refused once revoked', async () => {
   await withFixture({}, async fixture => {
     const { app, configuration, handle, keys, tokens } = await boundTokens(fixture)
-    const shown = await openid.tokenIntrospection(configuration, tokens.access_token)
-    assert.equal(shown.token_type, 'DPoP')
-    assert.equal((shown.cnf as { jkt: string }).jkt, await handle.calculateThumbprint())
+    const introspection = await openid.tokenIntrospection(configuration, tokens.access_token)
+    assert.equal(introspection.token_type, 'DPoP')
+    assert.equal((introspection.cnf as { jkt: string }).jkt, await handle.calculateThumbprint())
     const refreshed = await openid.refreshTokenGrant(configuration, tokens.refresh_token ?? '', undefined, {
       DPoP: handle,
     })
@@ -157,7 +159,7 @@ test('a bound token is refreshed with its key only, is introspected with it, and
     assert.equal(ok.status, 200)
     await post(`${fixture.url}/oauth/revoke`, { token, ...secretOf(app) })
     const late = { Authorization: `DPoP ${token}`, DPoP: await proof(fixture.url, token, keys) }
-    await refused(await me(fixture.url, late), 'invalid_token')
+    await assertRefused(await me(fixture.url, late), 'invalid_token')
   })
 })
 
@@ -167,9 +169,9 @@ test('a bound token is refused as a bearer token, and an unbound token or an API
     const { app, keys, tokens } = await boundTokens(fixture)
     const bound = tokens.access_token
     const dpop = await proof(url, bound, keys)
-    await refused(await me(url, { Authorization: `Bearer ${bound}`, DPoP: dpop }), 'invalid_token')
-    await refused(await me(url, { Authorization: `Bearer ${bound}` }), 'invalid_token')
-    await refused(await me(url, { Authorization: `DPoP ${ann.key}`, DPoP: dpop }), 'invalid_token')
+    await assertRefused(await me(url, { Authorization: `Bearer ${bound}`, DPoP: dpop }), 'invalid_token')
+    await assertRefused(await me(url, { Authorization: `Bearer ${bound}` }), 'invalid_token')
+    await assertRefused(await me(url, { Authorization: `DPoP ${ann.key}`, DPoP: dpop }), 'invalid_token')
     const plain = await post(`${url}/oauth/token`, {
       grant_type: 'client_credentials',
       scope: 'read:post',
@@ -177,7 +179,7 @@ test('a bound token is refused as a bearer token, and an unbound token or an API
     })
     const unbound = String(plain.json.access_token)
     const ofUnbound = await proof(url, unbound, keys)
-    await refused(await me(url, { Authorization: `DPoP ${unbound}`, DPoP: ofUnbound }), 'invalid_token')
+    await assertRefused(await me(url, { Authorization: `DPoP ${unbound}`, DPoP: ofUnbound }), 'invalid_token')
     const two = await me(url, { Authorization: `DPoP ${bound}`, DPoP: dpop, 'X-API-Key': ann.key })
     assert.equal(two.status, 400)
   })
@@ -190,7 +192,7 @@ test('an invalid proof is refused with invalid_dpop_proof, and does not use up a
     const token = tokens.access_token
     const now = Math.floor(Date.now() / 1000)
     const stranger = await generateKeyPair('ES256', { extractable: true })
-    const rows: readonly (readonly [what: string, parts: ProofParts])[] = [
+    const rows: readonly (readonly [name: string, parts: ProofParts])[] = [
       ['another method', { claims: { htm: 'POST' } }],
       ['no method', { claims: { htm: undefined } }],
       ['another path', { claims: { htu: `${url}/api/v1/posts` } }],
@@ -211,11 +213,11 @@ test('an invalid proof is refused with invalid_dpop_proof, and does not use up a
       ['a malformed key', { header: { jwk: 'key' } }],
       ['an unknown critical header', { header: { crit: ['x'], x: 1 } }],
     ]
-    for (const [what, parts] of rows) {
+    for (const [name, parts] of rows) {
       const sent = await proof(url, token, keys, parts)
       const answer = await me(url, { Authorization: `DPoP ${token}`, DPoP: sent })
-      assert.equal(answer.status, 401, what)
-      await refused(answer, 'invalid_dpop_proof')
+      assert.equal(answer.status, 401, name)
+      await assertRefused(answer, 'invalid_dpop_proof')
     }
     const right = await proof(url, token, keys)
     const [head = '', body = '', signature = ''] = right.split('.')
@@ -230,11 +232,11 @@ test('an invalid proof is refused with invalid_dpop_proof, and does not use up a
     ]
     for (const sent of [...broken, `${right}, ${right}`, 'x'.repeat(9000)]) {
       const headers = { Authorization: `DPoP ${token}`, ...(sent === undefined ? {} : { DPoP: sent }) }
-      await refused(await me(url, headers), 'invalid_dpop_proof')
+      await assertRefused(await me(url, headers), 'invalid_dpop_proof')
     }
     const ofStranger = { Authorization: `DPoP ${token}`, DPoP: await proof(url, token, stranger) }
-    await refused(await me(url, ofStranger), 'invalid_token')
-    const text = await refused(
+    await assertRefused(await me(url, ofStranger), 'invalid_token')
+    const text = await assertRefused(
       await me(url, {
         Authorization: `DPoP ${token}`,
         DPoP: await proof(url, token, keys, { claims: { htu: 'https://other.example/api/v1/me' } }),
@@ -250,7 +252,7 @@ test('an invalid proof is refused with invalid_dpop_proof, and does not use up a
 test('a proof works once, on all nodes together, across restarts, and for concurrent requests', async () => {
   const baseUrl = 'http://api.example.com'
   await withFixture({ baseUrl }, async fixture => {
-    const other = await serve(blog, {
+    const otherService = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
       ...fixture.place.settings,
@@ -277,19 +279,21 @@ test('a proof works once, on all nodes together, across restarts, and for concur
       const sent = await make()
       const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }
       assert.equal((await send(fixture.url, sent, forged)).status, 200)
-      await refused(await send(other.url, sent), 'invalid_dpop_proof')
-      await refused(await send(fixture.url, sent), 'invalid_dpop_proof')
+      await assertRefused(await send(otherService.url, sent), 'invalid_dpop_proof')
+      await assertRefused(await send(fixture.url, sent), 'invalid_dpop_proof')
       const evil = await proof(baseUrl, token, keys, { claims: { htu: 'https://evil.example/api/v1/posts' } })
-      await refused(await send(fixture.url, evil, forged), 'invalid_dpop_proof')
+      await assertRefused(await send(fixture.url, evil, forged), 'invalid_dpop_proof')
       await fixture.restart()
-      await refused(await send(fixture.url, sent), 'invalid_dpop_proof')
+      await assertRefused(await send(fixture.url, sent), 'invalid_dpop_proof')
 
       const racing = await make()
-      const urls = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? fixture.url : other.url))
+      const urls = Array.from({ length: 20 }, (_, index) =>
+        index % 2 === 0 ? fixture.url : otherService.url,
+      )
       const statuses = await Promise.all(urls.map(async url => (await send(url, racing)).status))
       assert.equal(statuses.filter(status => status === 200).length, 1, statuses.join())
     } finally {
-      await other.close()
+      await otherService.close()
     }
   })
 })
@@ -353,10 +357,10 @@ test('subscriptions take the proof with the upgrade request, or with the request
     socket.send(JSON.stringify(subscribe))
     // Longer than the interval at which credentials are checked again.
     await new Promise(resolve => setTimeout(resolve, 1200))
-    const got = new Promise<string>(resolve => socket.on('message', data => resolve(String(data))))
-    const made = { title: 'seen', body: 'b', author_id: ann.id }
-    await fixture.call('/api/v1/posts', { method: 'POST', key: ann.key, body: made })
-    assert.match(await got, /"next".*seen/)
+    const message = new Promise<string>(resolve => socket.on('message', data => resolve(String(data))))
+    const values = { title: 'seen', body: 'b', author_id: ann.id }
+    await fixture.call('/api/v1/posts', { method: 'POST', key: ann.key, body: values })
+    assert.match(await message, /"next".*seen/)
     const closed = new Promise<number>(resolve => socket.on('close', resolve))
     await post(`${url}/oauth/revoke`, { token, ...secretOf(app) })
     assert.equal(await closed, 4403)

@@ -28,7 +28,7 @@ function sendOnly(
 
 async function pageAt(browser: Browser, address: URL | string): Promise<Page> {
   const page = await browser.open(address)
-  assert.ok(!('left' in page), 'the browser has left for the app')
+  assert.ok(!('location' in page), 'the browser has left for the app')
   return page
 }
 
@@ -82,7 +82,7 @@ test('a user whom an app wants to sign out can stay signed in or sign out', asyn
       ['Sign out', '/account/sign-in'],
     ] as const) {
       const [form] = (await pageAt(browser, `/oauth/logout?client_id=${app.client_id}`)).forms
-      const button = form?.buttons.find(one => one.label === label)
+      const button = form?.buttons.find(button => button.label === label)
       assert.ok(form && button, label)
       await browser.submit(form, {}, button)
       assert.equal((await pageAt(browser, '/account')).url.pathname, path, label)

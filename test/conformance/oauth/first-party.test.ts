@@ -36,14 +36,14 @@ const values = {
 }
 
 async function ownApp({ call, admin }: Fixture, more: object = {}): Promise<App> {
-  const made = await call('/api/v1/oauth_apps', {
+  const created = await call('/api/v1/oauth_apps', {
     method: 'POST',
     key: admin.key,
     body: { ...values, ...more },
   })
-  assert.equal(made.status, 201, made.text)
-  assert.equal(made.json.first_party, true)
-  return made.json as unknown as App
+  assert.equal(created.status, 201, created.text)
+  assert.equal(created.json.first_party, true)
+  return created.json as unknown as App
 }
 
 type Parameters = Readonly<Record<string, string>>
@@ -65,8 +65,8 @@ test('a first-party app gets every requested scope after the sign-in, without a 
     const app = await ownApp(fixture)
     const browser = fixture.browser()
     const end = await afterSignIn(browser, addressOf(fixture, app), ann)
-    assert.ok('left' in end, 'a page was shown')
-    const tokens = await redeem(url, app, end.left.searchParams.get('code') ?? '')
+    assert.ok('location' in end, 'a page was shown')
+    const tokens = await redeem(url, app, end.location.searchParams.get('code') ?? '')
     assert.equal(tokens.status, 200, tokens.text)
     assert.ok(tokens.json.refresh_token && tokens.json.id_token)
     assert.deepEqual(String(tokens.json.scope).split(/[ ,]/).sort(), scope.split(' ').sort())
@@ -76,7 +76,7 @@ test('a first-party app gets every requested scope after the sign-in, without a 
     // With a session the browser returns at once; `prompt=none` works too.
     for (const prompt of [{}, { prompt: 'none' }]) {
       const again = await browser.open(addressOf(fixture, app, prompt))
-      assert.ok('left' in again && again.left.searchParams.get('code'), JSON.stringify(prompt))
+      assert.ok('location' in again && again.location.searchParams.get('code'), JSON.stringify(prompt))
     }
     // Each sign-in leaves a grant; when there are too many, old ones end.
     const store = await place.openStore(checkModel(blog))
@@ -118,14 +118,14 @@ test('`prompt=consent` shows the consent page, however the request is made', asy
     const allowed = consentOf(again)
     assert.ok(allowed)
     const end = await browser.submit(allowed.form, {}, allowed.button)
-    assert.ok('left' in end && end.left.searchParams.get('code'))
+    assert.ok('location' in end && end.location.searchParams.get('code'))
     const pushed = await post(`${fixture.url}/oauth/par`, {
       ...{ response_type: 'code', redirect_uri: redirectUri, scope, ...secretOf(app) },
     })
     const { request_uri } = pushed.json as { request_uri: string }
     const short = authorizationUrl(fixture.url, { client_id: app.client_id, request_uri })
-    const left = await browser.open(short)
-    assert.ok('left' in left && left.left.searchParams.get('code'), pushed.text)
+    const departure = await browser.open(short)
+    assert.ok('location' in departure && departure.location.searchParams.get('code'), pushed.text)
   })
 })
 
@@ -134,14 +134,14 @@ test('an app that is no longer first-party asks for consent', async () => {
     const { admin, ann, call } = fixture
     const app = await ownApp(fixture)
     const browser = fixture.browser()
-    assert.ok('left' in (await afterSignIn(browser, addressOf(fixture, app), ann)))
+    assert.ok('location' in (await afterSignIn(browser, addressOf(fixture, app), ann)))
     const body = { first_party: false }
     const change = await call(`/api/v1/oauth_apps/${app.id}`, { method: 'PATCH', key: admin.key, body })
     assert.equal(change.status, 200, change.text)
     const page = await browser.open(addressOf(fixture, app))
     assert.ok('text' in page && consentOf(page))
-    const other = await fixture.app()
-    const third = await browser.open(addressOf(fixture, other, { scope: 'read:post' }))
+    const otherApp = await fixture.app()
+    const third = await browser.open(addressOf(fixture, otherApp, { scope: 'read:post' }))
     assert.ok('text' in third && consentOf(third))
   })
 })
@@ -161,8 +161,11 @@ test('a device of a first-party app is confirmed without consent', async () => {
     assert.ok('text' in signIn)
     const password = formWith(signIn, 'password')
     assert.ok(password)
-    const done = await browser.submit(password, { email: ann.email, password: ann.password })
-    assert.ok('text' in done && !consentOf(done), 'text' in done ? done.text : '')
+    const confirmation = await browser.submit(password, { email: ann.email, password: ann.password })
+    assert.ok(
+      'text' in confirmation && !consentOf(confirmation),
+      'text' in confirmation ? confirmation.text : '',
+    )
     const tokens = await post(`${url}/oauth/token`, {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
       device_code: device_code ?? '',
@@ -176,13 +179,13 @@ test('only an administrator can make an app first-party, whether by REST, a batc
   await withOwnFixture({ 'oauth.registrationToken': registrationToken }, async fixture => {
     const { ann, call } = fixture
     const app = await fixture.app()
-    const own = `/api/v1/oauth_apps/${app.id}`
+    const appPath = `/api/v1/oauth_apps/${app.id}`
     const key = ann.key
     const tries: readonly [string, string, unknown][] = [
       ['POST', '/api/v1/oauth_apps', values],
-      ['PATCH', own, { first_party: true }],
-      ['PUT', own, { ...values, type: undefined }],
-      ['PATCH', own, { first_party: null }],
+      ['PATCH', appPath, { first_party: true }],
+      ['PUT', appPath, { ...values, type: undefined }],
+      ['PATCH', appPath, { first_party: null }],
       [
         'POST',
         '/api/v1/batch',
@@ -201,8 +204,8 @@ test('only an administrator can make an app first-party, whether by REST, a batc
     const byGraphql = await call('/graphql', { method: 'POST', key, body: { query: mutation } })
     assert.match(byGraphql.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
     const creation = `mutation { createOauthApp(name: "X", redirectUris: [], firstParty: true) { id } }`
-    const made = await call('/graphql', { method: 'POST', key, body: { query: creation } })
-    assert.match(made.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
+    const created = await call('/graphql', { method: 'POST', key, body: { query: creation } })
+    assert.match(created.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
     const registered = await call('/oauth/register', {
       method: 'POST',
       headers: { Authorization: `Bearer ${registrationToken}` },
@@ -210,7 +213,7 @@ test('only an administrator can make an app first-party, whether by REST, a batc
     })
     assert.equal(registered.status, 201, registered.text)
     assert.equal(registered.json.first_party, undefined)
-    const stored = await call(own, { key })
+    const stored = await call(appPath, { key })
     assert.equal(stored.json.first_party, false)
   })
 })
@@ -219,8 +222,8 @@ test('an administrator can make another user’s app first-party, and change not
   await withFixture(async fixture => {
     const { admin, ann, ben, call } = fixture
     const app = await fixture.app({ scopes: scope.split(' ') })
-    const own = `/api/v1/oauth_apps/${app.id}`
-    const patch = (key: string, body: object) => call(own, { method: 'PATCH', key, body })
+    const appPath = `/api/v1/oauth_apps/${app.id}`
+    const patch = (key: string, body: object) => call(appPath, { method: 'PATCH', key, body })
     const ids = async (key: string) => {
       const { json } = await call('/api/v1/oauth_apps?per_page=100', { key })
       return (json.data as readonly { id: number }[]).map(({ id }) => id)
@@ -235,7 +238,7 @@ test('an administrator can make another user’s app first-party, and change not
     const marked = await patch(admin.key, { first_party: true })
     assert.deepEqual([marked.status, marked.json.first_party], [200, true], marked.text)
     const unasked = await browser.open(addressOf(fixture, app))
-    assert.ok('left' in unasked && unasked.left.searchParams.get('code'))
+    assert.ok('location' in unasked && unasked.location.searchParams.get('code'))
 
     const evil = { redirect_uris: ['https://evil.example/cb'] }
     assert.equal((await patch(ann.key, evil)).status, 403)
@@ -246,21 +249,21 @@ test('an administrator can make another user’s app first-party, and change not
       const refused = await patch(admin.key, body)
       assert.deepEqual([refused.status, refused.code], [403, 'FORBIDDEN'], refused.text)
     }
-    const replaced = await call(own, { method: 'PUT', key: admin.key, body: { name, redirect_uris } })
+    const replaced = await call(appPath, { method: 'PUT', key: admin.key, body: { name, redirect_uris } })
     assert.equal(replaced.status, 403, replaced.text)
     const query = `mutation { updateOauthApp(id: "${app.id}", name: "Mine") { id } }`
     assert.match(
       (await call('/graphql', { method: 'POST', key: admin.key, body: { query } })).text,
       /FORBIDDEN/,
     )
-    assert.equal((await call(own, { method: 'DELETE', key: admin.key })).status, 403)
+    assert.equal((await call(appPath, { method: 'DELETE', key: admin.key })).status, 403)
     const secret = { method: 'POST', key: admin.key, body: { app_id: app.id } }
     assert.ok((await call('/api/v1/oauth_app_secrets', secret)).status >= 400)
     // A webhook of an app receives data of the app’s users.
     const hook = { url: 'https://hooks.example.com/', types: ['post.created'], app_id: app.id }
     const webhook = await call('/api/v1/webhooks', { method: 'POST', key: admin.key, body: hook })
     assert.match(webhook.text, /"field":"app_id","code":"not_found"/)
-    const { json } = await call(own, { key: ann.key })
+    const { json } = await call(appPath, { key: ann.key })
     assert.deepEqual([json.name, json.redirect_uris, json.first_party], [name, redirect_uris, true])
 
     const owner = fixture.browser()
@@ -282,20 +285,20 @@ test('an administrator can make another user’s app first-party, and change not
 test('a third-party app’s token cannot make an app first-party or change a first-party app’s redirect URIs', async () => {
   await withFixture(async fixture => {
     const { admin, call } = fixture
-    const other = await fixture.app()
+    const otherApp = await fixture.app()
     const own = await ownApp(fixture)
-    const granted = (app: App) =>
+    const grantTo = (app: App) =>
       newTokens(fixture, app, {
         browser: fixture.browser(),
         person: admin,
         scope: 'read:oauth_app write:oauth_app',
       })
     const scopes = ['read:oauth_app', 'write:oauth_app']
-    const { access_token: theirs } = await granted(await fixture.app({ scopes, default_scopes: null }))
-    const { access_token: ours } = await granted(await ownApp(fixture, { scopes }))
+    const { access_token: theirs } = await grantTo(await fixture.app({ scopes, default_scopes: null }))
+    const { access_token: ours } = await grantTo(await ownApp(fixture, { scopes }))
     const rows: readonly [App, object, number][] = [
-      [other, { first_party: true }, 404],
-      [other, { name: 'Mine' }, 404],
+      [otherApp, { first_party: true }, 404],
+      [otherApp, { name: 'Mine' }, 404],
       [own, { first_party: false }, 403],
       [own, { redirect_uris: ['https://evil.example/cb'] }, 403],
       [own, { name: 'Ours' }, 200],
@@ -304,10 +307,10 @@ test('a third-party app’s token cannot make an app first-party or change a fir
       const answer = await call(`/api/v1/oauth_apps/${id}`, { method: 'PATCH', key: theirs ?? '', body })
       assert.equal(answer.status, status, `${JSON.stringify(body)} ${answer.text}`)
     }
-    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: theirs ?? '', body: values })
-    assert.equal(made.status, 403, made.text)
+    const created = await call('/api/v1/oauth_apps', { method: 'POST', key: theirs ?? '', body: values })
+    assert.equal(created.status, 403, created.text)
     const body = { first_party: true }
-    const marked = await call(`/api/v1/oauth_apps/${other.id}`, { method: 'PATCH', key: ours ?? '', body })
+    const marked = await call(`/api/v1/oauth_apps/${otherApp.id}`, { method: 'PATCH', key: ours ?? '', body })
     assert.equal(marked.status, 200, marked.text)
   })
 })
@@ -327,7 +330,7 @@ test('an owner who is not an administrator can change neither the redirect URIs 
       { client_id, user_id: ann.id },
     )
     await store.close()
-    const own = `/api/v1/oauth_apps/${id}`
+    const appPath = `/api/v1/oauth_apps/${id}`
     const key = ann.key
     const evil = 'https://evil.example/cb'
     const bodies: readonly [string, Readonly<Record<string, unknown>>, number][] = [
@@ -342,7 +345,7 @@ test('an owner who is not an administrator can change neither the redirect URIs 
       ['PUT', { name: 'Console', redirect_uris: [redirectUri], scopes: values.scopes }, 200],
     ]
     for (const [method, body, status] of bodies) {
-      const answer = await call(own, { method, key, body })
+      const answer = await call(appPath, { method, key, body })
       assert.equal(answer.status, status, `${method} ${JSON.stringify(body)} ${answer.text}`)
     }
     const query = `mutation { updateOauthApp(id: "${id}", redirectUris: ["${evil}"]) { id } }`
@@ -352,14 +355,14 @@ test('an owner who is not an administrator can change neither the redirect URIs 
     )
     const operations = [{ method: 'PATCH', path: `/oauth_apps/${id}`, body: { redirect_uris: [evil] } }]
     const batch = await call('/api/v1/batch', { method: 'POST', key, body: { operations } })
-    assert.match(batch.text, /each in a request of its own/)
+    assert.match(batch.text, /each in a separate request/)
     const many = await call('/api/v1/oauth_apps', {
       method: 'PATCH',
       key,
       body: [{ id, redirect_uris: [evil] }],
     })
     assert.ok(many.status >= 400, many.text)
-    const { json } = await call(own, { key })
+    const { json } = await call(appPath, { key })
     assert.deepEqual(
       [json.redirect_uris, json.scopes, json.first_party],
       [[redirectUri], values.scopes, true],
@@ -370,7 +373,7 @@ test('an owner who is not an administrator can change neither the redirect URIs 
 test('a public native app asks for consent, unless the service runs on the user’s machine too', async () => {
   const pkce = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' }
   const uris = [redirectUri, 'com.example.app:/cb', 'https://app.example.com/cb']
-  const shown = async (fixture: Fixture) => {
+  const firstPage = async (fixture: Fixture) => {
     const app = await ownApp(fixture, { type: 'public', redirect_uris: uris })
     const browser = fixture.browser()
     await afterSignIn(browser, '/account/sign-in', fixture.ann)
@@ -382,14 +385,14 @@ test('a public native app asks for consent, unless the service runs on the user�
     }
     return pages
   }
-  await withFixture(async fixture => assert.deepEqual(await shown(fixture), [false, false, false]))
+  await withFixture(async fixture => assert.deepEqual(await firstPage(fixture), [false, false, false]))
   await withOwnFixture({ baseUrl: 'http://id.example.com' }, async fixture => {
-    assert.deepEqual(await shown(fixture), [true, true, false])
+    assert.deepEqual(await firstPage(fixture), [true, true, false])
   })
 })
 
 test('a device flow of a public app asks for consent, because anyone can name the app', async () => {
-  const shown = async (fixture: Fixture) => {
+  const firstPage = async (fixture: Fixture) => {
     const { ann, url } = fixture
     const app = await ownApp(fixture, { type: 'public', redirect_uris: ['https://app.example.com/cb'] })
     const { client_id } = app
@@ -405,8 +408,8 @@ test('a device flow of a public app asks for consent, because anyone can name th
     assert.ok('text' in end)
     return consentOf(end) !== undefined
   }
-  await withFixture(async fixture => assert.equal(await shown(fixture), false))
+  await withFixture(async fixture => assert.equal(await firstPage(fixture), false))
   await withOwnFixture({ baseUrl: 'http://id.example.com' }, async fixture => {
-    assert.equal(await shown(fixture), true)
+    assert.equal(await firstPage(fixture), true)
   })
 })

@@ -29,7 +29,7 @@ import {
 const verifier = 'v'.repeat(43)
 const challenge = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
 
-function refused({ status, json, text }: TokenAnswer, error: string, reason: RegExp): void {
+function assertRefused({ status, json, text }: TokenAnswer, error: string, reason: RegExp): void {
   assert.deepEqual([status, json.error], [400, error], text)
   assert.match(String(json.error_description), reason)
 }
@@ -38,12 +38,12 @@ function refused({ status, json, text }: TokenAnswer, error: string, reason: Reg
 function expire(fixture: Fixture, kind: string): Promise<void> {
   return inOtherProcess(fixture, async (_run, store) => {
     const records = await recordsBeside(store, fixture.place)
-    for (const found of await records.all(kind)) {
-      const payload = { ...JSON.parse(found.payload), exp: Math.floor(Date.now() / 1000) - 1 }
-      const { grant, alias, owner, ...rest }: StoredRecord = found
+    for (const record of await records.all(kind)) {
+      const payload = { ...JSON.parse(record.payload), exp: Math.floor(Date.now() / 1000) - 1 }
+      const { grant, alias, owner, ...rest }: StoredRecord = record
       // The stored alias is a pseudonym of the user code.
-      const shown = payload.userCode ?? alias ?? undefined
-      const names = { grant: grant ?? undefined, alias: shown, owner: owner ?? undefined }
+      const userCode = payload.userCode ?? alias ?? undefined
+      const names = { grant: grant ?? undefined, alias: userCode, owner: owner ?? undefined }
       await records.put({ ...rest, ...names, payload: JSON.stringify(payload) })
     }
   })
@@ -62,29 +62,29 @@ for (const more of [{}, { unknown: 'x' }]) {
     await withFixture({}, async fixture => {
       const { url, ann: person } = fixture
       const app = await fixture.app()
-      const other = await fixture.app()
+      const otherApp = await fixture.app()
       const browser = fixture.browser()
       const code = () => newCode(fixture, app, { browser, person })
-      refused(await redeem(url, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
-      refused(await redeem(url, other, await code(), more), 'invalid_grant', /another client/)
+      assertRefused(await redeem(url, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
+      assertRefused(await redeem(url, otherApp, await code(), more), 'invalid_grant', /another client/)
       const wrong = { redirect_uri: `${redirectUri}/x`, ...more }
-      refused(await redeem(url, app, await code(), wrong), 'invalid_grant', /redirect_uri/)
+      assertRefused(await redeem(url, app, await code(), wrong), 'invalid_grant', /redirect_uri/)
       const bound = await newCode(fixture, app, { browser, person, parameters: challenge })
-      refused(await redeem(url, app, bound, more), 'invalid_grant', /code_verifier is missing/)
+      assertRefused(await redeem(url, app, bound, more), 'invalid_grant', /code_verifier is missing/)
       const guessed = { code_verifier: 'w'.repeat(43), ...more }
-      refused(await redeem(url, app, bound, guessed), 'invalid_grant', /code_verifier does not match/)
+      assertRefused(await redeem(url, app, bound, guessed), 'invalid_grant', /code_verifier does not match/)
       const used = await code()
       assert.equal((await redeem(url, app, used, more)).status, 200)
-      refused(await redeem(url, app, used, more), 'invalid_grant', /used before/)
+      assertRefused(await redeem(url, app, used, more), 'invalid_grant', /used before/)
       const late = await code()
       await expire(fixture, 'AuthorizationCode')
-      refused(await redeem(url, app, late, more), 'invalid_grant', /code has expired/)
+      assertRefused(await redeem(url, app, late, more), 'invalid_grant', /code has expired/)
       // Of concurrent requests one gets tokens, and the others are told why not.
-      const wanted = await code()
-      const answers = await Promise.all(Array.from({ length: 5 }, () => redeem(url, app, wanted, more)))
+      const expected = await code()
+      const answers = await Promise.all(Array.from({ length: 5 }, () => redeem(url, app, expected, more)))
       const losers = answers.filter(({ status }) => status !== 200)
       assert.equal(losers.length, 4)
-      for (const answer of losers) refused(answer, 'invalid_grant', /used before|not known|revoked/)
+      for (const answer of losers) assertRefused(answer, 'invalid_grant', /used before|not known|revoked/)
     })
   })
 
@@ -92,22 +92,22 @@ for (const more of [{}, { unknown: 'x' }]) {
     await withFixture({}, async fixture => {
       const { url, ann: person } = fixture
       const app = await fixture.app()
-      const other = await fixture.app()
+      const otherApp = await fixture.app()
       const browser = fixture.browser()
       const scope = 'offline_access read:post'
       const token = async () =>
         String((await newTokens(fixture, app, { browser, person, scope })).refresh_token)
-      refused(await refresh(fixture, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
-      refused(await refresh(fixture, other, await token(), more), 'invalid_grant', /another client/)
+      assertRefused(await refresh(fixture, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
+      assertRefused(await refresh(fixture, otherApp, await token(), more), 'invalid_grant', /another client/)
       const used = await token()
       assert.equal((await refresh(fixture, app, used, more)).status, 200)
-      refused(await refresh(fixture, app, used, more), 'invalid_grant', /used before/)
+      assertRefused(await refresh(fixture, app, used, more), 'invalid_grant', /used before/)
       const revoked = await token()
       await post(`${url}/oauth/revoke`, { token: revoked, ...secretOf(app) })
-      refused(await refresh(fixture, app, revoked, more), 'invalid_grant', /revoked/)
+      assertRefused(await refresh(fixture, app, revoked, more), 'invalid_grant', /revoked/)
       const late = await token()
       await expire(fixture, 'RefreshToken')
-      refused(await refresh(fixture, app, late, more), 'invalid_grant', /has expired/)
+      assertRefused(await refresh(fixture, app, late, more), 'invalid_grant', /has expired/)
       const introspected = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
       assert.deepEqual(introspected.json, { active: false })
     })
@@ -123,17 +123,17 @@ test('a public app gets the same error whatever the reason', async () => {
     const address = authorizationUrl(url, { ...parameters, ...challenge, scope: 'read:post' })
     const code = async () => String((await authorize(browser, address, ann)).searchParams.get('code'))
     const form = { grant_type: 'authorization_code', client_id: app.client_id, redirect_uri: redirectUri }
-    const redeemed = (given: Readonly<Record<string, string>>) =>
-      post(`${url}/oauth/token`, { ...form, code_verifier: verifier, ...given })
+    const redeemCode = (parameters: Readonly<Record<string, string>>) =>
+      post(`${url}/oauth/token`, { ...form, code_verifier: verifier, ...parameters })
     const used = await code()
-    assert.equal((await redeemed({ code: used })).status, 200)
+    assert.equal((await redeemCode({ code: used })).status, 200)
     const answers = [
-      await redeemed({ code: 'x'.repeat(43) }),
-      await redeemed({ code: await code(), code_verifier: 'w'.repeat(43) }),
-      await redeemed({ code: await code(), redirect_uri: 'http://127.0.0.1:9/other' }),
-      await redeemed({ code: used }),
+      await redeemCode({ code: 'x'.repeat(43) }),
+      await redeemCode({ code: await code(), code_verifier: 'w'.repeat(43) }),
+      await redeemCode({ code: await code(), redirect_uri: 'http://127.0.0.1:9/other' }),
+      await redeemCode({ code: used }),
     ]
-    for (const answer of answers) refused(answer, 'invalid_grant', /^grant request is invalid$/)
+    for (const answer of answers) assertRefused(answer, 'invalid_grant', /^grant request is invalid$/)
   })
 })
 
@@ -175,13 +175,13 @@ test('the log has the reason and the app', async () => {
     const body = { name: 'Reader', redirect_uris: [redirectUri] }
     const { json } = await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key, body })
     const app = json as unknown as App
-    refused(await redeem(url, app, 'x'.repeat(43)), 'invalid_grant', /not known/)
+    assertRefused(await redeem(url, app, 'x'.repeat(43)), 'invalid_grant', /not known/)
     await service.end()
     const line = service
-      .said()
+      .output()
       .split('\n')
-      .find(said => said.includes('a token request was refused'))
-    assert.ok(line?.includes(app.client_id) && line.includes('not known'), service.said())
+      .find(output => output.includes('a token request was refused'))
+    assert.ok(line?.includes(app.client_id) && line.includes('not known'), service.output())
   } finally {
     await service.end()
     rmSync(folder, { recursive: true, force: true })

@@ -78,19 +78,25 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     alg: 'ES256',
     use: 'sig',
   }
-  const made = new Map<string, string>()
+  const forgeries = new Map<string, string>()
   for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
     const unsigned = `${encode({ ...header, alg })}.${encode(payload)}`
-    made.set(`alg ${alg} without a signature`, `${unsigned}.`)
-    made.set(`alg ${alg} with two parts`, unsigned)
-    made.set(`alg ${alg} with the old signature`, `${unsigned}.${signature}`)
+    forgeries.set(`alg ${alg} without a signature`, `${unsigned}.`)
+    forgeries.set(`alg ${alg} with two parts`, unsigned)
+    forgeries.set(`alg ${alg} with the old signature`, `${unsigned}.${signature}`)
   }
-  for (const [at, secret] of secretsFrom(jwks).entries())
-    made.set(`HS256 with the public key, ${at}`, withHmac({ header, payload }, secret))
-  made.set('ES256 by another key', forged({ header: { ...header, alg: 'ES256' }, payload }))
-  made.set('RS256 by another key', forged({ header: { ...header, alg: 'RS256' }, payload }, rsa.privateKey))
-  made.set('PS256 by another key', forged({ header: { ...header, alg: 'PS256' }, payload }, rsa.privateKey))
-  made.set(
+  for (const [index, secret] of secretsFrom(jwks).entries())
+    forgeries.set(`HS256 with the public key, ${index}`, withHmac({ header, payload }, secret))
+  forgeries.set('ES256 by another key', forged({ header: { ...header, alg: 'ES256' }, payload }))
+  forgeries.set(
+    'RS256 by another key',
+    forged({ header: { ...header, alg: 'RS256' }, payload }, rsa.privateKey),
+  )
+  forgeries.set(
+    'PS256 by another key',
+    forged({ header: { ...header, alg: 'PS256' }, payload }, rsa.privateKey),
+  )
+  forgeries.set(
     'EdDSA by another key',
     forged({ header: { ...header, alg: 'EdDSA' }, payload }, edwards.privateKey),
   )
@@ -115,8 +121,14 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     'typ with another suffix': { typ: 'id_token+jwt' },
   }
   for (const [name, changed] of Object.entries(headers)) {
-    made.set(`header ${name}, forged`, forged({ header: { ...header, alg: 'ES256', ...changed }, payload }))
-    made.set(`header ${name}, old signature`, `${encode({ ...header, ...changed })}.${body}.${signature}`)
+    forgeries.set(
+      `header ${name}, forged`,
+      forged({ header: { ...header, alg: 'ES256', ...changed }, payload }),
+    )
+    forgeries.set(
+      `header ${name}, old signature`,
+      `${encode({ ...header, ...changed })}.${body}.${signature}`,
+    )
   }
   const claims: Record<string, Claims> = {
     'another issuer': { iss: 'https://evil.example' },
@@ -131,35 +143,38 @@ function corpus(good: string, jwks: Jwks, keysUrl: string): ReadonlyMap<string, 
     'an expiry as a string': { exp: '9999999999' },
   }
   for (const [name, changed] of Object.entries(claims)) {
-    made.set(
+    forgeries.set(
       `claim ${name}, forged`,
       forged({ header: { ...header, alg: 'ES256' }, payload: { ...payload, ...changed } }),
     )
-    made.set(`claim ${name}, old signature`, `${head}.${encode({ ...payload, ...changed })}.${signature}`)
+    forgeries.set(
+      `claim ${name}, old signature`,
+      `${head}.${encode({ ...payload, ...changed })}.${signature}`,
+    )
   }
   for (const length of [0, 1, head.length, head.length + 1, head.length + 10, good.length - signature.length])
-    made.set(`cut at ${length}`, good.slice(0, length))
+    forgeries.set(`cut at ${length}`, good.slice(0, length))
   const last = good.at(-3) === 'A' ? 'B' : 'A'
-  made.set('cut by one', good.slice(0, -1))
-  made.set('one character changed', `${good.slice(0, -3)}${last}${good.slice(-2)}`)
-  made.set('no signature', `${head}.${body}.`)
-  made.set('no payload', `${head}..${signature}`)
-  made.set('no header', `.${body}.${signature}`)
-  made.set('a fourth part', `${good}.x`)
-  made.set('five parts', `${head}.${body}.${signature}.${body}.${signature}`)
-  made.set('padded', `${good}==`)
-  made.set('zeros for a signature', `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`)
-  made.set('a short signature', `${head}.${body}.AA`)
-  made.set('a header that is not an object', `${encode('x')}.${body}.${signature}`)
-  made.set('a header that is null', `${encode(null)}.${body}.${signature}`)
-  made.set(
+  forgeries.set('cut by one', good.slice(0, -1))
+  forgeries.set('one character changed', `${good.slice(0, -3)}${last}${good.slice(-2)}`)
+  forgeries.set('no signature', `${head}.${body}.`)
+  forgeries.set('no payload', `${head}..${signature}`)
+  forgeries.set('no header', `.${body}.${signature}`)
+  forgeries.set('a fourth part', `${good}.x`)
+  forgeries.set('five parts', `${head}.${body}.${signature}.${body}.${signature}`)
+  forgeries.set('padded', `${good}==`)
+  forgeries.set('zeros for a signature', `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`)
+  forgeries.set('a short signature', `${head}.${body}.AA`)
+  forgeries.set('a header that is not an object', `${encode('x')}.${body}.${signature}`)
+  forgeries.set('a header that is null', `${encode(null)}.${body}.${signature}`)
+  forgeries.set(
     'a payload that is an array',
     forged({ header: { ...header, alg: 'ES256' }, payload: [] as never }),
   )
-  made.set('no JSON', `${Buffer.from('{').toString('base64url')}.${body}.${signature}`)
-  made.set('very long', `${head}.${'A'.repeat(9000)}.${signature}`)
-  made.set('only dots', '...')
-  return made
+  forgeries.set('no JSON', `${Buffer.from('{').toString('base64url')}.${body}.${signature}`)
+  forgeries.set('very long', `${head}.${'A'.repeat(9000)}.${signature}`)
+  forgeries.set('only dots', '...')
+  return forgeries
 }
 
 const paths = ['/api/v1/me', '/api/v1/posts', '/api/v1/posts/1', '/docs', '/nothing']

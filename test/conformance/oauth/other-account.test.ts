@@ -15,15 +15,15 @@ import {
   withFixture,
 } from './server.ts'
 
-function shown(answer: Page | Departure): Page {
-  assert.ok('text' in answer, 'left' in answer ? answer.left.href : '')
+function requirePage(answer: Page | Departure): Page {
+  assert.ok('text' in answer, 'location' in answer ? answer.location.href : '')
   return answer
 }
 
 async function signIn(browser: Browser, page: Page, { email, password }: Person): Promise<Page> {
   const form = formWith(page, 'password')
   assert.ok(form, page.text)
-  return shown(await browser.submit(form, { email, password }))
+  return requirePage(await browser.submit(form, { email, password }))
 }
 
 function otherAccount({ forms, text }: Page) {
@@ -40,16 +40,16 @@ async function allow(browser: Browser, { forms, text }: Page) {
 }
 
 /** Ann signs in, and lets Ben continue with his account. */
-async function handedOver(fixture: Fixture, browser: Browser, address: URL | string): Promise<Page> {
+async function switchAccount(fixture: Fixture, browser: Browser, address: URL | string): Promise<Page> {
   const { ann, ben, url } = fixture
-  const consentPage = await signIn(browser, shown(await browser.open(address)), ann)
+  const consentPage = await signIn(browser, requirePage(await browser.open(address)), ann)
   assert.match(consentPage.text, new RegExp(`You are signed in as ${ann.email}`))
-  const login = shown(await browser.submit(otherAccount(consentPage)))
+  const login = requirePage(await browser.submit(otherAccount(consentPage)))
   assert.equal(login.url.pathname, consentPage.url.pathname, 'the same request')
   assert.ok(!login.text.includes(ann.email))
   // The browser is signed out, not only the page.
-  assert.equal(shown(await browser.open(`${url}/account`)).url.pathname, '/account/sign-in')
-  const consent = await signIn(browser, shown(await browser.open(login.url)), ben)
+  assert.equal(requirePage(await browser.open(`${url}/account`)).url.pathname, '/account/sign-in')
+  const consent = await signIn(browser, requirePage(await browser.open(login.url)), ben)
   assert.match(consent.text, new RegExp(`You are signed in as ${ben.email}`))
   return consent
 }
@@ -59,11 +59,11 @@ async function owner({ call }: Fixture, token: unknown): Promise<unknown> {
 }
 
 async function finish(fixture: Fixture, app: App, consent: Page, browser: Browser): Promise<void> {
-  const left = await allow(browser, consent)
-  assert.ok('left' in left)
-  assert.equal(left.left.searchParams.get('state'), 'kept & whole')
-  assert.equal(left.left.searchParams.get('iss'), fixture.url)
-  const tokens = await redeem(fixture.url, app, left.left.searchParams.get('code') ?? '')
+  const departure = await allow(browser, consent)
+  assert.ok('location' in departure)
+  assert.equal(departure.location.searchParams.get('state'), 'kept & whole')
+  assert.equal(departure.location.searchParams.get('iss'), fixture.url)
+  const tokens = await redeem(fixture.url, app, departure.location.searchParams.get('code') ?? '')
   assert.equal(tokens.status, 200, tokens.text)
   assert.equal(await owner(fixture, tokens.json.access_token), fixture.ben.email)
 }
@@ -79,7 +79,7 @@ test('a request continues unchanged with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const browser = fixture.browser()
-    const consent = await handedOver(
+    const consent = await switchAccount(
       fixture,
       browser,
       authorizationUrl(fixture.url, { ...request, client_id: app.client_id }),
@@ -87,8 +87,8 @@ test('a request continues unchanged with another account', async () => {
     await finish(fixture, app, consent, browser)
     // Ann has granted nothing.
     const hers = fixture.browser()
-    const page = await signIn(hers, shown(await hers.open('/account/apps')), fixture.ann)
-    assert.match(page.text, /No app can get at your account/)
+    const page = await signIn(hers, requirePage(await hers.open('/account/apps')), fixture.ann)
+    assert.match(page.text, /No app has access to your account/)
   })
 })
 
@@ -101,7 +101,7 @@ test('a pushed request continues with another account', async () => {
       client_id: app.client_id,
       request_uri: String(pushed.json.request_uri),
     })
-    await finish(fixture, app, await handedOver(fixture, browser, address), browser)
+    await finish(fixture, app, await switchAccount(fixture, browser, address), browser)
   })
 })
 
@@ -110,16 +110,16 @@ test('a device code can be approved with another account', async () => {
     const app = await fixture.app()
     const device = await post(`${fixture.url}/oauth/device`, { ...secretOf(app), scope: 'read:user' })
     const browser = fixture.browser()
-    const code = shown(await browser.open(String(device.json.verification_uri_complete)))
+    const code = requirePage(await browser.open(String(device.json.verification_uri_complete)))
     const [form] = code.forms
     assert.ok(form)
-    const confirm = shown(await browser.submit(form))
+    const confirm = requirePage(await browser.submit(form))
     const page =
       confirm.forms[0] && formWith(confirm, 'password')
         ? confirm
-        : shown(await browser.submit(confirm.forms[0] ?? form))
-    const done = shown(await allow(browser, await handedOver(fixture, browser, page.url)))
-    assert.match(done.text, /is connected/)
+        : requirePage(await browser.submit(confirm.forms[0] ?? form))
+    const answer = requirePage(await allow(browser, await switchAccount(fixture, browser, page.url)))
+    assert.match(answer.text, /is connected/)
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
     const tokens = await post(`${fixture.url}/oauth/token`, {
       ...secretOf(app),
@@ -135,15 +135,15 @@ test('neither another page nor another browser can switch the account', async ()
     const { client_id } = await fixture.app()
     const browser = fixture.browser()
     const address = authorizationUrl(fixture.url, { ...request, client_id })
-    const consentPage = await signIn(browser, shown(await browser.open(address)), fixture.ann)
+    const consentPage = await signIn(browser, requirePage(await browser.open(address)), fixture.ann)
     const form = otherAccount(consentPage)
     const forged = {
       ...form,
       fields: form.fields.map(field => (field.name === 'csrf' ? { ...field, value: 'x' } : field)),
     }
-    assert.equal(shown(await browser.submit(forged)).status, 403)
-    assert.equal(shown(await fixture.browser().submit(form)).status, 404)
-    assert.equal(shown(await browser.open(`${fixture.url}/account`)).url.pathname, '/account')
-    assert.equal(shown(await browser.open(consentPage.url)).status, 200)
+    assert.equal(requirePage(await browser.submit(forged)).status, 403)
+    assert.equal(requirePage(await fixture.browser().submit(form)).status, 404)
+    assert.equal(requirePage(await browser.open(`${fixture.url}/account`)).url.pathname, '/account')
+    assert.equal(requirePage(await browser.open(consentPage.url)).status, 200)
   })
 })

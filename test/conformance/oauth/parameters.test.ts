@@ -40,8 +40,8 @@ test('repeating any parameter of an authorization request is an error', async ()
     }
     const good = authorizationUrl(fixture.url, { ...parameters, id_token_hint: '' })
     good.searchParams.delete('id_token_hint')
-    const left = await authorize(browser, good, fixture.ann)
-    assert.ok(left.searchParams.has('code'), left.href)
+    const callbackUrl = await authorize(browser, good, fixture.ann)
+    assert.ok(callbackUrl.searchParams.has('code'), callbackUrl.href)
     for (const [name, value] of Object.entries(parameters)) {
       for (const second of [value, 'other']) {
         const address = new URL(good)
@@ -179,8 +179,8 @@ test('a client id or an address with U+0000 is treated as unknown', async () => 
       introspect: { token: 'x' },
     }
     for (const [endpoint, form] of Object.entries(forms)) {
-      const shown = { ...form, client_id: 'app_\0', client_secret: 's\0' }
-      const { status, text } = await post(`${url}/oauth/${endpoint}`, shown)
+      const withNul = { ...form, client_id: 'app_\0', client_secret: 's\0' }
+      const { status, text } = await post(`${url}/oauth/${endpoint}`, withNul)
       assert.deepEqual([status, JSON.parse(text).error], [401, 'invalid_client'], `${endpoint}: ${text}`)
     }
     const signIn = await browser.open('/account/sign-in')

@@ -9,9 +9,9 @@ const registered = 'https://app.example.com/callback?from=portico'
 /** Variants with one change each that have deceived parsers and prefix checks. */
 function mutations(): string[] {
   const [origin, path, query] = ['https://app.example.com', '/callback', '?from=portico']
-  const made = new Set<string>()
+  const variants = new Set<string>()
   const add = (...values: string[]) => {
-    for (const value of values) made.add(value)
+    for (const value of values) variants.add(value)
   }
   const insertions = [
     '/',
@@ -153,8 +153,8 @@ function mutations(): string[] {
     '#?from=portico',
   ])
     add(`${origin}${path}${other}`)
-  made.delete(registered)
-  return [...made]
+  variants.delete(registered)
+  return [...variants]
 }
 
 const all = mutations()
@@ -185,11 +185,11 @@ test(`none of ${all.length} variants of a redirect URI is accepted`, async () =>
     const browser = fixture.browser()
     const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
     const address = authorizationUrl(fixture.url, { ...parameters, redirect_uri: registered })
-    const left = await authorize(browser, address, fixture.ann)
-    assert.ok(left.href.startsWith(`${registered}&`), left.href)
+    const callbackUrl = await authorize(browser, address, fixture.ann)
+    assert.ok(callbackUrl.href.startsWith(`${registered}&`), callbackUrl.href)
     for (const changed of all) await refuses(fixture, browser, app.client_id, changed)
-    const again = await browser.send(address)
-    assert.ok(String(again.headers.location).startsWith(`${registered}&code=`))
+    const second = await browser.send(address)
+    assert.ok(String(second.headers.location).startsWith(`${registered}&code=`))
   })
 })
 
@@ -204,7 +204,7 @@ test('a pushed request is limited to the registered redirect URI too', async () 
         redirect_uri,
         scope: 'read:post',
       })
-    for (const changed of all.filter((_, at) => at % 10 === 0)) {
+    for (const changed of all.filter((_, index) => index % 10 === 0)) {
       const answer = await push(changed)
       assert.equal(answer.status, 400, changed)
       assert.equal(answer.json.request_uri, undefined)
@@ -222,9 +222,13 @@ test('loopback redirect URIs may differ in the port only', async () => {
     const addressFor = (redirect_uri: string) =>
       authorizationUrl(fixture.url, { ...parameters, ...challenge, redirect_uri })
     for (const port of [1024, 51_234]) {
-      const left = await authorize(browser, addressFor(`http://127.0.0.1:${port}/callback`), fixture.ann)
-      assert.equal(left.port, String(port))
-      assert.ok(left.searchParams.has('code'))
+      const callbackUrl = await authorize(
+        browser,
+        addressFor(`http://127.0.0.1:${port}/callback`),
+        fixture.ann,
+      )
+      assert.equal(callbackUrl.port, String(port))
+      assert.ok(callbackUrl.searchParams.has('code'))
     }
     for (const other of [
       'http://127.0.0.1:8000/other',
@@ -257,8 +261,8 @@ test('the port of `localhost` must match, because it is a name (RFC 8252, 8.3)',
     const browser = fixture.browser()
     const addressFor = (redirect_uri: string) =>
       authorizationUrl(fixture.url, { ...parameters, redirect_uri })
-    const left = await authorize(browser, addressFor('http://localhost:5555/callback'), fixture.ann)
-    assert.equal(left.port, '5555')
+    const callbackUrl = await authorize(browser, addressFor('http://localhost:5555/callback'), fixture.ann)
+    assert.equal(callbackUrl.port, '5555')
     for (const other of ['http://localhost:5556/callback', 'http://localhost/callback']) {
       const answer = await browser.send(addressFor(other))
       assert.deepEqual([answer.status, answer.headers.location], [400, undefined], other)
@@ -273,15 +277,19 @@ test('a code is exchanged with the `redirect_uri` of its request, which may be m
     const browser = fixture.browser()
     const parameters = { client_id: app.client_id, response_type: 'code', scope: 'read:post', state: 's' }
     const codeOf = async (more: Readonly<Record<string, string>>) => {
-      const left = await authorize(browser, authorizationUrl(url, { ...parameters, ...more }), fixture.ann)
-      return String(left.searchParams.get('code'))
+      const callbackUrl = await authorize(
+        browser,
+        authorizationUrl(url, { ...parameters, ...more }),
+        fixture.ann,
+      )
+      return String(callbackUrl.searchParams.get('code'))
     }
-    const pushed = async (more: Readonly<Record<string, string>>) => {
+    const push = async (more: Readonly<Record<string, string>>) => {
       const { json } = await post(`${url}/oauth/par`, { ...parameters, ...more, ...secretOf(app) })
       return codeOf({ request_uri: String(json.request_uri) })
     }
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
-    const named = { redirect_uri: registered }
+    const redirect = { redirect_uri: registered }
     // An unknown parameter makes oidc-provider handle the request instead of the fast path.
     const forms = [secretOf(app), { grant_type: 'authorization_code', ...secretOf(app) }]
     const exchanges: ((form: Readonly<Record<string, string>>) => ReturnType<typeof post>)[] = [
@@ -295,23 +303,27 @@ test('a code is exchanged with the `redirect_uri` of its request, which may be m
       more => post(`${url}/oauth/token`, { ...secretOf(app), ...more, unknown: 'x' }),
     ]
     for (const redeem of exchanges) {
-      for (const code of [await codeOf(named), await pushed(named)]) {
+      for (const code of [await codeOf(redirect), await push(redirect)]) {
         for (const wrong of [{}, { redirect_uri: '' }]) {
           const { status, json, text } = await redeem({ code, ...wrong })
           assert.deepEqual([status, json.error], [400, 'invalid_request'], text)
           assert.match(String(json.error_description), /redirect_uri/)
         }
-        const other = await redeem({ code, redirect_uri: `${registered}x` })
-        assert.deepEqual([other.status, other.json.error], [400, 'invalid_grant'], other.text)
-        assert.equal((await redeem({ code, ...named })).status, 200)
+        const otherAnswer = await redeem({ code, redirect_uri: `${registered}x` })
+        assert.deepEqual(
+          [otherAnswer.status, otherAnswer.json.error],
+          [400, 'invalid_grant'],
+          otherAnswer.text,
+        )
+        assert.equal((await redeem({ code, ...redirect })).status, 200)
       }
       // A client cannot set the internal parameter.
-      const forged = await codeOf({ ...named, portico_without_redirect_uri: 'yes' })
+      const forged = await codeOf({ ...redirect, portico_without_redirect_uri: 'yes' })
       assert.equal((await redeem({ code: forged })).status, 400)
-      for (const code of [await codeOf({}), await pushed({})]) {
+      for (const code of [await codeOf({}), await push({})]) {
         assert.equal((await redeem({ code })).status, 200, 'a request without a redirect_uri')
       }
-      assert.equal((await redeem({ code: await codeOf({}), ...named })).status, 200)
+      assert.equal((await redeem({ code: await codeOf({}), ...redirect })).status, 200)
     }
   })
 })

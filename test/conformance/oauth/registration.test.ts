@@ -22,12 +22,12 @@ function register({ call }: Fixture, body: object, key = token): Promise<Answer>
   return call('/oauth/register', { method: 'POST', key, body })
 }
 
-type Registered = Readonly<Record<string, string>> & { readonly redirect_uris: readonly string[] }
+type RegisteredClient = Readonly<Record<string, string>> & { readonly redirect_uris: readonly string[] }
 
-async function registered(fixture: Fixture, body: object = {}): Promise<Registered> {
-  const made = await register(fixture, { redirect_uris: [callback], ...body })
-  assert.equal(made.status, 201, made.text)
-  return made.json as unknown as Registered
+async function registerClient(fixture: Fixture, body: object = {}): Promise<RegisteredClient> {
+  const created = await register(fixture, { redirect_uris: [callback], ...body })
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as RegisteredClient
 }
 
 /** Redirect URIs that are refused for users’ apps too, and some more. */
@@ -95,8 +95,8 @@ test('openid-client registers itself, and signs a user in with its registration'
         code_challenge_method: 'S256',
         state: 'a state',
       })
-      const left = await authorize(fixture.browser(), address, fixture.ann)
-      const tokens = await client.authorizationCodeGrant(config, left, {
+      const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
+      const tokens = await client.authorizationCodeGrant(config, callbackUrl, {
         pkceCodeVerifier: verifier,
         expectedState: 'a state',
       })
@@ -158,11 +158,11 @@ test('an invalid redirect URI is refused for self-registered apps too', async ()
         assert.equal((await register(fixture, goodbye)).json.error, 'invalid_redirect_uri', `${uri}`)
       }
     }
-    const many = Array.from({ length: 60 }, (_, at) => `https://app.example.com/${at}`)
+    const many = Array.from({ length: 60 }, (_, index) => `https://app.example.com/${index}`)
     assert.equal((await register(fixture, { redirect_uris: many })).json.error, 'invalid_redirect_uri')
     assert.equal((await register(fixture, {})).json.error, 'invalid_redirect_uri')
     for (const uri of [callback, 'http://127.0.0.1/cb', 'http://localhost:8080/cb', 'com.example.app:/cb'])
-      assert.deepEqual((await registered(fixture, { redirect_uris: [uri] })).redirect_uris, [uri])
+      assert.deepEqual((await registerClient(fixture, { redirect_uris: [uri] })).redirect_uris, [uri])
   })
 })
 
@@ -260,7 +260,7 @@ test('client metadata cannot cause outgoing requests or set internal fields', as
     await withFixture(on, async fixture => {
       const { client_id: victim } = await fixture.app()
       const hash = 'a'.repeat(43)
-      const made = await registered(fixture, {
+      const registration = await registerClient(fixture, {
         jwks_uri: inner,
         jwks: { keys: [] },
         sector_identifier_uri: inner,
@@ -282,8 +282,8 @@ test('client metadata cannot cause outgoing requests or set internal fields', as
         ['__proto__']: { polluted: true },
         constructor: { prototype: { polluted: true } },
       })
-      assert.notEqual(made.client_id, victim)
-      assert.notEqual(made.client_secret, 'chosen by the client itself')
+      assert.notEqual(registration.client_id, victim)
+      assert.notEqual(registration.client_secret, 'chosen by the client itself')
       for (const name of [
         'jwks_uri',
         'sector_identifier_uri',
@@ -294,8 +294,8 @@ test('client metadata cannot cause outgoing requests or set internal fields', as
         'access_token_format',
         'software_statement',
       ])
-        assert.ok(!(name in made), name)
-      const { client_id = '', client_secret = '' } = made
+        assert.ok(!(name in registration), name)
+      const { client_id = '', client_secret = '' } = registration
       const chosen = await post(`${fixture.url}/oauth/introspect`, {
         token: 'x',
         client_id,
@@ -304,12 +304,12 @@ test('client metadata cannot cause outgoing requests or set internal fields', as
       assert.equal(chosen.json.error, 'invalid_client')
       const right = await post(`${fixture.url}/oauth/introspect`, { token: 'x', client_id, client_secret })
       assert.deepEqual(right.json, { active: false })
-      const left = await fixture
+      const departure = await fixture
         .browser()
         .open(
           `/oauth/authorize?client_id=${client_id}&redirect_uri=${callback}&scope=read:post&request_uri=${inner}`,
         )
-      assert.ok('left' in left || left.status === 400)
+      assert.ok('location' in departure || departure.status === 400)
     })
     assert.equal(calls, 0)
   } finally {
@@ -364,36 +364,36 @@ test('any metadata gets a response of RFC 7591, and no invalid redirect URI is r
 test('a registration is read, changed and deleted with its own token only', async () => {
   await withFixture(on, async fixture => {
     const { call, url } = fixture
-    const one = await registered(fixture, {
+    const first = await registerClient(fixture, {
       scope: 'read:post',
       client_name: 'One',
       grant_types: ['client_credentials'],
       redirect_uris: [],
     })
-    const other = await registered(fixture, { client_name: 'Other' })
-    const path = new URL(one.registration_client_uri ?? '').pathname
-    assert.equal(path, `/oauth/register/${one.client_id}`)
-    assert.equal(one.registration_client_uri, url + path)
-    const key = one.registration_access_token ?? ''
+    const other = await registerClient(fixture, { client_name: 'Other' })
+    const path = new URL(first.registration_client_uri ?? '').pathname
+    assert.equal(path, `/oauth/register/${first.client_id}`)
+    assert.equal(first.registration_client_uri, url + path)
+    const key = first.registration_access_token ?? ''
     const read = await call(path, { key })
     assert.equal(read.status, 200, read.text)
     assert.equal(read.json.client_name, 'One')
     // The service stores only a hash of the secret.
     assert.ok(!('client_secret' in read.json) && !read.text.includes('hash'), read.text)
-    const own = await fixture.app()
-    for (const [wrong, at] of [
+    const ownApp = await fixture.app()
+    for (const [wrong, refusedPath] of [
       ['x'.repeat(43), path],
       [token, path],
       [fixture.admin.key, path],
       [undefined, path],
-      [key, `/oauth/register/${own.client_id}`],
+      [key, `/oauth/register/${ownApp.client_id}`],
     ] as const) {
       for (const method of ['GET', 'PUT', 'DELETE'] as const) {
-        const body = method === 'PUT' ? { client_id: one.client_id, redirect_uris: [callback] } : undefined
-        const answer = await call(at, { method, body, ...(wrong !== undefined && { key: wrong }) })
+        const body = method === 'PUT' ? { client_id: first.client_id, redirect_uris: [callback] } : undefined
+        const answer = await call(refusedPath, { method, body, ...(wrong !== undefined && { key: wrong }) })
         assert.ok(
           answer.status === 401 || answer.status === 400,
-          `${method} ${at}: ${answer.status} ${answer.text}`,
+          `${method} ${refusedPath}: ${answer.status} ${answer.text}`,
         )
         assert.ok(!('client_id' in answer.json))
         // Using a token for another client revokes it.
@@ -412,7 +412,7 @@ test('a registration is read, changed and deleted with its own token only', asyn
       [{ redirect_uris: ['http://evil.example'] }, 'invalid_redirect_uri'],
       [{ scope: 'no:such' }, 'invalid_client_metadata'],
       [{ logo_uri: 'https://10.0.0.1/x' }, 'invalid_client_metadata'],
-      [{ client_id: own.client_id }, 'invalid_request'],
+      [{ client_id: ownApp.client_id }, 'invalid_request'],
       [{ client_secret: 'wrong' }, 'invalid_request'],
     ] as const) {
       const answer = await change(body)
@@ -433,8 +433,8 @@ test('a registration is read, changed and deleted with its own token only', asyn
     assert.deepEqual((await post(`${url}/oauth/introspect`, { token: 'x', ...credentials })).json, {
       active: false,
     })
-    const gone = await call(otherPath, { method: 'DELETE', key: fresh })
-    assert.equal(gone.status, 204, gone.text)
+    const deletion = await call(otherPath, { method: 'DELETE', key: fresh })
+    assert.equal(deletion.status, 204, deletion.text)
     assert.equal((await call(otherPath, { key: fresh })).status, 401)
     assert.equal(
       (await post(`${url}/oauth/introspect`, { token: 'x', ...credentials })).json.error,
@@ -446,26 +446,26 @@ test('a registration is read, changed and deleted with its own token only', asyn
 for (const format of ['opaque', 'jwt'] as const) {
   test(`deleting a registration revokes the app’s tokens: ${format}`, async () => {
     await withFixture({ ...on, 'oauth.accessTokenFormat': format }, async fixture => {
-      const made = await registered(fixture, {
+      const registration = await registerClient(fixture, {
         redirect_uris: ['http://127.0.0.1:9/callback'],
         scope: 'openid offline_access read:post',
       })
-      const { client_id = '', client_secret = '', registration_access_token: key = '' } = made
+      const { client_id = '', client_secret = '', registration_access_token: key = '' } = registration
       const address = new URL(
         `${fixture.url}/oauth/authorize?${new URLSearchParams({ client_id, state: 's', response_type: 'code' })}`,
       )
-      const left = await authorize(fixture.browser(), address, fixture.ann)
+      const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
       const form = {
         client_id,
         client_secret,
-        code: left.searchParams.get('code') ?? '',
+        code: callbackUrl.searchParams.get('code') ?? '',
         redirect_uri: 'http://127.0.0.1:9/callback',
       }
       const { json } = await post(`${fixture.url}/oauth/token`, form)
       const access = String(json.access_token)
       assert.equal((await fixture.call('/api/v1/posts', { key: access })).status, 200, JSON.stringify(json))
-      const gone = await fixture.call(`/oauth/register/${client_id}`, { method: 'DELETE', key })
-      assert.equal(gone.status, 204, gone.text)
+      const deletion = await fixture.call(`/oauth/register/${client_id}`, { method: 'DELETE', key })
+      assert.equal(deletion.status, 204, deletion.text)
       assert.equal((await fixture.call('/api/v1/posts', { key: access })).status, 401)
       const refresh = {
         grant_type: 'refresh_token',
@@ -480,8 +480,8 @@ for (const format of ['opaque', 'jwt'] as const) {
 
 test('of concurrent updates with one registration token, only one gets the next token', async () => {
   await withFixture(on, async fixture => {
-    const made = await registered(fixture)
-    const { client_id = '', registration_access_token: key = '' } = made
+    const registration = await registerClient(fixture)
+    const { client_id = '', registration_access_token: key = '' } = registration
     const path = `/oauth/register/${client_id}`
     const body = { client_id, redirect_uris: [callback] }
     const answers = await Promise.all(
@@ -489,7 +489,7 @@ test('of concurrent updates with one registration token, only one gets the next 
     )
     const nextTokens = answers
       .map(({ json }) => json.registration_access_token)
-      .filter(one => one !== undefined)
+      .filter(token => token !== undefined)
     assert.equal(nextTokens.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
     assert.equal((await fixture.call(path, { key })).status, 401)
     assert.equal((await fixture.call(path, { key: String(nextTokens[0]) })).status, 200)

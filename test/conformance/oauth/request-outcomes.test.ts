@@ -66,7 +66,10 @@ const rows: readonly (readonly [Parameters, string])[] = [
   [userinfo({ phone_number: { essential: true }, address: null, constructor: null }), 'code'],
   [{ claims: '{"userinfo":{"__proto__":{"name":null}}}' }, 'code'],
   [userinfo({ email: { essential: true }, email_verified: null }), 'code'],
-  [userinfo(Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`c${at}`, null]))), 'invalid_request'],
+  [
+    userinfo(Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`c${index}`, null]))),
+    'invalid_request',
+  ],
   [{ claims: `{"userinfo":${'{"a":'.repeat(500)}1${'}'.repeat(500)}}` }, 'code'],
   [idToken({ name: { essential: true } }), 'code'],
   [idToken({ sub: null, auth_time: { essential: true } }), 'code'],
@@ -176,7 +179,7 @@ function endOf(url: URL): string {
 async function ending(browser: Browser, address: URL, person: Person): Promise<string> {
   let page = await browser.open(address)
   for (let count = 0; count < maxPages; count++) {
-    if ('left' in page) return endOf(page.left)
+    if ('location' in page) return endOf(page.location)
     assert.ok(page.status < 500, `${page.status} ${page.text}`)
     const posted = page.forms.find(({ action }) => action.href === redirectUri)
     if (posted) return posted.fields.some(({ name }) => name === 'code') ? 'code' : 'an error, posted'
@@ -205,13 +208,15 @@ test('every authorization request ends as expected, whatever its parameters', as
     const browser = fixture.browser()
     await authorize(browser, addressOf(fixture, client_id, {}), fixture.ann)
     const others: string[] = []
-    for (const [given, expected] of rows) {
-      const ended = await ending(browser, addressOf(fixture, client_id, given), fixture.ann)
-      if (ended !== expected) others.push(`${JSON.stringify(given).slice(0, 200)}: ${ended}, not ${expected}`)
+    for (const [parameters, expected] of rows) {
+      const outcome = await ending(browser, addressOf(fixture, client_id, parameters), fixture.ann)
+      if (outcome !== expected)
+        others.push(`${JSON.stringify(parameters).slice(0, 200)}: ${outcome}, not ${expected}`)
     }
-    for (const [given, expected] of fresh) {
-      const ended = await ending(fixture.browser(), addressOf(fixture, client_id, given), fixture.ann)
-      if (ended !== expected) others.push(`signed out, ${JSON.stringify(given)}: ${ended}, not ${expected}`)
+    for (const [parameters, expected] of fresh) {
+      const outcome = await ending(fixture.browser(), addressOf(fixture, client_id, parameters), fixture.ann)
+      if (outcome !== expected)
+        others.push(`signed out, ${JSON.stringify(parameters)}: ${outcome}, not ${expected}`)
     }
     assert.deepEqual(others, [])
   })
@@ -220,19 +225,19 @@ test('every authorization request ends as expected, whatever its parameters', as
 test('every pushed and every device request is accepted or refused, whatever its parameters', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [redirectUri] })
-    for (const [given] of rows) {
-      const address = addressOf(fixture, app.client_id, given)
+    for (const [parameters] of rows) {
+      const address = addressOf(fixture, app.client_id, parameters)
       for (const endpoint of ['par', 'device']) {
         const form = new URLSearchParams(address.search)
         form.set('client_secret', app.client_secret)
         const { status, json: response, text } = await post(`${fixture.url}/oauth/${endpoint}`, form)
-        const shown = `${endpoint} ${JSON.stringify(given).slice(0, 200)}: ${status} ${text}`
-        assert.ok([200, 201, 400, 401].includes(status), shown)
-        assert.equal(typeof response.error, status < 400 ? 'undefined' : 'string', shown)
+        const details = `${endpoint} ${JSON.stringify(parameters).slice(0, 200)}: ${status} ${text}`
+        assert.ok([200, 201, 400, 401].includes(status), details)
+        assert.equal(typeof response.error, status < 400 ? 'undefined' : 'string', details)
       }
     }
     // A pushed request ends as the same request in the URL does.
-    const pushed = async (more: Parameters) => {
+    const push = async (more: Parameters) => {
       const form = new URLSearchParams(addressOf(fixture, app.client_id, more).search)
       form.set('client_secret', app.client_secret)
       const { json: response } = await post(`${fixture.url}/oauth/par`, form)
@@ -242,8 +247,8 @@ test('every pushed and every device request is accepted or refused, whatever its
       })
       return ending(fixture.browser(), address, fixture.ann)
     }
-    assert.equal(await pushed(userinfo({ name: { essential: true } })), 'code')
-    assert.equal(await pushed(idToken({ sub: { value: 'nobody' } })), 'login_required')
+    assert.equal(await push(userinfo({ name: { essential: true } })), 'code')
+    assert.equal(await push(idToken({ sub: { value: 'nobody' } })), 'login_required')
     const device = await post(`${fixture.url}/oauth/device`, {
       scope: 'openid',
       ...userinfo({ name: { essential: true } }),
@@ -279,15 +284,15 @@ const elsewhere: readonly (readonly [path: string, Parameters])[] = [
 test('no other page of the authorization server fails, whatever its parameters', async () => {
   await withFixture({}, async ({ url, browser: open }) => {
     const browser = open()
-    for (const [path, given] of elsewhere) {
+    for (const [path, parameters] of elsewhere) {
       const address = new URL(path, url)
-      for (const [name, values] of Object.entries(given)) {
+      for (const [name, values] of Object.entries(parameters)) {
         for (const value of [values].flat()) address.searchParams.append(name, value)
       }
       const { status, headers, text } = await browser.send(address)
-      const shown = `${address.href.slice(0, 200)}: ${status} ${text.slice(0, 300)}`
-      assert.ok([200, 400, 401, 404].includes(status), shown)
-      assert.equal(headers.location, undefined, shown)
+      const details = `${address.href.slice(0, 200)}: ${status} ${text.slice(0, 300)}`
+      assert.ok([200, 400, 401, 404].includes(status), details)
+      assert.equal(headers.location, undefined, details)
     }
   })
 })

@@ -24,11 +24,11 @@ test('a short authorization request and a short token request get a token that t
       scope: 'read:post read:user',
       state,
     })
-    const left = await authorize(fixture.browser(), address, fixture.ann)
-    assert.equal(left.origin + left.pathname, redirectUri)
-    assert.equal(left.searchParams.get('state'), state)
-    assert.equal(left.searchParams.get('iss'), fixture.url)
-    const code = left.searchParams.get('code') ?? ''
+    const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
+    assert.equal(callbackUrl.origin + callbackUrl.pathname, redirectUri)
+    assert.equal(callbackUrl.searchParams.get('state'), state)
+    assert.equal(callbackUrl.searchParams.get('iss'), fixture.url)
+    const code = callbackUrl.searchParams.get('code') ?? ''
     assert.notEqual(code, '')
 
     const answer = await post(
@@ -74,7 +74,7 @@ test('a token response is JSON unless only form encoding is accepted', async () 
       [{ Accept: 'application/x-www-form-urlencoded' }, 'application/x-www-form-urlencoded'],
     ] as const
     for (const [headers, type] of rows) {
-      const left = await authorize(
+      const callbackUrl = await authorize(
         browser,
         authorizationUrl(fixture.url, {
           client_id: app.client_id,
@@ -84,7 +84,11 @@ test('a token response is JSON unless only form encoding is accepted', async () 
         }),
         fixture.ann,
       )
-      const form = { ...secretOf(app), code: left.searchParams.get('code') ?? '', redirect_uri: redirectUri }
+      const form = {
+        ...secretOf(app),
+        code: callbackUrl.searchParams.get('code') ?? '',
+        redirect_uri: redirectUri,
+      }
       const answer = await post(`${fixture.url}/oauth/token`, form, headers)
       assert.equal(answer.status, 200, answer.text)
       assert.equal(answer.headers.get('content-type')?.split(';')[0], type)
@@ -118,8 +122,8 @@ test('a request without scope gets the app’s default scopes', async () => {
       redirect_uri: redirectUri,
       state: 's',
     })
-    const left = await authorize(fixture.browser(), address, fixture.ann)
-    const answer = await redeem(fixture.url, app, left.searchParams.get('code') ?? '')
+    const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
+    const answer = await redeem(fixture.url, app, callbackUrl.searchParams.get('code') ?? '')
     assert.equal(answer.json.scope, 'read:post', answer.text)
   })
 })
@@ -134,9 +138,9 @@ test('with the openid scope, a missing response_type is an error', async () => {
       state: 's',
     })
     const page = await fixture.browser().open(address)
-    const error = 'left' in page ? page.left.searchParams.get('error') : page.text
+    const error = 'location' in page ? page.location.searchParams.get('error') : page.text
     assert.match(String(error), /invalid_request/)
-    if ('left' in page) assert.equal(page.left.searchParams.get('code'), null)
+    if ('location' in page) assert.equal(page.location.searchParams.get('code'), null)
   })
 })
 
@@ -152,10 +156,10 @@ test('a state is returned unchanged, whatever it contains', async () => {
         scope: 'read:post',
         state,
       })
-      const left = await authorize(browser, address, fixture.ann)
-      assert.deepEqual(left.searchParams.getAll('state'), [state])
-      assert.equal(left.searchParams.getAll('code').length, 1)
-      assert.notEqual(left.searchParams.get('code'), 'forged')
+      const callbackUrl = await authorize(browser, address, fixture.ann)
+      assert.deepEqual(callbackUrl.searchParams.getAll('state'), [state])
+      assert.equal(callbackUrl.searchParams.getAll('code').length, 1)
+      assert.notEqual(callbackUrl.searchParams.get('code'), 'forged')
     }
   })
 })
@@ -183,9 +187,9 @@ test('a public client must send an S256 challenge, and its verifier', async () =
     ]
     for (const wrong of refused) {
       const page = await browser.open(authorizationUrl(fixture.url, { ...common, ...wrong }))
-      assert.ok('left' in page, JSON.stringify(wrong))
-      assert.equal(page.left.searchParams.get('error'), 'invalid_request', JSON.stringify(wrong))
-      assert.equal(page.left.searchParams.get('code'), null)
+      assert.ok('location' in page, JSON.stringify(wrong))
+      assert.equal(page.location.searchParams.get('error'), 'invalid_request', JSON.stringify(wrong))
+      assert.equal(page.location.searchParams.get('code'), null)
     }
     const good = authorizationUrl(fixture.url, {
       ...common,
@@ -224,7 +228,7 @@ test('neither the implicit flow nor the password grant is supported', async () =
           state: 's',
         }),
       )
-      const text = 'left' in page ? page.left.href : page.text
+      const text = 'location' in page ? page.location.href : page.text
       assert.match(text, /unsupported_response_type|unauthorized_client|invalid_request/, response_type)
       assert.doesNotMatch(text, /access_token=|id_token=|[?&#]code=/)
     }
@@ -388,13 +392,13 @@ test('a posted authorization request is redirected to the same request by GET', 
     const to = new URL(posted.headers.get('location') ?? '', fixture.url)
     assert.equal(to.origin + to.pathname, endpoint)
     assert.deepEqual([...to.searchParams], Object.entries(parameters))
-    const left = await authorize(fixture.browser(), to, fixture.ann)
-    assert.equal(left.searchParams.get('state'), parameters.state)
-    assert.ok(left.searchParams.get('code'))
+    const callbackUrl = await authorize(fixture.browser(), to, fixture.ann)
+    assert.equal(callbackUrl.searchParams.get('state'), parameters.state)
+    assert.ok(callbackUrl.searchParams.get('code'))
 
     const twice = await send(new URLSearchParams([...Object.entries(parameters), ['state', 'other']]))
     const refused = await fixture.browser().open(new URL(twice.headers.get('location') ?? '', fixture.url))
-    assert.ok(!('left' in refused) || refused.left.searchParams.get('error') === 'invalid_request')
+    assert.ok(!('location' in refused) || refused.location.searchParams.get('error') === 'invalid_request')
     assert.equal((await send('{}', { 'Content-Type': 'application/json' })).status, 415)
     const long = await send(new URLSearchParams({ ...parameters, state: 'x'.repeat(9000) }))
     assert.equal(long.status, 413)
@@ -431,16 +435,16 @@ test('userinfo with a valid token draws from the token’s budget, not from the 
       scope: 'openid read:user',
       parameters: { response_type: 'code' },
     })
-    const left = async (path: string, Authorization?: string) => {
+    const remainingFor = async (path: string, Authorization?: string) => {
       const { headers } = await fetch(url + path, { headers: Authorization ? { Authorization } : {} })
       return Number(headers.get('x-ratelimit-remaining'))
     }
     const bearer = `Bearer ${token}`
-    const own = await left('/api/v1/me', bearer)
-    const ofAddress = await left('/.well-known/openid-configuration')
-    assert.equal(await left('/oauth/userinfo', bearer), own - 1)
-    assert.equal(await left('/oauth/userinfo', `${bearer}x`), ofAddress - 1)
-    assert.equal(await left('/oauth/userinfo'), ofAddress - 2)
-    assert.equal(await left('/api/v1/me', bearer), own - 2)
+    const own = await remainingFor('/api/v1/me', bearer)
+    const ofAddress = await remainingFor('/.well-known/openid-configuration')
+    assert.equal(await remainingFor('/oauth/userinfo', bearer), own - 1)
+    assert.equal(await remainingFor('/oauth/userinfo', `${bearer}x`), ofAddress - 1)
+    assert.equal(await remainingFor('/oauth/userinfo'), ofAddress - 2)
+    assert.equal(await remainingFor('/api/v1/me', bearer), own - 2)
   })
 })

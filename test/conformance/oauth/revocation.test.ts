@@ -24,7 +24,7 @@ const scope = 'openid offline_access read:user read:post'
 
 async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void>): Promise<void> {
   await withFixture({ baseUrl }, async fixture => {
-    const other = await serve(blog, {
+    const otherService = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
       ...fixture.place.settings,
@@ -33,9 +33,9 @@ async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void
       baseUrl,
     })
     try {
-      await use(fixture, other.url)
+      await use(fixture, otherService.url)
     } finally {
-      await other.close()
+      await otherService.close()
     }
   })
 }
@@ -54,13 +54,13 @@ async function becomes(expected: number, current: () => Promise<number>): Promis
   assert.equal(status, expected)
 }
 
-interface Subscribed {
+interface Subscription {
   /** The code and reason of the close. */
   readonly closed: Promise<string>
   readonly socket: WebSocket
 }
 
-async function subscribe(url: string, token: string): Promise<Subscribed> {
+async function subscribe(url: string, token: string): Promise<Subscription> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   const closed = new Promise<string>(resolve => {
     socket.on('close', (code, reason) => resolve(`${code} ${reason}`))
@@ -83,16 +83,16 @@ async function subscribe(url: string, token: string): Promise<Subscribed> {
 
 async function revokeOnPage(browser: Browser, { url }: Fixture, person: Person): Promise<void> {
   let page = await browser.open(`${url}/account/apps`)
-  assert.ok(!('left' in page))
+  assert.ok(!('location' in page))
   const signIn = formWith(page, 'password')
   if (signIn) page = await browser.submit(signIn, { email: person.email, password: person.password })
-  assert.ok(!('left' in page))
+  assert.ok(!('location' in page))
   const form = page.forms.find(({ buttons }) =>
     buttons.some(({ label }) => /revoke|remove|disconnect/i.test(label)),
   )
   assert.ok(form, page.text)
   const after = await browser.submit(form)
-  assert.ok(!('left' in after) && after.status === 200, 'text' in after ? after.text : '')
+  assert.ok(!('location' in after) && after.status === 200, 'text' in after ? after.text : '')
 }
 
 async function assertRevoked(
@@ -154,11 +154,11 @@ test('deleting an app or a user revokes their tokens', async () => {
     const browser = fixture.browser()
     const first = await newTokens(fixture, app, { browser, person: fixture.ben, scope: 'read:user' })
     const second = await newTokens(fixture, other, { browser, person: fixture.ben, scope: 'read:user' })
-    const gone = await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
+    const deletion = await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
       method: 'DELETE',
       key: fixture.ann.key,
     })
-    assert.equal(gone.status, 204, gone.text)
+    assert.equal(deletion.status, 204, deletion.text)
     assert.equal(await statusAt(fixture.url, first.access_token ?? ''), 401)
     assert.equal(await statusAt(fixture.url, second.access_token ?? ''), 200)
     const user = await fixture.call(`/api/v1/users/${fixture.ben.id}`, {
@@ -182,13 +182,13 @@ test('a changed role applies at once to existing tokens', async () => {
       person: fixture.admin,
       scope: 'read:user write:post',
     })
-    const made = await fixture.call('/api/v1/posts', {
+    const created = await fixture.call('/api/v1/posts', {
       method: 'POST',
       key: fixture.ann.key,
       body: { title: 'Ann’s' },
     })
     const change = () =>
-      fixture.call(`/api/v1/posts/${made.json.id}`, {
+      fixture.call(`/api/v1/posts/${created.json.id}`, {
         method: 'PATCH',
         key: access_token,
         body: { title: 'x' },

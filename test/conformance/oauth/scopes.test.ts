@@ -17,29 +17,33 @@ import {
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-async function posted(
+async function postForm(
   { url }: Fixture,
   app: App,
   path: string,
   form: Readonly<Record<string, string>>,
-): Promise<Answered> {
+): Promise<EndpointAnswer> {
   const { status, json, text } = await post(`${url}/oauth/${path}`, { ...form, ...secretOf(app) })
   assert.equal(status, 400, text)
   return { error: json.error, error_description: json.error_description }
 }
 
-interface Answered {
+interface EndpointAnswer {
   readonly error: unknown
   readonly error_description: unknown
 }
 
 /** The errors of a scope at every endpoint that begins a grant. */
-async function grantErrors(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
+async function grantErrors(
+  fixture: Fixture,
+  app: App,
+  scope: string,
+): Promise<Record<string, EndpointAnswer>> {
   const { url, browser } = fixture
   const parameters = { client_id: app.client_id, redirect_uri: redirectUri, scope, state: 'a state' }
   const long = { ...parameters, response_type: 'code' }
-  const redirected = async (given: Readonly<Record<string, string>>) => {
-    const { headers } = await browser().send(authorizationUrl(url, given))
+  const redirect = async (parameters: Readonly<Record<string, string>>) => {
+    const { headers } = await browser().send(authorizationUrl(url, parameters))
     const to = new URL(String(headers.location), url)
     assert.equal(to.origin + to.pathname, redirectUri, to.href)
     assert.deepEqual([to.searchParams.get('state'), to.searchParams.get('iss')], ['a state', url])
@@ -49,16 +53,20 @@ async function grantErrors(fixture: Fixture, app: App, scope: string): Promise<R
     }
   }
   return {
-    authorize: await redirected(parameters),
-    'authorize, RFC 6749': await redirected(long),
-    'pushed request': await posted(fixture, app, 'par', long),
-    device: await posted(fixture, app, 'device', { scope }),
-    'client credentials': await posted(fixture, app, 'token', { grant_type: 'client_credentials', scope }),
+    authorize: await redirect(parameters),
+    'authorize, RFC 6749': await redirect(long),
+    'pushed request': await postForm(fixture, app, 'par', long),
+    device: await postForm(fixture, app, 'device', { scope }),
+    'client credentials': await postForm(fixture, app, 'token', { grant_type: 'client_credentials', scope }),
   }
 }
 
 /** The errors of a scope at every endpoint that takes one. */
-async function scopeErrors(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
+async function scopeErrors(
+  fixture: Fixture,
+  app: App,
+  scope: string,
+): Promise<Record<string, EndpointAnswer>> {
   const { refresh_token = '' } = await newTokens(fixture, app, {
     browser: fixture.browser(),
     person: fixture.ann,
@@ -67,7 +75,7 @@ async function scopeErrors(fixture: Fixture, app: App, scope: string): Promise<R
   const refresh = { grant_type: 'refresh_token', refresh_token, scope }
   return {
     ...(await grantErrors(fixture, app, scope)),
-    refresh: await posted(fixture, app, 'token', refresh),
+    refresh: await postForm(fixture, app, 'token', refresh),
   }
 }
 
@@ -191,18 +199,18 @@ test('a user who has granted write is not asked again for read, and the consent 
         state: 's',
       })
     let page = await browser.open(address('write:post'))
-    assert.ok(!('left' in page))
+    assert.ok(!('location' in page))
     const signIn = formWith(page, 'password')
     assert.ok(signIn)
     page = await browser.submit(signIn, { email: fixture.ann.email, password: fixture.ann.password })
-    assert.ok(!('left' in page))
+    assert.ok(!('location' in page))
     assert.match(page.text, /See, create, change and delete posts/)
     const consent = consentOf(page)
     assert.ok(consent)
     await browser.submit(consent.form, {}, consent.button)
     const again = await browser.open(address('read:post'))
-    assert.ok('left' in again, 'was asked again')
-    const code = again.left.searchParams.get('code') ?? ''
+    assert.ok('location' in again, 'was asked again')
+    const code = again.location.searchParams.get('code') ?? ''
     const answer = await post(`${fixture.url}/oauth/token`, {
       ...secretOf(app),
       code,
@@ -222,7 +230,7 @@ test('a device gets the read scope that its app’s write scope covers', async (
     const browser = fixture.browser()
     const address = `${url}/oauth/device?user_code=${begun.json.user_code}`
     let page = await browser.open(address)
-    for (let step = 0; step < 6 && !('left' in page); step++) {
+    for (let step = 0; step < 6 && !('location' in page); step++) {
       const signIn = formWith(page, 'password')
       const { email, password } = fixture.ann
       const next = consentOf(page)
@@ -231,8 +239,8 @@ test('a device gets the read scope that its app’s write scope covers', async (
       else if (page.forms[0]) page = await browser.submit(page.forms[0], {})
       else break
     }
-    const done = await post(`${url}/oauth/token`, poll)
-    assert.equal(done.json.scope, 'read:post', done.text)
+    const answer = await post(`${url}/oauth/token`, poll)
+    assert.equal(answer.json.scope, 'read:post', answer.text)
   })
 })
 
@@ -262,23 +270,26 @@ test('a scope that an app loses is removed at once from its live tokens and from
       assert.equal((await call('/api/v1/posts', { key })).status, 200)
       assert.equal((await call('/api/v1/me', { key })).status, 403)
       assert.deepEqual(await userinfo(), { sub: String(ann.id), name: ann.name })
-      const left = 'offline_access openid profile read:post'
+      const remainingScope = 'offline_access openid profile read:post'
       for (const token of [key, tokens.refresh_token ?? '']) {
-        assert.equal(scopeOf(await post(`${url}/oauth/introspect`, { token, ...secretOf(app) })), left)
+        assert.equal(
+          scopeOf(await post(`${url}/oauth/introspect`, { token, ...secretOf(app) })),
+          remainingScope,
+        )
       }
       const refreshed = await post(`${url}/oauth/token`, {
         grant_type: 'refresh_token',
         refresh_token: tokens.refresh_token ?? '',
         ...secretOf(app),
       })
-      assert.equal(scopeOf(refreshed), left)
+      assert.equal(scopeOf(refreshed), remainingScope)
     })
   }
 })
 
 test('a consent to one app does not apply to another', async () => {
   await withFixture({}, async fixture => {
-    const [one, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
+    const [first, second] = [await fixture.app(), await fixture.app({ name: 'Other' })]
     const browser = fixture.browser()
     const address = (app: App) =>
       authorizationUrl(fixture.url, {
@@ -287,9 +298,9 @@ test('a consent to one app does not apply to another', async () => {
         scope: 'read:post',
         state: 's',
       })
-    const left = await authorize(browser, address(one), fixture.ann)
-    assert.ok(left.searchParams.has('code'))
-    const page = await browser.open(address(other))
-    assert.ok(!('left' in page) && consentOf(page))
+    const callbackUrl = await authorize(browser, address(first), fixture.ann)
+    assert.ok(callbackUrl.searchParams.has('code'))
+    const page = await browser.open(address(second))
+    assert.ok(!('location' in page) && consentOf(page))
   })
 })

@@ -68,7 +68,7 @@ async function seed(declaration: Declaration, place: Place, set = 0): Promise<re
   const store = await place.openStore(model)
   const run = createRun(createGuard(model), store)
   try {
-    const made: Person[] = []
+    const created: Person[] = []
     for (const [name, role] of people) {
       const email = `${name.toLowerCase()}${set === 0 ? '' : set}@example.com`
       const password = `the password of ${name}`
@@ -79,9 +79,9 @@ async function seed(declaration: Declaration, place: Place, set = 0): Promise<re
         { password_hash: await cheapHash(password) },
       )
       const key = await createKey(run, id, { name: 'all', scopes: ['*'] })
-      made.push({ id, name, email, password, role, key })
+      created.push({ id, name, email, password, role, key })
     }
-    return made
+    return created
   } finally {
     await store.close()
   }
@@ -96,9 +96,9 @@ async function createApp({ url, ann }: { url: string; ann: Person }, values: obj
     default_scopes: ['read:post'],
     ...values,
   }
-  const made = await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key: ann.key, body })
-  assert.equal(made.status, 201, made.text)
-  return made.json as unknown as App
+  const created = await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key: ann.key, body })
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as App
 }
 
 type WithFixture = (use: (fixture: Fixture) => Promise<void>) => Promise<void>
@@ -121,30 +121,31 @@ export function shareSetup(setup: Setup): void {
  */
 export function sharedFixtures(
   setup: Setup,
-  given: GivenSettings = {},
+  settings: GivenSettings = {},
   declaration: Declaration = blog,
 ): WithFixture {
-  const service = new SharedService(setup, given, declaration)
+  const service = new SharedService(setup, settings, declaration)
   after(() => service.close())
   return use => service.withFixture(use)
 }
 
 /** Runs `use` with a service, four users and their keys; closes and removes everything afterwards. */
 export async function withFixture(
-  given: GivenSettings,
+  settings: GivenSettings,
   use: (fixture: Fixture) => Promise<void>,
   declaration: Declaration = blog,
   setup: Setup = usual,
 ): Promise<void> {
-  if (shared && setup === usual && declaration === blog) return (await shared.of(given)).withFixture(use)
+  if (shared && setup === usual && declaration === blog)
+    return (await shared.withSettings(settings)).withFixture(use)
   const place = await setup.open()
   try {
     const people = await seed(declaration, place)
-    const served = await place.serve(declaration, { rateLimit: 'off', ...given })
+    const service = await place.serve(declaration, { rateLimit: 'off', ...settings })
     try {
-      await withPeople(place, served, people, use)
+      await withPeople(place, service, people, use)
     } finally {
-      await served.close()
+      await service.close()
     }
   } finally {
     await place.close()
@@ -154,25 +155,25 @@ export async function withFixture(
 /** A service that tests use one after the other. */
 class SharedService {
   readonly #setup: Setup
-  readonly #given: GivenSettings
+  readonly #settings: GivenSettings
   readonly #declaration: Declaration
   #place: Place | undefined
-  #served: Served | undefined
+  #service: Served | undefined
   /** The number of tests so far. */
   #tests = 0
 
-  constructor(setup: Setup, given: GivenSettings, declaration: Declaration = blog) {
+  constructor(setup: Setup, settings: GivenSettings, declaration: Declaration = blog) {
     this.#setup = setup
-    this.#given = given
+    this.#settings = settings
     this.#declaration = declaration
   }
 
   async withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
     this.#place ??= await this.#setup.open()
     const people = await seed(this.#declaration, this.#place, this.#tests++)
-    this.#served ??= await this.#place.serve(this.#declaration, { rateLimit: 'off', ...this.#given })
+    this.#service ??= await this.#place.serve(this.#declaration, { rateLimit: 'off', ...this.#settings })
     try {
-      await withPeople(this.#place, this.#served, people, use)
+      await withPeople(this.#place, this.#service, people, use)
     } catch (error) {
       // A failed test may leave any state behind.
       await this.close()
@@ -181,11 +182,11 @@ class SharedService {
   }
 
   async close(): Promise<void> {
-    const [served, place] = [this.#served, this.#place]
-    this.#served = undefined
+    const [service, place] = [this.#service, this.#place]
+    this.#service = undefined
     this.#place = undefined
     this.#tests = 0
-    await served?.close()
+    await service?.close()
     await place?.close()
   }
 }
@@ -194,19 +195,20 @@ class SharedService {
 class SharedServices {
   readonly #setup: Setup
   readonly #default: SharedService
-  #other: { readonly given: GivenSettings; readonly service: SharedService } | undefined
+  #other: { readonly settings: GivenSettings; readonly service: SharedService } | undefined
 
   constructor(setup: Setup) {
     this.#setup = setup
     this.#default = new SharedService(setup, {})
   }
 
-  async of(given: GivenSettings): Promise<SharedService> {
-    if (Object.keys(given).length === 0) return this.#default
-    if (this.#other !== undefined && isDeepStrictEqual(this.#other.given, given)) return this.#other.service
+  async withSettings(settings: GivenSettings): Promise<SharedService> {
+    if (Object.keys(settings).length === 0) return this.#default
+    if (this.#other !== undefined && isDeepStrictEqual(this.#other.settings, settings))
+      return this.#other.service
     await this.#other?.service.close()
-    const service = new SharedService(this.#setup, given)
-    this.#other = { given, service }
+    const service = new SharedService(this.#setup, settings)
+    this.#other = { settings, service }
     return service
   }
 
@@ -218,12 +220,12 @@ class SharedServices {
 
 async function withPeople(
   place: Place,
-  served: Served,
+  service: Served,
   [admin, ann, ben, cleo]: readonly Person[],
   use: (fixture: Fixture) => Promise<void>,
 ): Promise<void> {
   assert.ok(admin && ann && ben && cleo)
-  const { url, urls } = served
+  const { url, urls } = service
   const browsers: Browser[] = []
   const fixture: Fixture = {
     url,
@@ -236,11 +238,11 @@ async function withPeople(
     call: (path, options) => call(url + path, options),
     app: (values = {}) => createApp({ url, ann }, values),
     browser: () => {
-      const made = new Browser(url)
-      browsers.push(made)
-      return made
+      const browser = new Browser(url)
+      browsers.push(browser)
+      return browser
     },
-    restart: () => served.restart(),
+    restart: () => service.restart(),
   }
   try {
     await use(fixture)
@@ -273,10 +275,10 @@ const denyLabel = /\b(deny|refuse|cancel|decline|no)\b/i
 
 /** The form that answers a consent page, with its button. */
 export function consentOf(page: Page, answer: 'allow' | 'deny' = 'allow') {
-  const wanted = answer === 'allow' ? allowLabel : denyLabel
+  const expected = answer === 'allow' ? allowLabel : denyLabel
   for (const form of page.forms) {
     const button = form.buttons.find(
-      ({ label, value }) => (wanted.test(value) || wanted.test(label)) && !/^sign/i.test(label),
+      ({ label, value }) => (expected.test(value) || expected.test(label)) && !/^sign/i.test(label),
     )
     if (button) return { form, button }
   }
@@ -293,7 +295,7 @@ export async function untilDeparture(
 ): Promise<URL> {
   let page = first
   for (let count = 0; count < MAX_PAGES; count++) {
-    if ('left' in page) return page.left
+    if ('location' in page) return page.location
     const signIn = formWith(page, 'password')
     if (signIn) {
       page = await browser.submit(signIn, { email: person.email, password: person.password })
@@ -313,7 +315,7 @@ export async function afterSignIn(
   { email, password }: Pick<Person, 'email' | 'password'>,
 ): Promise<Page | Departure> {
   const page = await browser.open(address)
-  const form = 'left' in page ? undefined : formWith(page, 'password')
+  const form = 'location' in page ? undefined : formWith(page, 'password')
   assert.ok(form, 'a sign-in was expected')
   return browser.submit(form, { email, password })
 }
@@ -375,9 +377,9 @@ export async function newCode(
     state: 'a state',
     ...rest.parameters,
   })
-  const left = await authorize(browser, address, person)
-  const code = left.searchParams.get('code')
-  assert.ok(code, left.href)
+  const callbackUrl = await authorize(browser, address, person)
+  const code = callbackUrl.searchParams.get('code')
+  assert.ok(code, callbackUrl.href)
   return code
 }
 

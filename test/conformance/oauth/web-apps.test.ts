@@ -47,8 +47,8 @@ async function throughPassport(fixture: Fixture, strategy: object): Promise<NonN
   const session = {}
   const { location } = await runStrategy(strategy, { query: {}, session, headers: {} })
   assert.ok(location)
-  const left = await authorize(fixture.browser(), location, fixture.ann)
-  const query = Object.fromEntries(left.searchParams)
+  const callbackUrl = await authorize(fixture.browser(), location, fixture.ann)
+  const query = Object.fromEntries(callbackUrl.searchParams)
   const { user } = await runStrategy(strategy, { query, session, headers: {} })
   assert.ok(user)
   return user
@@ -149,17 +149,17 @@ async function throughPages(fixture: Fixture, address: string, isFirstParty: boo
   for (const name of ['state', 'code_challenge', 'nonce']) assert.ok(searchParams.get(name), name)
   if (!isFirstParty) return authorize(fixture.browser(), address, fixture.ann)
   const end = await afterSignIn(fixture.browser(), address, fixture.ann)
-  assert.ok('left' in end, 'no page but the sign-in was expected')
-  return end.left
+  assert.ok('location' in end, 'no page but the sign-in was expected')
+  return end.location
 }
 
 /** A confidential app with this redirect URI. */
 async function appAt(fixture: Fixture, uri: string, isFirstParty: boolean): Promise<App> {
   if (!isFirstParty) return fixture.app({ redirect_uris: [uri] })
   const body = { name: 'Console', redirect_uris: [uri], first_party: true }
-  const made = await fixture.call('/api/v1/oauth_apps', { method: 'POST', key: fixture.admin.key, body })
-  assert.equal(made.status, 201, made.text)
-  return made.json as unknown as App
+  const created = await fixture.call('/api/v1/oauth_apps', { method: 'POST', key: fixture.admin.key, body })
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as App
 }
 
 async function requestOf(message: IncomingMessage): Promise<RequestInit> {
@@ -212,9 +212,9 @@ for (const isFirstParty of [false, true]) {
           headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
           body: '',
         })
-        const left = await throughPages(fixture, started.headers.get('location') ?? '', isFirstParty)
-        assert.equal(left.origin, origin)
-        const back = await request(left.href)
+        const callbackUrl = await throughPages(fixture, started.headers.get('location') ?? '', isFirstParty)
+        assert.equal(callbackUrl.origin, origin)
+        const back = await request(callbackUrl.href)
         assert.equal(back.status, 302)
         const session = (await (await request(`${origin}/auth/session`)).json()) as Record<string, unknown>
         assert.equal(session.email, fixture.ann.email)
@@ -225,11 +225,11 @@ for (const isFirstParty of [false, true]) {
 
   test(`better-auth signs in with its OAuth plugin, ${asWhat}`, async () => {
     await withFixture({}, async fixture => {
-      let made: { readonly handler: (request: Request) => Promise<Response> } | undefined
-      const answerOf = (request: Request) => made?.handler(request) ?? assert.fail('no app yet')
+      let auth: { readonly handler: (request: Request) => Promise<Response> } | undefined
+      const answerOf = (request: Request) => auth?.handler(request) ?? assert.fail('no app yet')
       await withWebApp(answerOf, async origin => {
         const app = await appAt(fixture, `${origin}/api/auth/callback/portico`, isFirstParty)
-        made = betterAuth({
+        auth = betterAuth({
           baseURL: origin,
           secret: 'a secret that is long enough for the tests of better-auth',
           telemetry: { enabled: false },
@@ -256,8 +256,8 @@ for (const isFirstParty of [false, true]) {
           body: JSON.stringify({ provider: 'portico', callbackURL: '/home' }),
         })
         const { url } = (await started.json()) as { url: string }
-        const left = await throughPages(fixture, url, isFirstParty)
-        const back = await request(left.href)
+        const callbackUrl = await throughPages(fixture, url, isFirstParty)
+        const back = await request(callbackUrl.href)
         assert.match(back.headers.get('location') ?? '', /\/home$/)
         const session = await (await request(`${origin}/api/auth/get-session`)).json()
         const { user } = session as { user: { email: string; name: string } }

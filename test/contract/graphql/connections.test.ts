@@ -19,7 +19,7 @@ interface Connection {
 }
 
 /** One list. `reversed`: REST's `sort` for the opposite order. */
-interface Walked {
+interface WalkedList {
   readonly path: string
   readonly sort: string
   readonly reversed: string
@@ -32,7 +32,7 @@ interface Walked {
 
 const fields = { fields: 'id,name,visibility', selection: 'id name visibility' }
 const byId = { sort: '', reversed: '-id' }
-const lists: readonly Walked[] = [
+const lists: readonly WalkedList[] = [
   {
     path: 'projects',
     ...byId,
@@ -108,7 +108,7 @@ const pageSize = 1
 /** The pages of REST one after the other, in the order of `sort`. */
 async function restPages(
   transports: Transports,
-  list: Walked,
+  list: WalkedList,
   sort: string,
   who: Principal,
 ): Promise<readonly Page[]> {
@@ -127,19 +127,25 @@ async function restPages(
   }
 }
 
-async function connection(transports: Transports, list: Walked, page: string, shown: string, who: Principal) {
-  const source = list.graphql.replace('PAGE', page).replace('SHOWN', shown)
+async function connection(
+  transports: Transports,
+  list: WalkedList,
+  page: string,
+  selection: string,
+  who: Principal,
+) {
+  const source = list.graphql.replace('PAGE', page).replace('SHOWN', selection)
   const { answer, codes } = await transports.byGraphql(source, who)
   assert.deepEqual(codes, [], source)
-  const held = answer as { readonly list?: Connection } | Connection
-  return 'list' in held ? (held.list as Connection) : (held as Connection)
+  const parent = answer as { readonly list?: Connection } | Connection
+  return 'list' in parent ? (parent.list as Connection) : (parent as Connection)
 }
 
-const whole = ({ selection }: Walked) =>
+const wholeSelection = ({ selection }: WalkedList) =>
   `{ nodes { ${selection} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`
 
 /** Whether the caller may read the item that the list belongs to. */
-async function mayAsk(transports: Transports, { path }: Walked, who: Principal): Promise<boolean> {
+async function mayAsk(transports: Transports, { path }: WalkedList, who: Principal): Promise<boolean> {
   const { error } = await transports.byRest(`/api/v1/${path}?cursor=`, who)
   return error === undefined
 }
@@ -154,7 +160,7 @@ function keysOf(cursor: string | null): readonly JsonValue[] {
 /** Walks page by page. Forward, GraphQL continues with the cursors of REST. */
 async function walk(
   transports: Transports,
-  list: Walked,
+  list: WalkedList,
   direction: 'forward' | 'backward',
   who: Principal,
 ): Promise<void> {
@@ -168,7 +174,7 @@ async function walk(
       transports,
       list,
       `${size}: ${pageSize}${place}`,
-      whole(list),
+      wholeSelection(list),
       who,
     )
     assert.deepEqual(
@@ -179,10 +185,11 @@ async function walk(
     const { hasNextPage, hasPreviousPage, startCursor, endCursor } = pageInfo
     assert.equal(forward ? hasNextPage : hasPreviousPage, next !== undefined)
     assert.equal(forward ? hasPreviousPage : hasNextPage, index > 0)
-    const own = forward ? endCursor : startCursor
+    const nextCursor = forward ? endCursor : startCursor
     // A cursor names its order, too. Backward, the order of the list stays, it is not reversed.
-    if (next !== undefined) assert.deepEqual(forward ? own : keysOf(own), forward ? next : keysOf(next))
-    cursor = forward ? next : (own ?? undefined)
+    if (next !== undefined)
+      assert.deepEqual(forward ? nextCursor : keysOf(nextCursor), forward ? next : keysOf(next))
+    cursor = forward ? next : (nextCursor ?? undefined)
     pagesSeen++
   }
   walked++

@@ -80,11 +80,12 @@ function describeCondition(condition: Condition, args: Args): string {
 }
 
 function describeSelect(select: readonly GuardedSelected[], args: Args): unknown {
-  return select.map(one => {
-    if (one.kind === 'constant') return one.value
-    if (one.kind === 'field') return [one.field.field.name, describeCondition(one.field.when, args)]
-    const { path, rows, when, list } = one
-    const inner = describeSelect(one.select, args)
+  return select.map(selection => {
+    if (selection.kind === 'constant') return selection.value
+    if (selection.kind === 'field')
+      return [selection.field.field.name, describeCondition(selection.field.when, args)]
+    const { path, rows, when, list } = selection
+    const inner = describeSelect(selection.select, args)
     const order = list && [describeSort(list.sort), sizeOf(list, args)]
     return [path.relation.name, describeCondition(rows, args), describeCondition(when, args), order, inner]
   })
@@ -165,7 +166,7 @@ function ofComposite(plan: Plan<CompositeShape>, who: Principal): Decisions {
   }
 }
 
-function decided(plan: AnyPlan, who: Principal): Decisions {
+function decisionsOf(plan: AnyPlan, who: Principal): Decisions {
   const { shape, args } = plan
   if (shape.kind === 'composite') return ofComposite({ shape, args }, who)
   if (shape.kind === 'list') {
@@ -232,8 +233,8 @@ async function fill(run: Run): Promise<void> {
 }
 
 export async function openTransports(kind: (typeof kinds)[number]): Promise<Transports> {
-  const opened = await openStore(kind, model)
-  const plain = createRun(guard, opened.store)
+  const opening = await openStore(kind, model)
+  const plain = createRun(guard, opening.store)
   let lastPlan: AnyPlan | undefined
   const note = <P extends AnyPlan, A>(ask: (plan: P, who: Principal) => A) => {
     return (plan: P, who: Principal): A => {
@@ -242,7 +243,7 @@ export async function openTransports(kind: (typeof kinds)[number]): Promise<Tran
     }
   }
   const run = { ...plain, item: note(plain.item), list: note(plain.list), composite: note(plain.composite) }
-  const idempotency = idempotencyOf(opened.store, run)
+  const idempotency = idempotencyOf(opening.store, run)
   const rest = createRest({ model, run, hooks: new Map(), idempotency, baseUrl: 'http://localhost' })
   const engine = createEngine({ model, run, hooks: new Map() })
   await fill(plain)
@@ -278,8 +279,8 @@ export async function openTransports(kind: (typeof kinds)[number]): Promise<Tran
       const plan = lastPlan
       lastPlan = undefined
       if (!plan) throw new Error('there was no read')
-      return decided(plan, who)
+      return decisionsOf(plan, who)
     },
-    close: () => opened.close(),
+    close: () => opening.close(),
   }
 }

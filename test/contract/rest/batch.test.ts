@@ -6,6 +6,6 @@ import { openHttpBench } from './http-bench.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
   suite(`batches on ${kind.name}`, () =>
-    batchContract(model => openBench(model, each => openStore(kind, each))))
+    batchContract(model => openBench(model, model => openStore(kind, model))))
 }
 suite('batches over HTTP', () => batchContract(model => openHttpBench(model, sqlite)))

@@ -248,7 +248,7 @@ const failing: readonly Scenario[] = [
     name: `a batch cannot create items that carry a secret: ${path}`,
     body: { operations: [{ method: 'POST', path, body: { name: 'x' } }] },
     status: 400,
-    has: { error: { code: 'BAD_REQUEST', message: /request of its own/ } },
+    has: { error: { code: 'BAD_REQUEST', message: /separate request/ } },
   })),
   {
     ...post,
@@ -440,7 +440,7 @@ const forms: readonly Scenario[] = [
       ],
     },
     status: 400,
-    has: { error: { code: 'BAD_REQUEST', message: /no id/ } },
+    has: { error: { code: 'BAD_REQUEST', message: /not an id/ } },
   },
   {
     ...post,

@@ -5,6 +5,7 @@ import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
-  suite(`REST on ${kind.name}`, () => blogContract(model => openBench(model, each => openStore(kind, each))))
+  suite(`REST on ${kind.name}`, () =>
+    blogContract(model => openBench(model, model => openStore(kind, model))))
 }
 suite('over HTTP', () => blogContract(model => openHttpBench(model, sqlite)))

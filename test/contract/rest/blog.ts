@@ -29,7 +29,7 @@ const seed: Seed = async bench => {
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const open = 'public, no-cache'
-const own = 'private, no-cache'
+const ownCache = 'private, no-cache'
 const json = 'application/json'
 const vary = 'Authorization, X-API-Key, Cookie, Accept'
 
@@ -54,7 +54,7 @@ const reading: readonly Scenario[] = [
     as: ann,
     url: '/api/v1/posts',
     status: 200,
-    sends: { 'Cache-Control': own },
+    sends: { 'Cache-Control': ownCache },
   },
   {
     name: 'the second page links to the first, next, previous and last page',
@@ -250,7 +250,7 @@ const reading: readonly Scenario[] = [
     url: '/api/v1/me',
     status: 200,
     has: { id: 2, email: 'ann@example.com' },
-    sends: { ETag: /^"/, 'Cache-Control': own },
+    sends: { ETag: /^"/, 'Cache-Control': ownCache },
   },
   {
     name: 'fields selects fields of the caller’s own account',
@@ -404,7 +404,7 @@ const selecting: readonly Scenario[] = [
     as: admin,
     url: '/api/v1/users?fields=password_hash',
     status: 400,
-    has: error('BAD_REQUEST', /"password_hash", which is no field of users/),
+    has: error('BAD_REQUEST', /"password_hash", which is not a field of users/),
   },
   {
     name: 'a minus sign sorts in descending order',
@@ -540,7 +540,7 @@ const filtering: readonly Scenario[] = [
     as: nobody,
     url: '/api/v1/posts?author_id=1&author_id=2',
     status: 400,
-    has: error('BAD_REQUEST', /"author_id" is given twice/),
+    has: error('BAD_REQUEST', /"author_id" occurs twice/),
   },
   {
     name: 'a parameter given twice in two spellings is refused',
@@ -920,7 +920,7 @@ const bodies: readonly Scenario[] = [
     name: 'malformed JSON is refused',
     body: '{"title":',
     status: 400,
-    has: error('BAD_REQUEST', /not JSON/),
+    has: error('BAD_REQUEST', /not valid JSON/),
     lacks: ['title'],
   },
   {
@@ -941,7 +941,7 @@ const bodies: readonly Scenario[] = [
     name: 'a byte order mark is refused',
     body: '\ufeff{"title":"x"}',
     status: 400,
-    has: error('BAD_REQUEST', /not JSON/),
+    has: error('BAD_REQUEST', /not valid JSON/),
   },
   {
     name: 'a duplicate member name is refused',

@@ -6,6 +6,6 @@ import { openHttpBench } from './http-bench.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
   suite(`bulk creates on ${kind.name}`, () =>
-    bulkContract(model => openBench(model, each => openStore(kind, each))))
+    bulkContract(model => openBench(model, model => openStore(kind, model))))
 }
 suite('bulk creates over HTTP', () => bulkContract(model => openHttpBench(model, sqlite)))

@@ -6,7 +6,7 @@ import { admin, ann, nobody, posts, seedBlog } from './blog.ts'
 import { runScenarios, type Scenario } from './scenario.ts'
 
 const post = { method: 'POST', url: '/api/v1/posts', as: ann } as const
-const titles = (count: number) => Array.from({ length: count }, (_, at) => ({ title: `Item ${at}` }))
+const titles = (count: number) => Array.from({ length: count }, (_, index) => ({ title: `Item ${index}` }))
 
 const rows: readonly Scenario[] = [
   {
@@ -30,7 +30,7 @@ const rows: readonly Scenario[] = [
     body: titles(1000),
     url: '/api/v1/posts?fields=id',
     status: 201,
-    has: { data: Array.from({ length: 1000 }, (_, at) => ({ id: posts + 1 + at, title: undefined })) },
+    has: { data: Array.from({ length: 1000 }, (_, index) => ({ id: posts + 1 + index, title: undefined })) },
     changes: ['posts'],
   },
   {
@@ -132,7 +132,7 @@ const rows: readonly Scenario[] = [
     url: '/api/v1/api_keys',
     body: [{ name: 'k' }],
     status: 400,
-    has: { error: { code: 'BAD_REQUEST', message: /request of its own/ } },
+    has: { error: { code: 'BAD_REQUEST', message: /separate request/ } },
   },
   {
     ...post,

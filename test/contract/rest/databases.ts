@@ -36,8 +36,8 @@ export const sqlite: Kind = {
 
 export const postgres: Kind = {
   name: 'PostgreSQL',
-  make: async made => {
-    const { url, drop } = await preparedDatabase(made)
+  make: async blogModel => {
+    const { url, drop } = await preparedDatabase(blogModel)
     return { url, drop, open: model => openPostgres(model, { url, connections: 4 }) }
   },
 }
@@ -45,8 +45,8 @@ export const postgres: Kind = {
 /** Row security restricts the rows, as for the nodes of `lockedNodes`. */
 export const lockedPostgres: Kind = {
   name: 'PostgreSQL with row security',
-  make: async made => {
-    const { url, drop } = await lockedDatabase(made)
+  make: async blogModel => {
+    const { url, drop } = await lockedDatabase(blogModel)
     return { url, drop, open: model => openPostgres(model, { url, connections: 4, rowSecurity: true }) }
   },
 }

@@ -8,7 +8,8 @@ import { openHttpBench } from './http-bench.ts'
 import { nodesBench } from './nodes-bench.ts'
 
 for (const kind of kinds) {
-  suite(`REST on ${kind.name}`, () => flowContract(model => openBench(model, each => openStore(kind, each))))
+  suite(`REST on ${kind.name}`, () =>
+    flowContract(model => openBench(model, model => openStore(kind, model))))
 }
 suite('over HTTP', () => flowContract(model => openHttpBench(model, sqlite)))
 for (const setup of [postgresNodes, lockedNodes]) {

@@ -39,11 +39,11 @@ export function flowContract(open: OpenBench): void {
     ]) {
       const first = await bench.send({ url }, nobody)
       const etag = header(first, 'ETag')
-      const again = await bench.send({ url, headers: { 'if-none-match': `"x", W/${etag}` } }, nobody)
-      assert.equal(again.status, 304)
-      assert.equal(again.body, null)
-      assert.equal(header(again, 'ETag'), etag)
-      assert.equal(header(again, 'Cache-Control'), header(first, 'Cache-Control'))
+      const second = await bench.send({ url, headers: { 'if-none-match': `"x", W/${etag}` } }, nobody)
+      assert.equal(second.status, 304)
+      assert.equal(second.body, null)
+      assert.equal(header(second, 'ETag'), etag)
+      assert.equal(header(second, 'Cache-Control'), header(first, 'Cache-Control'))
       await bench.send(
         { method: 'PATCH', url: '/api/v1/posts/1', body: { title: `Changed for ${url}` } },
         ann,
@@ -94,15 +94,15 @@ export function flowContract(open: OpenBench): void {
     for (const request of requests) {
       const written = await bench.send(request, ann)
       const { id } = JSON.parse(String(written.body))
-      const read = await bench.send({ url: `/api/v1/posts/${id}` }, ann)
-      assert.equal(header(written, 'ETag'), header(read, 'ETag'), request.method)
+      const answer = await bench.send({ url: `/api/v1/posts/${id}` }, ann)
+      assert.equal(header(written, 'ETag'), header(answer, 'ETag'), request.method)
     }
     const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
-    const gone = await bench.send(
+    const deletion = await bench.send(
       { method: 'DELETE', url: '/api/v1/posts/1', headers: { 'if-match': etag } },
       ann,
     )
-    assert.equal(gone.status, 204)
+    assert.equal(deletion.status, 204)
     assert.equal((await bench.send({ url: '/api/v1/posts/1' }, ann)).status, 404)
   })
 
@@ -150,15 +150,15 @@ export function flowContract(open: OpenBench): void {
   })
 
   reading('the links of the pages lead through all of them and back to the first', async bench => {
-    const seen: number[] = []
+    const ids: number[] = []
     let url: string | undefined = '/api/v1/posts?title[contains]=Post%201&per_page=3'
     let last: Reply | undefined
     while (url !== undefined) {
       last = await bench.send({ url }, nobody)
-      seen.push(...parse(last).data.map((item: { id: number }) => item.id))
+      ids.push(...parse(last).data.map((item: { id: number }) => item.id))
       url = follow(last, 'next')
     }
-    assert.deepEqual(seen, [1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+    assert.deepEqual(ids, [1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
     assert.ok(last)
     const first = follow(last, 'first') ?? ''
     assert.deepEqual(parse(await bench.send({ url: first }, nobody)).data[0].id, 1)

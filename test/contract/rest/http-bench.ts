@@ -36,23 +36,23 @@ async function bytesOf(message: IncomingMessage): Promise<Buffer> {
 async function readReply(message: IncomingMessage): Promise<Reply> {
   const sent = message.rawHeaders
   for (const name of everywhere) assert.ok(sent.includes(name), `${name} is sent`)
-  const headers = sent.filter((_, at) => !added.has(sent[at - (at % 2)] ?? ''))
+  const headers = sent.filter((_, index) => !added.has(sent[index - (index % 2)] ?? ''))
   const bytes = await bytesOf(message)
   return { status: message.statusCode ?? 0, headers, body: bytes.length === 0 ? null : bytes.toString() }
 }
 
 /** Escapes characters that no client sends unescaped. */
-function escaped(url: string): string {
+function escapePath(url: string): string {
   return url.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
 }
 
 function exchange(port: number, agent: Agent, request: Request, credential: Credential): Promise<Reply> {
   const { method, url, headers, body, requestId } = toCall(request)
   const length = body.length > 0 ? { 'content-length': String(body.length) } : {}
-  const own = { 'x-request-id': requestId, ...credential, ...length }
+  const added = { 'x-request-id': requestId, ...credential, ...length }
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, agent, method, path: escaped(url) }
-    const sent = httpRequest({ ...options, headers: { ...headers, ...own } }, message =>
+    const options = { host: '127.0.0.1', port, agent, method, path: escapePath(url) }
+    const sent = httpRequest({ ...options, headers: { ...headers, ...added } }, message =>
       readReply(message).then(resolve, reject),
     )
     sent.on('error', reject)
@@ -91,7 +91,7 @@ function settingsFor(database: string): GivenSettings {
   }
 }
 
-interface Served {
+interface ServedBench {
   readonly model: Model
   /** The database, read by a second process. */
   readonly store: Store
@@ -101,15 +101,15 @@ interface Served {
 }
 
 /** A bench whose requests go to a service by HTTP. */
-export function benchOver({ model, store, url, close }: Served): Bench {
+export function benchOver({ model, store, url, close }: ServedBench): Bench {
   const run = createRun(createGuard(model), store)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const credentials = new Map<Principal, Promise<Credential>>()
 
   const credentialOf = (principal: Principal) => {
-    const known = credentials.get(principal) ?? makeCredential(model, run, principal)
-    credentials.set(principal, known)
-    return known
+    const credential = credentials.get(principal) ?? makeCredential(model, run, principal)
+    credentials.set(principal, credential)
+    return credential
   }
   /** A caller who has just revoked the bench's key gets another one, unless the account is deleted, too. */
   const renew = (principal: Principal, revoked: Credential) => {

@@ -6,6 +6,6 @@ import { meaningContract } from './meaning.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
   suite(`REST on ${kind.name}`, () =>
-    meaningContract(model => openBench(model, each => openStore(kind, each))))
+    meaningContract(model => openBench(model, model => openStore(kind, model))))
 }
 suite('over HTTP', () => meaningContract(model => openHttpBench(model, sqlite)))

@@ -36,21 +36,21 @@ async function empty(model: Model, run: Run, url: string): Promise<void> {
 
 async function openNodes(setup: Setup, declaration: Declaration) {
   const model = checkModel(declaration)
-  const opened: { close(): Promise<void> }[] = []
+  const resources: { close(): Promise<void> }[] = []
   const close = async () => {
-    for (const one of opened.toReversed()) await one.close()
+    for (const resource of resources.toReversed()) await resource.close()
   }
   try {
     const place = await setup.open()
-    opened.push(place)
-    const served = await place.serve(declaration, { rateLimit: 'off' })
-    opened.push(served)
+    resources.push(place)
+    const service = await place.serve(declaration, { rateLimit: 'off' })
+    resources.push(service)
     const store = await place.openStore(model)
-    opened.push(store)
+    resources.push(store)
     const run = createRun(createGuard(model), store)
     const bench = async (): Promise<Bench> => {
       await empty(model, run, place.database)
-      return benchOver({ model, store, url: async () => served.url, close: async () => {} })
+      return benchOver({ model, store, url: async () => service.url, close: async () => {} })
     }
     return { bench, close }
   } catch (error) {
@@ -61,13 +61,13 @@ async function openNodes(setup: Setup, declaration: Declaration) {
 
 /** Closes everything at the end of the suite. */
 export function nodesBench(setup: Setup, declaration: Declaration): OpenBench {
-  let opened: ReturnType<typeof openNodes> | undefined
+  let openedNodes: ReturnType<typeof openNodes> | undefined
   after(async () => {
-    const nodes = await opened?.catch(() => undefined)
+    const nodes = await openedNodes?.catch(() => undefined)
     await nodes?.close()
   })
   return async () => {
-    opened ??= openNodes(setup, declaration)
-    return (await opened).bench()
+    openedNodes ??= openNodes(setup, declaration)
+    return (await openedNodes).bench()
   }
 }

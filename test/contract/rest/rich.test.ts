@@ -8,7 +8,8 @@ import { nodesBench } from './nodes-bench.ts'
 import { richContract } from './rich.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
-  suite(`REST on ${kind.name}`, () => richContract(model => openBench(model, each => openStore(kind, each))))
+  suite(`REST on ${kind.name}`, () =>
+    richContract(model => openBench(model, model => openStore(kind, model))))
 }
 suite('over HTTP', () => richContract(model => openHttpBench(model, sqlite)))
 suite(`over HTTP, ${lockedNodes.name}`, () => richContract(nodesBench(lockedNodes, rich)))

@@ -12,7 +12,7 @@ const ben = user(3, 'user', 'all')
 const accountant = user(4, 'accountant', 'all')
 
 function wordsUpTo(count: number): string {
-  return Array.from({ length: count }, (_, at) => `w${at}`).join('+')
+  return Array.from({ length: count }, (_, index) => `w${index}`).join('+')
 }
 
 /** Ann owns project 1, with Ben a member; project 2 is Ben's alone; project 3 is open to all. */

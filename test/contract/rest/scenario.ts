@@ -23,24 +23,27 @@ export interface Scenario extends Request {
 export type Seed = (bench: Bench) => Promise<void>
 
 function headerOf({ headers }: Reply, name: string): string | undefined {
-  for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at]?.toLowerCase() === name.toLowerCase()) return headers[at + 1]
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index]?.toLowerCase() === name.toLowerCase()) return headers[index + 1]
   }
   return undefined
 }
 
-function assertHolds(actual: unknown, wanted: unknown, at: string): void {
-  if (wanted instanceof RegExp) assert.match(String(actual), wanted, at)
-  else if (typeof wanted !== 'object' || wanted === null) assert.equal(actual, wanted, at)
-  else assertMembers(actual, wanted, at)
+function assertHolds(actual: unknown, expected: unknown, path: string): void {
+  if (expected instanceof RegExp) assert.match(String(actual), expected, path)
+  else if (typeof expected !== 'object' || expected === null) assert.equal(actual, expected, path)
+  else assertMembers(actual, expected, path)
 }
 
-function assertMembers(actual: unknown, wanted: object, at: string): void {
-  assert.ok(typeof actual === 'object' && actual !== null, `${at} must be an object or array, not ${actual}`)
-  if (Array.isArray(wanted)) assert.equal((actual as unknown[]).length, wanted.length, `${at}.length`)
-  for (const [key, value] of Object.entries(wanted)) {
-    if (value === undefined) assert.ok(!Object.hasOwn(actual, key), `${at}.${key} must not be there`)
-    else assertHolds((actual as Record<string, unknown>)[key], value, `${at}.${key}`)
+function assertMembers(actual: unknown, expected: object, path: string): void {
+  assert.ok(
+    typeof actual === 'object' && actual !== null,
+    `${path} must be an object or array, not ${actual}`,
+  )
+  if (Array.isArray(expected)) assert.equal((actual as unknown[]).length, expected.length, `${path}.length`)
+  for (const [key, value] of Object.entries(expected)) {
+    if (value === undefined) assert.ok(!Object.hasOwn(actual, key), `${path}.${key} must not be there`)
+    else assertHolds((actual as Record<string, unknown>)[key], value, `${path}.${key}`)
   }
 }
 
@@ -62,11 +65,11 @@ function assertError(reply: Reply): void {
 function assertReply(reply: Reply, scenario: Scenario): void {
   const text = bodyText(reply)
   assert.equal(reply.status, scenario.status, text)
-  for (const [name, wanted] of Object.entries(scenario.sends ?? {})) {
+  for (const [name, expected] of Object.entries(scenario.sends ?? {})) {
     const sent = headerOf(reply, name)
-    if (wanted === null) assert.equal(sent, undefined, name)
-    else if (wanted instanceof RegExp) assert.match(sent ?? '', wanted, name)
-    else assert.equal(sent, wanted, name)
+    if (expected === null) assert.equal(sent, undefined, name)
+    else if (expected instanceof RegExp) assert.match(sent ?? '', expected, name)
+    else assert.equal(sent, expected, name)
   }
   if (headerOf(reply, 'Content-Type') === 'application/json' && reply.status >= 400) assertError(reply)
   if (scenario.has !== undefined) assertHolds(JSON.parse(text), scenario.has, 'body')
@@ -84,10 +87,10 @@ interface Seeded {
  * filling a database costs far more than a request. A test with `changes` starts on a new one.
  */
 export function seededBenches(model: Model, open: OpenBench, seed: Seed) {
-  let kept: Seeded | undefined
+  let shared: Seeded | undefined
   const closeKept = async () => {
-    const last = kept
-    kept = undefined
+    const last = shared
+    shared = undefined
     await last?.bench.close()
   }
   const openSeeded = async (): Promise<Seeded> => {
@@ -103,8 +106,8 @@ export function seededBenches(model: Model, open: OpenBench, seed: Seed) {
   after(closeKept)
   return async (changes: boolean, run: (seeded: Seeded) => Promise<void>): Promise<void> => {
     if (changes) await closeKept()
-    const seeded = kept ?? (await openSeeded())
-    kept = seeded
+    const seeded = shared ?? (await openSeeded())
+    shared = seeded
     try {
       await run(seeded)
     } catch (error) {

@@ -13,17 +13,17 @@ export const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
 export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let time = start
-  const timers = new Set<{ readonly at: number; readonly run: () => void }>()
+  const timers = new Set<{ readonly dueAt: number; readonly run: () => void }>()
   return {
     now: () => time,
     after(delayMs, run) {
-      const timer = { at: time + delayMs, run }
+      const timer = { dueAt: time + delayMs, run }
       timers.add(timer)
       return () => timers.delete(timer)
     },
     async jump(milliseconds) {
       time += milliseconds
-      const due = [...timers].filter(({ at }) => at <= time).sort((one, other) => one.at - other.at)
+      const due = [...timers].filter(({ dueAt }) => dueAt <= time).sort((a, b) => a.dueAt - b.dueAt)
       for (const timer of due) {
         timers.delete(timer)
         timer.run()
@@ -33,10 +33,10 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
     async advance(milliseconds) {
       const end = time + milliseconds
       for (;;) {
-        const [next] = [...timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at)
+        const [next] = [...timers].filter(({ dueAt }) => dueAt <= end).sort((a, b) => a.dueAt - b.dueAt)
         if (next === undefined) break
         timers.delete(next)
-        time = Math.max(time, next.at)
+        time = Math.max(time, next.dueAt)
         next.run()
         await settled()
       }

@@ -25,7 +25,7 @@ function webhook(id: number, change: Partial<Webhook> = {}): Webhook {
 const paused = { isLive: false }
 const moved = { url: 'https://two.example/hook' }
 
-for (const [what, before, after, started, stopped] of [
+for (const [name, before, after, started, stopped] of [
   ['a new webhook starts', undefined, webhook(1), [1], []],
   ['an unchanged webhook neither starts nor stops', webhook(1), webhook(1), [], []],
   ['a webhook that is paused stops', webhook(1), webhook(1, paused), [], [1]],
@@ -41,7 +41,7 @@ for (const [what, before, after, started, stopped] of [
     [1],
   ],
 ] as const) {
-  test(what, () => {
+  test(name, () => {
     const directory = new Directory(() => [])
     directory.replace(before ? [before] : [])
     const changes = directory.replace(after ? [after] : [])

@@ -171,9 +171,13 @@ describe('webhook endpoints', () => {
     withServer(async place => {
       const { webhook, post, sender, until, requestedPaths, deliveries } = place
       let lookups = 0
-      const lookup = ((_name: string, _options: object, done: (error: null, found: object[]) => void) => {
+      const lookup = ((
+        _name: string,
+        _options: object,
+        callback: (error: null, addresses: object[]) => void,
+      ) => {
         lookups++
-        done(null, [{ address: '127.0.0.1', family: 4 }])
+        callback(null, [{ address: '127.0.0.1', family: 4 }])
       }) as never
       await withOutgoing({ allowPrivate: false, lookup }, async outgoing => {
         await webhook({ url: 'http://inside.example/inside' })

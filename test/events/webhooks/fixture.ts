@@ -32,7 +32,7 @@ export type Answer =
   | Error
 export type Endpoint = (received: Received) => Answer | Promise<Answer>
 
-export interface Owned {
+export interface OwnerState {
   /** The users of an app's webhook. */
   users: number[]
   /** Users whose permissions have ended. */
@@ -48,7 +48,7 @@ export interface Fixture {
   readonly client: Client
   readonly run: Run
   readonly clock: FakeClock
-  readonly owned: Owned
+  readonly owned: OwnerState
   /** All requests, in order. */
   readonly received: Received[]
   readonly faults: unknown[]
@@ -63,7 +63,7 @@ export interface Fixture {
   deliveries(): Promise<readonly DeliveryRow[]>
   webhookRow(id: number): Promise<Readonly<Record<string, JsonValue>>>
   /** Advances the clock until the condition holds. */
-  until(condition: () => boolean | Promise<boolean>, what: string, stepMs?: number): Promise<void>
+  until(condition: () => boolean | Promise<boolean>, description: string, stepMs?: number): Promise<void>
 }
 
 export interface DeliveryRow {
@@ -111,12 +111,12 @@ export function within(database: TestDatabase, use: (fixture: Fixture, place: Pl
   return () =>
     database.within(async place => {
       const store = await place.open(blog)
-      const made = await open(store)
+      const opened = await open(store)
       try {
-        await use(made.fixture, place)
-        assert.deepEqual(made.fixture.faults, [])
+        await use(opened.fixture, place)
+        assert.deepEqual(opened.fixture.faults, [])
       } finally {
-        await made.close()
+        await opened.close()
         await store.close()
       }
     })
@@ -125,7 +125,7 @@ export function within(database: TestDatabase, use: (fixture: Fixture, place: Pl
 async function open(store: Store) {
   const client = new Client(store)
   const clock = fakeClock(Date.now())
-  const owned: Owned = { users: [], ended: new Set(), secrets: [secret], notified: [] }
+  const owned: OwnerState = { users: [], ended: new Set(), secrets: [secret], notified: [] }
   const received: Received[] = []
   const faults: unknown[] = []
   const gaps: (readonly [number, number])[] = []
@@ -146,8 +146,13 @@ async function open(store: Store) {
     annId: ann.id,
     async webhook(values = {}) {
       const position = await store.changes.last()
-      const given = { url: 'https://one.example/hook', types: ['*'], collections: ['posts'], enabled: true }
-      const { id } = await client.create('webhooks', { user_id: ann.id, position, ...given, ...values })
+      const defaults = {
+        url: 'https://one.example/hook',
+        types: ['*'],
+        collections: ['posts'],
+        enabled: true,
+      }
+      const { id } = await client.create('webhooks', { user_id: ann.id, position, ...defaults, ...values })
       return id
     },
     async post(title = 'a post') {
@@ -166,14 +171,14 @@ async function open(store: Store) {
     async webhookRow(id) {
       await store.refresh()
       const rows = await readAll<Readonly<Record<string, JsonValue>>>(run, webhookRows)
-      const found = rows.find(row => row['id'] === id)
-      if (found === undefined) throw new Error(`there is no webhook ${id}`)
-      return found
+      const row = rows.find(row => row['id'] === id)
+      if (row === undefined) throw new Error(`there is no webhook ${id}`)
+      return row
     },
-    async until(condition, what, stepMs = 100) {
+    async until(condition, description, stepMs = 100) {
       const deadline = performance.now() + 15_000
       while (!(await condition())) {
-        if (performance.now() > deadline) throw new AggregateError(faults, `never: ${what}`)
+        if (performance.now() > deadline) throw new AggregateError(faults, `never: ${description}`)
         await (stepMs < 60_000 ? clock.advance(stepMs) : clock.jump(stepMs))
         await sleep(2)
       }
@@ -196,8 +201,8 @@ async function open(store: Store) {
 
 function partsOf({ store, run, clock, owned, received, faults, gaps, endpoints }: Fixture): SenderParts {
   const views = createEventViews(blog, run)
-  const principalOf = ({ userId }: Webhook, of: number | null): Principal | undefined => {
-    const id = of ?? userId
+  const principalOf = ({ userId }: Webhook, installer: number | null): Principal | undefined => {
+    const id = installer ?? userId
     return owned.ended.has(id) ? undefined : user(id, 'user', 'all')
   }
   return {
@@ -215,7 +220,7 @@ function partsOf({ store, run, clock, owned, received, faults, gaps, endpoints }
       principalOf,
       secretsOf: () => owned.secrets,
     },
-    outgoing: { request: request => answered(request, { received, endpoints }) },
+    outgoing: { request: request => answerOf(request, { received, endpoints }) },
     userAgent: 'Portico-Test',
     clock,
     elapsed: () => 0,
@@ -228,7 +233,7 @@ function partsOf({ store, run, clock, owned, received, faults, gaps, endpoints }
   }
 }
 
-async function answered(
+async function answerOf(
   { url, headers = {}, body = '', maxBodyBytes, signal }: OutgoingRequest,
   { received, endpoints }: Pick<Fixture, 'received' | 'endpoints'>,
 ): Promise<OutgoingResponse> {
@@ -238,10 +243,10 @@ async function answered(
   signal?.addEventListener('abort', () => aborted.resolve(new OutgoingError('aborted', 'given up')))
   const answer = await Promise.race([endpoints.get(url)?.(message) ?? 200, aborted.promise])
   if (answer instanceof Error) throw answer
-  const given = typeof answer === 'number' ? { status: answer } : answer
+  const response = typeof answer === 'number' ? { status: answer } : answer
   return {
-    status: given.status,
-    headers: given.headers ?? {},
-    body: Buffer.from(given.body ?? '').subarray(0, maxBodyBytes),
+    status: response.status,
+    headers: response.headers ?? {},
+    body: Buffer.from(response.body ?? '').subarray(0, maxBodyBytes),
   }
 }

@@ -20,21 +20,21 @@ for (const database of databases) {
     it(
       'has one holder, and is taken over when its record stops changing, whatever the clocks show',
       within(database, async fixture => {
-        const one = holderOf(fixture, 'one', 1_000_000)
-        const two = holderOf(fixture, 'two', 5)
-        assert.equal(await one.lease.take(), 1)
-        assert.equal(await two.lease.take(), undefined)
-        two.clock.time += 5999
-        assert.equal(await two.lease.take(), undefined)
+        const first = holderOf(fixture, 'one', 1_000_000)
+        const second = holderOf(fixture, 'two', 5)
+        assert.equal(await first.lease.take(), 1)
+        assert.equal(await second.lease.take(), undefined)
+        second.clock.time += 5999
+        assert.equal(await second.lease.take(), undefined)
         // A renewal restarts the period.
-        assert.equal(await one.lease.renew(), true)
-        two.clock.time += 1
-        assert.equal(await two.lease.take(), undefined)
-        two.clock.time += 6000
-        assert.equal(await two.lease.take(), 2)
-        assert.equal(await one.lease.renew(), false)
-        assert.equal(one.lease.isHeld, false)
-        assert.equal(two.lease.isHeld, true)
+        assert.equal(await first.lease.renew(), true)
+        second.clock.time += 1
+        assert.equal(await second.lease.take(), undefined)
+        second.clock.time += 6000
+        assert.equal(await second.lease.take(), 2)
+        assert.equal(await first.lease.renew(), false)
+        assert.equal(first.lease.isHeld, false)
+        assert.equal(second.lease.isHeld, true)
       }),
     )
 
@@ -55,13 +55,13 @@ for (const database of databases) {
     it(
       'can be taken immediately after a release, by exactly one of several nodes',
       within(database, async fixture => {
-        const one = holderOf(fixture, 'one', 0)
-        await one.lease.take()
-        await one.lease.release()
-        const others = Array.from({ length: 8 }, (_, at) => holderOf(fixture, `other ${at}`, at))
-        const taken = await Promise.all(others.map(({ lease }) => lease.take()))
+        const first = holderOf(fixture, 'one', 0)
+        await first.lease.take()
+        await first.lease.release()
+        const others = Array.from({ length: 8 }, (_, index) => holderOf(fixture, `other ${index}`, index))
+        const results = await Promise.all(others.map(({ lease }) => lease.take()))
         assert.deepEqual(
-          taken.filter(term => term !== undefined),
+          results.filter(term => term !== undefined),
           [2],
         )
       }),
@@ -70,11 +70,11 @@ for (const database of databases) {
     it(
       'is free after a release during a renewal',
       within(database, async fixture => {
-        const one = holderOf(fixture, 'one', 0)
+        const first = holderOf(fixture, 'one', 0)
         const two = holderOf(fixture, 'two', 0)
-        await one.lease.take()
-        await Promise.all([one.lease.renew(), one.lease.release()])
-        assert.equal(one.lease.isHeld, false)
+        await first.lease.take()
+        await Promise.all([first.lease.renew(), first.lease.release()])
+        assert.equal(first.lease.isHeld, false)
         assert.equal(await two.lease.take(), 2)
       }),
     )

@@ -10,7 +10,7 @@ import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
 const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
-const one = 'https://one.example/hook'
+const firstUrl = 'https://one.example/hook'
 const two = 'https://two.example/hook'
 
 const eventsAt = ({ received }: Fixture, url: string) =>
@@ -36,11 +36,11 @@ for (const database of databases.slice(0, 2)) {
         const failing = await webhook()
         const good = await webhook({ url: two })
         let fails = true
-        endpoints.set(one, () => (fails ? 500 : 200))
+        endpoints.set(firstUrl, () => (fails ? 500 : 200))
         sender()
         await post('first')
         await until(async () => (await deliveries()).some(({ attempt }) => attempt > 0), 'it has failed')
-        const texts = Array.from({ length: 260 }, (_, at) => `post ${at}`)
+        const texts = Array.from({ length: 260 }, (_, index) => `post ${index}`)
         for (const text of texts) await post(text)
         await until(
           () => eventsAt(fixture, two).length === 261,
@@ -52,7 +52,7 @@ for (const database of databases.slice(0, 2)) {
         assert.equal((await webhookRow(good))['position'], null)
         fails = false
         await until(
-          async () => new Set(eventsAt(fixture, one)).size === 261,
+          async () => new Set(eventsAt(fixture, firstUrl)).size === 261,
           'the failing webhook has caught up',
           60_000,
         )
@@ -73,7 +73,7 @@ for (const database of databases.slice(0, 2)) {
         const { run, webhook, sender, until, endpoints, received, deliveries, client } = fixture
         await webhook({ url: two })
         const id = await webhook({ enabled: false })
-        endpoints.set(one, () => 500)
+        endpoints.set(firstUrl, () => 500)
         sender()
         const delivery = await requestTest(run, id)
         await until(async () => (await statuses(fixture)).join() === 'failed', 'it is recorded')
@@ -113,7 +113,7 @@ for (const database of databases.slice(0, 2)) {
         const { store, webhook, post, sender, until, endpoints, webhookRow } = fixture
         const id = await webhook()
         await webhook({ url: two, types: ['webhook.paused'], collections: null })
-        endpoints.set(one, () => 410)
+        endpoints.set(firstUrl, () => 410)
         const from = await store.changes.last()
         sender()
         await post()
@@ -139,7 +139,7 @@ for (const database of databases.slice(0, 2)) {
         const { webhook, post, sender, until, endpoints, deliveries, clock } = fixture
         await webhook()
         let fails = false
-        endpoints.set(one, () => (fails ? 500 : 200))
+        endpoints.set(firstUrl, () => (fails ? 500 : 200))
         sender()
         await post()
         await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is sent')
@@ -159,9 +159,9 @@ for (const database of databases.slice(0, 2)) {
           fixture
         const id = await webhook()
         const answers = [500, 410]
-        endpoints.set(one, () => answers.shift() ?? 200)
-        const held: number[] = []
-        const hold = async (event: number) => void held.push(event)
+        endpoints.set(firstUrl, () => answers.shift() ?? 200)
+        const heldEvents: number[] = []
+        const hold = async (event: number) => void heldEvents.push(event)
         const first = sender({ hold })
         await post('fails')
         const pending = await store.changes.last()
@@ -169,15 +169,19 @@ for (const database of databases.slice(0, 2)) {
         await post('gone')
         await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
         for (let times = 0; times < 3; times++) await clock.jump(10_000)
-        await until(() => held.at(-1) === pending - 1, 'the event of the pending delivery is kept', 1000)
+        await until(
+          () => heldEvents.at(-1) === pending - 1,
+          'the event of the pending delivery is kept',
+          1000,
+        )
         await first.stop()
-        held.length = 0
+        heldEvents.length = 0
         sender({ hold })
-        await until(() => held.length > 0, 'the next sender holds events', 1000)
-        assert.equal(held.at(-1), pending - 1)
+        await until(() => heldEvents.length > 0, 'the next sender holds events', 1000)
+        assert.equal(heldEvents.at(-1), pending - 1)
         await client.update('webhooks', id, { paused_at: null })
-        await until(() => eventsAt(fixture, one).length === 3, 'it is sent')
-        await until(() => (held.at(-1) ?? 0) > pending, 'no events are held', 1000)
+        await until(() => eventsAt(fixture, firstUrl).length === 3, 'it is sent')
+        await until(() => (heldEvents.at(-1) ?? 0) > pending, 'no events are held', 1000)
       }),
     )
 
@@ -205,8 +209,8 @@ for (const database of databases.slice(0, 2)) {
         await until(() => reads > 0, 'the first event has been read')
         principal = user(1, 'user', 'all')
         await post('shown')
-        await until(() => eventsAt(fixture, one).length === 1, 'the second event is sent')
-        assert.deepEqual(eventsAt(fixture, one), [await store.changes.last()])
+        await until(() => eventsAt(fixture, firstUrl).length === 1, 'the second event is sent')
+        assert.deepEqual(eventsAt(fixture, firstUrl), [await store.changes.last()])
       }),
     )
 
@@ -224,7 +228,7 @@ for (const database of databases.slice(0, 2)) {
         }
         sender({ log })
         await post('after')
-        await until(() => eventsAt(fixture, one).length === 1, 'the remaining events are sent')
+        await until(() => eventsAt(fixture, firstUrl).length === 1, 'the remaining events are sent')
         assert.deepEqual(gaps, [[1, 2]])
       }),
     )
@@ -235,7 +239,7 @@ for (const database of databases.slice(0, 2)) {
         const { client, run, webhook, post, sender, until, endpoints, deliveries } = fixture
         await webhook({ url: two })
         const id = await webhook()
-        endpoints.set(one, () => 500)
+        endpoints.set(firstUrl, () => 500)
         const running = sender()
         await post()
         await until(
@@ -275,9 +279,9 @@ for (const database of databases.slice(0, 2)) {
           await run.write(plan, system)
         }
         sender()
-        await until(() => eventsAt(fixture, one).length === 4, 'all are sent')
+        await until(() => eventsAt(fixture, firstUrl).length === 4, 'all are sent')
         assert.deepEqual(
-          eventsAt(fixture, one),
+          eventsAt(fixture, firstUrl),
           events.map(({ event }) => event),
         )
       }),
@@ -302,19 +306,19 @@ for (const database of databases.slice(0, 2)) {
         const log: Changes = {
           ...delegating(store.changes),
           async after(event, limit, maxBytes) {
-            const found = await store.changes.after(event, limit, maxBytes)
-            most = Math.max(most, found.length)
-            return found
+            const changes = await store.changes.after(event, limit, maxBytes)
+            most = Math.max(most, changes.length)
+            return changes
           },
         }
         sender({ log })
         await until(
-          () => eventsAt(fixture, one).length >= 2 * count,
+          () => eventsAt(fixture, firstUrl).length >= 2 * count,
           'the webhook that is behind has received all events',
         )
         await until(() => eventsAt(fixture, two).length >= count, 'the other has received its events')
         for (const [url, expected] of [
-          [one, 2 * count],
+          [firstUrl, 2 * count],
           [two, count],
         ] as const) {
           const sent = eventsAt(fixture, url)

@@ -23,10 +23,10 @@ test('a delivery is retried for three days', () => {
   let failures = 0
   for (;;) {
     failures++
-    const at = retryAt({ failures, now, retryAfterMs: undefined, random: 0.5 })
-    if (at === undefined) break
-    assert.ok(at > now)
-    now = at
+    const dueMs = retryAt({ failures, now, retryAfterMs: undefined, random: 0.5 })
+    if (dueMs === undefined) break
+    assert.ok(dueMs > now)
+    now = dueMs
   }
   assert.ok(now - start <= 72 * hour)
   assert.ok(now - start > 60 * hour)
@@ -34,10 +34,10 @@ test('a delivery is retried for three days', () => {
 })
 
 test('Retry-After can postpone an attempt by at most a day, and never hasten it', () => {
-  const at = (retryAfterMs: number) => retryAt({ failures: 2, now: start, retryAfterMs, random: 0.5 })
-  assert.equal(at(second), start + 20 * second)
-  assert.equal(at(hour), start + hour)
-  assert.equal(at(1e15), start + 24 * hour)
+  const dueAfter = (retryAfterMs: number) => retryAt({ failures: 2, now: start, retryAfterMs, random: 0.5 })
+  assert.equal(dueAfter(second), start + 20 * second)
+  assert.equal(dueAfter(hour), start + hour)
+  assert.equal(dueAfter(1e15), start + 24 * hour)
 })
 
 test('Retry-After is seconds or an HTTP date (RFC 9110, 10.2.3)', () => {
@@ -68,7 +68,7 @@ test('the timetable runs entries in the order of their times, not in the order o
   await clock.advance(200_000)
   assert.deepEqual(
     called,
-    [...delays].sort((one, other) => one - other),
+    [...delays].sort((a, b) => a - b),
   )
 })
 

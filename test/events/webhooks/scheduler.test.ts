@@ -5,7 +5,7 @@ import { Scheduler, type Verdict } from '../../../src/events/consumer/scheduler.
 import type { Delivery } from '../../../src/events/webhooks/delivery.ts'
 import { fakeClock, settled } from './clock.ts'
 
-const done: Verdict<Delivery> = { succeeded: true, again: undefined }
+const done: Verdict<Delivery> = { succeeded: true, retry: undefined }
 
 function fixture(limits = {}) {
   const clock = fakeClock()
@@ -55,7 +55,7 @@ function fixture(limits = {}) {
   const retry = (id: number, delayMs: number): Verdict<Delivery> => {
     const delivery = deliveries.get(id)
     assert.ok(delivery)
-    return { succeeded: false, again: { ...delivery, dueAt: clock.now() + delayMs } }
+    return { succeeded: false, retry: { ...delivery, dueAt: clock.now() + delayMs } }
   }
   return { clock, scheduler, add, end, retry, open, begun, faults }
 }
@@ -157,7 +157,7 @@ test('a failing webhook has one attempt at a time, and as many as others after a
 test('a webhook that sent Retry-After is not called before that time', async () => {
   const { clock, add, end, begun } = fixture()
   const first = add()
-  await end(first, { succeeded: false, again: undefined, holdUntil: clock.now() + 60_000 })
+  await end(first, { succeeded: false, retry: undefined, holdUntil: clock.now() + 60_000 })
   const second = add()
   await clock.advance(59_999)
   assert.deepEqual(begun, [first])

@@ -200,7 +200,8 @@ for (const database of databases) {
         await until(() => received.length === 1, 'it is sent')
         const [message] = received
         assert.ok(message)
-        for (const one of [secret, next]) new Webhook(one).verify(message.body, { ...message.headers })
+        for (const current of [secret, next])
+          new Webhook(current).verify(message.body, { ...message.headers })
       }),
     )
 

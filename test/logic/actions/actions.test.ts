@@ -15,7 +15,7 @@ for (const kind of [...kinds, lockedPostgres]) {
   describe(kind.name, () => {
     let bench: Bench
     before(async () => {
-      bench = await openBench(model, each => openStore(kind, each))
+      bench = await openBench(model, model => openStore(kind, model))
       for (const name of ['admin', 'ann', 'ben']) {
         await bench.seed('users', {
           name,
@@ -40,7 +40,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       bench.seed('tasks', { title: `t${++titles}`, project_id: id, status: 'open' })
     const names = async () =>
       (await get('/projects?fields=name&per_page=100&sort=id', ann)).body.data.map(
-        (one: { name: string }) => one.name,
+        (item: { name: string }) => item.name,
       )
 
     test('an action on an item can change several items, and returns its output', async () => {
@@ -52,7 +52,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual(body, { id, archived: 'old' })
       const tasks = await get(`/tasks?project_id=${id}`, ann)
       assert.deepEqual(
-        tasks.body.data.map((one: { status: string }) => one.status),
+        tasks.body.data.map((item: { status: string }) => item.status),
         ['done', 'done'],
       )
     })
@@ -103,7 +103,7 @@ for (const kind of [...kinds, lockedPostgres]) {
     test('all faults of the input are reported together', async () => {
       const { status, body } = await post('/projects/move_points', { from: 0, points: 0, many: 1 }, ann)
       assert.equal(status, 400)
-      assert.deepEqual(body.error.details.map((one: { field: string }) => one.field).sort(), [
+      assert.deepEqual(body.error.details.map((detail: { field: string }) => detail.field).sort(), [
         'from',
         'many',
         'points',
@@ -117,7 +117,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       const { status, body } = await post('/projects/move_points', { from: mine, to: bens, points: 1 }, ann)
       assert.equal(status, 400)
       assert.deepEqual(
-        body.error.details.map((one: { field: string; code: string }) => [one.field, one.code]),
+        body.error.details.map((detail: { field: string; code: string }) => [detail.field, detail.code]),
         [['to', 'not_found']],
       )
     })
@@ -156,7 +156,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       ]
       const batch = await post('/batch', { operations }, ann)
       assert.deepEqual(
-        batch.body.results?.map((one: { body: unknown }) => one.body),
+        batch.body.results?.map((result: { body: unknown }) => result.body),
         [null, { id: last }],
         JSON.stringify(batch.body),
       )
@@ -243,7 +243,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       for (const what of ['value', 'id']) {
         const { status, body } = await post('/projects/mistakes', { what }, ann)
         assert.equal(status, 400)
-        assert.equal(body.error.message, 'A value is not of the kind that is looked for.')
+        assert.equal(body.error.message, 'A value does not fit the field that it is compared with.')
       }
       assert.equal((await post('/projects/mistakes', { what: 'caught' }, ann)).status, 204)
     })
@@ -275,8 +275,8 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal(body.results[1].body.archived, 'in a batch')
       assert.equal(body.results[2].body.title, 'in a batch')
       const before = await names()
-      const again = await post('/batch', { operations }, ann)
-      assert.equal(again.status, 409, JSON.stringify(again.body))
+      const second = await post('/batch', { operations }, ann)
+      assert.equal(second.status, 409, JSON.stringify(second.body))
       assert.deepEqual(await names(), before)
     })
 

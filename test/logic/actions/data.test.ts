@@ -110,7 +110,7 @@ for (const kind of [...kinds, lockedPostgres]) {
   describe(kind.name, () => {
     let bench: Bench
     before(async () => {
-      bench = await openBench(declared, each => openStore(kind, each))
+      bench = await openBench(declared, model => openStore(kind, model))
       for (const name of ['ann', 'ben']) await bench.seed('users', { name, email: `${name}@example.com` })
       await bench.seed('projects', { name: 'one', owner_id: 1 })
       await bench.seed('projects', { name: 'two', owner_id: 2 })
@@ -127,33 +127,33 @@ for (const kind of [...kinds, lockedPostgres]) {
       return result
     }
 
-    for (const [name, [where, found]] of Object.entries(conditions)) {
+    for (const [name, [where, expected]] of Object.entries(conditions)) {
       test(`list, count, first and all accept the condition: ${name}`, async () => {
         const listed = await inAction(async data => [
           await data['tasks'].list({ where, fields: ['title'], sort: ['id'] }),
           await data['tasks'].count(where),
           await data['tasks'].first({ where, fields: ['title'], sort: ['-id'] }),
         ])
-        assert.deepEqual(listed, [titles(...found), found.length, { title: found.at(-1) }])
+        assert.deepEqual(listed, [titles(...expected), expected.length, { title: expected.at(-1) }])
         const walked = await inAction(async data => {
           const all: unknown[] = []
           for await (const task of data['tasks'].all({ where, fields: ['title'] })) all.push(task)
           return all
         })
-        assert.deepEqual(walked, titles(...found))
+        assert.deepEqual(walked, titles(...expected))
       })
     }
 
     test('computed fields count what the caller, or the service, may read', async () => {
       const fields = ['name', 'open_tasks', 'all_tasks']
-      const found = await inAction(async data => [
+      const lists = await inAction(async data => [
         await data['projects'].list({ fields, sort: ['-open_tasks', 'id'] }),
         await data['asSystem'].projects.list({ fields, sort: ['-open_tasks', 'id'] }),
         await data['projects'].get(1, { fields: ['open_tasks'] }),
         await data['projects'].count({ open_tasks: { gte: 1 } }),
         await data['asSystem'].projects.count({ open_tasks: { gte: 2 } }),
       ])
-      assert.deepEqual(found, [
+      assert.deepEqual(lists, [
         [
           { name: 'one', open_tasks: 1, all_tasks: 2 },
           { name: 'two', open_tasks: 1, all_tasks: 2 },
@@ -169,7 +169,7 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
 
     test('computed fields include the earlier changes of the action', async () => {
-      const found = await inAction(async data => {
+      const counts = await inAction(async data => {
         const values = { title: 'new', status: 'open', project_id: 2, owner_id: 1 }
         const { id } = await data['tasks'].create(values)
         const before = await data['projects'].get(2, { fields: ['open_tasks'] })
@@ -178,29 +178,29 @@ for (const kind of [...kinds, lockedPostgres]) {
         await data['tasks'].delete(id)
         return [before, between, await data['projects'].get(2, { fields: ['all_tasks'] })]
       })
-      assert.deepEqual(found, [{ open_tasks: 2 }, { open_tasks: 1 }, { all_tasks: 2 }])
+      assert.deepEqual(counts, [{ open_tasks: 2 }, { open_tasks: 1 }, { all_tasks: 2 }])
     })
 
     test('included relations contain the items that the caller may read', async () => {
-      const found = (await inAction(async data => [
+      const items = (await inAction(async data => [
         await data['tasks'].get(1, { fields: ['title'], include: ['project', 'project.owner'] }),
         await data['projects'].get(1, { fields: ['name'], include: ['tasks'] }),
         await data['asSystem'].projects.get(1, { fields: ['name'], include: ['tasks'] }),
         await data['tasks'].get(5),
       ])) as Data[]
-      const [task, project, whole, hidden] = found
+      const [task, project, complete, hidden] = items
       assert.equal(task?.['project'].name, 'one')
       assert.equal(task?.['project'].owner.name, 'ann')
-      const titlesOf = (one: Data | undefined) => one?.['tasks'].map(({ title }: Data) => title).sort()
+      const titlesOf = (item: Data | undefined) => item?.['tasks'].map(({ title }: Data) => title).sort()
       assert.deepEqual(titlesOf(project), ['Beta', 'alpha'])
-      assert.deepEqual(titlesOf(whole), ['Beta', 'alpha', 'hidden'])
+      assert.deepEqual(titlesOf(complete), ['Beta', 'alpha', 'hidden'])
       assert.equal(hidden, null)
     })
 
     test('all iterates over several pages', async () => {
       // Created beforehand, since an action may take only one second.
       for (let n = 0; n < 120; n++) await bench.seed('projects', { name: `p${n % 7}`, owner_id: 1 })
-      const found = await inAction(async data => {
+      const allNames = await inAction(async data => {
         const names: string[] = []
         for await (const { name } of data['projects'].all({ where: { id: { gt: 2 } }, sort: ['name'] }))
           names.push(name)
@@ -213,7 +213,7 @@ for (const kind of [...kinds, lockedPostgres]) {
         return [names, more.length, await data['projects'].count({ id: { gt: 2 } })]
       })
       const expected = Array.from({ length: 120 }, (_, n) => `p${n % 7}`).sort()
-      assert.deepEqual(found, [expected, 30, 120])
+      assert.deepEqual(allNames, [expected, 30, 120])
     })
   })
 }

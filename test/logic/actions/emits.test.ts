@@ -104,7 +104,7 @@ async function openReceiver() {
 }
 
 /** Subscribes over server-sent events. */
-async function subscribed({ url }: Fixture, key: string, query: string) {
+async function subscribe({ url }: Fixture, key: string, query: string) {
   const controller = new AbortController()
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -163,9 +163,9 @@ for (const setup of [sqlite, postgres]) {
       // The caller of the action need not be allowed to read its event.
       assert.equal((await flag(fixture, ben.key, id, 4)).status, 204)
       const last = await create(fixture, ann, 'last')
-      for (const one of [anns, bens, cleos]) {
-        await until(() => one.events().some(({ item_id }) => item_id === last))
-        one.leave()
+      for (const listener of [anns, bens, cleos]) {
+        await until(() => listener.events().some(({ item_id }) => item_id === last))
+        listener.leave()
       }
       const all = ['report.created', 'report.flagged', 'report.reviewed', 'report.created']
       assert.deepEqual(typesIn(anns.events()), all)
@@ -193,28 +193,28 @@ for (const setup of [sqlite, postgres]) {
         [ben, bens],
       ] as const) {
         const body = { url: hook.url, types: ['report.flagged', 'report.reviewed'] }
-        const made = await call(`${url}/api/v1/webhooks`, { method: 'POST', key: who.key, body })
-        assert.equal(made.status, 201, made.text)
+        const created = await call(`${url}/api/v1/webhooks`, { method: 'POST', key: who.key, body })
+        assert.equal(created.status, 201, created.text)
       }
       const id = await create(fixture, ann)
       assert.equal((await flag(fixture, ann.key, id, 3)).status, 204)
       assert.equal((await flag(fixture, ann.key, id, 5)).status, 204)
       await until(() => anns.received.length >= 4 && bens.received.length >= 2)
-      const shown = ({ received }: typeof anns) =>
+      const summary = ({ received }: typeof anns) =>
         received.map(({ type, values }) => `${type} ${JSON.stringify(values)}`).sort()
-      assert.deepEqual(shown(anns), [
+      assert.deepEqual(summary(anns), [
         'report.flagged {"stars":3}',
         'report.flagged {"stars":5}',
         'report.reviewed {"stars":3}',
         'report.reviewed {"stars":5}',
       ])
-      assert.deepEqual(shown(bens), ['report.flagged {"stars":3}', 'report.flagged {"stars":5}'])
+      assert.deepEqual(summary(bens), ['report.flagged {"stars":3}', 'report.flagged {"stars":5}'])
     })
 
     test('GraphQL subscriptions to built-in events do not contain declared events', async fixture => {
       const { url, ann } = fixture
       const id = await create(fixture, ann)
-      const updates = await subscribed(fixture, ann.key, 'subscription { reportUpdated { title } }')
+      const updates = await subscribe(fixture, ann.key, 'subscription { reportUpdated { title } }')
       assert.equal((await flag(fixture, ann.key, id, 1)).status, 204)
       await call(`${url}/api/v1/reports/${id}`, { method: 'PATCH', key: ann.key, body: { title: 'changed' } })
       await until(() => updates.text().includes('changed'))
@@ -228,22 +228,22 @@ for (const setup of [sqlite, postgres]) {
       const flagged = 'subscription { reportFlagged { __typename values { n: stars } data { id title } } }'
       const reviewed =
         'subscription { seen: reportReviewed { values { stars } one: data { id } data { title } } }'
-      const bens = await subscribed(fixture, ben.key, reviewed)
+      const bens = await subscribe(fixture, ben.key, reviewed)
       const listeners = await Promise.all([
-        subscribed(fixture, ben.key, flagged),
-        subscribed(fixture, ann.key, reviewed),
-        subscribed(fixture, cleo.key, reviewed),
+        subscribe(fixture, ben.key, flagged),
+        subscribe(fixture, ann.key, reviewed),
+        subscribe(fixture, cleo.key, reviewed),
       ])
       for (const stars of [1, 2]) assert.equal((await flag(fixture, ann.key, id, stars)).status, 204)
-      await until(() => listeners.every(one => payloads(one.text()).length === 2))
-      const [bensFlagged, annsReviewed, cleosReviewed] = listeners.map(one => payloads(one.text()))
+      await until(() => listeners.every(listener => payloads(listener.text()).length === 2))
+      const [bensFlagged, annsReviewed, cleosReviewed] = listeners.map(listener => payloads(listener.text()))
       const data = { id: String(id), title: 'a' }
       assert.deepEqual(
-        bensFlagged?.map(each => each.data),
+        bensFlagged?.map(payload => payload.data),
         [1, 2].map(n => ({ reportFlagged: { __typename: 'ReportFlaggedEvent', values: { n }, data } })),
       )
       assert.deepEqual(
-        annsReviewed?.map(each => each.data),
+        annsReviewed?.map(payload => payload.data),
         [1, 2].map(stars => ({ seen: { values: { stars }, one: { id: data.id }, data: { title: 'a' } } })),
       )
       assert.deepEqual(cleosReviewed, annsReviewed)
@@ -251,10 +251,10 @@ for (const setup of [sqlite, postgres]) {
 
       const first = bensFlagged?.[0]?.extensions.eventId
       const after = `subscription { reportFlagged(after: "${first}") { values { stars } } }`
-      const resumed = await subscribed(fixture, ben.key, after)
+      const resumed = await subscribe(fixture, ben.key, after)
       await until(() => payloads(resumed.text()).length === 1)
       assert.deepEqual(payloads(resumed.text())[0]?.data, { reportFlagged: { values: { stars: 2 } } })
-      for (const one of [...listeners, bens, resumed]) one.leave()
+      for (const listener of [...listeners, bens, resumed]) listener.leave()
     })
 
     test('a subscription to a declared event needs the read scope of its item', async fixture => {
@@ -281,15 +281,15 @@ for (const setup of [sqlite, postgres]) {
         response_type: 'code',
         scope: 'flag:report',
       })
-      let shown = await browser.open(address)
-      assert.ok(!('left' in shown))
-      const signIn = formWith(shown, 'password')
+      let page = await browser.open(address)
+      assert.ok(!('location' in page))
+      const signIn = formWith(page, 'password')
       assert.ok(signIn)
-      shown = await browser.submit(signIn, { email: ann.email, password: ann.password })
-      assert.ok(!('left' in shown))
-      assert.ok(consentOf(shown))
-      assert.match(shown.text, /Flag reports for a second look/)
-      assert.doesNotMatch(shown.text, /other:report/)
+      page = await browser.submit(signIn, { email: ann.email, password: ann.password })
+      assert.ok(!('location' in page))
+      assert.ok(consentOf(page))
+      assert.match(page.text, /Flag reports for a second look/)
+      assert.doesNotMatch(page.text, /other:report/)
 
       const id = await create(fixture, ann)
       const { access_token: token } = await newTokens(fixture, app, {

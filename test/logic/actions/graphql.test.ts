@@ -21,7 +21,7 @@ const context: ExecutionContext = {
 }
 const ann = user(1, 'user', 'all')
 
-async function opened(kind: Kind) {
+async function openFixture(kind: Kind) {
   const { store, close } = await openStore(kind, model)
   const run = createRun(createGuard(model), store)
   const logic = { ...operationParts(model, new Map()), limits: { timeMs: 1000, operations: 50, tries: 3 } }
@@ -38,15 +38,15 @@ async function opened(kind: Kind) {
   }
   await seedItem(run, 'users', { name: 'ann', email: 'ann@example.com' })
   await seedItem(run, 'users', { name: 'ben', email: 'ben@example.com' })
-  const one = await seedItem(run, 'projects', { name: 'one', points: 5, owner_id: 1 })
+  const project = await seedItem(run, 'projects', { name: 'one', points: 5, owner_id: 1 })
   for (const [title = '', status = ''] of [
     ['a', 'done'],
     ['b', 'open'],
     ['c', 'open'],
   ]) {
-    await seedItem(run, 'tasks', { title, status, project_id: one })
+    await seedItem(run, 'tasks', { title, status, project_id: project })
   }
-  return { ask, one, faults, close }
+  return { ask, one: project, faults, close }
 }
 
 for (const kind of kinds) {
@@ -57,7 +57,7 @@ for (const kind of kinds) {
         const run = createRun(createGuard(model), store)
         const engine = createEngine({ model, run, hooks: new Map() })
         await seedItem(run, 'users', { name: 'ann', email: 'ann@example.com' })
-        const one = await seedItem(run, 'projects', { name: 'one', points: 5, owner_id: 1 })
+        const project = await seedItem(run, 'projects', { name: 'one', points: 5, owner_id: 1 })
         const two = await seedItem(run, 'projects', { name: 'two', points: 1, owner_id: 1 })
         const ask = async (query: string, principal: Principal = ann) => {
           const prepared = engine.prepare(query, undefined)
@@ -71,32 +71,35 @@ for (const kind of kinds) {
         }
         assert.deepEqual(await ask('mutation { ping }'), { data: { ping: true } })
         const archived = await ask(
-          `mutation { a: archive(id: ${one}, why: "old") { id name why: archived } }`,
+          `mutation { a: archive(id: ${project}, why: "old") { id name why: archived } }`,
         )
-        assert.deepEqual(archived.data, { a: { id: String(one), name: 'one', why: 'old' } })
+        assert.deepEqual(archived.data, { a: { id: String(project), name: 'one', why: 'old' } })
         const moved = await ask(
-          `mutation { movePoints(from: ${one}, to: ${two}, points: 2) { rest: left from { points } __typename } }`,
+          `mutation { movePoints(from: ${project}, to: ${two}, points: 2) { rest: left from { points } __typename } }`,
         )
         assert.deepEqual(moved.data, {
           movePoints: { rest: 3, from: { points: 3 }, __typename: 'MovePointsPayload' },
         })
         const undone = await ask(
-          `mutation @atomic { movePoints(from: ${one}, to: ${two}, points: 2) { left } createProject(name: "x", ownerId: 1) { id } forgets: archive(id: 999, why: "x") { id } }`,
+          `mutation @atomic { movePoints(from: ${project}, to: ${two}, points: 2) { left } createProject(name: "x", ownerId: 1) { id } forgets: archive(id: 999, why: "x") { id } }`,
         )
         assert.equal(undone.data, null)
         const state = await ask('{ projects(limit: 100, orderBy: ID_ASC) { points } }')
         assert.deepEqual(state.data, { projects: [{ points: 3 }, { points: 3 }] })
         const atomic = await ask(
-          `mutation @atomic { movePoints(from: ${one}, to: ${two}, points: 1) { left } archive(id: ${two}, why: "both") { points } }`,
+          `mutation @atomic { movePoints(from: ${project}, to: ${two}, points: 1) { left } archive(id: ${two}, why: "both") { points } }`,
         )
         assert.deepEqual(atomic.data, { movePoints: { left: 2 }, archive: { points: 4 } })
-        const refused = await ask(`mutation { archive(id: ${one}, why: "x") { id } }`, user(2, 'user', 'all'))
+        const refused = await ask(
+          `mutation { archive(id: ${project}, why: "x") { id } }`,
+          user(2, 'user', 'all'),
+        )
         assert.equal(refused.errors?.[0]?.extensions?.code, 'NOT_FOUND')
         const scoped = user(1, 'user', new Set(['archive:project']))
-        const fine = await ask(`mutation { archive(id: ${one}, why: "scoped") { archived } }`, scoped)
+        const fine = await ask(`mutation { archive(id: ${project}, why: "scoped") { archived } }`, scoped)
         assert.deepEqual(fine.data, { archive: { archived: 'scoped' } })
         const swapped = await ask(
-          `mutation { movePoints(from: ${one}, to: ${two}, points: 1) { left: from { points } from: left } }`,
+          `mutation { movePoints(from: ${project}, to: ${two}, points: 1) { left: from { points } from: left } }`,
         )
         assert.deepEqual(swapped.data, { movePoints: { left: { points: 1 }, from: 1 } })
       } finally {
@@ -105,7 +108,7 @@ for (const kind of kinds) {
     })
 
     test('an optional item may be null', async () => {
-      const { ask, faults, close } = await opened(kind)
+      const { ask, faults, close } = await openFixture(kind)
       try {
         const source = `mutation ($id: ID) {
           first: nextTask { id title }
@@ -126,7 +129,7 @@ for (const kind of kinds) {
     })
 
     test('a query is a field of Query and can be combined with others', async () => {
-      const { ask, one, faults, close } = await opened(kind)
+      const { ask, one, faults, close } = await openFixture(kind)
       try {
         const both = await ask(
           `query ($id: ID!, $least: Float) {
@@ -163,7 +166,7 @@ for (const kind of kinds) {
     })
 
     test('a query has the same access, scopes and faults as over REST', async () => {
-      const { ask, one, faults, close } = await opened(kind)
+      const { ask, one, faults, close } = await openFixture(kind)
       const codes = ({ errors = [] }: { errors?: { extensions: { code: string } }[] }) =>
         errors.map(({ extensions }) => extensions.code)
       try {
@@ -190,7 +193,7 @@ for (const kind of kinds) {
     })
 
     test('a query is limited in time, reads and cost, and cannot write', async () => {
-      const { ask, one, faults, close } = await opened(kind)
+      const { ask, one, faults, close } = await openFixture(kind)
       try {
         for (const query of ['endless(how: AT_ONCE) { count }', 'endless(how: READS) { count }', 'writes']) {
           const { data, errors } = await ask(`{ q: ${query} projects { name } }`)

@@ -46,9 +46,9 @@ class Clients {
       const isPatient = randomInt(10) !== 0
       const sends = isPatient ? randomInt(1, 4) : 1
       const all = Array.from({ length: sends }, () => this.#sendAll(transfer, isPatient))
-      const found = new Set(await Promise.all(all))
-      assert.equal(found.size, 1, `${transfer.mark}: ${[...found]}`)
-      for (const outcome of found) this.outcomes.set(transfer.mark, outcome)
+      const outcomes = new Set(await Promise.all(all))
+      assert.equal(outcomes.size, 1, `${transfer.mark}: ${[...outcomes]}`)
+      for (const outcome of outcomes) this.outcomes.set(transfer.mark, outcome)
     }
   }
 
@@ -76,18 +76,18 @@ class Clients {
 }
 
 /** A number from 1 to 8, the same for every request with the key. */
-function randomOf(mark: string, at: number): number {
-  return (Number.parseInt(mark[at] ?? '0', 16) % accounts) + 1
+function randomOf(mark: string, position: number): number {
+  return (Number.parseInt(mark[position] ?? '0', 16) % accounts) + 1
 }
 
 async function all<T>(url: string, key: string, collection: string): Promise<readonly T[]> {
-  const found: T[] = []
+  const items: T[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const { json } = await call(`${url}/api/v1/${collection}?per_page=100&cursor=${cursor}`, { key })
-    found.push(...(json['data'] as T[]))
+    items.push(...(json['data'] as T[]))
     cursor = (json['meta'] as { next_cursor: string | null }).next_cursor
   }
-  return found
+  return items
 }
 
 interface Account {
@@ -116,13 +116,13 @@ function checkEffects(entries: readonly Entry[], outcomes: ReadonlyMap<string, O
   assert.deepEqual([...effects], [], 'effects without a request')
 }
 
-function checkSums(entries: readonly Entry[], found: readonly Account[]): void {
-  const total = found.reduce((sum, { balance }) => sum + balance, 0)
+function checkSums(entries: readonly Entry[], storedAccounts: readonly Account[]): void {
+  const total = storedAccounts.reduce((sum, { balance }) => sum + balance, 0)
   assert.equal(total, accounts * firstBalance)
-  for (const { id, balance, moves } of found) {
+  for (const { id, balance, moves } of storedAccounts) {
     const outgoing = entries.filter(entry => entry.from_id === id)
     const incoming = entries.filter(entry => entry.to_id === id)
-    const sum = (some: readonly Entry[]) => some.reduce((one, { amount }) => one + amount, 0)
+    const sum = (group: readonly Entry[]) => group.reduce((sum, { amount }) => sum + amount, 0)
     assert.equal(balance, firstBalance - sum(outgoing) + sum(incoming), `account ${id}`)
     assert.equal(moves, outgoing.length + incoming.length, `account ${id}`)
   }
@@ -130,9 +130,9 @@ function checkSums(entries: readonly Entry[], found: readonly Account[]): void {
 
 /** Requires that the four events of each action are adjacent. */
 function checkEvents(entries: readonly Entry[], events: readonly Event[]): void {
-  const left = new Set(entries.map(({ mark }) => mark))
-  for (let at = 0; at < events.length; at += 4) {
-    const four = events.slice(at, at + 4)
+  const expectedMarks = new Set(entries.map(({ mark }) => mark))
+  for (let index = 0; index < events.length; index += 4) {
+    const four = events.slice(index, index + 4)
     assert.deepEqual(
       four.map(({ type }) => type),
       ['account.updated', 'account.updated', 'entry.created', 'account.moved'],
@@ -140,9 +140,9 @@ function checkEvents(entries: readonly Entry[], events: readonly Event[]): void 
     const mark = String(four[2]?.data?.['mark'])
     const moved: (Event & { readonly values?: { readonly mark?: string } }) | undefined = four[3]
     assert.equal(moved?.values?.mark, mark)
-    assert.ok(left.delete(mark), `${mark} has events without an entry, or twice`)
+    assert.ok(expectedMarks.delete(mark), `${mark} has events without an entry, or twice`)
   }
-  assert.deepEqual([...left], [], 'entries without events')
+  assert.deepEqual([...expectedMarks], [], 'entries without events')
 }
 
 for (const setup of nodeSetups) {
@@ -179,7 +179,8 @@ for (const setup of nodeSetups) {
       checkSums(entries, await all<Account>(url, key, 'accounts'))
       const events = await pages(url, 'collections=accounts,entries', key, start)
       checkEvents(entries, events)
-      const count = (outcome: Outcome) => [...sending.outcomes.values()].filter(one => one === outcome).length
+      const count = (outcome: Outcome) =>
+        [...sending.outcomes.values()].filter(other => other === outcome).length
       assert.ok(count('done') > 0 && count('refused') > 0)
       context.diagnostic(
         `${kills} kills: ${count('done')} done, ${count('refused')} refused, ${count('unknown')} sent once and not answered; ` +

@@ -22,7 +22,7 @@ const ann = user(1, 'user', 'all')
 const post = async (path: string, body: unknown) => {
   return (await bench.send({ method: 'POST', url: `/api/v1${path}`, body }, ann)).status
 }
-const found: unknown[] = []
+const outcomes: unknown[] = []
 for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_rejections', 'in_caught']) {
   // Together with other writes of the same commit.
   const all = await Promise.all([
@@ -31,7 +31,7 @@ for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_re
     post('/projects', { name: 'behind' }),
   ])
   const { body } = await bench.send({ url: '/api/v1/projects?per_page=100&fields=name' }, ann)
-  found.push([
+  outcomes.push([
     how,
     ...all,
     JSON.parse(String(body))
@@ -40,4 +40,4 @@ for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_re
   ])
 }
 await bench.close()
-process.stdout.write(JSON.stringify(found))
+process.stdout.write(JSON.stringify(outcomes))

@@ -11,7 +11,7 @@ const collections = {
 }
 const nothing = { access: anyone, run: () => undefined }
 
-const taken: Readonly<Record<string, object>> = {
+const takenNames: Readonly<Record<string, object>> = {
   'a list field': { queries: { boxes: query(nothing) } },
   'an item field': { queries: { box: query(nothing) } },
   'a connection field': { queries: { boxes_connection: query(nothing) } },
@@ -23,8 +23,8 @@ const taken: Readonly<Record<string, object>> = {
   'the path of a relation': { actions: { things: action({ ...nothing, on: 'boxes' }) } },
 }
 
-for (const [what, logic] of Object.entries(taken)) {
-  test(`a name is refused if it is that of ${what}`, () => {
+for (const [name, logic] of Object.entries(takenNames)) {
+  test(`a name is refused if it is that of ${name}`, () => {
     assert.throws(() => checkModel(model(collections, logic as never)), /Choose another name/)
   })
 }

@@ -41,7 +41,7 @@ const rounds = 40
 
 for (const kind of kinds) {
   test(`uncommitted changes of an action are invisible to other readers on ${kind.name}`, async () => {
-    const bench = await openBench(declared, each => openStore(kind, each))
+    const bench = await openBench(declared, model => openStore(kind, model))
     try {
       const id = await bench.seed('cells', { value: 0 })
       const get = async (url: string) =>

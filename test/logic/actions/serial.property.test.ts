@@ -40,7 +40,7 @@ const declared = checkModel(
           access: signedIn,
           run: async ({ input, data }: Data) => {
             const all: { value: number }[] = await data.cells.list()
-            const value = all.reduce((sum, one) => sum + one.value, 0) % 1000
+            const value = all.reduce((sum, value) => sum + value.value, 0) % 1000
             const { value: stored } = await data.cells.update(input.to.id, { value })
             if (input.fails === 1) throw new Error('undone')
             return { value: stored }
@@ -105,7 +105,7 @@ function reference(state: number[], step: Step): Answer {
     }
     case 'gather': {
       if (step.fails) return failed
-      const value = state.reduce((sum, one) => sum + one, 0) % 1000
+      const value = state.reduce((sum, value) => sum + value, 0) % 1000
       state[step.to - 1] = value
       return value
     }
@@ -113,21 +113,21 @@ function reference(state: number[], step: Step): Answer {
       state[step.to - 1] = step.value
       return step.value
     case 'total':
-      return state.reduce((sum, one) => sum + one, 0)
+      return state.reduce((sum, value) => sum + value, 0)
   }
 }
 
 /** Whether some order of the steps gives these answers and this final state. */
 function hasOrder(
   state: readonly number[],
-  left: readonly { readonly step: Step; readonly answer: Answer }[],
+  remaining: readonly { readonly step: Step; readonly answer: Answer }[],
   end: readonly number[],
 ): boolean {
-  if (left.length === 0) return state.every((value, index) => value === end[index])
-  return left.some((one, index) => {
+  if (remaining.length === 0) return state.every((value, index) => value === end[index])
+  return remaining.some((operation, index) => {
     const next = [...state]
-    if (reference(next, one.step) !== one.answer) return false
-    return hasOrder(next, left.toSpliced(index, 1), end)
+    if (reference(next, operation.step) !== operation.answer) return false
+    return hasOrder(next, remaining.toSpliced(index, 1), end)
   })
 }
 
@@ -170,7 +170,7 @@ interface Node extends Bench {
   refresh(): unknown
 }
 
-async function stored(bench: Node): Promise<number[]> {
+async function storedValues(bench: Node): Promise<number[]> {
   await bench.refresh()
   const { body } = await send(bench, 'GET', '/cells?sort=id')
   return body.data.map(({ value }: { value: number }) => value)
@@ -180,7 +180,7 @@ async function withNodes(kind: Kind, count: number, use: (nodes: readonly Node[]
   const database = await kind.make(declared)
   const nodes: Node[] = []
   try {
-    for (let at = 0; at < count; at++) {
+    for (let index = 0; index < count; index++) {
       const store = await database.open(declared)
       const bench = await openBench(declared, async () => ({ store, close: () => store.close() }))
       nodes.push({ ...bench, refresh: () => store.refresh() })
@@ -207,15 +207,15 @@ for (const [kind, count] of setups) {
         const [first] = nodes
         if (first === undefined) throw new Error('there is no node')
         const property = fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 6 }), async all => {
-          const before = await stored(first)
-          const done = await Promise.all(
+          const before = await storedValues(first)
+          const answers = await Promise.all(
             all.map(async (step, index) => {
               const node = nodes[index % nodes.length] ?? first
               return { step, answer: await perform(node, step) }
             }),
           )
-          const end = await stored(first)
-          assert.ok(hasOrder(before, done, end), JSON.stringify({ before, done, end }))
+          const end = await storedValues(first)
+          assert.ok(hasOrder(before, answers, end), JSON.stringify({ before, done: answers, end }))
         })
         await fc.assert(property, { numRuns: 60, endOnFailure: true })
       }))

@@ -1,8 +1,8 @@
 /** A model whose code leaves unhandled rejections. Served by a separate process. */
 import { action, collection, every, model, on, text, users } from '../../../src/index.ts'
 
-const stray = (what: string) => {
-  void Promise.reject(new Error(`stray in ${what}`))
+const stray = (place: string) => {
+  void Promise.reject(new Error(`stray in ${place}`))
 }
 
 export default model(

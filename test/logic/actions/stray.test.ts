@@ -35,13 +35,13 @@ for (const workers of [1, 2]) {
         /stray in a reaction/,
         /data\.notes\.list: sort/,
       ]
-      await until(() => logged.every(one => one.test(service.said())))
+      await until(() => logged.every(pattern => pattern.test(service.output())))
       const line = service
-        .said()
+        .output()
         .split('\n')
-        .find(one => one.includes('stray in a reaction'))
+        .find(line => line.includes('stray in a reaction'))
       assert.match(line ?? '', /stray-model\.ts/)
-      assert.doesNotMatch(service.said(), /a worker has died/)
+      assert.doesNotMatch(service.output(), /a worker has died/)
       const { json } = await service.call('/api/v1/notes', { key })
       assert.equal((json['data'] as unknown[]).length, 1)
     } finally {

@@ -20,7 +20,7 @@ import {
 // biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
 
-const own = owner('owner_id').or(role('admin'))
+const ownerOrAdmin = owner('owner_id').or(role('admin'))
 
 export const timers = { wait: () => new Promise(resolve => setTimeout(resolve, 5)) }
 
@@ -35,7 +35,7 @@ export default model(
         owner_id: relation('users', { default: currentUser, inverse: 'projects' }),
         sealed: text({ optional: true, readOnly: true }),
       },
-      access: { read: own, create: own, update: own, delete: own },
+      access: { read: ownerOrAdmin, create: ownerOrAdmin, update: ownerOrAdmin, delete: ownerOrAdmin },
     }),
     tasks: collection({
       fields: {

@@ -55,14 +55,15 @@ export default model(
           const from = await data.accounts.get(input.from.id)
           const to = await data.accounts.get(input.to.id)
           if (from === null || to === null) throw new Error('an account is missing')
-          const left = from.balance - amount
-          const paid = await data.accounts.update(from.id, { balance: left, moves: from.moves + 1 })
+          const balance = from.balance - amount
+          const paid = await data.accounts.update(from.id, { balance, moves: from.moves + 1 })
           await data.accounts.update(to.id, { balance: to.balance + amount, moves: to.moves + 1 })
           await data.entries.create({ mark, amount, from_id: from.id, to_id: to.id })
-          const [written, again] = [await data.entries.count({ mark }), await data.accounts.get(from.id)]
+          const [written, sender] = [await data.entries.count({ mark }), await data.accounts.get(from.id)]
           await emit('account.moved', paid, { mark, amount })
-          if (input.fails || again?.balance !== left || written === 0) throw new Error('the transfer fails')
-          return { left }
+          if (input.fails || sender?.balance !== balance || written === 0)
+            throw new Error('the transfer fails')
+          return { left: balance }
         },
       }),
     },

@@ -12,7 +12,7 @@ import type { GuardedCompositeRead, GuardedRead } from '../../../src/plan/guarde
 import { system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
-import type { Finding } from '../../../src/store/advice/look.ts'
+import type { Finding } from '../../../src/store/advice/findings.ts'
 import { type SlowList, SlowLists } from '../../../src/store/advice/slow-lists.ts'
 import { type ListUnit, unitsOf, windowOf } from '../../../src/store/advice/units.ts'
 import { postgresPlan } from '../../../src/store/postgres/read/query-plan.ts'
@@ -229,17 +229,27 @@ function finding(at: number, looked = 5000): Finding {
   } as const
   const path = `/posts?sort=f${at}`
   const advice = [{ sentence: `Add an index on f${at}.` }]
-  return { path, isDeep: false, estimate, looked, limit: 20, given: 20, does: 'scans', indexes: [], advice }
+  return {
+    path,
+    isDeep: false,
+    estimate,
+    scannedRows: looked,
+    limit: 20,
+    returnedRows: 20,
+    summary: 'scans',
+    indexes: [],
+    advice,
+  }
 }
 
 test('at most 500 slow lists are kept, the cheapest is evicted first, and a list that visits few rows is not slow', () => {
   const slow = new SlowLists()
   for (const few of [finding(0, 999), { ...finding(0, 1000), limit: 250 }]) {
-    assert.equal(slow.note(few, 'GET', counter(1)), undefined)
+    assert.equal(slow.record(few, 'GET', counter(1)), undefined)
   }
-  for (let at = 0; at < 500; at++) assert.ok(slow.note(finding(at, 5000 + at), 'GET', counter(1)))
-  assert.equal(slow.note(finding(500, 4000), 'GET', counter(1)), undefined)
-  assert.ok(slow.note(finding(501, 9000), 'GET', counter(1)))
+  for (let at = 0; at < 500; at++) assert.ok(slow.record(finding(at, 5000 + at), 'GET', counter(1)))
+  assert.equal(slow.record(finding(500, 4000), 'GET', counter(1)), undefined)
+  assert.ok(slow.record(finding(501, 9000), 'GET', counter(1)))
   const requests = slow.take().map(({ request }) => request)
   assert.equal(requests.length, 500)
   assert.ok(requests.includes('GET /posts?sort=f501') && !requests.includes('GET /posts?sort=f0'))
@@ -249,7 +259,7 @@ test('at most 500 slow lists are kept, the cheapest is evicted first, and a list
 test('the runs of one list are summed over its shapes, and each run is reported once', () => {
   const slow = new SlowLists()
   const shapes = [counter(1), counter(1)]
-  for (const shape of shapes) slow.note(finding(1), 'GET', shape)
+  for (const shape of shapes) slow.record(finding(1), 'GET', shape)
   const [first] = shapes
   assert.ok(first)
   first.runs = 5
@@ -258,7 +268,7 @@ test('the runs of one list are summed over its shapes, and each run is reported 
     [6],
   )
   first.runs = 7
-  slow.note(finding(1), 'GET', first)
+  slow.record(finding(1), 'GET', first)
   assert.deepEqual(
     slow.take().map(({ runs }) => runs),
     [2],

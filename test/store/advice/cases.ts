@@ -63,16 +63,16 @@ export function fill({ name }: TestDatabase, place: Place): Promise<void> {
     isSqlite
       ? `(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT n FROM c) AS c`
       : `generate_series(1, ${count}) AS c(n)`
-  const at = `'2026-01-01T00:00:00.000Z'`
+  const createdAt = `'2026-01-01T00:00:00.000Z'`
   const title = `'title ' || (n * 7919 % ${postCount})`
   const score = `n * 31 % ${postCount}`
   // On PostgreSQL, Portico maintains the totals as it writes, so rows inserted directly need them here.
   const totals = `INSERT INTO "_totals" ("collection", "slot", "n") VALUES ('users', 0, 1), ('writers', 0, 4), ('posts', 0, ${postCount});`
   return place.run(`
-    INSERT INTO "users" ("name", "email", "role", "created_at") VALUES ('Ann', 'ann@example.com', 'user', ${at});
-    INSERT INTO "writers" ("name", "city", "created_at") SELECT 'w' || n, 'c' || n, ${at} FROM ${numbers(4)};
+    INSERT INTO "users" ("name", "email", "role", "created_at") VALUES ('Ann', 'ann@example.com', 'user', ${createdAt});
+    INSERT INTO "writers" ("name", "city", "created_at") SELECT 'w' || n, 'c' || n, ${createdAt} FROM ${numbers(4)};
     INSERT INTO "posts" ("title", "source", "status", "score", "writer_id", "created_at")
-      SELECT ${title}, 's' || n, CASE n % 2 WHEN 0 THEN 'draft' ELSE 'open' END, ${score}, 1 + n % 4, ${at}
+      SELECT ${title}, 's' || n, CASE n % 2 WHEN 0 THEN 'draft' ELSE 'open' END, ${score}, 1 + n % 4, ${createdAt}
       FROM ${numbers(postCount)};
     ${isSqlite ? '' : totals}
     ANALYZE;`)

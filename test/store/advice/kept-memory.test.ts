@@ -26,20 +26,20 @@ const explainer = {
 /** Counts one run of a shape that nothing else references. */
 function run(statistics: QueryStatistics): WeakRef<object> {
   const plan = createGuard(blog)({ shape: { ...listOfPosts }, args: [0, 20] }, user(1, 'user', 'all'))
-  statistics.ran(plan, { kind: 'list', text: '[]', total: undefined, next: undefined })
+  statistics.recordRun(plan, { kind: 'list', text: '[]', total: undefined, next: undefined })
   return new WeakRef(plan.shape)
 }
 
 test('the statistics keep a slow list but do not prevent garbage collection of its shapes', async () => {
   const statistics = new QueryStatistics(blog, explainer, {})
   const shape = run(statistics)
-  const taken = []
-  for (let tries = 0; tries < 1000 && taken.length === 0; tries++) {
+  const collected = []
+  for (let tries = 0; tries < 1000 && collected.length === 0; tries++) {
     await wait(10)
-    taken.push(...statistics.slow.take())
+    collected.push(...statistics.slow.take())
   }
   assert.deepEqual(
-    taken.map(({ runs }) => runs),
+    collected.map(({ runs }) => runs),
     [1],
   )
   await wait(10)

@@ -10,7 +10,7 @@ import { postgres } from '../../../src/store/sql/postgres.ts'
 import { positionSql } from '../../../src/store/sql/read.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { arg, compile, type Sql, sql } from '../../../src/store/sql/writer.ts'
-import { bound } from '../../../src/store/values.ts'
+import { parameterValue } from '../../../src/store/values.ts'
 import { query } from '../../databases/postgres.ts'
 import type { Place } from '../databases.ts'
 
@@ -24,7 +24,7 @@ export function visitedRows(
   return url.startsWith('postgres') ? byPostgres(url, list, inputs) : bySqlite(url, list, inputs)
 }
 
-type Inputs = Parameters<typeof bound>[1]
+type Inputs = Parameters<typeof parameterValue>[1]
 
 function positionOf(list: GuardedList, dialect: Dialect): Sql {
   const { window } = list
@@ -46,7 +46,7 @@ function bySqlite(file: string, list: GuardedList, inputs: Inputs): number {
     const counted = text.replace(/ AS "t0"( WHERE)?/, (from: string, condition: string | undefined) =>
       condition === undefined ? `${from} WHERE visited("t0"."id")` : `${from} visited("t0"."id") AND`,
     )
-    database.prepare(counted).all(...binds.map(bind => bound(bind, inputs)))
+    database.prepare(counted).all(...binds.map(bind => parameterValue(bind, inputs)))
     return visited
   } finally {
     database.close()
@@ -71,7 +71,7 @@ async function byPostgres(url: string, list: GuardedList, inputs: Inputs): Promi
 }
 
 function countedRows(node: CountedNode): number {
-  const found = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
-  const own = node['Node Type'].endsWith('Scan') ? found : 0
-  return (node.Plans ?? []).reduce((sum, each) => sum + countedRows(each), own)
+  const visited = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+  const ownCount = node['Node Type'].endsWith('Scan') ? visited : 0
+  return (node.Plans ?? []).reduce((sum, value) => sum + countedRows(value), ownCount)
 }

@@ -24,7 +24,7 @@ function copyOf(model: typeof blog, from: Place, to: Place, live = false) {
   return copyDatabase(model, { from, to, live, onProgress: () => {} })
 }
 
-function open(model: typeof blog, { at, kind }: Place): Store | Promise<Store> {
+function open(model: typeof blog, { location: at, kind }: Place): Store | Promise<Store> {
   return kind === 'sqlite' ? openSqlite(model, { file: at }) : openPostgres(model, { url: at })
 }
 
@@ -42,7 +42,7 @@ async function serving<T>(place: Place, key: string, use: (url: string) => Promi
   const service: Service = await serve(rich, {
     port: 0,
     host: '127.0.0.1',
-    database: place.at,
+    database: place.location,
     logLevel: 'silent',
     adminApiKey: key,
     secretKeys: ['a key that goes with the database'.replaceAll(' ', '-')],
@@ -102,8 +102,8 @@ async function fill(url: string, key: string): Promise<void> {
   // This also deletes its one child.
   assert.equal((await send('DELETE', 'tasks/4')).status, 204)
   // The deleted row has the last id, which must not be reused.
-  const gone = await post('tasks', { title: 'gone', project_id: 1 })
-  assert.equal((await send('DELETE', `tasks/${gone}`)).status, 204)
+  const deleted = await post('tasks', { title: 'gone', project_id: 1 })
+  assert.equal((await send('DELETE', `tasks/${deleted}`)).status, 204)
 }
 
 const paths = [
@@ -142,15 +142,15 @@ const paths = [
 
 /** Everything a client sees: the status, entity tag and body of every response. */
 async function answers(url: string, key: string): Promise<unknown[]> {
-  const seen: unknown[] = []
+  const results: unknown[] = []
   for (const path of paths) {
     const { status, text, headers } = await call(`${url}/api/v1/${path}`, { key })
-    seen.push([path, status, headers.get('etag'), status < 400 ? text : ''])
+    results.push([path, status, headers.get('etag'), status < 400 ? text : ''])
   }
   const document =
     '{ projects { id name budget settings tasks { title extra parent { id } } } users { email } }'
-  seen.push((await call(`${url}/graphql`, { method: 'POST', key, body: { query: document } })).text)
-  return seen
+  results.push((await call(`${url}/graphql`, { method: 'POST', key, body: { query: document } })).text)
+  return results
 }
 
 /** The change log and the records. */
@@ -168,7 +168,7 @@ test('a copy to PostgreSQL and back returns the same responses as its source and
         const model = checkModel(rich)
         const key = generateKey()
         const places = [sqlitePlace(file), postgresPlace(url), sqlitePlace(back)] as const
-        await serving(places[0], key, at => fill(at, key))
+        await serving(places[0], key, url => fill(url, key))
         const source = new DatabaseSync(file)
         source.exec('UPDATE "_events" SET "depth" = "id" % 3 WHERE "id" % 2 = 0')
         source.close()
@@ -185,7 +185,7 @@ test('a copy to PostgreSQL and back returns the same responses as its source and
           await records.consume('Token', 't')
           await records.add({ kind: 'Grant', id: 'Ä', payload: '[]', expiresAt: 1 })
         })
-        const expected = await serving(places[0], key, at => answers(at, key))
+        const expected = await serving(places[0], key, url => answers(url, key))
         assert.ok(expected.filter(answer => Array.isArray(answer) && answer[1] === 200).length > 45)
         const rest = await withStore(model, places[0], logAndRecords)
         const copied = await copyOf(model, places[0], places[1])
@@ -193,18 +193,18 @@ test('a copy to PostgreSQL and back returns the same responses as its source and
         assert.equal(copied.find(({ table }) => table === 'tasks')?.count, odd.length - 2)
         for (const place of places) {
           assert.deepEqual(await withStore(model, place, logAndRecords), rest)
-          assert.deepEqual(await serving(place, key, at => answers(at, key)), expected, place.kind)
+          assert.deepEqual(await serving(place, key, url => answers(url, key)), expected, place.kind)
         }
         const next = await Promise.all(
           places.map(place =>
-            serving(place, key, async at => {
+            serving(place, key, async url => {
               const body = { title: 'next', project_id: 1, reference: '00000000-0000-4000-8000-000000000000' }
-              const made = await call(`${at}/api/v1/tasks`, { method: 'POST', key, body })
-              const app = await call(`${at}/api/v1/tasks?q=next`, { key })
-              const twice = await call(`${at}/api/v1/tasks`, { method: 'POST', key, body })
+              const created = await call(`${url}/api/v1/tasks`, { method: 'POST', key, body })
+              const app = await call(`${url}/api/v1/tasks?q=next`, { key })
+              const twice = await call(`${url}/api/v1/tasks`, { method: 'POST', key, body })
               return [
-                made.status,
-                made.headers.get('location'),
+                created.status,
+                created.headers.get('location'),
                 app.headers.get('x-total-count'),
                 twice.status,
               ]
@@ -292,10 +292,10 @@ for (const [name, within] of directions) {
       const copied = await copyOf(blog, from, to)
       assert.equal(copied.find(({ table }) => table === 'posts')?.count, 1200)
       const titles = (place: Place) =>
-        withStore(blog, place, other =>
+        withStore(blog, place, otherStore =>
           Promise.all(
             [3, 1201].map(
-              async id => ((await new Client(other).item('posts', id)) as { title: string }).title,
+              async id => ((await new Client(otherStore).item('posts', id)) as { title: string }).title,
             ),
           ),
         )

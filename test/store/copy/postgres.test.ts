@@ -6,7 +6,7 @@ import { copyDatabase } from '../../../src/store/copy.ts'
 import { pruneTouched } from '../../../src/store/postgres/log/event-log.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
-import { slotted } from '../../../src/store/values.ts'
+import { slotInputs } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { proxyOf } from '../../databases/proxy.ts'
 import { until } from '../../databases/replicated.ts'
@@ -29,7 +29,7 @@ test('a transaction open when the copy began counts as a change, even if its row
       await query(url, touch)
       const source = await PostgresSource.open(url, blog)
       await slow.query('COMMIT')
-      const { statement, values } = pruneTouched.with(slotted([2]))
+      const { statement, values } = pruneTouched.with(slotInputs([2]))
       // A row is not pruned while an older transaction is open on the server.
       await until('one of the two rows is pruned', async () => {
         await query(url, statement.text, values)
@@ -64,11 +64,11 @@ test('a copy whose connection breaks says how to resume it', () =>
 test('a source that cannot be read closes its connection, so the command can exit', () =>
   withPostgres(async url => {
     await make(url)
-    const opened = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate'`
+    const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate'`
     const others = await connect(url)
     await others.query(`SET application_name = 'others'; BEGIN; LOCK TABLE _touched`)
     const source = assert.rejects(PostgresSource.open(url, blog), /canceling statement/)
-    const cancel = `SELECT pg_cancel_backend(pid) ${opened} AND wait_event_type = 'Lock'`
+    const cancel = `SELECT pg_cancel_backend(pid) ${connections} AND wait_event_type = 'Lock'`
     await until(
       'the statement of the source is cancelled',
       async () => (await query(url, cancel)).length === 1,
@@ -77,6 +77,6 @@ test('a source that cannot be read closes its connection, so the command can exi
     await others.end()
     await until(
       'the connection of the source is closed',
-      async () => (await query(url, `SELECT 1 ${opened}`)).length === 0,
+      async () => (await query(url, `SELECT 1 ${connections}`)).length === 0,
     )
   }))

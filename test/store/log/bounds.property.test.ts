@@ -10,7 +10,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { blog, Client } from '../blog.ts'
 import { databases } from '../databases.ts'
 
-const keptMs = 20_000
+const maxAgeMs = 20_000
 const pageSize = 7
 
 type Step =
@@ -32,7 +32,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
         count: fc.integer({ min: 1, max: 4 }),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('tick' as const), ms: fc.nat(keptMs) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('tick' as const), ms: fc.nat(maxAgeMs) }) },
     {
       weight: 4,
       arbitrary: fc.record({
@@ -57,7 +57,7 @@ class Reader {
   readonly pages: Page[] = []
   readonly #store: Store
   #seen: number[] = [0]
-  #at = 0
+  #position = 0
   resyncs = 0
 
   constructor(store: Store) {
@@ -66,20 +66,20 @@ class Reader {
 
   async read(resume?: number): Promise<number> {
     const { changes } = this.#store
-    if (resume !== undefined) this.#at = this.#seen[resume % this.#seen.length] ?? 0
-    const after = this.#at
+    if (resume !== undefined) this.#position = this.#seen[resume % this.#seen.length] ?? 0
+    const after = this.#position
     const ids = (await changes.after(after, pageSize)).map(({ event }) => event)
     const { pruned, drawn } = await changes.bounds()
     assert.ok(after <= drawn, 'no reader has an id that was not drawn')
     if (after < pruned) {
       this.resyncs++
-      this.#at = await changes.last()
-      assert.ok(this.#at >= pruned)
+      this.#position = await changes.last()
+      assert.ok(this.#position >= pruned)
     } else {
       this.pages.push({ after, ids })
-      this.#at = ids.at(-1) ?? after
+      this.#position = ids.at(-1) ?? after
     }
-    this.#seen.push(this.#at)
+    this.#seen.push(this.#position)
     return ids.length
   }
 }
@@ -89,7 +89,7 @@ class Auditor {
   readonly ids: number[] = []
   readonly created: number[] = []
   readonly #store: Store
-  #at = 0
+  #position = 0
 
   constructor(store: Store) {
     this.#store = store
@@ -97,16 +97,16 @@ class Auditor {
 
   async read(): Promise<number> {
     const { changes } = this.#store
-    const found = await changes.after(this.#at, 50)
+    const events = await changes.after(this.#position, 50)
     const { pruned } = await changes.bounds()
-    assert.ok(pruned <= this.#at, `${pruned} is pruned, ${this.#at} is held`)
-    for (const { event, kind, id, collection } of found) {
+    assert.ok(pruned <= this.#position, `${pruned} is pruned, ${this.#position} is held`)
+    for (const { event, kind, id, collection } of events) {
       this.ids.push(event)
       if (kind === 'created' && collection === 'posts') this.created.push(id)
     }
-    this.#at = found.at(-1)?.event ?? this.#at
-    await changes.hold('audit', this.#at)
-    return found.length
+    this.#position = events.at(-1)?.event ?? this.#position
+    await changes.hold('audit', this.#position)
+    return events.length
   }
 }
 
@@ -120,17 +120,17 @@ for (const { name, within } of databases) {
     const property = fc.asyncProperty(steps, all =>
       within(async place => {
         const clock = { ms: Date.parse('2026-01-01T00:00:00Z') }
-        const retention = { keptMs, idleMs: 3 }
+        const retention = { maxAgeMs, idleMs: 3 }
         const open = () => place.open(blog, { retention, now: () => clock.ms })
         const stores = [await open(), await open()] as const
         const clients = stores.map(store => new Client(store))
         await stores[0].changes.hold('audit', 0)
         await clients[0]?.create('users', { name: 'Ada', email: 'ada@example.com' })
         const auditor = new Auditor(stores[1])
-        const readers = [0, 1, 0].map(at => new Reader(stores[at] ?? stores[0]))
+        const readers = [0, 1, 0].map(index => new Reader(stores[index] ?? stores[0]))
         const written: Promise<number>[] = []
-        const write = async (by: number): Promise<number> => {
-          const client = clients[by] ?? assert.fail()
+        const write = async (clientIndex: number): Promise<number> => {
+          const client = clients[clientIndex] ?? assert.fail()
           const { id } = await client.create('posts', { title: 'a', author_id: 1 })
           await client.update('posts', id, { title: 'b' })
           return id
@@ -143,14 +143,14 @@ for (const { name, within } of databases) {
           else if (step.kind === 'audit') await auditor.read()
           else await wait(5)
         }
-        const made = await Promise.all(written)
+        const ids = await Promise.all(written)
         await toTheEnd(auditor)
         for (const reader of readers) await toTheEnd(reader)
         assert.deepEqual(
-          auditor.created.toSorted((one, other) => one - other),
-          made.toSorted((one, other) => one - other),
+          auditor.created.toSorted((a, b) => a - b),
+          ids.toSorted((a, b) => a - b),
         )
-        assert.equal(auditor.ids.length, 1 + 2 * made.length)
+        assert.equal(auditor.ids.length, 1 + 2 * ids.length)
         for (const page of readers.flatMap(reader => reader.pages)) {
           const last = page.ids.at(-1) ?? page.after
           assert.deepEqual(

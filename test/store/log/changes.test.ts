@@ -24,9 +24,9 @@ for (const { name, within } of databases) {
       const { id } = await client.create('posts', { title: 'a', author_id: 1 })
       await client.update('posts', id, { title: 'b' })
       await client.remove('posts', id)
-      const found = await changes.after(start, 10)
+      const logged = await changes.after(start, 10)
       assert.deepEqual(
-        found.map(({ event, collection, kind, id: item }) => ({ event, collection, kind, item })),
+        logged.map(({ event, collection, kind, id: item }) => ({ event, collection, kind, item })),
         [
           { event: start + 1, collection: 'posts', kind: 'created', item: id },
           { event: start + 2, collection: 'posts', kind: 'updated', item: id },
@@ -34,7 +34,7 @@ for (const { name, within } of databases) {
         ],
       )
       assert.deepEqual(
-        found.map(({ row }) => JSON.parse(row).title),
+        logged.map(({ row }) => JSON.parse(row).title),
         ['a', 'b', 'b'],
       )
       assert.equal(await changes.last(), start + 3)
@@ -69,8 +69,8 @@ for (const { name, within } of databases) {
 
   test(`${name}: a logged row contains no internal fields`, async () => {
     await withClient(async ({ store }) => {
-      const [made] = await store.changes.after(0, 1)
-      const row = JSON.parse(made?.row ?? '{}')
+      const [created] = await store.changes.after(0, 1)
+      const row = JSON.parse(created?.row ?? '{}')
       assert.equal(row.email, 'ada@example.com')
       assert.ok(!('password_hash' in row))
     })
@@ -96,24 +96,24 @@ for (const { name, within } of databases) {
 
   test(`${name}: looking finds the commits of another store`, async () => {
     await withClient(async (client, { open }) => {
-      const other = new Client(await open(blog))
+      const otherClient = new Client(await open(blog))
       const { changes } = client.store
       const start = Number(await changes.last())
       await new Promise(resolve => setImmediate(resolve))
       const notified: string[] = []
       const stop = changes.onCommit(from => notified.push(from))
-      await other.create('posts', { title: 'elsewhere', author_id: 1 })
+      await otherClient.create('posts', { title: 'elsewhere', author_id: 1 })
       await changes.look()
       assert.deepEqual(notified, ['elsewhere'])
-      const [found] = await changes.after(start, 10)
-      assert.equal(JSON.parse(found?.row ?? '{}').title, 'elsewhere')
+      const [change] = await changes.after(start, 10)
+      assert.equal(JSON.parse(change?.row ?? '{}').title, 'elsewhere')
       await changes.look()
       assert.deepEqual(notified, ['elsewhere'], 'no new commit')
       await client.create('posts', { title: 'here', author_id: 1 })
       await changes.look()
       assert.deepEqual(notified, ['elsewhere', 'here'])
       stop()
-      await other.store.close()
+      await otherClient.store.close()
     })
   })
 }

@@ -39,9 +39,9 @@ for (const { name, within } of databases) {
       await client.replace('posts', id, { title: 'c', body: 'x', author_id: 1 }, ada)
       await client.update('users', 1, { name: 'Eve', password_hash: 'other' })
       await client.remove('posts', id, adaThroughApp)
-      const found = await changesOf(client, 0)
+      const changes = await changesOf(client, 0)
       assert.deepEqual(
-        found.map(({ kind, userId, appId, changed, type }) => [kind, userId, appId, changed, type]),
+        changes.map(({ kind, userId, appId, changed, type }) => [kind, userId, appId, changed, type]),
         [
           ['created', null, null, null, null],
           ['created', 1, null, null, null],
@@ -51,13 +51,13 @@ for (const { name, within } of databases) {
           ['deleted', 1, 7, null, null],
         ],
       )
-      assert.deepEqual(new Set(found.map(({ at }) => at)), new Set(['2026-01-02T03:04:05.678Z']))
-      const [person, made, second, third, renamed, gone] = found
-      assert.deepEqual(second?.before, made?.row)
+      assert.deepEqual(new Set(changes.map(({ at }) => at)), new Set(['2026-01-02T03:04:05.678Z']))
+      const [person, created, second, third, renamed, deleted] = changes
+      assert.deepEqual(second?.before, created?.row)
       assert.deepEqual(third?.before, second?.row)
       assert.deepEqual(renamed?.before, person?.row)
-      assert.deepEqual([person?.before, made?.before, gone?.before], [null, null, null])
-      assert.ok(!JSON.stringify(found).includes('secret'))
+      assert.deepEqual([person?.before, created?.before, deleted?.before], [null, null, null])
+      assert.ok(!JSON.stringify(changes).includes('secret'))
       await client.store.close()
     }))
 
@@ -66,8 +66,8 @@ for (const { name, within } of databases) {
       const client = new Client(await place.open(storage), storage)
       const robot: Principal = app('robot', new Set(['write:box']), { appId: 3, grant: null })
       await client.create('boxes', { label: 'a' }, robot)
-      const [made] = await changesOf(client, 0)
-      assert.deepEqual([made?.userId, made?.appId], [null, 3])
+      const [created] = await changesOf(client, 0)
+      assert.deepEqual([created?.userId, created?.appId], [null, 3])
       await client.store.close()
     }))
 
@@ -83,14 +83,16 @@ for (const { name, within } of databases) {
       const start = Number(await client.store.changes.last())
       const [was] = (await changesOf(client, start - 1)).map(({ row }) => row)
       await client.remove('boxes', outer.id, { ...system, userId: 5, appId: 6 })
-      const found = await changesOf(client, start)
-      assert.deepEqual(new Set(found.map(({ userId, appId }) => `${userId} ${appId}`)), new Set(['5 6']))
-      const cleared = found.filter(({ kind }) => kind === 'updated')
+      const changes = await changesOf(client, start)
+      assert.deepEqual(new Set(changes.map(({ userId, appId }) => `${userId} ${appId}`)), new Set(['5 6']))
+      const cleared = changes.filter(({ kind }) => kind === 'updated')
       assert.equal(cleared.length, 1)
       assert.deepEqual([cleared[0]?.id, cleared[0]?.before], [both.id, was])
       assert.equal(cleared[0]?.row.spare_box_id, null)
       assert.deepEqual(
-        found.filter(({ kind }) => kind === 'deleted').map(({ collection, before }) => [collection, before]),
+        changes
+          .filter(({ kind }) => kind === 'deleted')
+          .map(({ collection, before }) => [collection, before]),
         [
           ['boxes', null],
           ['things', null],

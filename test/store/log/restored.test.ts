@@ -12,7 +12,7 @@ import { openSqlite, raiseSqliteLog } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { withOrdinary } from '../../databases/ordinary.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
-import { caughtUp, startStandbys } from '../../databases/replicated.ts'
+import { startStandbys, untilCaughtUp } from '../../databases/replicated.ts'
 import { blog, Client, withFile } from '../blog.ts'
 import { databases } from '../databases.ts'
 
@@ -30,11 +30,11 @@ const idsAfter = async ({ changes }: Store, event: number) =>
   (await changes.after(event, 1000)).map(change => change.event)
 
 /** Requires that the log continues above a new base and still has its `kept` events. Returns the base. */
-async function requireRaised(store: Store, kept: number): Promise<number> {
+async function requireRaised(store: Store, lastId: number): Promise<number> {
   const { pruned, drawn } = await store.changes.bounds()
   assert.equal(pruned, drawn)
   assert.ok(pruned > 2 ** 32 && pruned < 2 ** 48, String(pruned))
-  assert.equal((await idsAfter(store, 0)).length, kept, 'the earlier events can still be read')
+  assert.equal((await idsAfter(store, 0)).length, lastId, 'the earlier events can still be read')
   assert.equal(await store.changes.last(), pruned)
   return pruned
 }
@@ -204,7 +204,7 @@ test('PostgreSQL: a promoted standby continues far above any event id that the o
     const [promoted = ''] = standbys
     const old = await openPostgres(blog, { url })
     await fill(old, 3)
-    await caughtUp(url, promoted)
+    await untilCaughtUp(url, promoted)
     await query(promoted, 'SELECT pg_promote()')
     await fill(old, 2)
     await old.close()

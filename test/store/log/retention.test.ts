@@ -43,10 +43,10 @@ const posts = async (client: Client, count: number, body = ''): Promise<void> =>
   for (let n = 0; n < count; n++) await client.create('posts', { title: `${n}`, body, author_id: 1 })
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+async function until(description: string, holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 20_000
   while (!(await holds())) {
-    assert.ok(performance.now() < end, what)
+    assert.ok(performance.now() < end, description)
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }
@@ -69,7 +69,7 @@ for (const { name, within } of databases) {
 
   test(`${name}: events older than the limit are pruned even without writes, the bounds follow, and no id is reused`, () =>
     within(place =>
-      inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 3)
         clock.ms += hour / 2
         await posts(client, 1)
@@ -90,7 +90,7 @@ for (const { name, within } of databases) {
 
   test(`${name}: pruning proceeds in id order: a younger event keeps every event after it, whatever its time`, () =>
     within(place =>
-      inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 1)
         clock.ms += hour
         await posts(client, 1)
@@ -104,7 +104,7 @@ for (const { name, within } of databases) {
 
   test(`${name}: a hold keeps its event and all later ones whatever their age, outlives its process, and ends when released`, () =>
     within(place =>
-      inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 5)
         const { changes } = client.store
         await changes.hold('webhooks', 1)
@@ -117,13 +117,16 @@ for (const { name, within } of databases) {
           return isPruned(client, pruned)()
         }
         await until('the events before both holds are pruned', isGone(3))
-        const other = await place.open(blog, { retention: { keptMs: hour, idleMs: 20 }, now: () => clock.ms })
-        await other.changes.hold('webhooks', null)
+        const otherStore = await place.open(blog, {
+          retention: { maxAgeMs: hour, idleMs: 20 },
+          now: () => clock.ms,
+        })
+        await otherStore.changes.hold('webhooks', null)
         await until('the events before the other hold are pruned', isGone(4))
         assert.deepEqual(await ids(), [5, 6])
-        await other.changes.hold('reactions', 6)
+        await otherStore.changes.hold('reactions', 6)
         await until('all held events are pruned', isGone(6))
-        await other.close()
+        await otherStore.close()
       }),
     ))
 
@@ -141,11 +144,11 @@ for (const { name, within } of databases) {
         })
         // The size is estimated from samples, so another step may prune more, even between these two reads.
         const bounds = await boundsOf(client.store)
-        const kept = (await ids()).filter(id => id > bounds.pruned)
-        assert.ok(kept.length >= 25 && kept.length <= 36, `${kept.length} are kept`)
+        const keptIds = (await ids()).filter(id => id > bounds.pruned)
+        assert.ok(keptIds.length >= 25 && keptIds.length <= 36, `${keptIds.length} are kept`)
         assert.deepEqual(
-          kept,
-          Array.from({ length: kept.length }, (_, at) => 62 - kept.length + at),
+          keptIds,
+          Array.from({ length: keptIds.length }, (_, index) => 62 - keptIds.length + index),
         )
         const { pruned, drawn } = await boundsOf(client.store)
         assert.equal(drawn, 61)
@@ -176,26 +179,26 @@ for (const { name, within } of databases) {
 
 test('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>
   postgres.within(place =>
-    inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+    inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
       await posts(client, 3)
-      const other = await connect(place.url)
-      await other.query(`BEGIN; SELECT 1 FROM _portico WHERE key = 'events.pruned' FOR UPDATE`)
+      const otherClient = await connect(place.url)
+      await otherClient.query(`BEGIN; SELECT 1 FROM _portico WHERE key = 'events.pruned' FOR UPDATE`)
       clock.ms += 2 * hour
       await posts(client, 3)
       await until('the log is examined', async () => client.store.changes.counts().newest >= 4)
       await posts(client, 3)
       assert.equal((await ids()).length, 10)
       assert.deepEqual(await boundsOf(client.store), { pruned: 0, drawn: 10 })
-      await other.query('COMMIT')
-      await other.end()
+      await otherClient.query('COMMIT')
+      await otherClient.end()
       await until('the old events are pruned', isPruned(client, 4))
       assert.deepEqual(await ids(), [5, 6, 7, 8, 9, 10])
     }),
   ))
 
 test('a pruning step is limited by rows and bytes and stops at a held or young event', () => {
-  const rows = (count: number, bytes = 100, at = '1') =>
-    Array.from({ length: count }, (_, n) => [n + 1, at, bytes] as const)
+  const rows = (count: number, bytes = 100, time = '1') =>
+    Array.from({ length: count }, (_, n) => [n + 1, time, bytes] as const)
   const none = { before: '0', hold: 1000, excessBytes: 0 }
   assert.equal(prunableOf(rows(9), none, 1000), undefined)
   const old = { ...none, before: '2' }
@@ -212,8 +215,8 @@ test('a pruning step is limited by rows and bytes and stops at a held or young e
 test('PostgreSQL: a log above its size limit keeps the events after an uncommitted one', () =>
   postgres.within(place =>
     inBlog(place, { maxBytes: 10_000, idleMs: 20 }, async ({ client, ids }) => {
-      const other = await connect(place.url)
-      await other.query(
+      const otherClient = await connect(place.url)
+      await otherClient.query(
         `BEGIN; SELECT pg_advisory_xact_lock_shared((20591::bigint << 48) | 1); INSERT INTO _events (at, collection, item_id, kind, data) VALUES ('9', 'posts', 7, 'created', '{}')`,
       )
       await posts(client, 20, 'x'.repeat(1000))
@@ -224,8 +227,8 @@ test('PostgreSQL: a log above its size limit keeps the events after an uncommitt
       await posts(client, 5, 'x'.repeat(1000))
       await until('the log is examined again', async () => changes.counts().newest >= 25)
       assert.deepEqual([changes.counts().pruned, (await ids()).length], [before, 25])
-      await other.query('COMMIT')
-      await other.end()
+      await otherClient.query('COMMIT')
+      await otherClient.end()
       await until('it fits', async () => changes.counts().bytes <= 10_000)
       assert.ok((await ids()).length < 12)
     }),

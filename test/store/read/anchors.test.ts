@@ -72,11 +72,11 @@ test('the nearest anchor at or before an offset is found, whatever the order of 
   assert.equal(anchors.before(1_000_000), undefined)
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 40 }), fc.nat({ max: 60 }), (offsets, target) => {
-      const made = new Anchors()
-      for (const offset of offsets) made.add({ offset, position: [offset] })
-      const nearest = offsets.filter(offset => offset <= target).sort((one, other) => other - one)[0]
-      assert.equal(made.before(target)?.offset, nearest)
-      assert.equal(made.size, new Set(offsets).size)
+      const anchors = new Anchors()
+      for (const offset of offsets) anchors.add({ offset, position: [offset] })
+      const nearest = offsets.filter(offset => offset <= target).sort((a, b) => b - a)[0]
+      assert.equal(anchors.before(target)?.offset, nearest)
+      assert.equal(anchors.size, new Set(offsets).size)
     }),
   )
 })
@@ -93,8 +93,8 @@ test('when there are too many anchors, every second one is dropped and the other
   for (let offset = 0; offset <= 10_000; offset++) anchors.add({ offset, position: [offset] })
   assert.equal(anchors.size, 5001)
   for (const offset of [3, 4999, 10_000]) {
-    const found = anchors.before(offset)
-    assert.deepEqual(found?.position, [found?.offset])
-    assert.ok(offset - (found?.offset ?? 0) <= 1)
+    const anchor = anchors.before(offset)
+    assert.deepEqual(anchor?.position, [anchor?.offset])
+    assert.ok(offset - (anchor?.offset ?? 0) <= 1)
   }
 })

@@ -8,7 +8,7 @@ import { Answers, keyOf } from '../../../src/store/read/answers.ts'
 const item = (text: string | null): ItemAnswer => ({ kind: 'item', text })
 
 /** The cached answers of the keys. */
-function found(
+function keysFound(
   shape: ReturnType<Answers['shape']>,
   keys: Iterable<number | string>,
   stamp = 1,
@@ -22,13 +22,13 @@ function* upTo(count: number): Generator<number> {
 
 test('an answer is found by its shape and key while the versions are unchanged', () => {
   const all = new Answers(100_000)
-  const [one, other] = [all.shape(), all.shape()]
+  const [first, second] = [all.shape(), all.shape()]
   const answer = item('a')
-  one.set(1, 7, answer)
-  assert.equal(one.get(1, 7), answer)
-  assert.equal(one.get(1, 8), undefined)
-  assert.equal(one.get('1', 7), undefined)
-  assert.equal(other.get(1, 7), undefined)
+  first.set(1, 7, answer)
+  assert.equal(first.get(1, 7), answer)
+  assert.equal(first.get(1, 8), undefined)
+  assert.equal(first.get('1', 7), undefined)
+  assert.equal(second.get(1, 7), undefined)
 })
 
 test('an old answer is found while the versions are unchanged, and not after', () => {
@@ -45,11 +45,11 @@ test('a cache of size zero stores nothing, and a too large answer is not stored'
   const none = new Answers(0).shape()
   none.set(1, 1, item(null))
   assert.equal(none.get(1, 1), undefined)
-  const some = new Answers(100_000).shape()
-  some.set(1, 1, item('x'.repeat(5_000)))
-  assert.equal(some.get(1, 1), undefined)
-  some.set(2, 1, item('x'.repeat(1_000)))
-  assert.ok(some.get(2, 1))
+  const shape = new Answers(100_000).shape()
+  shape.set(1, 1, item('x'.repeat(5_000)))
+  assert.equal(shape.get(1, 1), undefined)
+  shape.set(2, 1, item('x'.repeat(1_000)))
+  assert.ok(shape.get(2, 1))
 })
 
 test('adjacent numbers and texts that look alike have different keys', () => {
@@ -99,10 +99,10 @@ test('the memory for random keys and answers stays within the bound', () => {
       const keyAt = (n: number) => `${n}${'k'.repeat(key)}`
       const { shape, most } = flood(all, 1_500, 'x'.repeat(text), rendered, keyAt)
       assert.ok(most <= BOUND * 1.2, `${most} bytes`)
-      const kept = found(shape, [...upTo(1_500)].map(keyAt))
-      const taken = kept.length * (2 * (text + key) + rendered)
-      assert.ok(taken <= BOUND * 1.2, `${kept.length} answers of ${taken} bytes`)
-      assert.ok(kept.length > 0)
+      const keptKeys = keysFound(shape, [...upTo(1_500)].map(keyAt))
+      const usedBytes = keptKeys.length * (2 * (text + key) + rendered)
+      assert.ok(usedBytes <= BOUND * 1.2, `${keptKeys.length} answers of ${usedBytes} bytes`)
+      assert.ok(keptKeys.length > 0)
     }),
     { numRuns: 60 },
   )
@@ -157,13 +157,13 @@ test('if answers are not read again, only a sample of new ones is stored, until 
   }
   remember(0, 256)
   const sampled = remember(1_000, 800)
-  assert.equal(found(shape, sampled).length, 100)
+  assert.equal(keysFound(shape, sampled).length, 100)
   for (const key of upTo(8 * 256)) {
     shape.set(10_000 + key, 1, item('a'))
     shape.get(10_000 + key, 1)
   }
   const all = remember(20_000, 100)
-  assert.equal(found(shape, all).length, 100)
+  assert.equal(keysFound(shape, all).length, 100)
 })
 
 test('an answer that is read often is stored even if others of its shape are not', () => {

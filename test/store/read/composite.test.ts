@@ -68,9 +68,15 @@ test('a related item is looked up, unless only its id is selected', () => {
 })
 
 test('the prefix of an id is quoted as a literal', () => {
-  const named: Selected = { kind: 'field', key: 'n', field: 'id', as: { prefix: "it's:" } }
-  const author = { kind: 'relation', key: 'a', relation: 'author', select: [named], list: undefined } as const
-  const shape = composite({ kind: 'item', key: 'p', collection: 'posts', id: 0, select: [named, author] })
+  const prefixed: Selected = { kind: 'field', key: 'n', field: 'id', as: { prefix: "it's:" } }
+  const author = {
+    kind: 'relation',
+    key: 'a',
+    relation: 'author',
+    select: [prefixed],
+    list: undefined,
+  } as const
+  const shape = composite({ kind: 'item', key: 'p', collection: 'posts', id: 0, select: [prefixed, author] })
   assert.deepEqual(texts(shape, [1]), {
     sqlite: `SELECT json_object('p', (SELECT json_object('n', 'it''s:' || CAST("t1"."id" AS TEXT), 'a', CASE WHEN "t1"."author_id" IS NOT NULL THEN json_object('n', 'it''s:' || CAST("t1"."author_id" AS TEXT)) END) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
     postgres: `SELECT (concat('{"p":', coalesce(((SELECT concat('{"n":', coalesce((to_json('it''s:' || CAST("t1"."id" AS TEXT)))::text, 'null'), ',"a":', coalesce((CASE WHEN "t1"."author_id" IS NOT NULL THEN concat('{"n":', coalesce((to_json('it''s:' || CAST("t1"."author_id" AS TEXT)))::text, 'null'), '}') END)::text, 'null'), '}') FROM "posts" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), '}'))::text`,
@@ -131,22 +137,22 @@ test('a refused field, relation or root is omitted and reported with its path', 
     },
     { kind: 'list', key: 'tags', collection: 'tags', list: everyPost, select: [id] },
   )
-  const refused = (who: typeof ann) =>
+  const refusalsOf = (who: typeof ann) =>
     guard({ shape, args: [1, 1] }, who).shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code])
-  assert.deepEqual(refused(nobody), [
+  assert.deepEqual(refusalsOf(nobody), [
     ['me', 'UNAUTHORIZED'],
     ['posts.note', 'UNAUTHORIZED'],
     ['posts.by', 'UNAUTHORIZED'],
     ['tags', 'UNAUTHORIZED'],
   ])
-  assert.deepEqual(refused(ann), [
+  assert.deepEqual(refusalsOf(ann), [
     ['posts.note', 'FORBIDDEN'],
     ['tags', 'FORBIDDEN'],
   ])
-  assert.deepEqual(refused(user(2, 'admin', 'all')), [])
+  assert.deepEqual(refusalsOf(user(2, 'admin', 'all')), [])
   const { roots, reads } = guard({ shape, args: [1, 1] }, nobody).shape
   assert.deepEqual(
-    roots.map(root => [root.key, 'select' in root && root.select.map(one => one.key)]),
+    roots.map(root => [root.key, 'select' in root && root.select.map(selection => selection.key)]),
     [['posts', ['title']]],
   )
   assert.deepEqual(reads, ['posts'])

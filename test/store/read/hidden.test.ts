@@ -109,8 +109,8 @@ async function names(
 
 test('a list omits hidden rows and returns null for hidden fields', () =>
   withNotes(async ({ client, ann, ben, ids }) => {
-    const shown = fields('name', 'secret', 'next_id')
-    const { items } = await client.list(list({ select: shown }), [0, 10], ben)
+    const select = fields('name', 'secret', 'next_id')
+    const { items } = await client.list(list({ select }), [0, 10], ben)
     assert.deepEqual(items, [
       { name: 'ann open', secret: null, next_id: null },
       { name: 'ben open', secret: 'a', next_id: ids['ann open'] },
@@ -122,14 +122,14 @@ test('a list omits hidden rows and returns null for hidden fields', () =>
 
 test('a filter treats a hidden field as null, under a negation too', () =>
   withNotes(async ({ client, ben }) => {
-    const found = (filter: Filter, value: JsonValue) => names(client, ben, list({ filter }), value)
-    assert.deepEqual(await found(compare('secret', 'eq'), 'b'), [])
-    assert.deepEqual(await found(compare('secret', 'eq'), 'a'), ['ben open'])
-    assert.deepEqual(await found(compare('secret', 'ne'), 'x'), ['ben open'])
-    assert.deepEqual(await found(not(compare('secret', 'eq')), 'b'), ['ann open', 'ben open', 'ben plain'])
-    assert.deepEqual(await found(not(compare('secret', 'ne')), 'x'), ['ann open', 'ben plain'])
-    assert.deepEqual(await found(compare('secret', 'null'), true), ['ann open', 'ben plain'])
-    assert.deepEqual(await found(compare('secret', 'null'), false), ['ben open'])
+    const namesFor = (filter: Filter, value: JsonValue) => names(client, ben, list({ filter }), value)
+    assert.deepEqual(await namesFor(compare('secret', 'eq'), 'b'), [])
+    assert.deepEqual(await namesFor(compare('secret', 'eq'), 'a'), ['ben open'])
+    assert.deepEqual(await namesFor(compare('secret', 'ne'), 'x'), ['ben open'])
+    assert.deepEqual(await namesFor(not(compare('secret', 'eq')), 'b'), ['ann open', 'ben open', 'ben plain'])
+    assert.deepEqual(await namesFor(not(compare('secret', 'ne')), 'x'), ['ann open', 'ben plain'])
+    assert.deepEqual(await namesFor(compare('secret', 'null'), true), ['ann open', 'ben plain'])
+    assert.deepEqual(await namesFor(compare('secret', 'null'), false), ['ben open'])
   }))
 
 const orders: readonly (readonly [by: string, ofBen: readonly string[], ofAnn: readonly string[]])[] = [
@@ -139,10 +139,10 @@ const orders: readonly (readonly [by: string, ofBen: readonly string[], ofAnn: r
   ['grade down', ['ben plain', 'ben open', 'ann open'], ['ann closed', 'ann open', 'ben open', 'ben plain']],
 ]
 
-for (const [by, ofBen, ofAnn] of orders) {
-  test(`a hidden sort key sorts as the smallest value on every page: ${by}`, () =>
+for (const [sortKey, ofBen, ofAnn] of orders) {
+  test(`a hidden sort key sorts as the smallest value on every page: ${sortKey}`, () =>
     withNotes(async ({ client, ann, ben }) => {
-      const [key = '', direction] = by.split(' ')
+      const [key = '', direction] = sortKey.split(' ')
       const sort = totalOrder([
         { field: key, descending: direction === 'down' },
         { field: 'name', descending: false },
@@ -151,7 +151,7 @@ for (const [by, ofBen, ofAnn] of orders) {
         const all: unknown[] = []
         let next: readonly JsonValue[] | null | undefined
         do {
-          const after = next?.map((_, at) => at + 1)
+          const after = next?.map((_, index) => index + 1)
           const window = { kind: 'cursor', after, limit: 0 } as const
           const page = await client.list(list({ sort, window }), [1, ...(next ?? [])], as)
           all.push(...(page.items ?? []).map(({ name }) => name))
@@ -176,21 +176,21 @@ const to = (relation: string, many: boolean): Selected => ({
 test('a hidden relation cannot be followed from either end, and no relation leads to a hidden row', () =>
   withNotes(async ({ client, ann, ben }) => {
     const select = [...fields('name'), to('next', false), to('before', true)]
-    const followed = async (as: Principal) => (await client.list(list({ select }), [0, 10], as)).items
-    assert.deepEqual(await followed(ben), [
+    const followRelations = async (as: Principal) => (await client.list(list({ select }), [0, 10], as)).items
+    assert.deepEqual(await followRelations(ben), [
       { name: 'ann open', next: null, before: [{ name: 'ben open' }] },
       { name: 'ben open', next: { name: 'ann open' }, before: [] },
       { name: 'ben plain', next: null, before: [] },
     ])
-    assert.deepEqual(await followed(ann), [
+    assert.deepEqual(await followRelations(ann), [
       { name: 'ann closed', next: null, before: [{ name: 'ann open' }] },
       { name: 'ann open', next: { name: 'ann closed' }, before: [] },
       { name: 'ben open', next: null, before: [] },
       { name: 'ben plain', next: null, before: [] },
     ])
-    const wanted: Filter = { kind: 'related', relation: 'next', filter: compare('name', 'eq') }
-    assert.deepEqual(await names(client, ben, list({ filter: wanted }), 'ann closed'), [])
-    assert.deepEqual(await names(client, ann, list({ filter: wanted }), 'ann open'), [])
+    const expected: Filter = { kind: 'related', relation: 'next', filter: compare('name', 'eq') }
+    assert.deepEqual(await names(client, ben, list({ filter: expected }), 'ann closed'), [])
+    assert.deepEqual(await names(client, ann, list({ filter: expected }), 'ann open'), [])
   }))
 
 test('a hidden row of a join collection does not connect items', () =>

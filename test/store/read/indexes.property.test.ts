@@ -34,12 +34,12 @@ type Rows = readonly (readonly unknown[])[]
 const names = ['title', 'status', 'due', 'rank', 'pinned', 'author_id', 'created_at'] as const
 const keys = fc
   .tuple(fc.shuffledSubarray([...names], { minLength: 1, maxLength: 3 }), fc.integer({ min: 0, max: 7 }))
-  .map(([fields, mask]) => fields.map((field, at) => ((mask >> at) & 1 ? `-${field}` : field)))
+  .map(([fields, mask]) => fields.map((field, index) => ((mask >> index) & 1 ? `-${field}` : field)))
 
 const orderOf = (written: readonly string[]) => indexOrder(sortOf(written.join())).map(keyText).join()
 const indexes = fc
   .uniqueArray(keys, { maxLength: 4, selector: orderOf })
-  .map(all => all.map(one => index(...one)))
+  .map(all => all.map(declaration => index(...declaration)))
 
 const time = (second: number) => `2026-01-01T00:00:0${second}.000Z`
 const perhaps = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 2 })
@@ -56,7 +56,7 @@ const posts: fc.Arbitrary<readonly Post[]> = fc
     }),
     { minLength: 10, maxLength: 40 },
   )
-  .map(rows => rows.map((row, at) => ({ id: at + 1, ...row })))
+  .map(rows => rows.map((row, index) => ({ id: index + 1, ...row })))
 
 interface List {
   readonly sort: TotalOrder
@@ -75,15 +75,15 @@ const list: fc.Arbitrary<List> = fc.record({
         fc.tuple(fc.constant('rank'), fc.integer({ min: -1, max: 1 })),
       ),
     )
-    .map(by => by ?? undefined),
+    .map(parent => parent ?? undefined),
   size: fc.integer({ min: 1, max: 8 }),
 })
 
 // --- the expected results
 
-function compare(one: Post, other: Post, sort: readonly Sort[]): number {
+function compare(left: Post, right: Post, sort: readonly Sort[]): number {
   for (const { field, descending } of sort) {
-    const [a = null, b = null] = [one[field], other[field]]
+    const [a = null, b = null] = [left[field], right[field]]
     if (a === b) continue
     const isLess = a === null || (b !== null && a < b)
     return isLess === descending ? 1 : -1
@@ -92,8 +92,8 @@ function compare(one: Post, other: Post, sort: readonly Sort[]): number {
 }
 
 function idsOf(rows: readonly Post[], { sort, by }: List): readonly number[] {
-  const found = by === undefined ? rows : rows.filter(row => row[by[0]] === by[1])
-  return found.toSorted((one, other) => compare(one, other, sort)).map(row => Number(row.id))
+  const matching = by === undefined ? rows : rows.filter(row => row[by[0]] === by[1])
+  return matching.toSorted((a, b) => compare(a, b, sort)).map(row => Number(row.id))
 }
 
 // --- the databases
@@ -124,11 +124,11 @@ function onSqlite(database: DatabaseSync): Database {
     },
     async refill(table, indexes, rows) {
       database.exec('DELETE FROM posts')
-      const made = database.prepare(
+      const existingIndexes = database.prepare(
         `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'posts'`,
       )
-      for (const { name } of made.all()) database.exec(`DROP INDEX "${name}"`)
-      for (const one of indexes) database.exec(createSqliteIndex(table, one))
+      for (const { name } of existingIndexes.all()) database.exec(`DROP INDEX "${name}"`)
+      for (const index of indexes) database.exec(createSqliteIndex(table, index))
       database.exec(insertSql(rows, value => (value ? '1' : '0')))
     },
   }
@@ -141,14 +141,14 @@ function onPostgres(client: pg.Client): Database {
       return (await client.query<unknown[]>({ text, values: [...values], rowMode: 'array' })).rows
     },
     async refill({ name }, indexes, rows) {
-      const made = await client.query(
+      const existingIndexes = await client.query(
         `SELECT indexname FROM pg_indexes WHERE tablename = 'posts' AND indexname <> 'posts_pkey'`,
       )
       await client.query(
         [
           'TRUNCATE posts',
-          ...made.rows.map(row => `DROP INDEX "${row.indexname}"`),
-          ...indexes.map(one => createPostgresIndex(name, one)),
+          ...existingIndexes.rows.map(row => `DROP INDEX "${row.indexname}"`),
+          ...indexes.map(index => createPostgresIndex(name, index)),
           insertSql(rows, String),
           'ANALYZE posts',
         ].join(';'),
@@ -202,7 +202,7 @@ class ListReader {
   async after(position: Values | undefined, limit: number, offset: number): Promise<readonly Values[]> {
     const { shape } = this
     const slice: Slice = {
-      after: position?.map((_, at) => slot(at)),
+      after: position?.map((_, index) => slot(index)),
       limit: [String(limit)],
       offset: slot(position?.length ?? 0),
       keys: true,
@@ -210,10 +210,10 @@ class ListReader {
     const { dialect } = this.#database
     const slots = [...(position ?? []), offset]
     const rows = await this.#ask(listSql(shape, slice, dialect), this.#args, slots)
-    const found = rows.map(row => row.slice(1) as Values)
+    const values = rows.map(row => row.slice(1) as Values)
     const positions = await this.#ask(positionSql(shape, slice, dialect), this.#args, slots)
-    assert.deepEqual(positions, found)
-    return found
+    assert.deepEqual(positions, values)
+    return values
   }
 
   /** The keys of the rows of a connection in a composite read after a position. */
@@ -233,7 +233,7 @@ class ListReader {
             filter: this.#filter,
             sort: this.#list.sort,
             limit: 3,
-            ...(position && { after: position.map((_, at) => at + 4) }),
+            ...(position && { after: position.map((_, index) => index + 4) }),
             connection: { total: false },
           },
           select: title,
@@ -243,7 +243,7 @@ class ListReader {
     const guarded = this.#guard({ shape, args }, system).shape
     const [row] = await this.#ask(compositeSql(guarded, this.#database.dialect), args, [])
     const { rows } = JSON.parse(String(row?.[0])).posts as { rows: { keys: readonly JsonValue[] }[] }
-    return rows.map(each => each.keys)
+    return rows.map(row => row.keys)
   }
 }
 
@@ -254,15 +254,15 @@ async function checkList(reader: ListReader, { size }: List, expected: readonly 
   assert.deepEqual((await reader.after(undefined, 100, 0)).map(idOf), expected)
   let position: Values | undefined
   let connected: readonly JsonValue[] | undefined
-  for (let at = 0; at < expected.length; at += size) {
+  for (let index = 0; index < expected.length; index += size) {
     const page = await reader.after(position, size, 0)
-    assert.deepEqual(page.map(idOf), expected.slice(at, at + size))
+    assert.deepEqual(page.map(idOf), expected.slice(index, index + size))
     const later = await reader.after(position, size, 2)
-    assert.deepEqual(later.map(idOf), expected.slice(at + 2, at + 2 + size))
-    const shown = await reader.connected(connected, size)
-    assert.deepEqual(shown.map(idOf), expected.slice(at, at + size))
+    assert.deepEqual(later.map(idOf), expected.slice(index + 2, index + 2 + size))
+    const rowsRead = await reader.connected(connected, size)
+    assert.deepEqual(rowsRead.map(idOf), expected.slice(index, index + size))
     position = page.at(-1)
-    connected = shown.at(-1)
+    connected = rowsRead.at(-1)
   }
 }
 
@@ -277,13 +277,13 @@ const round = fc.record({
 async function checkRounds(database: Database, numRuns: number): Promise<void> {
   const property = fc.asyncProperty(round, async ({ indexes, posts, kept, lists }) => {
     const model = postsWith(indexes)
-    const table = schemaOf(model).tables.find(each => each.name === 'posts') ?? assert.fail()
+    const table = schemaOf(model).tables.find(table => table.name === 'posts') ?? assert.fail()
     await database.refill(
       table,
-      table.indexes.filter((_, at) => kept[at] !== false),
+      table.indexes.filter((_, index) => kept[index] !== false),
       posts,
     )
-    for (const one of lists) await checkList(new ListReader(model, database, one), one, idsOf(posts, one))
+    for (const list of lists) await checkList(new ListReader(model, database, list), list, idsOf(posts, list))
   })
   await fc.assert(property, { numRuns })
 }

@@ -81,10 +81,10 @@ function shapeOf({ sort, by }: List, guarded = guard, caller = system): GuardedL
   return guarded({ shape, args: [0, 20, by?.[1] ?? null] }, caller).shape as GuardedList
 }
 
-interface Counted {
+interface CountedRows {
   readonly rows: readonly (readonly unknown[])[]
   /** The number of visited rows of posts. */
-  readonly looked: number
+  readonly visited: number
   /** Whether more than a few rows were sorted. */
   readonly sorted: boolean
   readonly plan: string
@@ -93,13 +93,13 @@ interface Counted {
 interface Counting {
   readonly name: string
   readonly dialect: Dialect
-  run(statement: Sql, args: readonly JsonValue[], slots: Values): Promise<Counted>
+  run(statement: Sql, args: readonly JsonValue[], slots: Values): Promise<CountedRows>
 }
 
 /** Adds a counting function as the first condition, which SQLite evaluates for each row found by the index. */
 function sqliteCounting(database: DatabaseSync, name: string): Counting {
-  let looked = 0
-  database.function('seen', { varargs: true }, () => ++looked)
+  let visited = 0
+  database.function('seen', { varargs: true }, () => ++visited)
   return {
     name,
     dialect: sqlite,
@@ -111,13 +111,13 @@ function sqliteCounting(database: DatabaseSync, name: string): Counting {
           ? `FROM "posts" AS "${t}" WHERE seen("${t}"."id") AND`
           : `FROM "posts" AS "${t}" WHERE seen("${t}"."id")`,
       )
-      looked = 0
+      visited = 0
       const prepared = database.prepare(counted)
       prepared.setReturnArrays(true)
       const rows = prepared.all(...values) as unknown as readonly (readonly unknown[])[]
       const steps = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
       const plan = steps.map(step => String(step.detail)).join('; ')
-      return { rows, looked, sorted: plan.includes('TEMP B-TREE'), plan }
+      return { rows, visited, sorted: plan.includes('TEMP B-TREE'), plan }
     },
   }
 }
@@ -159,7 +159,7 @@ function postgresCounting(client: pg.Client, mode: 'custom' | 'generic'): Counti
       const sorts = nodes.filter(node => node['Node Type'].endsWith('Sort'))
       return {
         rows,
-        looked: leaves.reduce((sum, node) => sum + rowsOf(node), 0),
+        visited: leaves.reduce((sum, node) => sum + rowsOf(node), 0),
         sorted: sorts.some(node => Math.max(...(node.Plans ?? []).map(rowsOf)) > PAGE * 3),
         plan: nodes.map(node => `${node['Node Type']} ${node['Index Name'] ?? ''}`).join('; '),
       }
@@ -176,7 +176,7 @@ async function checkList(counting: Counting, list: List): Promise<void> {
   const first: Slice = { after: undefined, limit: [String(ROWS)], offset: undefined, keys: true }
   const { rows: all } = await run(first, [])
   const limit = [String(PAGE)]
-  const position = shape.sort.map((_, at) => slot(at))
+  const position = shape.sort.map((_, index) => slot(index))
   for (const part of [0, 0.05, 0.5, 0.95]) {
     const before = Math.floor(all.length * part)
     const slots = before === 0 ? [] : (all[before - 1]?.slice(1) as Values)
@@ -187,23 +187,23 @@ async function checkList(counting: Counting, list: List): Promise<void> {
         offset: offset === 0 ? undefined : slot(position.length),
         keys: true,
       }
-      const { rows, looked, sorted, plan } = await run(slice, [...slots, offset])
-      const what = `${JSON.stringify(list)} at ${part} of ${counting.name}: ${looked} rows by ${plan}`
-      assert.deepEqual(rows, all.slice(before + offset, before + offset + PAGE), what)
+      const { rows, visited, sorted, plan } = await run(slice, [...slots, offset])
+      const description = `${JSON.stringify(list)} at ${part} of ${counting.name}: ${visited} rows by ${plan}`
+      assert.deepEqual(rows, all.slice(before + offset, before + offset + PAGE), description)
       if (offset > 0) {
         const far = await run(slice, [...slots, 3_000_000_000])
         assert.deepEqual(far.rows, [])
       }
       // At most four ranges, each with the rows of one time of creation; PostgreSQL may filter if it expects few rows.
-      assert.ok(looked <= 4 * (PAGE + offset + 4) || isFiltered(list, counting, looked), what)
-      assert.ok(!sorted, what)
+      assert.ok(visited <= 4 * (PAGE + offset + 4) || isFiltered(list, counting, visited), description)
+      assert.ok(!sorted, description)
     }
   }
 }
 
 /** With its statistics, PostgreSQL may find an author's tenth of the rows by another index in the right order. */
-function isFiltered({ by }: List, { name }: Counting, looked: number): boolean {
-  return by?.[0] === 'author_id' && name.startsWith('PostgreSQL') && looked <= 12 * (PAGE + 9)
+function isFiltered({ by }: List, { name }: Counting, visited: number): boolean {
+  return by?.[0] === 'author_id' && name.startsWith('PostgreSQL') && visited <= 12 * (PAGE + 9)
 }
 
 const title: readonly Selected[] = [{ kind: 'field', key: 'title', field: 'title' }]
@@ -229,13 +229,13 @@ async function checkConnection(counting: Counting, sort: string): Promise<void> 
   }
   const { rows: all } = await read(undefined, [3, ROWS])
   assert.equal(all.length, ROWS / 10)
-  for (const at of [10, 150, 300, 390]) {
-    const position: readonly JsonValue[] = all[at - 1].keys
+  for (const offset of [10, 150, 300, 390]) {
+    const position: readonly JsonValue[] = all[offset - 1].keys
     const after = position.map((_, key) => key + 2)
-    const { rows, looked, plan } = await read(after, [3, 10, ...position])
-    const what = `${sort} at ${at} of ${counting.name}: ${looked} rows by ${plan}`
-    assert.deepEqual(rows, all.slice(at, at + 10), what)
-    if (keys[0]?.field === 'created_at') assert.ok(looked <= 200, what)
+    const { rows, visited, plan } = await read(after, [3, 10, ...position])
+    const description = `${sort} at ${offset} of ${counting.name}: ${visited} rows by ${plan}`
+    assert.deepEqual(rows, all.slice(offset, offset + 10), description)
+    if (keys[0]?.field === 'created_at') assert.ok(visited <= 200, description)
   }
 }
 
@@ -262,9 +262,9 @@ test('with a read rule that most rows satisfy, SQLite still reads a list in the 
       const shape = shapeOf({ sort }, createGuard(ruled), user(callerId, 'user', new Set(['read:post'])))
       const slice: Slice = { after: undefined, limit: [String(PAGE)], offset: undefined, keys: true }
       const counting = sqliteCounting(database, 'SQLite')
-      const { rows, looked, sorted, plan } = await counting.run(listSql(shape, slice, sqlite), [0, 20], [])
+      const { rows, visited, sorted, plan } = await counting.run(listSql(shape, slice, sqlite), [0, 20], [])
       assert.equal(rows.length, PAGE)
-      assert.ok(looked <= 4 * PAGE && !sorted, `${sort}: ${looked} rows by ${plan}`)
+      assert.ok(visited <= 4 * PAGE && !sorted, `${sort}: ${visited} rows by ${plan}`)
     } finally {
       database.close()
     }

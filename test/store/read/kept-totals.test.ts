@@ -1,4 +1,4 @@
-/** The total of a list is cached only if its snapshot is not newer than the versions. */
+/** Totals are cached only if their snapshot is not newer than the versions; estimates are used again for ten seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from '../../../src/plan/guard.ts'
@@ -20,9 +20,10 @@ const statements: Statements<Query> = {
 }
 
 /** A list with a total; the test decides whether the next snapshots are newer than the versions. */
-function fixture() {
+function fixture(mode: 'exact' | 'estimate' = 'exact') {
   const shape = {
     ...listOfPosts,
+    window: { ...listOfPosts.window, total: mode },
     filter: { kind: 'compare', field: 'body', operator: 'ne', param: 2 },
   } as const
   const guarded = createGuard(blog)({ shape, args: [0, 5, 'b'] }, user(1, 'user', 'all')) as {
@@ -38,9 +39,15 @@ function fixture() {
     list(queries) {
       requested.push(queries)
       const { isNewer, total } = state
-      const count = queries.count?.of([total])
+      // For an estimate: as many as are counted, what the sample says, and the size of the collection.
+      const counted = mode === 'exact' ? [total] : [Math.min(total, 10_001), total, 100_000]
+      const count = queries.count?.of(counted)
       // As on PostgreSQL, an unchecked snapshot may be newer.
-      return { rows: [['{}', 1]], count, isNewer: () => isNewer || !queries.isChecked }
+      return {
+        rows: new Array(mode === 'exact' ? 1 : 7).fill(['{}', 1]),
+        count,
+        isNewer: () => isNewer || !queries.isChecked,
+      }
     },
   }
   const page = async (offset: number) => {
@@ -50,11 +57,11 @@ function fixture() {
   return { state, requested, page }
 }
 
-for (const [what, offset] of [
+for (const [name, offset] of [
   ['a near page', 0],
   ['a deep page', 400],
 ] as const) {
-  test(`${what}: the total of a newer snapshot is not cached`, async () => {
+  test(`${name}: the total of a newer snapshot is not cached`, async () => {
     const { state, page } = fixture()
     state.isNewer = true
     state.total = 999
@@ -64,7 +71,7 @@ for (const [what, offset] of [
     assert.equal(await page(offset), 1000)
   })
 
-  test(`${what}: the total of the same snapshot is cached, and counted again for a newer one`, async () => {
+  test(`${name}: the total of the same snapshot is cached, and counted again for a newer one`, async () => {
     const { state, requested, page } = fixture()
     assert.equal(await page(offset), 1000)
     state.total = 1
@@ -72,5 +79,34 @@ for (const [what, offset] of [
     assert.equal(requested.at(-1)?.count, undefined)
     state.isNewer = true
     assert.equal(await page(offset), 1)
+  })
+}
+
+for (const [what, offset] of [
+  ['a near page', 0],
+  ['a deep page', 400],
+] as const) {
+  test(`${what}: an estimate is used again for ten seconds, whatever changes`, async t => {
+    let time = 1000
+    t.mock.method(performance, 'now', () => time)
+    const { state, requested, page } = fixture('estimate')
+    state.total = 20_000
+    assert.equal(await page(offset), 20_000)
+    state.total = 30_000
+    state.isNewer = true
+    time += 9_999
+    assert.equal(await page(offset), 20_000)
+    assert.equal(requested.at(-1)?.count, undefined)
+    time += 1
+    assert.equal(await page(offset), 30_000)
+  })
+
+  test(`${what}: a total that was counted for an estimate is counted again after a change`, async () => {
+    const { state, page } = fixture('estimate')
+    state.total = 9000
+    assert.equal(await page(offset), 9000)
+    state.total = 8000
+    state.isNewer = true
+    assert.equal(await page(offset), 8000)
   })
 }

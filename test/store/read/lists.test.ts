@@ -9,11 +9,11 @@ import { estimated } from '../../../src/store/sql/estimate.ts'
 import { stampOf, Versions } from '../../../src/store/versions.ts'
 import { field, types } from '../../plan/small-model.ts'
 
-const by = (name: string, type: keyof typeof types): GuardedSort => ({
+const keyOf = (name: string, type: keyof typeof types): GuardedSort => ({
   field: { field: field(name, types[type]), when: always },
   descending: false,
 })
-const sort = [by('public', 'boolean'), by('note', 'text'), by('id', 'integer')]
+const sort = [keyOf('public', 'boolean'), keyOf('note', 'text'), keyOf('id', 'integer')]
 /** Rows as `cursorSlice` selects them: the text, then the sort keys. */
 const rows = [
   ['{"id":1}', 1, 'a', 1],
@@ -49,18 +49,18 @@ test('a page contains all its rows, and a total if requested', () => {
 })
 
 test('a page corrects an estimated total by its own rows', () => {
-  const rows = (count: number) => Array.from({ length: count }, (_, at) => [String(at)])
-  const corrected = (offset: number, count: number) => {
+  const rows = (count: number) => Array.from({ length: count }, (_, index) => [String(index)])
+  const correctedTotal = (offset: number, count: number) => {
     const estimate = { total: 50_000, isEstimate: true }
     const { total, isEstimate, more } = pageAnswer(rows(count), estimate, windowOf('estimate'), [offset, 2])
     return [total, isEstimate ?? false, more]
   }
-  assert.deepEqual(corrected(0, 3), [50_000, true, true])
-  assert.deepEqual(corrected(60_000, 3), [60_003, true, true])
-  assert.deepEqual(corrected(60_000, 2), [60_002, false, false])
-  assert.deepEqual(corrected(20_000, 1), [20_001, false, false])
-  assert.deepEqual(corrected(20_000, 0), [20_000, true, false])
-  assert.deepEqual(corrected(70_000, 0), [50_000, true, false])
+  assert.deepEqual(correctedTotal(0, 3), [50_000, true, true])
+  assert.deepEqual(correctedTotal(60_000, 3), [60_003, true, true])
+  assert.deepEqual(correctedTotal(60_000, 2), [60_002, false, false])
+  assert.deepEqual(correctedTotal(20_000, 1), [20_001, false, false])
+  assert.deepEqual(correctedTotal(20_000, 0), [20_000, true, false])
+  assert.deepEqual(correctedTotal(70_000, 0), [50_000, true, false])
 })
 
 test('an estimate is at least the number counted and at most the size of the collection', () => {

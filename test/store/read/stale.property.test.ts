@@ -66,37 +66,40 @@ async function compare(
   actions: readonly Action[],
   readers?: ReadersOptions,
 ): Promise<void> {
-  const kept = { cacheBytes: 1_000_000, ...(readers && { readers }) }
-  const stores = await Promise.all([kept, kept, { cacheBytes: 0 }].map(options => open(blog, options)))
+  const cacheOptions = { cacheBytes: 1_000_000, ...(readers && { readers }) }
+  const stores = await Promise.all(
+    [cacheOptions, cacheOptions, { cacheBytes: 0 }].map(options => open(blog, options)),
+  )
   const [first, second, plain] = stores.map(store => new Client(store))
   assert.ok(first && second && plain)
   try {
     const { id: author } = await first.create('users', { name: 'x', email: `${Math.random()}@example.com` })
     const as = user(author, 'user', 'all')
     const bodies = ['a', null, 'b', 'c']
-    const made = Array.from({ length: rows }, (_, index) =>
+    const created = Array.from({ length: rows }, (_, index) =>
       first.create('posts', { title: `t${index}`, body: bodies[index % 4] ?? null }, as),
     )
-    const ids = (await Promise.all(made)).map(({ id }) => id)
-    for (const one of actions) {
-      const client: Client = one.by === 0 ? first : second
-      if (one.kind === 'read') {
-        const shape = shapes[one.of] ?? listOfPosts
-        const args = [one.offset, one.limit, ...rest(one.of, author)]
+    const ids = (await Promise.all(created)).map(({ id }) => id)
+    for (const action of actions) {
+      const client: Client = action.by === 0 ? first : second
+      if (action.kind === 'read') {
+        const shape = shapes[action.of] ?? listOfPosts
+        const args = [action.offset, action.limit, ...rest(action.of, author)]
         assert.deepEqual(await client.list(shape, args, as), await offsetOnly(plain, shape, args, as))
         continue
       }
-      if (one.kind === 'create') {
-        ids.push((await client.create('posts', { title: one.text, body: one.text }, as)).id)
+      if (action.kind === 'create') {
+        ids.push((await client.create('posts', { title: action.text, body: action.text }, as)).id)
         continue
       }
       if (ids.length === 0) continue
-      const at = one.nth % ids.length
-      const id = ids[at] ?? 0
-      if (one.kind === 'update') await client.update('posts', id, { body: one.text, title: one.text }, as)
+      const index = action.nth % ids.length
+      const id = ids[index] ?? 0
+      if (action.kind === 'update')
+        await client.update('posts', id, { body: action.text, title: action.text }, as)
       else {
         await client.remove('posts', id, as)
-        ids.splice(at, 1)
+        ids.splice(index, 1)
       }
     }
     const [inProcess] = stores
@@ -113,9 +116,9 @@ async function offsetOnly(
   [offset = 0, limit = 0, ...others]: readonly (string | number)[],
   as: ReturnType<typeof user>,
 ) {
-  const whole = await client.list(shape, [0, 10_000, ...others], as)
+  const wholeList = await client.list(shape, [0, 10_000, ...others], as)
   const from = Number(offset)
-  return { ...whole, items: whole.items?.slice(from, from + Number(limit)) ?? null }
+  return { ...wholeList, items: wholeList.items?.slice(from, from + Number(limit)) ?? null }
 }
 
 for (const { name, within } of databases) {
@@ -150,14 +153,14 @@ for (const { name, within } of databases) {
         const title = `t${index}`
         return { title, id: (await client.create('posts', { title }, as)).id }
       })
-      const made = (await Promise.all(created)).toSorted((one, other) => one.id - other.id)
-      const titles = made.map(one => one.title)
+      const posts = (await Promise.all(created)).toSorted((a, b) => a.id - b.id)
+      const titles = posts.map(post => post.title)
       const page = async (offset: number) =>
-        (await client.list(listOfPosts, [offset, 3])).items?.map(one => one.title)
+        (await client.list(listOfPosts, [offset, 3])).items?.map(item => item.title)
       for (const offset of [2500, 1200, 2999, 499, 500, 501, 1000, 3000, 9000, 200]) {
         assert.deepEqual(await page(offset), titles.slice(offset, offset + 3), `offset ${offset}`)
       }
-      await client.remove('posts', made[700]?.id ?? 0, as)
+      await client.remove('posts', posts[700]?.id ?? 0, as)
       titles.splice(700, 1)
       await client.create('posts', { title: 'last' }, as)
       titles.push('last')

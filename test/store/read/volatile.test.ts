@@ -19,11 +19,11 @@ const posts = 400
 /** One post per hour, starting at the moment. */
 const data = {
   users: [{ id: 1, name: 'a', created_at: new Date(MOMENT).toISOString() }],
-  posts: Array.from({ length: posts }, (_, at) => ({
-    id: at + 1,
+  posts: Array.from({ length: posts }, (_, index) => ({
+    id: index + 1,
     title: 'a',
-    note: at % 2 === 0 ? 'red' : 'blue',
-    created_at: new Date(MOMENT + at * hourMs).toISOString(),
+    note: index % 2 === 0 ? 'red' : 'blue',
+    created_at: new Date(MOMENT + index * hourMs).toISOString(),
   })),
 }
 
@@ -88,9 +88,9 @@ for (const { name, within } of seededStores) {
     await within(modelWith(ofTeam), data, async ({ store }) => {
       const seen = reading(store, ofTeam)
       const reads = ['red', 'blue', 'red', 'green', 7, true].map(team => seen(claiming(team), 0))
-      const found = (await Promise.all(reads)).map(({ ids, total }) => [...ids, total])
+      const results = (await Promise.all(reads)).map(({ ids, total }) => [...ids, total])
       const none = [0]
-      assert.deepEqual(found, [[1, 3, posts / 2], [2, 4, posts / 2], [1, 3, posts / 2], none, none, none])
+      assert.deepEqual(results, [[1, 3, posts / 2], [2, 4, posts / 2], [1, 3, posts / 2], none, none, none])
       assert.deepEqual((await seen(caller, 0)).ids, [])
     })
   })

@@ -245,76 +245,79 @@ function modelOf(field: FieldDeclaration | undefined): Model {
   )
 }
 
-async function fill(database: Migratable, at: string, { from, values }: Case): Promise<void> {
-  const made = modelOf(from)
-  const store = await database.open(at, made)
-  const client = new Client(store, made)
+async function fill(database: Migratable, location: string, { from, values }: Case): Promise<void> {
+  const model = modelOf(from)
+  const store = await database.open(location, model)
+  const client = new Client(store, model)
   for (const name of ['first', 'second']) await client.create('others', { name })
   await client.create('places', { name: 'first' })
   for (const value of values) await client.create('things', { value_id: value })
   await store.close()
 }
 
-async function mend(database: Migratable, at: string, { from, mended }: Case): Promise<void> {
-  const made = modelOf(from)
-  const store = await database.open(at, made, false)
-  const client = new Client(store, made)
+async function mend(database: Migratable, location: string, { from, mended }: Case): Promise<void> {
+  const model = modelOf(from)
+  const store = await database.open(location, model, false)
+  const client = new Client(store, model)
   for (const [n, value] of mended.entries()) await client.update('things', n + 1, { value_id: value })
   await store.close()
 }
 
-async function refused(database: Migratable, at: string, each: Case): Promise<void> {
-  await fill(database, at, each)
-  const to = modelOf(each.to)
-  const before = await database.dump(at)
-  const steps = await database.plan(at, to)
+async function assertRefused(database: Migratable, location: string, testCase: Case): Promise<void> {
+  await fill(database, location, testCase)
+  const to = modelOf(testCase.to)
+  const before = await database.dump(location)
+  const steps = await database.plan(location, to)
   const [fault = ''] = steps.flatMap(step => step.faults ?? [])
   assert.match(fault, /^things\.value_id: /)
   const [, count, example] = many.exec(fault) ?? []
-  assert.deepEqual([Number(count), Number(example)], each.misfits, fault)
-  assert.match(fault, each.message)
+  assert.deepEqual([Number(count), Number(example)], testCase.misfits, fault)
+  assert.match(fault, testCase.message)
   const isRefusal = (error: Error) => {
     assert.equal(error.name, 'MigrationError')
     assert.ok(error.message.includes(fault), error.message)
     assert.match(error.message, /Nothing was changed/)
     return true
   }
-  await assert.rejects(database.apply(at, to, { allowDestructive: true }), isRefusal)
-  if (steps.every(step => step.additive)) await assert.rejects(database.open(at, to), isRefusal)
-  assert.equal(await database.dump(at), before)
-  await mend(database, at, each)
+  await assert.rejects(database.apply(location, to, { allowDestructive: true }), isRefusal)
+  if (steps.every(step => step.additive)) await assert.rejects(database.open(location, to), isRefusal)
+  assert.equal(await database.dump(location), before)
+  await mend(database, location, testCase)
   assert.deepEqual(
-    (await database.plan(at, to)).flatMap(step => step.faults ?? []),
+    (await database.plan(location, to)).flatMap(step => step.faults ?? []),
     [],
   )
-  await database.apply(at, to, { allowDestructive: true })
-  assert.deepEqual(await database.plan(at, to), [])
-  await database.requireSound(at)
-  const store = await database.open(at, to, false)
-  for (const n of each.mended.keys()) await new Client(store, to).item('things', n + 1)
+  await database.apply(location, to, { allowDestructive: true })
+  assert.deepEqual(await database.plan(location, to), [])
+  await database.requireSound(location)
+  const store = await database.open(location, to, false)
+  for (const n of testCase.mended.keys()) await new Client(store, to).item('things', n + 1)
   await store.close()
 }
 
 for (const database of migratables) {
   describe(database.name, () => {
-    for (const each of cases) {
-      test(`${each.name}: values that do not fit are reported, and nothing is changed`, () =>
-        database.withEmpty(at => refused(database, at, each)))
+    for (const testCase of cases) {
+      test(`${testCase.name}: values that do not fit are reported, and nothing is changed`, () =>
+        database.withEmpty(location => assertRefused(database, location, testCase)))
     }
 
     test('a reference with a default can be added only if the referenced item exists', () =>
-      database.withEmpty(async at => {
-        await fill(database, at, { ...cases[0], from: undefined, values: [] } as unknown as Case)
-        const store = await database.open(at, modelOf(undefined), false)
+      database.withEmpty(async location => {
+        await fill(database, location, { ...cases[0], from: undefined, values: [] } as unknown as Case)
+        const store = await database.open(location, modelOf(undefined), false)
         await new Client(store, modelOf(undefined)).create('things', { note: 'x' })
         await store.close()
         const to = modelOf(relation('others', { default: 7 }))
-        await assert.rejects(database.open(at, to), /things\.value_id: 1 item would refer to items of others/)
-        await (await database.open(at, modelOf(relation('others', { default: 2 })))).close()
+        await assert.rejects(
+          database.open(location, to),
+          /things\.value_id: 1 item would refer to items of others/,
+        )
+        await (await database.open(location, modelOf(relation('others', { default: 2 })))).close()
       }))
 
     test('a new unique index over several fields names the first two items with equal values', () =>
-      database.withEmpty(async at => {
+      database.withEmpty(async location => {
         const pairs = (indexes: readonly ReturnType<typeof unique>[]) =>
           checkModel(
             model({
@@ -326,7 +329,7 @@ for (const database of migratables) {
             }),
           )
         const before = pairs([])
-        const store = await database.open(at, before)
+        const store = await database.open(location, before)
         const client = new Client(store, before)
         for (const [a, b] of [
           [1, 'x'],
@@ -337,52 +340,61 @@ for (const database of migratables) {
         ] as const)
           await client.create('things', { a, b })
         await store.close()
-        const [step] = await database.plan(at, pairs([unique('a', 'b')]))
+        const [step] = await database.plan(location, pairs([unique('a', 'b')]))
         assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
       }))
 
     test('a start with autoMigrate and the command record the constraints of a database of an earlier version', () =>
-      database.withEmpty(async at => {
-        const each = {
+      database.withEmpty(async location => {
+        const testCase = {
           ...cases[0],
           from: string({ max: 20 }),
           values: ['longer than ten'],
         } as unknown as Case
         const narrow = modelOf(string({ max: 10 }))
-        await fill(database, at, each)
-        const [[stored] = []] = await database.rows(at, `SELECT value FROM _portico WHERE key = 'schema'`)
+        await fill(database, location, testCase)
+        const [[stored] = []] = await database.rows(
+          location,
+          `SELECT value FROM _portico WHERE key = 'schema'`,
+        )
         const forget = async () => {
           const old = JSON.parse(String(stored), (key, value) => (key === 'accepts' ? undefined : value))
-          await database.run(at, `UPDATE _portico SET value = '${JSON.stringify(old)}' WHERE key = 'schema'`)
-          assert.deepEqual(await database.plan(at, narrow), [])
+          await database.run(
+            location,
+            `UPDATE _portico SET value = '${JSON.stringify(old)}' WHERE key = 'schema'`,
+          )
+          assert.deepEqual(await database.plan(location, narrow), [])
         }
         await forget()
-        await (await database.open(at, modelOf(each.from), false)).close()
-        assert.deepEqual(await database.plan(at, narrow), [])
-        await (await database.open(at, modelOf(each.from))).close()
-        await assert.rejects(database.open(at, narrow), /at most 10 characters/)
+        await (await database.open(location, modelOf(testCase.from), false)).close()
+        assert.deepEqual(await database.plan(location, narrow), [])
+        await (await database.open(location, modelOf(testCase.from))).close()
+        await assert.rejects(database.open(location, narrow), /at most 10 characters/)
         await forget()
-        await database.apply(at, modelOf(each.from), { allowDestructive: false })
-        await assert.rejects(database.apply(at, narrow, { allowDestructive: true }), /at most 10 characters/)
+        await database.apply(location, modelOf(testCase.from), { allowDestructive: false })
+        await assert.rejects(
+          database.apply(location, narrow, { allowDestructive: true }),
+          /at most 10 characters/,
+        )
       }))
 
     test('a start is not refused for bounds that widen or that every item satisfies', () =>
-      database.withEmpty(async at => {
-        const each = { ...cases[0], from: string({ max: 20 }), values: ['short'] } as unknown as Case
-        await fill(database, at, each)
+      database.withEmpty(async location => {
+        const testCase = { ...cases[0], from: string({ max: 20 }), values: ['short'] } as unknown as Case
+        await fill(database, location, testCase)
         for (const max of [30, 10, 5]) {
           const to = modelOf(string({ max }))
           // Also without autoMigrate, as in production.
-          await (await database.open(at, to, false)).close()
-          const steps = await database.plan(at, to)
+          await (await database.open(location, to, false)).close()
+          const steps = await database.plan(location, to)
           assert.deepEqual(
             steps.map(step => [step.sentence, step.additive, step.destructive]),
             [[`Allow ${max === 30 ? 'more' : 'fewer'} values in things.value_id.`, true, false]],
           )
-          await (await database.open(at, to)).close()
-          assert.deepEqual(await database.plan(at, to), [])
+          await (await database.open(location, to)).close()
+          assert.deepEqual(await database.plan(location, to), [])
         }
-        await assert.rejects(database.open(at, modelOf(string({ max: 4 }))), /at most 4 characters/)
+        await assert.rejects(database.open(location, modelOf(string({ max: 4 }))), /at most 4 characters/)
       }))
   })
 }

@@ -14,8 +14,8 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import { Client } from '../blog.ts'
 import { access, books, cases, keep, plain } from './migration-cases.ts'
 
-async function make(url: string, made = plain): Promise<void> {
-  await (await openPostgres(made, { url })).close()
+async function make(url: string, model = plain): Promise<void> {
+  await (await openPostgres(model, { url })).close()
 }
 
 async function fill(url: string, count: number): Promise<void> {
@@ -40,11 +40,11 @@ async function besideReader<T>(url: string, use: (end: () => Promise<void>) => P
 for (const { name, to } of cases) {
   test(`${name}: the migrated table equals one created from the new model`, () =>
     withPostgres(changed =>
-      withPostgres(async made => {
+      withPostgres(async createdUrl => {
         await make(changed)
         await applyPostgres(changed, to, { allowDestructive: true })
-        await make(made, to)
-        const [is, should] = [await shapeOf(changed), await shapeOf(made)]
+        await make(createdUrl, to)
+        const [is, should] = [await shapeOf(changed), await shapeOf(createdUrl)]
         assert.deepEqual(
           is.filter(line => !should.includes(line)),
           [],
@@ -86,9 +86,9 @@ test('of several nodes that start at once, one creates or migrates the tables, a
 
 test('a start waits for the migration of another process', () =>
   withPostgres(async url => {
-    const other = new pg.Client({ connectionString: url })
-    await other.connect()
-    await other.query('SELECT pg_advisory_lock(20591, 1)')
+    const otherClient = new pg.Client({ connectionString: url })
+    await otherClient.connect()
+    await otherClient.query('SELECT pg_advisory_lock(20591, 1)')
     let isOpen = false
     const opening = openPostgres(plain, { url }).then(store => {
       isOpen = true
@@ -97,9 +97,9 @@ test('a start waits for the migration of another process', () =>
     await wait(300)
     assert.equal(isOpen, false)
     assert.deepEqual(await query(url, `SELECT 1 FROM pg_tables WHERE tablename = 'books'`), [])
-    await other.query('SELECT pg_advisory_unlock(20591, 1)')
+    await otherClient.query('SELECT pg_advisory_unlock(20591, 1)')
     await (await opening).close()
-    await other.end()
+    await otherClient.end()
   }))
 
 test('a node of the old model continues to write after fields are added', () =>
@@ -223,7 +223,7 @@ test('a foreign key that is not validated yet is validated at the next start', (
     )
     assert.match(
       (await planPostgres(url, more))[0]?.sentence ?? '',
-      /^Check what books\.series_id refers to\.$/,
+      /^Check the references of books\.series_id\.$/,
     )
     await make(url, more)
     await postgres.requireSound(url)

@@ -75,10 +75,10 @@ const changes: readonly (readonly [
 ]
 
 /** A model with a collection for each change; those that are done have the new type. */
-function modelOf(isDone: (at: number) => boolean): Model {
-  const collections = changes.map(([from, , to], at) => {
-    const field = types[isDone(at) ? to : from]
-    return [`c${at}s`, collection({ access, fields: { value: field(), other: text({ optional: true }) } })]
+function modelOf(isDone: (index: number) => boolean): Model {
+  const collections = changes.map(([from, , to], index) => {
+    const field = types[isDone(index) ? to : from]
+    return [`c${index}s`, collection({ access, fields: { value: field(), other: text({ optional: true }) } })]
   })
   return checkModel(model(Object.fromEntries(collections)))
 }
@@ -90,9 +90,9 @@ function label(n: number): string {
 
 for (const database of migratables) {
   test(`${database.name}: a change of type converts the values of the field, or is refused`, () =>
-    database.withEmpty(async at => {
+    database.withEmpty(async location => {
       const before = modelOf(() => false)
-      const store = await database.open(at, before)
+      const store = await database.open(location, before)
       const client = new Client(store, before)
       for (const [n, [, value]] of changes.entries()) {
         await client.create(`c${n}s`, { value })
@@ -100,18 +100,18 @@ for (const database of migratables) {
       }
       await store.close()
       const wrong = changes.flatMap(([, , , is], n) => (is === refused ? [n] : []))
-      const apply = (next: Model) => database.apply(at, next, { allowDestructive: true })
+      const apply = (next: Model) => database.apply(location, next, { allowDestructive: true })
       for (const n of wrong) {
         await assert.rejects(
-          apply(modelOf(each => each === n)),
+          apply(modelOf(index => index === n)),
           /MigrationError: Nothing was changed/,
           label(n),
         )
       }
       const after = modelOf(n => !wrong.includes(n))
       await apply(after)
-      assert.deepEqual(await database.plan(at, after), [])
-      const opened = await database.open(at, after)
+      assert.deepEqual(await database.plan(location, after), [])
+      const opened = await database.open(location, after)
       const reader = new Client(opened, after)
       for (const [n, [, value, , is]] of changes.entries()) {
         const read = async (id: number) => ((await reader.item(`c${n}s`, id)) as { value: JsonValue }).value

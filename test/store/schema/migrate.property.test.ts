@@ -65,15 +65,15 @@ const extras = {
   absent: undefined,
 }
 
-const one = <T extends object>(choices: T) => fc.constantFrom(...(Object.keys(choices) as (keyof T)[]))
+const oneOf = <T extends object>(choices: T) => fc.constantFrom(...(Object.keys(choices) as (keyof T)[]))
 
 const shapes = fc.record({
-  title: one(titles),
-  count: one(counts),
-  flag: one(flags),
-  note: one(notes),
-  other: one(others),
-  extra: one(extras),
+  title: oneOf(titles),
+  count: oneOf(counts),
+  flag: oneOf(flags),
+  note: oneOf(notes),
+  other: oneOf(others),
+  extra: oneOf(extras),
   indexes: fc.uniqueArray(fc.constantFrom('title', 'count', 'flag', 'count title', 'flag count'), {
     maxLength: 3,
   }),
@@ -101,7 +101,7 @@ function modelOf(shape: Shape, isAfter: boolean): Model {
     .map(columns => columns.split(' '))
     .filter(columns => columns.every(column => column in present))
     .filter(columns => !(columns.includes('title') && shape.title === 'unique'))
-    .map((columns, at) => (at === 0 && shape.isUnique ? unique(...columns) : index(...columns)))
+    .map((columns, n) => (n === 0 && shape.isUnique ? unique(...columns) : index(...columns)))
   return checkModel(
     model({
       others: collection({ access, fields: { name: string() } }),
@@ -125,33 +125,38 @@ const values = fc.record({
 })
 type Values = typeof values extends fc.Arbitrary<infer T> ? T : never
 
-async function fill(database: Migratable, at: string, made: Model, rows: readonly Values[]): Promise<void> {
-  const store = await database.open(at, made)
-  const client = new Client(store, made)
+async function fill(
+  database: Migratable,
+  location: string,
+  model: Model,
+  rows: readonly Values[],
+): Promise<void> {
+  const store = await database.open(location, model)
+  const client = new Client(store, model)
   for (const name of ['first', 'second']) await client.create('others', { name })
-  const declared = made.collections.get('things')?.fields
+  const declared = model.collections.get('things')?.fields
   for (const row of rows) {
-    const known = Object.entries(row).filter(([name, value]) => {
+    const present = Object.entries(row).filter(([name, value]) => {
       const field = declared?.get(name)
       return field && (value !== null || field.optional)
     })
     // Both databases refuse some, e.g. for a unique index. On PostgreSQL, those consume ids.
-    await client.create('things', Object.fromEntries(known)).catch(() => {})
+    await client.create('things', Object.fromEntries(present)).catch(() => {})
   }
   await client.remove('things', 1).catch(() => {})
   await store.close()
 }
 
 /** Everything that the store returns of the collection, including search results. */
-async function contents(database: Migratable, at: string, made: Model): Promise<unknown> {
-  const store = await database.open(at, made, false)
+async function contents(database: Migratable, location: string, model: Model): Promise<unknown> {
+  const store = await database.open(location, model, false)
   try {
-    const client = new Client(store, made)
-    const things = made.collections.get('items') ?? made.collections.get('things')
+    const client = new Client(store, model)
+    const things = model.collections.get('items') ?? model.collections.get('things')
     const names = [...(things?.fields.keys() ?? [])].filter(name => name !== 'created_at' && name !== 'id')
     const shape = { ...listOfPosts, collection: things?.name ?? '', select: fields(...names) }
-    const found = (things?.searchable.length ?? 0) > 0
-    const searched = found
+    const searchResults = (things?.searchable.length ?? 0) > 0
+    const searched = searchResults
       ? await Promise.all(
           ['one', 'words', 'STRASSE'].map(word => client.list({ ...shape, search: 2 }, [0, 99, word])),
         )
@@ -175,43 +180,43 @@ function withoutRemade(sentence: string): string {
     .replaceAll(remade, '')
 }
 
-async function migrated(
+async function migrateAndRead(
   database: Migratable,
   from: Model,
   to: Model,
   rows: readonly Values[],
 ): Promise<unknown> {
   let outcome: unknown
-  await database.withEmpty(async at => {
-    await fill(database, at, from, rows)
-    const before = await database.dump(at)
-    const steps = await database.plan(at, to)
+  await database.withEmpty(async location => {
+    await fill(database, location, from, rows)
+    const before = await database.dump(location)
+    const steps = await database.plan(location, to)
     const sentences = steps
       .map(({ sentence, destructive, additive }) => [withoutRemade(sentence), destructive, additive])
       .filter(([sentence]) => sentence !== '')
     try {
-      await database.apply(at, to, { allowDestructive: true })
+      await database.apply(location, to, { allowDestructive: true })
     } catch (error) {
       assert.match(String(error), /Nothing was changed/)
-      assert.equal(await database.dump(at), before)
+      assert.equal(await database.dump(location), before)
       outcome = [sentences, 'refused']
       return
     }
-    await database.requireSound(at)
-    assert.deepEqual(await database.plan(at, to), [])
-    if (database === postgres) await requireShape(at, to)
-    outcome = [sentences, await contents(database, at, to)]
+    await database.requireSound(location)
+    assert.deepEqual(await database.plan(location, to), [])
+    if (database === postgres) await requireShape(location, to)
+    outcome = [sentences, await contents(database, location, to)]
   })
   return outcome
 }
 
 /** Requires the tables that the model would create, except for defaults that are no longer needed. */
-async function requireShape(at: string, to: Model): Promise<void> {
+async function requireShape(location: string, to: Model): Promise<void> {
   await withPostgres(async fresh => {
     await (await postgres.open(fresh, to)).close()
     const shape = async (url: string) =>
       (await shapeOf(url)).map(line => line.replace(/ DEFAULT .*/, '')).sort()
-    assert.deepEqual(await shape(at), await shape(fresh))
+    assert.deepEqual(await shape(location), await shape(fresh))
   })
 }
 
@@ -259,7 +264,7 @@ function* everyChange(): Generator<readonly [before: Shape, after: Shape]> {
       pick(parts.extra, round, 5),
     ]
     const index = pick(parts.indexes, round, 5)
-    const at = (side: 0 | 1): Shape => ({
+    const shapeOf = (side: 0 | 1): Shape => ({
       title: title[side],
       count: count[side],
       flag: flag[side],
@@ -270,7 +275,7 @@ function* everyChange(): Generator<readonly [before: Shape, after: Shape]> {
       isUnique: round % 3 === side,
       isRenamed: round % 4 === 3,
     })
-    yield [at(0), at(1)]
+    yield [shapeOf(0), shapeOf(1)]
   }
 }
 
@@ -284,19 +289,19 @@ const someRows: readonly Values[] = [
 async function sameOutcome(before: Shape, after: Shape, rows: readonly Values[]): Promise<boolean> {
   const [from, to] = [modelOf(before, false), modelOf(after, true)]
   const outcomes: unknown[] = []
-  for (const database of migratables) outcomes.push(await migrated(database, from, to, rows))
+  for (const database of migratables) outcomes.push(await migrateAndRead(database, from, to, rows))
   assert.deepEqual(outcomes[1], outcomes[0])
   return !JSON.stringify(outcomes[0]).endsWith('"refused"]')
 }
 
 test('both databases have the same outcome for every change of each part of a model', async () => {
-  const done = new Map<boolean, number>()
+  const outcomes = new Map<boolean, number>()
   for (const [before, after] of everyChange()) {
     const isDone = await sameOutcome(before, after, someRows)
-    done.set(isDone, (done.get(isDone) ?? 0) + 1)
+    outcomes.set(isDone, (outcomes.get(isDone) ?? 0) + 1)
   }
   assert.ok(
-    (done.get(true) ?? 0) >= 10 && (done.get(false) ?? 0) >= 1,
+    (outcomes.get(true) ?? 0) >= 10 && (outcomes.get(false) ?? 0) >= 1,
     'most changes succeed, and some are refused',
   )
 })

@@ -437,7 +437,7 @@ function others(database: Migratable): void {
         }),
       )
       const steps = await database.apply(at, to, { allowDestructive: true })
-      assert.match(steps.map(step => step.sentence).join(' '), /Change what notes\.target_id refers to\./)
+      assert.match(steps.map(step => step.sentence).join(' '), /Change the reference notes\.target_id\./)
       assert.deepEqual(await database.targets(at, ['notes']), ['articles'])
       const store = await database.open(at, to)
       const client = new Client(store, to)

@@ -116,10 +116,11 @@ export const cases: readonly Case[] = [
     to: checkModel(model({ works: collection({ fields: keep, access, renamedFrom: 'books' }) })),
     sentence: /^Rename the collection books to works\.$/,
     kind: 'manual',
-    query: `SELECT title, (SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'works') FROM works ORDER BY id`,
+    query: `SELECT title, (SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'works'),
+      (SELECT CAST(count(*) AS integer) FROM _events WHERE collection = 'works') FROM works ORDER BY id`,
     rows: [
-      ['Emma', 2],
-      ['Walden', 2],
+      ['Emma', 2, 4],
+      ['Walden', 2, 4],
     ],
   },
   {

@@ -4,10 +4,10 @@ import { openSqlite } from '../../../src/store/sqlite.ts'
 import { Client } from '../blog.ts'
 import { older } from './rolling-models.ts'
 
-const at = process.argv[2] ?? ''
-const store = at.startsWith('postgres:')
-  ? await openPostgres(older, { url: at, connections: 4, autoMigrate: false })
-  : openSqlite(older, { file: at, autoMigrate: false })
+const location = process.argv[2] ?? ''
+const store = location.startsWith('postgres:')
+  ? await openPostgres(older, { url: location, connections: 4, autoMigrate: false })
+  : openSqlite(older, { file: location, autoMigrate: false })
 const client = new Client(store, older)
 const failures = new Map<string, number>()
 let writes = 0
@@ -32,10 +32,10 @@ process.on('message', message => {
 })
 process.send?.('ready')
 for (let n = 0; !isStopped; n++) {
-  const made = await attempt(() => client.create('notes', { title: `of the old node ${n}`, stars: n }))
-  const id = made?.id ?? 1
+  const created = await attempt(() => client.create('notes', { title: `of the old node ${n}`, stars: n }))
+  const id = created?.id ?? 1
   await attempt(() => client.update('notes', id, { title: `changed by the old node ${n}` }))
-  if (made !== undefined && n % 5 === 0) await attempt(() => client.remove('notes', id))
+  if (created !== undefined && n % 5 === 0) await attempt(() => client.remove('notes', id))
 }
 await store.close()
 process.send?.({ writes, failures: [...failures] })

@@ -49,22 +49,22 @@ const listOfNotes = {
 
 /** The model without these fields. */
 function without(model: Model, fields: Readonly<Record<string, readonly string[]>>): Model {
-  const collections = [...model.collections].map(([name, one]): [string, Collection] => {
-    const kept = [...one.fields].filter(([field]) => !fields[name]?.includes(field))
-    return [name, { ...one, fields: new Map(kept) }]
+  const collections = [...model.collections].map(([name, collection]): [string, Collection] => {
+    const fieldsKept = [...collection.fields].filter(([field]) => !fields[name]?.includes(field))
+    return [name, { ...collection, fields: new Map(fieldsKept) }]
   })
   return { ...model, collections: new Map(collections) }
 }
 
-async function rolled(database: Migratable, at: string): Promise<void> {
-  const first = await database.open(at, older)
+async function testRolling(database: Migratable, location: string): Promise<void> {
+  const first = await database.open(location, older)
   await new Client(first, older).create('notes', { title: 'the first' })
   await first.close()
-  const child = fork(program, [at])
+  const child = fork(program, [location])
   try {
     await once(child, 'message')
     await untilWritten(child, 20)
-    const store = await database.open(at, newer)
+    const store = await database.open(location, newer)
     const client = new Client(store, newer)
     await untilWritten(child, 50)
     const { id } = await client.create('notes', { title: 'of the new node', words: 'of its own' })
@@ -76,11 +76,11 @@ async function rolled(database: Migratable, at: string): Promise<void> {
     const { items, total } = await client.list(listOfNotes, [0, 10_000])
     assert.equal(total, items?.length)
     for (const item of items ?? []) if (item.id !== id) requireAdded(item)
-    const found = await client.list({ ...listOfNotes, search: 2 }, [0, 10_000, 'old node'])
-    assert.equal(found.items?.length, (items?.length ?? 0) - 2)
+    const matches = await client.list({ ...listOfNotes, search: 2 }, [0, 10_000, 'old node'])
+    assert.equal(matches.items?.length, (items?.length ?? 0) - 2)
     await store.close()
-    await database.requireSound(at)
-    assert.deepEqual(await database.plan(at, newer), [])
+    await database.requireSound(location)
+    assert.deepEqual(await database.plan(location, newer), [])
   } finally {
     child.kill('SIGKILL')
   }
@@ -89,15 +89,15 @@ async function rolled(database: Migratable, at: string): Promise<void> {
 for (const database of migratables) {
   describe(database.name, () => {
     test('a node of the older model writes before, during and after an additive migration', () =>
-      database.withEmpty(at => rolled(database, at)))
+      database.withEmpty(location => testRolling(database, location)))
 
     test('an older model starts beside new fields with defaults, and its items get the defaults', () =>
-      database.withEmpty(async at => {
-        await (await database.open(at, newerUnsearched)).close()
-        const store = await database.open(at, older, false)
+      database.withEmpty(async location => {
+        await (await database.open(location, newerUnsearched)).close()
+        const store = await database.open(location, older, false)
         await new Client(store, older).create('notes', { title: 'of the old node' })
         await store.close()
-        const next = await database.open(at, newerUnsearched)
+        const next = await database.open(location, newerUnsearched)
         const { items } = await new Client(next, newerUnsearched).list(listOfNotes, [0, 9])
         assert.equal(items?.length, 1)
         requireAdded(items?.[0] ?? {})
@@ -105,62 +105,65 @@ for (const database of migratables) {
       }))
 
     test('after an upgrade of a version without disabled accounts, every account is enabled and the last administrator is protected', () =>
-      database.withEmpty(async at => {
+      database.withEmpty(async location => {
         const before = without(blog, { users: ['disabled'], api_keys: ['third_party'] })
-        const first = await database.open(at, before)
+        const first = await database.open(location, before)
         const person = { name: 'Ann', email: 'ann@example.com', role: 'admin' }
         const ann = await new Client(first, before).create('users', person)
         const values = { user_id: ann.id, name: 'k', prefix: 'pk_', hash: 'h' }
         await new Client(first, before).create('api_keys', values)
         await first.close()
-        const store = await database.open(at, blog)
+        const store = await database.open(location, blog)
         const client = new Client(store, blog)
         const isDisabled = async (id: number) => Object(await client.item('users', id)).disabled
         assert.equal(await isDisabled(ann.id), false)
         await assert.rejects(client.update('users', ann.id, { disabled: true }), /without an enabled admin/)
-        const old = await database.open(at, before, false)
+        const old = await database.open(location, before, false)
         const ben = await new Client(old, before).create('users', { ...person, email: 'ben@example.com' })
         await old.close()
         assert.equal(await isDisabled(ben.id), false)
         await client.update('users', ann.id, { disabled: true })
         await store.close()
-        assert.deepEqual(await database.plan(at, blog), [])
-        await database.requireSound(at)
+        assert.deepEqual(await database.plan(location, blog), [])
+        await database.requireSound(location)
       }))
 
     test('an older model does not start beside a required field whose default exists only in the model', () =>
-      database.withEmpty(async at => {
+      database.withEmpty(async location => {
         const required = { fields: { title, code: string() } }
-        await (await database.open(at, books(required))).close()
+        await (await database.open(location, books(required))).close()
         const later = books({
           fields: { title, code: string({ default: 'x' }), note: string({ optional: true }) },
         })
-        await database.apply(at, later, { allowDestructive: false })
+        await database.apply(location, later, { allowDestructive: false })
         await assert.rejects(
-          database.open(at, books({ fields: { title } }), false),
+          database.open(location, books({ fields: { title } }), false),
           /Drop the field books\.code/,
         )
       }))
 
     test('a start does not remove a field from a search index, since running nodes still write it', () =>
-      database.withEmpty(async at => {
+      database.withEmpty(async location => {
         const from = books({ fields: { ...keep, title: string({ searchable: true }) } })
-        const store = await database.open(at, from)
-        await assert.rejects(database.open(at, plain), /Rebuild the search of books\..*portico migrate/s)
+        const store = await database.open(location, from)
+        await assert.rejects(
+          database.open(location, plain),
+          /Rebuild the search of books\..*portico migrate/s,
+        )
         await new Client(store, from).create('books', { title: 'Emma' })
         await store.close()
-        await database.apply(at, plain, { allowDestructive: false })
-        assert.deepEqual(await database.plan(at, plain), [])
+        await database.apply(location, plain, { allowDestructive: false })
+        assert.deepEqual(await database.plan(location, plain), [])
       }))
 
     test('a start does not add a field whose default would violate a unique index', () =>
-      database.withEmpty(async at => {
-        await (await database.open(at, plain)).close()
+      database.withEmpty(async location => {
+        await (await database.open(location, plain)).close()
         const among = books({
           fields: { ...keep, code: string({ default: 'x' }) },
           indexes: [unique('code', 'title')],
         })
-        await assert.rejects(database.open(at, among), /unique index of books/)
+        await assert.rejects(database.open(location, among), /unique index of books/)
         const random = checkModel(
           model({
             books: collection({
@@ -169,7 +172,7 @@ for (const database of migratables) {
             }),
           }),
         )
-        await (await database.open(at, random)).close()
+        await (await database.open(location, random)).close()
       }))
   })
 }

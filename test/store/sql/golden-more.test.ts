@@ -81,14 +81,14 @@ function both(make: (dialect: typeof sqlite) => Sql, inSqlite: string, inPostgre
 
 const list: ListShape = { ...listOfPosts, collection: 'notes', select: fields('id') }
 
-function guarded(shape: Partial<ListShape>) {
+function guardListOf(shape: Partial<ListShape>) {
   return guard({ shape: { ...list, ...shape }, args: [0, 1, 2, 3, 4] }, system).shape
 }
 
 /** The list after a position with a value for each sort key. */
-function afterPosition(sort: readonly Sort[]): [ReturnType<typeof guarded>, Slice] {
-  const shape = guarded({ sort: totalOrder(sort) })
-  const after = shape.sort.map((_, at) => slot(at))
+function afterPosition(sort: readonly Sort[]): [ReturnType<typeof guardListOf>, Slice] {
+  const shape = guardListOf({ sort: totalOrder(sort) })
+  const after = shape.sort.map((_, index) => slot(index))
   return [shape, { after, limit: ['9'], offset: undefined, keys: false }]
 }
 
@@ -125,7 +125,7 @@ test('a position on an unindexed key treats null as the smallest value and as eq
 })
 
 test('a many-to-many list, nested list and filter each use the join collection', () => {
-  const tags = guarded({ collection: 'tags', within: { collection: 'notes', relation: 'tags', id: 2 } })
+  const tags = guardListOf({ collection: 'tags', within: { collection: 'notes', relation: 'tags', id: 2 } })
   both(
     dialect => countSql(tags, dialect),
     `SELECT count(*) FROM "tags" AS "t0" WHERE "t0"."id" IN (SELECT "t1"."tag_id" FROM "note_tags" AS "t1" WHERE "t1"."note_id" = ?1)`,
@@ -143,8 +143,8 @@ test('a many-to-many list, nested list and filter each use the join collection',
     `SELECT json_object('tags', (SELECT json_group_array(json_object('name', "t1"."name")) FROM (SELECT "t1"."name" FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") ORDER BY "t1"."name" DESC, "t1"."id" DESC LIMIT ?1 + 0) AS "t1")) FROM "notes" AS "t0" WHERE "t0"."id" = ?2`,
     `SELECT (concat('{"tags":', coalesce(((SELECT concat('[', string_agg(concat('{"name":', coalesce((to_json("t1"."name"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t1"."name" FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") ORDER BY "t1"."name" DESC, "t1"."id" DESC LIMIT $1) AS "t1"))::text, 'null'), '}'))::text FROM "notes" AS "t0" WHERE "t0"."id" = $2`,
   )
-  const named = { kind: 'compare', field: 'name', operator: 'in', param: 2 } as const
-  const tagged = guarded({ filter: { kind: 'related', relation: 'tags', filter: named } })
+  const byName = { kind: 'compare', field: 'name', operator: 'in', param: 2 } as const
+  const tagged = guardListOf({ filter: { kind: 'related', relation: 'tags', filter: byName } })
   both(
     dialect => countSql(tagged, dialect),
     `SELECT count(*) FROM "notes" AS "t0" WHERE EXISTS (SELECT 1 FROM "note_tags" AS "t2" JOIN "tags" AS "t1" ON "t1"."id" = "t2"."tag_id" WHERE "t2"."note_id" = "t0"."id" AND "t1"."name" IN (SELECT value FROM json_each(?1)))`,
@@ -153,17 +153,17 @@ test('a many-to-many list, nested list and filter each use the join collection',
 })
 
 test('SQLite checks related rows by sets of ids, except under NOT, or row by row along the first rows of a list', () => {
-  const named = { kind: 'compare', field: 'name', operator: 'eq', param: 2 } as const
-  const folder = { kind: 'related', relation: 'folder', filter: named } as const
-  const tags = { kind: 'related', relation: 'tags', filter: named } as const
+  const byName = { kind: 'compare', field: 'name', operator: 'eq', param: 2 } as const
+  const folder = { kind: 'related', relation: 'folder', filter: byName } as const
+  const tags = { kind: 'related', relation: 'tags', filter: byName } as const
   const ofFolder = `"t0"."folder_id" IN (SELECT "t1"."id" FROM "folders" AS "t1" WHERE "t1"."name" = ?1)`
-  const set = (shape: Partial<ListShape>) => compile(countSql(guarded(shape), sqlite, 'set'), '?').text
+  const set = (shape: Partial<ListShape>) => compile(countSql(guardListOf(shape), sqlite, 'set'), '?').text
   assert.equal(set({ filter: folder }), `SELECT count(*) FROM "notes" AS "t0" WHERE ${ofFolder}`)
   assert.equal(
     set({ filter: { kind: 'or', filters: [folder, tags] } }),
     `SELECT count(*) FROM "notes" AS "t0" WHERE (${ofFolder} OR "t0"."id" IN (SELECT "t3"."note_id" FROM "note_tags" AS "t3" WHERE "t3"."tag_id" IN (SELECT "t2"."id" FROM "tags" AS "t2" WHERE "t2"."name" = ?1)))`,
   )
-  const notes = { kind: 'related', relation: 'notes', filter: { ...named, field: 'title' } } as const
+  const notes = { kind: 'related', relation: 'notes', filter: { ...byName, field: 'title' } } as const
   assert.equal(
     set({ collection: 'folders', filter: notes, select: fields('id') }),
     'SELECT count(*) FROM "folders" AS "t0" WHERE "t0"."id" IN (SELECT "t1"."folder_id" FROM "notes" AS "t1" WHERE "t1"."title" = ?1)',
@@ -172,14 +172,14 @@ test('SQLite checks related rows by sets of ids, except under NOT, or row by row
     set({ filter: { kind: 'not', filter: folder } }),
     `SELECT count(*) FROM "notes" AS "t0" WHERE NOT (EXISTS (SELECT 1 FROM "folders" AS "t1" WHERE "t1"."id" = "t0"."folder_id" AND "t1"."name" = ?1))`,
   )
-  const list = guarded({ filter: folder, sort: totalOrder([down('created_at')]), select: fields('id') })
-  const hinted = (sort: Sort) => {
-    const shape = guarded({ filter: folder, sort: totalOrder([sort]), select: fields('id') })
+  const list = guardListOf({ filter: folder, sort: totalOrder([down('created_at')]), select: fields('id') })
+  const sqlFor = (sort: Sort) => {
+    const shape = guardListOf({ filter: folder, sort: totalOrder([sort]), select: fields('id') })
     const limited = { after: undefined, limit: ['20'], offset: undefined, keys: false }
     return compile(listSql(shape, { ...limited, related: 'set' }, sqlite), '?').text
   }
-  assert.ok(hinted(down('created_at')).includes(`WHERE ${ofFolder} AND "t0"."created_at" >= '' ORDER BY`))
-  assert.ok(hinted(down('title')).includes(`WHERE ${ofFolder} ORDER BY`))
+  assert.ok(sqlFor(down('created_at')).includes(`WHERE ${ofFolder} AND "t0"."created_at" >= '' ORDER BY`))
+  assert.ok(sqlFor(down('title')).includes(`WHERE ${ofFolder} ORDER BY`))
   const slice = { after: undefined, limit: ['20'], offset: undefined, keys: false }
   assert.equal(
     compile(walkSql(list, slice, 1000, sqlite), '?').text,
@@ -209,7 +209,7 @@ test('an update sets its fields, and its checks cover rules, changes and referen
   both(
     dialect => {
       const row = new Row(dialect, 'notes')
-      const changes = update.set.map((one, at) => changesSql(one, at, row))
+      const changes = update.set.map((assignment, index) => changesSql(assignment, index, row))
       return rowSql(row, arg(0), [...checksSql(update.before, row), ...changes])
     },
     `SELECT ("t0"."owner_id" = ?1), NOT ("t0"."title" IS ?2), NOT ("t0"."folder_id" IS ?3) FROM "notes" AS "t0" WHERE "t0"."id" = ?4`,
@@ -228,12 +228,12 @@ test('a replacement keeps a field in the rows where the caller cannot write it',
     mode: 'replace',
     collection: 'notes',
     id: 0,
-    set: ['title', 'rank', 'owner_id'].map((field, at) => ({ field, param: at + 1 })),
+    set: ['title', 'rank', 'owner_id'].map((field, index) => ({ field, param: index + 1 })),
     ifMatch: undefined,
     select: fields('id'),
   }
   const { shape: update } = guard({ shape, args: [1, 'x', 2, 1] }, ann)
-  const secret = update.set.filter(one => one.field.name === 'secret')
+  const secret = update.set.filter(assignment => assignment.field.name === 'secret')
   both(
     dialect => updateSql(update.collection, secret, arg(0), [sql`1`], dialect),
     `UPDATE "notes" SET "secret" = CASE WHEN "notes"."owner_id" = ?1 THEN ?2 ELSE "notes"."secret" END WHERE "notes"."id" = ?3 RETURNING 1`,
@@ -281,12 +281,12 @@ test('an index on one field serves both directions of its order, ties by id incl
 test('pages by id, items of a parent and referencing items are found by index', () => {
   const [byId, slice] = afterPosition([])
   assert.match(queryPlan(listSql(byId, slice, sqlite)), /SEARCH t0 USING INTEGER PRIMARY KEY/)
-  const within = guarded({ within: { collection: 'users', relation: 'notes', id: 2 } })
+  const within = guardListOf({ within: { collection: 'users', relation: 'notes', id: 2 } })
   const first = { ...slice, after: undefined }
   const plan = queryPlan(listSql(within, first, sqlite))
   assert.match(plan, /SEARCH t0 USING (COVERING )?INDEX notes__owner_id__index/)
   assert.doesNotMatch(plan, /TEMP B-TREE/)
-  const ranked = guarded({
+  const ranked = guardListOf({
     within: { collection: 'folders', relation: 'notes', id: 2 },
     sort: totalOrder([down('rank')]),
   })
@@ -299,7 +299,7 @@ test('pages by id, items of a parent and referencing items are found by index', 
 
 test('a reference has its own index beside one that begins with it, so its items are in id order', () => {
   const [, slice] = afterPosition([])
-  const within = guarded({ within: { collection: 'folders', relation: 'notes', id: 2 } })
+  const within = guardListOf({ within: { collection: 'folders', relation: 'notes', id: 2 } })
   const plan = queryPlan(listSql(within, { ...slice, after: undefined }, sqlite))
   assert.match(plan, /SEARCH t0 USING (COVERING )?INDEX notes__folder_id__index/)
   assert.doesNotMatch(plan, /TEMP B-TREE/)

@@ -12,7 +12,7 @@ import { postgres } from '../../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../../src/store/sql/read.ts'
 import { Row } from '../../../src/store/sql/row.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
-import { changesSql, insertSql, shownSql, updateSql } from '../../../src/store/sql/write.ts'
+import { answerSql, changesSql, insertSql, updateSql } from '../../../src/store/sql/write.ts'
 import { arg, compile, name, quoted, slot, sql } from '../../../src/store/sql/writer.ts'
 import { owner as ownedBy, signedIn, smallModel } from '../../plan/small-model.ts'
 import { blog, fields, listOfPosts } from '../blog.ts'
@@ -168,11 +168,11 @@ test('an insert returns the selected fields', () => {
     select: fields('id'),
   }
   const { shape: create } = guard({ shape, args: ['x'] }, user(1, 'user', 'all'))
-  const set = create.set.slice(0, 1).map(one => one.field)
+  const set = create.set.slice(0, 1).map(assignment => assignment.field)
   both(
     dialect =>
       insertSql(create.collection, set, [
-        shownSql(create.select, create.rows, new Row(dialect, 'posts', 'posts')),
+        answerSql(create.select, create.rows, new Row(dialect, 'posts', 'posts')),
       ]),
     `INSERT INTO "posts" ("title") VALUES (?1) RETURNING json_object('id', "posts"."id")`,
     `INSERT INTO "posts" ("title") VALUES ($1) RETURNING (concat('{"id":', coalesce(("posts"."id")::text, 'null'), '}'))::text`,
@@ -185,7 +185,7 @@ test('names and literals are quoted, and equal binds share a placeholder', () =>
   assert.deepEqual(text.binds, [{ from: 'slot', slot: 0 }])
 })
 
-const kept: UpdateShape = {
+const update: UpdateShape = {
   kind: 'update',
   mode: 'replace',
   collection: 'posts',
@@ -197,12 +197,12 @@ const kept: UpdateShape = {
 
 test('a field keeps its value in the rows where the caller cannot write it', () => {
   const model = smallModel({ fields: { 'posts.note': { access: { read: signedIn, write: ownPost } } } })
-  const { set } = createGuard(model)({ shape: kept, args: [1, 'a'] }, user(1, 'user', 'all')).shape
+  const { set } = createGuard(model)({ shape: update, args: [1, 'a'] }, user(1, 'user', 'all')).shape
   const posts = model.collections.get('posts')
   assert.ok(posts)
-  const some = set.filter(({ field }) => field.name === 'title' || field.name === 'note')
+  const assignments = set.filter(({ field }) => field.name === 'title' || field.name === 'note')
   both(
-    dialect => updateSql(posts, some, arg(0), [sql`1`], dialect),
+    dialect => updateSql(posts, assignments, arg(0), [sql`1`], dialect),
     `UPDATE "posts" SET "title" = ?1, "note" = CASE WHEN "posts"."author_id" = ?2 THEN ?3 ELSE "posts"."note" END WHERE "posts"."id" = ?4 RETURNING 1`,
     `UPDATE "posts" SET "title" = $1, "note" = CASE WHEN "posts"."author_id" = $2 THEN $3 ELSE "posts"."note" END WHERE "posts"."id" = $4 RETURNING 1`,
     model,
@@ -211,20 +211,20 @@ test('a field keeps its value in the rows where the caller cannot write it', () 
 
 test('setting a field that the caller cannot read counts as a change, whatever its value', () => {
   const model = smallModel({ fields: { 'posts.note': { access: { read: ownPost, write: signedIn } } } })
-  const { set } = createGuard(model)({ shape: kept, args: [1, 'a'] }, user(1, 'user', 'all')).shape
-  const named = (name: string) => set.find(({ field }) => field.name === name) ?? assert.fail(name)
+  const { set } = createGuard(model)({ shape: update, args: [1, 'a'] }, user(1, 'user', 'all')).shape
+  const assignmentTo = (name: string) => set.find(({ field }) => field.name === name) ?? assert.fail(name)
   both(
-    dialect => changesSql(named('title'), 0, new Row(dialect, 'posts')),
+    dialect => changesSql(assignmentTo('title'), 0, new Row(dialect, 'posts')),
     `NOT ("t0"."title" IS ?1)`,
     `NOT ("t0"."title" IS NOT DISTINCT FROM $1)`,
   )
   both(
-    dialect => changesSql(named('note'), 1, new Row(dialect, 'posts')),
+    dialect => changesSql(assignmentTo('note'), 1, new Row(dialect, 'posts')),
     `NOT ("t0"."note" IS ?1 AND ("t0"."author_id" = ?2) IS TRUE)`,
     `NOT ("t0"."note" IS NOT DISTINCT FROM $1 AND ("t0"."author_id" = $2) IS TRUE)`,
   )
   both(
-    dialect => changesSql(named('pin'), 2, new Row(dialect, 'posts')),
+    dialect => changesSql(assignmentTo('pin'), 2, new Row(dialect, 'posts')),
     `NOT ("t0"."pin" IS ?1 AND FALSE)`,
     `NOT ("t0"."pin" IS NOT DISTINCT FROM $1 AND FALSE)`,
   )
@@ -235,7 +235,7 @@ test('PostgreSQL accepts every expected statement', async () => {
   for (const model of new Set(expected.values())) {
     await prepareAll(
       model,
-      [...expected].filter(([, of]) => of === model).map(([text]) => text),
+      [...expected].filter(([, owner]) => owner === model).map(([text]) => text),
     )
   }
 })

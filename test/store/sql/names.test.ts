@@ -57,18 +57,18 @@ const words: ListShape = {
 
 async function requireSearch(store: Store, all: Model): Promise<void> {
   const client = new Client(store, all)
-  for (const each of ['site', 'site_data']) {
-    const { id } = await client.create(each, { title: 'first word', content: 'other' })
-    await client.update(each, id, { title: 'second word' })
+  for (const name of ['site', 'site_data']) {
+    const { id } = await client.create(name, { title: 'first word', content: 'other' })
+    await client.update(name, id, { title: 'second word' })
     const find = async (word: string) =>
-      (await client.list({ ...words, collection: each }, [word, 0, 10])).items
+      (await client.list({ ...words, collection: name }, [word, 0, 10])).items
     assert.deepEqual(await find('second'), [{ title: 'second word' }])
     assert.deepEqual(await find('other'), [{ title: 'second word' }])
     assert.deepEqual(await find('first'), [])
     const filter = { kind: 'compare', field: 'title', operator: 'in', param: 0 } as const
-    const among: ListShape = { ...words, collection: each, search: undefined, filter }
+    const among: ListShape = { ...words, collection: name, search: undefined, filter }
     assert.equal((await client.list(among, [['second word', 'x'], 0, 10])).items?.length, 1)
-    await client.remove(each, id)
+    await client.remove(name, id)
   }
 }
 
@@ -94,8 +94,8 @@ for (const { name, within } of databases) {
         }
         const { text } = await client.write({ shape, args: ['two', id] }, system)
         assert.deepEqual(parsed(text), { name: 'two', ref: { name: 'one' } })
-        for (const each of ['ann', 'bob']) {
-          await client.create('users', { name: each, email: `${each}@example.com` })
+        for (const name of ['ann', 'bob']) {
+          await client.create('users', { name, email: `${name}@example.com` })
         }
         const root = await client.create('t1', { owner_id: 1 })
         const values = { owner_id: 2, parent_id: root.id }

@@ -30,7 +30,7 @@ import { Row } from '../../../src/store/sql/row.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile, sql } from '../../../src/store/sql/writer.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
-import { bound, noSlots } from '../../../src/store/values.ts'
+import { noSlots, parameterValue } from '../../../src/store/values.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
 const access = { read: signedIn, create: signedIn }
@@ -152,8 +152,8 @@ const cases: readonly (readonly [string, { readonly rule: Rule }, string, string
   ],
 ]
 
-for (const [what, { rule }, inSqlite, inPostgres] of cases) {
-  test(what, () => {
+for (const [name, { rule }, inSqlite, inPostgres] of cases) {
+  test(name, () => {
     assert.equal(statement(rule, sqlite).text.split(' WHERE ').slice(1).join(' WHERE '), inSqlite)
     assert.equal(statement(rule, postgres).text.split(' WHERE ').slice(1).join(' WHERE '), inPostgres)
   })
@@ -165,11 +165,11 @@ const inputs = { args: [], userId: 3, slots: noSlots, claims, now: Date.parse('2
 test('SQLite finds the rows by the index on the compared field', () => {
   const database = new DatabaseSync(':memory:')
   database.exec(schemaSql(declared))
-  for (const [what, { rule }, , , expected] of cases) {
+  for (const [name, { rule }, , , expected] of cases) {
     const { text } = statement(rule, sqlite)
     const plan = JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${text}`).all())
     if (expected !== undefined)
-      assert.ok(plan.includes(`SEARCH t0 USING COVERING INDEX ${expected}`), `${what}: ${plan}`)
+      assert.ok(plan.includes(`SEARCH t0 USING COVERING INDEX ${expected}`), `${name}: ${plan}`)
   }
   database.close()
 })
@@ -180,13 +180,13 @@ test('PostgreSQL accepts the statements and finds the rows by the index on the c
   await client.connect()
   try {
     await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off')
-    for (const [what, { rule }, , , expected] of cases) {
+    for (const [name, { rule }, , , expected] of cases) {
       const { text, binds } = statement(rule, postgres)
-      const values = binds.map(bind => bound(bind, { ...inputs, now: undefined }))
+      const values = binds.map(bind => parameterValue(bind, { ...inputs, now: undefined }))
       const { rows } = await client.query(`EXPLAIN ${text}`, values)
       const plan = JSON.stringify(rows)
       const leads = new RegExp(`Index (Only )?Scan using ${expected} on tasks t0 .*Index Cond`)
-      if (expected !== undefined) assert.match(plan, leads, what)
+      if (expected !== undefined) assert.match(plan, leads, name)
     }
   } finally {
     await client.end()
@@ -197,7 +197,7 @@ test('PostgreSQL accepts the statements and finds the rows by the index on the c
 test('a rule compares with the shifted time of the request, or with the clock of the database', () => {
   const [at] = statement(field('due_at').gte(now.minus({ minutes: 15 })).rule, sqlite).binds
   assert.ok(at)
-  assert.equal(bound(at, inputs), '2026-01-01T11:45:00.000Z')
+  assert.equal(parameterValue(at, inputs), '2026-01-01T11:45:00.000Z')
   // Null: the statement uses the clock of the database.
-  assert.equal(bound(at, { ...inputs, now: undefined }), null)
+  assert.equal(parameterValue(at, { ...inputs, now: undefined }), null)
 })

@@ -26,14 +26,14 @@ const table = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, b, c NOT NULL D
 
 test('a duplicate value is a conflict that names the fields of the violated constraint', () => {
   const insert = (values: string) => `INSERT INTO t (id, a, b) VALUES (${values})`
-  const one = failureOf(errorOf(table, insert('1, 2, 3'), insert('2, 2, 4')))
-  assert.deepEqual([one.code, one.details?.map(each => each.field)], ['CONFLICT', ['a']])
+  const error = failureOf(errorOf(table, insert('1, 2, 3'), insert('2, 2, 4')))
+  assert.deepEqual([error.code, error.details?.map(detail => detail.field)], ['CONFLICT', ['a']])
   const id = failureOf(errorOf(table, insert('1, 2, 3'), insert('1, 4, 4')))
-  assert.deepEqual([id.code, id.details?.map(each => each.field)], ['CONFLICT', ['id']])
+  assert.deepEqual([id.code, id.details?.map(detail => detail.field)], ['CONFLICT', ['id']])
   const pairs = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, UNIQUE (a, b))'
   const pair = failureOf(errorOf(pairs, insert('1, 2, 3'), insert('2, 2, 3')))
   assert.deepEqual(
-    pair.details?.map(each => each.field),
+    pair.details?.map(detail => detail.field),
     ['a', 'b'],
   )
   assert.match(pair.details?.[0]?.message ?? '', /a and b/)
@@ -76,7 +76,7 @@ test('an ApiError is passed on unchanged, and a foreign key violation is recogni
 
 test('while another process holds the write lock, writes wait and are refused and reads continue; afterwards both work', () =>
   withFile(async file => {
-    const store = openSqlite(blog, { file, busyTimeout: 20, cacheBytes: 0 })
+    const store = openSqlite(blog, { file, busyTimeoutMs: 20, cacheBytes: 0 })
     const client = new Client(store)
     const { id } = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
     const other = new DatabaseSync(file)

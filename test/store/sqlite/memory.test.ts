@@ -43,7 +43,7 @@ const first: ListShape = {
 const later: ListShape = { ...first, window: { kind: 'cursor', after: [1], limit: 0 } }
 
 /** Reads all rows by cursor; calls `each` twenty times on the way. */
-async function walk(client: Client, each: () => void): Promise<number> {
+async function walk(client: Client, onPage: () => void): Promise<number> {
   let page = await client.list(first, [PER_PAGE])
   let met = page.items?.length ?? 0
   for (let pages = 1; page.next; pages++) {
@@ -51,7 +51,7 @@ async function walk(client: Client, each: () => void): Promise<number> {
     met += page.items?.length ?? 0
     if (pages % (ROWS / PER_PAGE / 20) === 0) {
       await turn()
-      each()
+      onPage()
     }
   }
   return met

@@ -37,7 +37,7 @@ async function stepsOf(
 test('unawaited calls of a function run unless it fails', async () => {
   const calls = (fails: boolean) =>
     act(async run => {
-      for (let at = 0; at < 10; at++) void run(step)
+      for (let index = 0; index < 10; index++) void run(step)
       if (fails) throw new ApiError('CONFLICT')
     })
   assert.deepEqual(await stepsOf(calls(false)), { ran: 10, error: undefined })
@@ -85,7 +85,7 @@ test('a function that exceeds its limit of calls runs none of the queued ones', 
 })
 
 test('a function that was refused a call is not kept in memory', async () => {
-  const refused = async () => {
+  const runRefused = async () => {
     const held = { text: 'what the function holds' }
     const { error } = await stepsOf(
       act(async run => {
@@ -98,7 +98,7 @@ test('a function that was refused a call is not kept in memory', async () => {
     assert.ok(error instanceof ApiError && error.code === 'BAD_REQUEST')
     return new WeakRef(held)
   }
-  const held = await refused()
+  const held = await runRefused()
   // A `WeakRef` keeps its target until the turn of the event loop ends.
   await new Promise(resolve => setImmediate(resolve))
   collectGarbage()

@@ -43,10 +43,10 @@ test('a reader of the log gets every event once and in order, and the events of 
       }
       return seen
     })
-    const writers = clients.flatMap((client, at) =>
+    const writers = clients.flatMap((client, index) =>
       Array.from({ length: 6 }, async (_, writer) => {
         for (let round = 0; round < 25; round++) {
-          const title = `${at}.${writer}.${round}`
+          const title = `${index}.${writer}.${round}`
           if (round % 3 === 0) await client.create('posts', { title }, as)
           else await client.update('posts', posts[(writer + round) % 3]?.id ?? 0, { title }, as)
         }
@@ -111,20 +111,21 @@ test('a write acknowledged by one node is visible in every later answer of the o
         const { id: author } = await writer.create('users', { name: 'x', email: 'x@example.com' })
         const as = user(author, 'user', 'all')
         const made = await Promise.all(
-          Array.from({ length: 230 }, (_, at) => writer.create('posts', { title: `t${at}` }, as)),
+          Array.from({ length: 230 }, (_, index) => writer.create('posts', { title: `t${index}` }, as)),
         )
         const post = made.at(-1)?.id ?? 0
         let acknowledged = 0
         let over = false
         const writing = (async () => {
-          for (let at = 1; at <= 25; at++) {
-            await writer.update('posts', post, { title: `v${at}` }, as)
-            acknowledged = at
-            if (at % 8 === 0 && at / 8 <= deletes) await writer.remove('posts', made[at]?.id ?? 0, as)
+          for (let index = 1; index <= 25; index++) {
+            await writer.update('posts', post, { title: `v${index}` }, as)
+            acknowledged = index
+            if (index % 8 === 0 && index / 8 <= deletes)
+              await writer.remove('posts', made[index]?.id ?? 0, as)
           }
           over = true
         })()
-        const gone = () => Math.min(deletes, Math.floor(Math.max(0, acknowledged - 1) / 8))
+        const deletedCount = () => Math.min(deletes, Math.floor(Math.max(0, acknowledged - 1) / 8))
         const readOne = async () => {
           while (!over) {
             const least = acknowledged
@@ -135,7 +136,7 @@ test('a write acknowledged by one node is visible in every later answer of the o
         }
         const readDeep = async () => {
           while (!over) {
-            const least = gone()
+            const least = deletedCount()
             const page: Awaited<ReturnType<Client['list']>> = await reader.list(listOfPosts, [210, 50], as)
             const missing = 230 - Number(page.total)
             assert.ok(missing >= least)
@@ -143,8 +144,8 @@ test('a write acknowledged by one node is visible in every later answer of the o
             assert.equal(page.items?.at(-1)?.id, post)
           }
         }
-        const reading = Array.from({ length: readersOfOther }, (_, at) =>
-          at % 2 === 0 ? readOne() : readDeep(),
+        const reading = Array.from({ length: readersOfOther }, (_, index) =>
+          index % 2 === 0 ? readOne() : readDeep(),
         )
         await Promise.all([writing, ...reading])
         const { title } = (await reader.item('posts', post, as)) as { title: string }

@@ -57,14 +57,14 @@ const notes = checkModel(
 )
 const ann = user(1, 'user', 'all')
 
-interface Opened {
+interface OpenedStore {
   readonly client: Client
   patch(values: Readonly<Record<string, JsonValue>>): Promise<Record<string, JsonValue>>
   events(): Promise<unknown[]>
 }
 
 for (const { name, within } of databases) {
-  const withNote = (extra: JsonValue, use: (opened: Opened) => Promise<void>): Promise<void> =>
+  const withNote = (extra: JsonValue, use: (opened: OpenedStore) => Promise<void>): Promise<void> =>
     within(async ({ open, rows }) => {
       const store = await open(notes)
       const guard = createGuard(notes)
@@ -96,7 +96,7 @@ for (const { name, within } of databases) {
 
   test(`${name}: concurrent patches are merged one after the other, and none is lost`, async () => {
     await withNote({}, async ({ patch }) => {
-      const names = Array.from({ length: 20 }, (_, at) => `k${at}`)
+      const names = Array.from({ length: 20 }, (_, index) => `k${index}`)
       await Promise.all(names.map(name => patch({ extra: { [name]: { deep: 1 }, last: name } })))
       const { extra } = await patch({})
       assert.deepEqual(Object.keys(extra as object).sort(), [...names, 'last'].sort())
@@ -145,7 +145,7 @@ for (const { name, within } of databases) {
         patch({ extra: { d: 4 } }),
       ])
       assert.deepEqual(
-        outcomes.map(one => one.status),
+        outcomes.map(outcome => outcome.status),
         ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
       )
       const { title, extra } = await patch({})

@@ -19,7 +19,7 @@ const model = smallModel({
 const created_at = '2026-01-01T00:00:00.000Z'
 const person = (id: number) => ({ id, name: 'a', level: 1, boss_id: null, password_hash: '', created_at })
 
-const set = [...guardedFields, 'author_id'].map((field, at) => ({ field, param: at + 1 }))
+const set = [...guardedFields, 'author_id'].map((field, index) => ({ field, param: index + 1 }))
 const values = ['a', 'b', 1, true, { a: 1 }, 'c']
 const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
 const create: CreateShape = {
@@ -27,7 +27,7 @@ const create: CreateShape = {
   collection: 'posts',
   set,
   computed: [],
-  most: undefined,
+  limit: undefined,
   select,
 }
 const update: UpdateShape = {

@@ -87,20 +87,20 @@ for (const database of databases) {
         ]
         await keep([...recordsOf(String(ann.id)), ...recordsOf(String(ben.id)), ...recordsOf(undefined)])
         await keep([{ kind: 'Lasting', id: '1', payload: '{}', expiresAt: null, owner: String(ben.id) }])
-        const other = await open()
-        const versions = async (of: Store) => {
-          await of.refresh()
-          return [...kinds, 'Lasting'].map(kind => of.records.version(kind))
+        const otherStore = await open()
+        const versions = async (store: Store) => {
+          await store.refresh()
+          return [...kinds, 'Lasting'].map(kind => store.records.version(kind))
         }
-        const [before, elsewhere] = [await versions(store), await versions(other)]
+        const [before, elsewhere] = [await versions(store), await versions(otherStore)]
         await client.remove('users', ann.id)
         assert.deepEqual(await left(), { [ben.id]: 11, null: 10 })
         assert.deepEqual(await store.records.byOwner('Totp', String(ann.id)), [])
-        const [after, there] = [await versions(store), await versions(other)]
-        assert.ok(kinds.every((_, at) => Number(after[at]) > Number(before[at])))
-        assert.ok(kinds.every((_, at) => Number(there[at]) > Number(elsewhere[at])))
+        const [after, there] = [await versions(store), await versions(otherStore)]
+        assert.ok(kinds.every((_, index) => Number(after[index]) > Number(before[index])))
+        assert.ok(kinds.every((_, index) => Number(there[index]) > Number(elsewhere[index])))
         assert.equal(after.at(-1), before.at(-1))
-        await other.close()
+        await otherStore.close()
       }),
     )
 
@@ -138,9 +138,9 @@ for (const database of databases) {
         const ben = await client.create('users', person('ben'))
         await client.remove('users', ben.id)
         const late = recordsOf(String(ben.id))
-        const many = Array.from({ length: 1200 }, (_, at) => ({
-          kind: `Kind${at % 7}`,
-          id: `x${at}`,
+        const many = Array.from({ length: 1200 }, (_, index) => ({
+          kind: `Kind${index % 7}`,
+          id: `x${index}`,
           payload: '{}',
           expiresAt: null,
           owner: String(ann.id),
@@ -182,21 +182,22 @@ it('records of users are deleted under row security, for any caller who may dele
   const use = async ({ store }: { readonly store: Store }) => {
     const client = new Client(store, firm)
     const put = (owner: number) => Promise.all(recordsOf(String(owner)).map(one => store.records.put(one)))
-    const left = async () => (await Promise.all(kinds.map(kind => store.records.all(kind)))).flat().length
+    const remainingRecords = async () =>
+      (await Promise.all(kinds.map(kind => store.records.all(kind)))).flat().length
     const ann = await client.create('users', person('ann'))
     const ben = await client.create('users', person('ben'))
     await put(ann.id)
     await put(ben.id)
     await client.remove('users', ann.id, admin)
-    assert.equal(await left(), 10)
+    assert.equal(await remainingRecords(), 10)
     await put(ann.id)
-    for (let count = 0; count < 20 && (await left()) > 10; count++) {
+    for (let count = 0; count < 20 && (await remainingRecords()) > 10; count++) {
       clock.now += 5001
       await client.create('teams', { name: 'a write' })
       await new Promise(resolve => setTimeout(resolve, 50))
     }
     assert.equal((await store.records.byOwner('Totp', String(ben.id))).length, 2)
-    assert.equal(await left(), 10)
+    assert.equal(await remainingRecords(), 10)
   }
   await seededStore.within(firm, {}, use, () => clock.now)
 })

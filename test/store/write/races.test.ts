@@ -46,14 +46,14 @@ const each = <T>(
   act: (client: Client, at: number) => Promise<T>,
 ) =>
   Promise.allSettled(
-    Array.from({ length: count }, (_, at) => act(clients[at % clients.length] ?? assert.fail(), at)),
+    Array.from({ length: count }, (_, index) => act(clients[index % clients.length] ?? assert.fail(), index)),
   )
 
 const done = (outcomes: readonly PromiseSettledResult<unknown>[]) =>
-  outcomes.filter(one => one.status === 'fulfilled').length
+  outcomes.filter(outcome => outcome.status === 'fulfilled').length
 
 function codes(outcomes: readonly PromiseSettledResult<unknown>[]): readonly string[] {
-  const failed = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
+  const failed = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
   return [...new Set(failed.map(error => (error instanceof ApiError ? error.code : String(error))))].sort()
 }
 
@@ -62,8 +62,8 @@ race('of many concurrent updates with the same If-Match, one succeeds', async cl
   assert.ok(one)
   const { id, text } = await one.create('shelves', { name: 'a' })
   const tag = [entityTag(text ?? '')]
-  const outcomes = await each(30, clients, (client, at) =>
-    client.updateIf('shelves', id, { name: `n${at}` }, tag),
+  const outcomes = await each(30, clients, (client, index) =>
+    client.updateIf('shelves', id, { name: `n${index}` }, tag),
   )
   assert.equal(done(outcomes), 1)
   assert.deepEqual(codes(outcomes), ['PRECONDITION_FAILED'])
@@ -72,8 +72,8 @@ race('of many concurrent updates with the same If-Match, one succeeds', async cl
 race(
   'of many concurrent creates with the same unique value, one succeeds, and other writes of the group are unaffected',
   async clients => {
-    const outcomes = await each(40, clients, (client, at) =>
-      client.create('shelves', { name: at % 2 === 0 ? 'wanted' : `own ${at}` }),
+    const outcomes = await each(40, clients, (client, index) =>
+      client.create('shelves', { name: index % 2 === 0 ? 'wanted' : `own ${index}` }),
     )
     assert.equal(done(outcomes), 21)
     assert.deepEqual(codes(outcomes), ['CONFLICT'])
@@ -85,12 +85,12 @@ race(
   async (clients, place) => {
     const [one] = clients
     assert.ok(one)
-    const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+    const made = await each(12, clients, (client, index) => client.create('shelves', { name: `s${index}` }))
     const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
-    const outcomes = await each(72, clients, async (client, at) => {
-      const shelf = ids[at % ids.length] ?? 0
-      if (at % 3 === 0) await client.remove('shelves', shelf)
-      else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
+    const outcomes = await each(72, clients, async (client, index) => {
+      const shelf = ids[index % ids.length] ?? 0
+      if (index % 3 === 0) await client.remove('shelves', shelf)
+      else await client.create('goods', { name: `g${index}`, shelf_id: shelf })
     })
     assert.ok(
       codes(outcomes).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
@@ -110,11 +110,11 @@ race(
 race('updates of the same rows in different orders all succeed', async clients => {
   const [one] = clients
   assert.ok(one)
-  const made = await each(6, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+  const made = await each(6, clients, (client, index) => client.create('shelves', { name: `s${index}` }))
   const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
   for (let round = 0; round < 8; round++) {
-    const outcomes = await each(36, clients, (client, at) =>
-      client.update('shelves', ids[(at * 5 + round) % ids.length] ?? 0, { name: `${round}.${at}` }),
+    const outcomes = await each(36, clients, (client, index) =>
+      client.update('shelves', ids[(index * 5 + round) % ids.length] ?? 0, { name: `${round}.${index}` }),
     )
     assert.equal(done(outcomes), 36, `${codes(outcomes)}`)
   }
@@ -133,10 +133,10 @@ race(
       }
     })()
     const acknowledged: string[] = []
-    await each(8, clients, async (client, at) => {
+    await each(8, clients, async (client, index) => {
       // A new connection must wait before it writes, and few survive that long.
       for (let round = 0; round < 30 || (acknowledged.length <= 20 && round < 3000); round++) {
-        const name = `${at}.${round}`
+        const name = `${index}.${round}`
         await client.create('shelves', { name }).then(
           () => acknowledged.push(name),
           error => assert.equal(error.code, 'UNAVAILABLE'),
@@ -185,8 +185,8 @@ race(
       (await place.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
     assert.deepEqual(await ids(), [5, 6])
     // Rows that a transaction anywhere on the server may still need are kept.
-    const touched = async () => (await place.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
-    for (let round = 0; (await touched()) > 4; round++) {
+    const touchedCount = async () => (await place.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
+    for (let round = 0; (await touchedCount()) > 4; round++) {
       assert.ok(round < 100, 'rows of _touched are pruned')
       clock.now += hour
       await client.update('shelves', 2, { name: `b${round}` })
@@ -197,5 +197,5 @@ race(
     assert.ok(Number((await ids()).at(-1)) >= 7)
     assert.equal(await nameOf(6), 'f')
   },
-  { retention: { keptMs: hour }, now: () => clock.now },
+  { retention: { maxAgeMs: hour }, now: () => clock.now },
 )

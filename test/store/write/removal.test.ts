@@ -1,7 +1,7 @@
 /** Deletions that cascade, clear references or are refused: the remaining rows, and an event for each change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Cascade, maxSilentCascade } from '../../../src/store/write/removal/cascades.ts'
+import { type Cascade, maxUnreportedCascade } from '../../../src/store/write/removal/cascades.ts'
 import { Client } from '../blog.ts'
 import { databases } from '../databases.ts'
 import { storage } from './storage.ts'
@@ -30,7 +30,7 @@ const named = (events: readonly Event[]) =>
   events.map(({ kind, collection: of, id }) => `${kind} ${of} ${id}`).toSorted()
 
 for (const { name, within } of databases) {
-  test(`${name}: a deletion that cascades to more than ${maxSilentCascade} items is reported, and a smaller one only counted`, () =>
+  test(`${name}: a deletion that cascades to more than ${maxUnreportedCascade} items is reported, and a smaller one only counted`, () =>
     within(async place => {
       const reported: Cascade[] = []
       const store = await place.open(storage, { onCascade: cascade => reported.push(cascade) })
@@ -47,8 +47,8 @@ for (const { name, within } of databases) {
           place.run(
             `INSERT INTO boxes (within_id, created_at) ${counted} SELECT ${values}, '' FROM n WHERE i <= ${count}`,
           )
-        await insert(String(full), maxSilentCascade)
-        await insert(String(other), maxSilentCascade - 1)
+        await insert(String(full), maxUnreportedCascade)
+        await insert(String(other), maxUnreportedCascade - 1)
         await client.remove('boxes', full ?? 0)
         assert.deepEqual(
           reported.map(({ durationMs, ...cascade }) => [durationMs > 0, cascade]),
@@ -58,7 +58,7 @@ for (const { name, within } of databases) {
               {
                 collection: 'boxes',
                 itemId: full,
-                removed: { boxes: maxSilentCascade + 1 },
+                removed: { boxes: maxUnreportedCascade + 1 },
                 cleared: { things: 1 },
               },
             ],
@@ -66,7 +66,7 @@ for (const { name, within } of databases) {
         )
         await client.remove('boxes', other ?? 0)
         assert.equal(reported.length, 1)
-        assert.equal(store.counts().cascaded, 2 * maxSilentCascade + 1)
+        assert.equal(store.counts().cascaded, 2 * maxUnreportedCascade + 1)
         await assert.rejects(client.remove('things', spare.id), { code: 'NOT_FOUND' })
       } finally {
         await store.close()

@@ -208,7 +208,7 @@ describe('serial transactions and concurrent single writes equal some sequential
               const one = await Run.start(first, ++run)
               const before = await one.state(first)
               const results = await Promise.all(
-                all.map((operation, at) => one.perform(operation, clients[at % 2] ?? first)),
+                all.map((operation, index) => one.perform(operation, clients[index % 2] ?? first)),
               )
               const found = JSON.stringify(sorted(await one.state(first)))
               assert.ok(hasOrder(before, all, results, found), `${JSON.stringify(results)} ${found}`)

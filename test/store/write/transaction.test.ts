@@ -16,14 +16,14 @@ import { databases, type Place, postgres, sqlite, type TestDatabase } from '../d
 type Step = Steps<Plan<ReadShape> | Plan<WriteShape>>
 type Program<T> = Generator<Step, T, StepAnswer>
 
-interface Opened {
+interface OpenedStore {
   readonly store: Store
   readonly client: Client
   readonly annId: number
   readonly benId: number
 }
 
-function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) {
+function within(database: TestDatabase, use: (opened: OpenedStore) => Promise<void>) {
   return () =>
     database.within(async place => {
       const store = await place.open(blog)
@@ -215,13 +215,13 @@ for (const database of databases) {
       'run independent writes together, and report which one failed',
       within(database, async ({ client, store, annId }) => {
         const last = await store.changes.last()
-        const titled = Array.from({ length: 230 }, (_, at) => `${at}`)
+        const titled = Array.from({ length: 230 }, (_, index) => `${index}`)
         const creations = titled.map(title => client.creation('posts', { title, author_id: annId }))
         let failed = -1
         const all = (plans: readonly Plan<WriteShape>[]) =>
           client.transaction(function* (): Program<readonly WriteAnswer[]> {
             yield client.change('merge', 'users', annId, { name: 'Anne' })
-            const answers = yield { together: plans, onFailure: index => (failed = index) }
+            const answers = yield { writes: plans, onFailure: index => (failed = index) }
             yield client.change('merge', 'users', annId, { name: 'Ann' })
             return answers as readonly WriteAnswer[]
           })
@@ -251,13 +251,13 @@ for (const database of databases) {
     it(
       'do not affect single writes: one that fails among searchable ones fails alone',
       within(database, async ({ client, annId }) => {
-        const creates = Array.from({ length: 20 }, (_, at) =>
-          at % 7 === 3
+        const creates = Array.from({ length: 20 }, (_, index) =>
+          index % 7 === 3
             ? client.create('users', { name: 'x', email: 'ann@example.com' })
-            : client.create('posts', { title: `${at}`, author_id: annId }),
+            : client.create('posts', { title: `${index}`, author_id: annId }),
         )
         const results = await Promise.allSettled(creates)
-        const failures = results.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+        const failures = results.flatMap(result => (result.status === 'rejected' ? [result.reason.code] : []))
         assert.deepEqual(failures, ['CONFLICT', 'CONFLICT', 'CONFLICT'])
         assert.equal((await posts(client)).total, 17)
       }),
@@ -269,7 +269,8 @@ for (const database of databases) {
         try {
           const client = new Client(store)
           await client.create('users', { name: 'Ann', email: 'ann@example.com' })
-          for (let at = 0; at < 40; at++) await client.create('posts', { title: `${at}`, author_id: 1 })
+          for (let index = 0; index < 40; index++)
+            await client.create('posts', { title: `${index}`, author_id: 1 })
           const filter = { kind: 'compare', field: 'body', operator: 'eq', param: 2 } as const
           const list = { shape: { ...listOfPosts, filter }, args: [0, 100, 'x'] }
           const reading = client.transaction(
@@ -290,12 +291,12 @@ for (const database of databases) {
       'keep totals correct with concurrent single writes and failures',
       within(database, async ({ client, annId }) => {
         const one = (title: string) => client.creation('posts', { title, author_id: annId })
-        const all = Array.from({ length: 12 }, (_, at) => {
-          if (at % 3 === 0) return client.create('posts', { title: `single ${at}`, author_id: annId })
+        const all = Array.from({ length: 12 }, (_, index) => {
+          if (index % 3 === 0) return client.create('posts', { title: `single ${index}`, author_id: annId })
           return client.transaction(function* (): Program<void> {
-            yield one(`first ${at}`)
-            yield one(`second ${at}`)
-            if (at % 3 === 2) yield client.deletion('posts', 999)
+            yield one(`first ${index}`)
+            yield one(`second ${index}`)
+            if (index % 3 === 2) yield client.deletion('posts', 999)
           })
         })
         const results = await Promise.allSettled(all)
@@ -321,8 +322,8 @@ it('a transaction on SQLite whose reads block the event loop for too long fails'
       const reading = client.transaction(
         function* (): Program<void> {
           yield client.change('merge', 'posts', 1, { title: 'changed' })
-          for (let at = 0; at < 100; at++)
-            yield { shape: { ...listOfPosts, filter }, args: [0, 10, `none ${at}`] }
+          for (let index = 0; index < 100; index++)
+            yield { shape: { ...listOfPosts, filter }, args: [0, 10, `none ${index}`] }
         },
         user(1, 'admin', 'all'),
       )
@@ -380,7 +381,7 @@ describe('serial transactions on PostgreSQL', () => {
 
   it('fail once they have waited for a lock as long as a write may', () =>
     postgres.within(async place => {
-      const store = await openPostgres(blog, { url: place.url, timeout: 600 })
+      const store = await openPostgres(blog, { url: place.url, timeoutMs: 600 })
       try {
         const client = new Client(store)
         const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })

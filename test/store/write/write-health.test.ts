@@ -10,7 +10,7 @@ function shared() {
     counts,
     commits: () => counts.commits,
     failures: () => counts.failures,
-    failed: () => void counts.failures++,
+    addFailure: () => void counts.failures++,
   }
 }
 
@@ -18,7 +18,7 @@ test('a commit proves for ten seconds that changes can be stored', () => {
   let now = 0
   const health = new WriteHealth(shared(), () => now)
   assert.equal(health.isProven, false)
-  health.stored()
+  health.recordCommit()
   now = 9_999
   assert.equal(health.isProven, true)
   now = 10_000
@@ -27,10 +27,10 @@ test('a commit proves for ten seconds that changes can be stored', () => {
 
 test('a failure ends the proof until the next commit', () => {
   const health = new WriteHealth(shared(), () => 0)
-  health.stored()
-  health.suspect()
+  health.recordCommit()
+  health.recordFailure()
   assert.equal(health.isProven, false)
-  health.stored()
+  health.recordCommit()
   assert.equal(health.isProven, true)
 })
 
@@ -40,11 +40,11 @@ test('a commit of another thread is a proof too, and its failure ends the proof 
   const [one, other] = [new WriteHealth(common, () => now), new WriteHealth(common, () => now)]
   common.counts.commits++
   assert.deepEqual([one.isProven, other.isProven], [true, true])
-  one.suspect()
+  one.recordFailure()
   assert.deepEqual([one.isProven, other.isProven], [false, false])
   common.counts.commits++
   assert.equal(other.isProven, false, 'that commit may have preceded the failure')
-  other.stored()
+  other.recordCommit()
   assert.equal(other.isProven, true)
   assert.equal(one.isProven, false)
   now = 20_000

@@ -20,7 +20,7 @@ import { publicFields } from '../../../src/store/sql/write.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import { requireValues } from '../../../src/store/write/assign.ts'
 import { requireChecks, requireMatch } from '../../../src/store/write/checks.ts'
-import { isReturnable, placesOf, TEXT } from '../../../src/store/write/create.ts'
+import { isReturnable, outputPositions, TEXT } from '../../../src/store/write/create.ts'
 import { mergedDocuments } from '../../../src/store/write/documents.ts'
 import { eventOf } from '../../../src/store/write/update.ts'
 import { Client, fields } from '../blog.ts'
@@ -57,7 +57,7 @@ const path = { relation: toTeam, target: teams.collections.get('teams') } as Pat
 const inTeam: Condition = { kind: 'related', path, rows: always }
 const found: Condition = { kind: 'search', fields: [name], param: 0, isWhole: true }
 
-const conditions: readonly (readonly [what: string, condition: Condition, isOwn: boolean])[] = [
+const conditions: readonly (readonly [name: string, condition: Condition, isOwn: boolean])[] = [
   ['a field', named(), true],
   ['a nullable field', { kind: 'isNull', field: { field: name, when: always } }, true],
   ['several fields', and(named(), not({ kind: 'isNull', field: { field: name, when: always } })), true],
@@ -108,7 +108,7 @@ test('an answer with related rows is read after the INSERT', () => {
 const guard = createGuard(teams)
 
 function created(names: readonly string[], as: Principal, key = (field: string) => field): GuardedCreate {
-  const select = fields(...names).map(each => ({ ...each, key: key(each.key) }))
+  const select = fields(...names).map(selection => ({ ...selection, key: key(selection.key) }))
   const set = [{ field: 'name', param: 0 }]
   return guard(
     { shape: { kind: 'create', collection: 'players', set, computed: [], select }, args: ['Ann'] },
@@ -119,7 +119,7 @@ function created(names: readonly string[], as: Principal, key = (field: string) 
 test('the answer reuses the text of the event only if both contain the same fields in the same order', () => {
   const all = [...players.fields.keys()].filter(field => field !== 'secret')
   const admin = user(1, 'admin', 'all')
-  const isEvent = (shape: GuardedCreate) => placesOf(shape).event === TEXT
+  const isEvent = (shape: GuardedCreate) => outputPositions(shape).event === TEXT
   assert.equal(isEvent(created(all, admin)), true)
   assert.equal(isEvent(created(all.slice(0, -1), admin)), false, 'a field is missing')
   assert.equal(isEvent(created(all.toReversed(), admin)), false, 'in another order')
@@ -130,12 +130,12 @@ test('the answer reuses the text of the event only if both contain the same fiel
 
 test('an event names the changed fields except unreadable ones, and a change of internal fields alone is not logged', () => {
   const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
-  const changed = (of: typeof players, ...names: string[]) => {
+  const changed = (collection: typeof players, ...names: string[]) => {
     const set = names.map(field => ({
-      field: of.fields.get(field) ?? assert.fail(field),
+      field: collection.fields.get(field) ?? assert.fail(field),
       value: { kind: 'literal', value: null } as const,
     }))
-    return eventOf({ collection: of } as GuardedUpdate, system, 1, set, ['before', 'event'])
+    return eventOf({ collection } as GuardedUpdate, system, 1, set, ['before', 'event'])
   }
   assert.deepEqual(changed(players, 'name', 'secret', 'team_id')?.changed, ['name', 'team_id'])
   assert.deepEqual(changed(players, 'secret')?.changed, [])
@@ -147,10 +147,10 @@ test('an event names the changed fields except unreadable ones, and a change of 
 
 test('events contain every field that some caller may read, and no other', () => {
   const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
-  const kept = (of: typeof players) => publicFields(of).map(each => each.name)
-  assert.ok(kept(players).includes('salary'), 'some callers can read it')
-  assert.ok(!kept(players).includes('secret'), 'it is write-only')
-  assert.ok(!kept(accounts).includes('password_hash'), 'it is internal')
+  const loggedFields = (collection: typeof players) => publicFields(collection).map(field => field.name)
+  assert.ok(loggedFields(players).includes('salary'), 'some callers can read it')
+  assert.ok(!loggedFields(players).includes('secret'), 'it is write-only')
+  assert.ok(!loggedFields(accounts).includes('password_hash'), 'it is internal')
 })
 
 test('a required field must have a value if it is assigned', () => {
@@ -209,7 +209,7 @@ test('a patch without effect counts as a change if the document is hidden', () =
   const set = [{ field: notes, value: { kind: 'param', param: 0 }, merges: true } as const]
   const changed = (hidden: number, patch: JsonValue) =>
     mergedDocuments(set, { args: [patch] } as unknown as GuardedPlan, ['{"a":1}', hidden], 0).map(
-      one => one.changed,
+      document => document.changed,
     )
   assert.deepEqual(
     [changed(0, { a: 1 }), changed(0, { a: 2 }), changed(1, { a: 1 })],

@@ -37,9 +37,9 @@ interface WriteContext {
 }
 
 /** The pending change of an address, and the links that were sent to the previous one. */
-const ofPreviousAddress = ['PendingAddress', 'AddressVerification', 'PasswordReset']
+const kindsOfPreviousAddress = ['PendingAddress', 'AddressVerification', 'PasswordReset']
 
-/** For writes of users that set `email`. Throws RATE_LIMITED if too many mails would be sent. */
+/** Wraps the writes of users that set `email`. Throws RATE_LIMITED if too many mails would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const { run, records, counters, background, mail, now = Date.now } = parts
   const addresses = createAddresses(records, now)
@@ -52,8 +52,8 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     tokens: createTokens(records, now),
   })
 
-  /** The seconds to wait before the mails may be sent; undefined: they may be sent now. */
-  const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
+  /** Takes one attempt. Returns the seconds to wait before the mails may be sent; undefined: they may be sent now. */
+  const takeAttempt = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
   const create = async ({ principal, within }: WriteContext, plan: Plan<CreateShape>, email: string) => {
     if (isAdministrator(principal.access)) return run.write(plan, principal, within)
     // Nobody has proven the address, as after a sign-up.
@@ -73,24 +73,24 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const record = await addresses.assignedRecord(user.id, email)
     const withAddress = writeWith(function* () {
       yield { kind: 'put', record }
-      yield { kind: 'deleteOwned', owner: String(user.id), kinds: ofPreviousAddress }
+      yield { kind: 'deleteOwned', owner: String(user.id), kinds: kindsOfPreviousAddress }
     }, within)
     const answer = await run.write(plan, principal, withAddress)
     notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer
   }
-  const wait = async (
+  const requestChange = async (
     { principal, within }: WriteContext,
     plan: Plan<UpdateShape>,
     user: UserRow,
     email: string,
   ) => {
     const isOwn = principal.userId === user.id
-    if (isOwn) requireAllowance(await allowance(principal, email))
-    const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal, within)
-    // After the write: a caller who may not change the account must not learn that it exists, or use up its mails.
-    if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
-    await addresses.wait(user.id, email)
+    if (isOwn) requireAttempt(await takeAttempt(principal, email))
+    const answer = await run.write({ ...plan, shape: withoutEmail(plan.shape) }, principal, within)
+    // After the write: callers who may not change the account must not learn that it exists, or use up its mails.
+    if (!isOwn && (await takeAttempt(principal, email)) !== undefined) return answer
+    await addresses.setPending(user.id, email)
     notifyOfAddress(sender(), user, { kind: 'requested', address: email })
     background(() => sendNewAddress(sender(), user.id, email))
     return answer
@@ -106,23 +106,24 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const user = await findUser(run, Number(args[shape.id]))
     if (!user || user.email === email) return run.write(plan, principal, within)
     const isOther = isAdministrator(principal.access) && principal.userId !== user.id
-    return (isOther ? assign : wait)(context, { shape, args }, user, email)
+    return (isOther ? assign : requestChange)(context, { shape, args }, user, email)
   }
 }
 
-function requireAllowance(seconds: number | undefined): void {
+/** `seconds`: the waiting time. Throws RATE_LIMITED if there is one. */
+function requireAttempt(seconds: number | undefined): void {
   if (seconds === undefined) return
   const headers = { 'Retry-After': String(seconds) }
-  throw new ApiError('RATE_LIMITED', 'The address was changed too often: try again later.', { headers })
+  throw new ApiError('RATE_LIMITED', 'The address was changed too often. Try again later.', { headers })
 }
 
-const withholdings = new WeakMap<UpdateShape, UpdateShape>()
+const withheldShapes = new WeakMap<UpdateShape, UpdateShape>()
 
 /** The shape without the e-mail address. One object per shape, because each shape is compiled once. */
-function withholding(shape: UpdateShape): UpdateShape {
-  const known = withholdings.get(shape)
-  if (known) return known
-  const made = { ...shape, withheld: ['email'] }
-  withholdings.set(shape, made)
-  return made
+function withoutEmail(shape: UpdateShape): UpdateShape {
+  const cached = withheldShapes.get(shape)
+  if (cached) return cached
+  const withheldShape = { ...shape, withheld: ['email'] }
+  withheldShapes.set(shape, withheldShape)
+  return withheldShape
 }

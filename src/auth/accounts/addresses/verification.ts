@@ -1,6 +1,6 @@
 /** Proof of an e-mail address: the account's own, or the pending one. */
 import { ApiError } from '../../../errors.ts'
-import type { Asker } from '../../mail/mailer.ts'
+import type { Requester } from '../../mail/mailer.ts'
 import type { LinkValues } from '../../mail/values.ts'
 import type { AccountBase } from '../accounts.ts'
 import { lifetimeMinutes } from '../link-tokens.ts'
@@ -27,13 +27,13 @@ export async function sendConfirmation(
   base: Sender,
   userId: number,
   email: string,
-  asker?: Asker,
+  requester?: Requester,
 ): Promise<void> {
   const values = await linkFor(base, { userId, email })
-  await base.mail.sendTemplate('confirmAddress', { to: email, userId, asker }, values)
+  await base.mail.sendTemplate('confirmAddress', { to: email, userId, requester }, values)
 }
 
-/** Sends a link to an address that the account is to get. If the address is taken, its owner gets a notice without a link. */
+/** Mails a link to the address that the account is to get. If the address is taken, its owner gets a notice without a link. */
 export async function sendNewAddress(
   base: Sender & Pick<AccountBase, 'run'>,
   userId: number,
@@ -49,7 +49,7 @@ export async function sendNewAddress(
   await mail.sendTemplate('newAddress', { to: email, userId }, values)
 }
 
-export interface ToConfirm {
+export interface AddressToConfirm {
   readonly email: string
   /** Whether the account is to get the address, which needs the password. */
   readonly isNew: boolean
@@ -59,7 +59,7 @@ export interface ToConfirm {
 export async function addressToConfirm(
   { tokens }: AccountBase,
   token: string,
-): Promise<ToConfirm | undefined> {
+): Promise<AddressToConfirm | undefined> {
   const claimed = await tokens.peek<ClaimedAddress>('AddressVerification', token)
   return claimed && { email: claimed.email, isNew: claimed.isNew === true }
 }
@@ -69,20 +69,20 @@ export interface Confirmation {
   /** The user who is signed in, and their session. */
   readonly userId: number
   readonly session: string
-  /** Required if the account gets another address and has a password: a stolen session must not be enough. */
+  /** Required if the account gets another address and has a password: a stolen session must not suffice. */
   readonly password: string
-  /** Whether the sign-in is recent, which is required instead of the password if there is none. */
-  readonly isFresh: boolean
-  /** Whose attempts are counted. */
+  /** Whether the sign-in is recent. Required if the account has no password. */
+  readonly hasRecentSignIn: boolean
+  /** The address whose attempts are counted. */
   readonly address: string
   /** See `Devices`. */
   readonly secrets?: readonly string[]
 }
 
 export type ConfirmAnswer =
-  /** `isFirst`: everything that others may have created in the account before was revoked. */
+  /** `isFirst`: it was the first confirmation, which revoked everything that others may have created in the account. */
   | { readonly kind: 'done'; readonly isFirst: boolean }
-  /** The link is used or expired, is for another user, or the account's address has changed in the meantime. */
+  /** The link was used, has expired or is for another user, or the account's address has changed in the meantime. */
   | { readonly kind: 'over' }
   | { readonly kind: 'wrong' }
   /** There is no password, and the sign-in is not recent. */
@@ -90,32 +90,35 @@ export type ConfirmAnswer =
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 /** Confirms the address of a link that the owner of the account has opened. */
-export async function confirmAddress(base: AccountBase, by: Confirmation): Promise<ConfirmAnswer> {
+export async function confirmAddress(base: AccountBase, confirmation: Confirmation): Promise<ConfirmAnswer> {
   const { tokens, run } = base
-  const waiting = await tokens.peek<ClaimedAddress>('AddressVerification', by.token)
-  const user = waiting?.userId === by.userId ? await findUser(run, by.userId) : undefined
-  if (!waiting || !user) return { kind: 'over' }
-  if (waiting.isNew && user.password_hash === null) {
-    if (!by.isFresh) return { kind: 'stale' }
-  } else if (waiting.isNew) {
-    const refused = await confirmPassword(base, user.id, by.password, by)
+  const { token, userId, session } = confirmation
+  const claimed = await tokens.peek<ClaimedAddress>('AddressVerification', token)
+  const user = claimed?.userId === userId ? await findUser(run, userId) : undefined
+  if (!claimed || !user) return { kind: 'over' }
+  if (claimed.isNew && user.password_hash === null) {
+    if (!confirmation.hasRecentSignIn) return { kind: 'stale' }
+  } else if (claimed.isNew) {
+    const refused = await confirmPassword(base, user.id, confirmation.password, confirmation)
     if (refused) return refused.kind === 'throttled' ? refused : { kind: 'wrong' }
   }
-  if (!(await tokens.redeem('AddressVerification', by.token))) return { kind: 'over' }
-  const isStill = waiting.isNew ? await takeAddress(base, user, waiting.email) : user.email === waiting.email
-  if (!isStill) return { kind: 'over' }
+  if (!(await tokens.redeem('AddressVerification', token))) return { kind: 'over' }
+  const hasAddress = claimed.isNew
+    ? await assignAddress(base, user, claimed.email)
+    : user.email === claimed.email
+  if (!hasAddress) return { kind: 'over' }
   const isFirst = await base.addresses.isUnproven(user.id)
-  if (isFirst) await revokeBeforeProof(base, user.id, by.session)
-  await base.addresses.confirm(user.id, waiting.email)
+  if (isFirst) await revokeBeforeProof(base, user.id, session)
+  await base.addresses.confirm(user.id, claimed.email)
   return { kind: 'done', isFirst }
 }
 
 /** Gives the account the new address. Returns false if it is no longer pending, or belongs to another account. */
-async function takeAddress(base: AccountBase, user: UserRow, email: string): Promise<boolean> {
+async function assignAddress(base: AccountBase, user: UserRow, email: string): Promise<boolean> {
   const { addresses, run, records } = base
-  if ((await addresses.waiting(user.id)) !== email || !(await addresses.drop(user.id))) return false
+  if ((await addresses.pending(user.id)) !== email || !(await addresses.dropPending(user.id))) return false
   try {
-    // A reset in the meantime has set another password: the one that was checked no longer counts.
+    // Fails if a reset has set another password in the meantime: the one that was verified is no longer valid.
     const record = await addresses.assignedRecord(user.id, email)
     if (!(await storeEmail(run, user, email, record))) return false
   } catch (error) {

@@ -1,4 +1,4 @@
-/** All data that belongs to a user and that they may read, as one JSON document, page by page. */
+/** Exports all data that belongs to a user and that they may read, as one JSON document that is read page by page. */
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
 import { namesFor, staticRule } from '../../../plan/guard.ts'
@@ -9,7 +9,7 @@ import { itemShape, selected } from '../../../plan/system-plans.ts'
 import type { AccessClass, Principal } from '../../../principal.ts'
 import { type OwnedCollection, ownedCollections } from './own-data.ts'
 
-/** The items of one collection that are read at once. */
+/** The number of items that are read at once. */
 const pageLength = 100
 
 const [limitParam, userParam, afterParam] = [0, 1, 2]
@@ -19,8 +19,9 @@ interface ExportShapes {
   readonly next: ListShape
 }
 
-const shapes = new WeakMap<Model, Map<string, ExportShapes>>()
+const cachedShapes = new WeakMap<Model, Map<string, ExportShapes>>()
 
+/** Matches the items that name the user in one of the fields. */
 function filterOf(fields: readonly Field[]): Filter {
   const filters = fields.map(
     ({ name }): Filter => ({ kind: 'compare', field: name, operator: 'eq', param: userParam }),
@@ -32,14 +33,14 @@ function filterOf(fields: readonly Field[]): Filter {
 /** Cached, because each shape is compiled once. */
 function shapesOf(model: Model, collection: string, names: readonly string[], owners: readonly Field[]) {
   const key = JSON.stringify([collection, names, owners.map(({ name }) => name)])
-  const known = shapes.get(model) ?? new Map<string, ExportShapes>()
-  shapes.set(model, known)
-  const made = known.get(key) ?? shapesFor(collection, names, owners)
-  known.set(key, made)
-  return made
+  const ofModel = cachedShapes.get(model) ?? new Map<string, ExportShapes>()
+  cachedShapes.set(model, ofModel)
+  const shapes = ofModel.get(key) ?? createShapes(collection, names, owners)
+  ofModel.set(key, shapes)
+  return shapes
 }
 
-function shapesFor(collection: string, names: readonly string[], owners: readonly Field[]): ExportShapes {
+function createShapes(collection: string, names: readonly string[], owners: readonly Field[]): ExportShapes {
   const list = (after: readonly number[] | undefined): ListShape => ({
     kind: 'list',
     collection,
@@ -60,7 +61,7 @@ export interface ExportedCollection {
   readonly owners: readonly Field[]
 }
 
-/** What the export of a user with this access class contains. */
+/** The collections in the export of a user with this access class. */
 export function exportedCollections(model: Model, access: AccessClass): readonly ExportedCollection[] {
   return ownedCollections(model).flatMap((owned: OwnedCollection) => {
     const { collection } = owned
@@ -77,9 +78,9 @@ export interface ExportParts {
   readonly principal: Principal
   readonly userId: number
   /** Throws if the session has ended. */
-  readonly requireStill: () => Promise<void>
+  readonly requireSession: () => Promise<void>
   /** Further members of the document. */
-  readonly more: Readonly<Record<string, unknown>>
+  readonly details: Readonly<Record<string, unknown>>
 }
 
 /** The user's own row, as they may read it. */
@@ -99,7 +100,7 @@ async function* itemTexts(
   const { first, next } = shapesOf(model, name, fields, owners)
   let after: JsonValue | undefined
   for (;;) {
-    await parts.requireStill()
+    await parts.requireSession()
     const args = after === undefined ? [pageLength, userId] : [pageLength, userId, after]
     const page = await run.list({ shape: after === undefined ? first : next, args }, principal)
     const texts = (page.text ?? '[]').slice(1, -1)
@@ -111,9 +112,9 @@ async function* itemTexts(
 
 /** The document in chunks: at most one page of one collection is in memory. */
 export async function* exportedData(parts: ExportParts): AsyncIterable<string> {
-  const { model, principal, more } = parts
+  const { model, principal, details } = parts
   yield `{"account":${await accountText(parts)},\n`
-  for (const [name, value] of Object.entries(more))
+  for (const [name, value] of Object.entries(details))
     yield `${JSON.stringify(name)}:${JSON.stringify(value)},\n`
   yield '"items":{'
   let isFirst = true

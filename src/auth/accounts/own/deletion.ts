@@ -2,22 +2,24 @@
 import type { Run } from '../../../plan/run.ts'
 import { deleteShape, listShape, readFirst, where } from '../../../plan/system-plans.ts'
 import { system } from '../../../principal.ts'
-import type { Asker } from '../../mail/mailer.ts'
+import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { UserRow } from '../users.ts'
 import { type Consequence, deletionPlan } from './own-data.ts'
 
-const removal = deleteShape('users')
+const deleteUser = deleteShape('users')
 
-/** The relations with items that refer to the account and keep it from being deleted. */
+/** The relations whose items refer to the account and prevent its deletion. */
 export async function blockersOf(
   { run, model }: Pick<AccountBase, 'run' | 'model'>,
   userId: number,
 ): Promise<readonly Consequence[]> {
-  const found = await Promise.all(
-    deletionPlan(model).blocking.map(async one => ((await isUsed(run, one, userId)) ? [one] : [])),
+  const blockers = await Promise.all(
+    deletionPlan(model).blocking.map(async relation =>
+      (await isUsed(run, relation, userId)) ? [relation] : [],
+    ),
   )
-  return found.flat()
+  return blockers.flat()
 }
 
 async function isUsed(run: Run, { collection, field }: Consequence, userId: number): Promise<boolean> {
@@ -25,16 +27,16 @@ async function isUsed(run: Run, { collection, field }: Consequence, userId: numb
 }
 
 /**
- * Deletes the account and everything stored for it in one commit: sessions, tokens, consents and keys end at once. The service
- * itself deletes it: the model's rules govern who may delete other users. Throws CONFLICT if items still refer to the account,
- * or if nobody would be left to administer the service.
+ * Deletes the account and everything stored for it in one commit: sessions, tokens, consents and keys end at once. The system is
+ * the principal, because the model's rules for deletion are about other users. Throws CONFLICT if items still refer to the account,
+ * or if it is the last administrator's.
  */
 export async function deleteAccount(
   { run, mail, background }: AccountBase,
   { id, email }: Pick<UserRow, 'id' | 'email'>,
-  asker: Asker,
+  requester: Requester,
 ): Promise<void> {
   // The event log names the user as the actor.
-  await run.write({ shape: removal, args: [id] }, { ...system, userId: id })
-  background(() => mail.sendTemplate('accountDeleted', { to: email, asker }, { by: 'owner' }))
+  await run.write({ shape: deleteUser, args: [id] }, { ...system, userId: id })
+  background(() => mail.sendTemplate('accountDeleted', { to: email, requester }, { by: 'owner' }))
 }

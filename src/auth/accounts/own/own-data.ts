@@ -1,4 +1,4 @@
-/** The collections whose items belong to users, and what deleting an account does to them. */
+/** The collections whose items belong to users, and the effect of deleting an account on them. */
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
 
@@ -15,7 +15,7 @@ function namesOwner(rule: Rule, field: string): boolean {
       return rule.field === field && rule.comparison === 'eq' && rule.operand.kind === 'userId'
     case 'and':
     case 'or':
-      return rule.rules.some(one => namesOwner(one, field))
+      return rule.rules.some(part => namesOwner(part, field))
     default:
       return false
   }
@@ -65,7 +65,7 @@ function referencesTo(target: string, { collections }: Pick<Model, 'collections'
   )
 }
 
-/** What deleting a user does, according to the model. `blocking`: only relations to the account itself. */
+/** The effect of deleting a user, according to the model. `blocking`: only relations to the account itself. */
 export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
   const deleted = new Set<string>()
   const cleared: Consequence[] = []
@@ -85,9 +85,9 @@ export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
 }
 
 function distinct(consequences: readonly Consequence[]): readonly Consequence[] {
-  const found = consequences.map(({ collection, field }): readonly [string, Consequence] => [
+  const entries = consequences.map(({ collection, field }): readonly [string, Consequence] => [
     `${collection}.${field}`,
     { collection, field },
   ])
-  return [...new Map(found).values()]
+  return [...new Map(entries).values()]
 }

@@ -24,7 +24,7 @@ export interface CreatedItem {
   readonly revealed: Readonly<Record<string, JsonValue>>
 }
 
-const nothing: Creation = { computed: {}, revealed: {} }
+const emptyCreation: Creation = { computed: {}, revealed: {} }
 const deletions = new Map<string, DeleteShape>()
 
 /** One shape per collection, because each shape is compiled once. */
@@ -62,15 +62,15 @@ export class OwnItems {
     const collection = this.#collection(name)
     admit(model, collection, 'create', this.#principal.access)
     const { values } = bodyValidator(collection).create(body)
-    const { computed, revealed, most, afterwards } =
-      (await hooks.get(name)?.(values, this.#principal)) ?? nothing
+    const { computed, revealed, limit, afterwards } =
+      (await hooks.get(name)?.(values, this.#principal)) ?? emptyCreation
     const { shape, args } = createPlan(name, values, computed)
-    const plan = { shape: { ...shape, most }, args }
+    const plan = { shape: { ...shape, limit }, args }
     const { id } = await run.write(plan, this.#principal, afterwards && writeWith(afterwards))
     return { id, revealed }
   }
 
-  /** Changes these fields only. */
+  /** Changes only the fields of the body. */
   async update(name: string, id: number, body: Values): Promise<void> {
     const { model, run } = this.#parts
     const collection = this.#collection(name)
@@ -88,9 +88,9 @@ export class OwnItems {
   }
 
   #collection(name: string): Collection {
-    const found = this.#parts.model.collections.get(name)
-    if (!found) throw new ApiError('NOT_FOUND')
-    return found
+    const collection = this.#parts.model.collections.get(name)
+    if (!collection) throw new ApiError('NOT_FOUND')
+    return collection
   }
 }
 
@@ -110,24 +110,24 @@ export function bodyFaults(
   }
 }
 
-/** Errors that no other input would avoid: the item is gone, or the session is over. */
-const notOfForms: ReadonlySet<string> = new Set(['NOT_FOUND', 'UNAUTHORIZED'])
+/** Errors that the input of a form does not cause: the item does not exist, or the session has ended. */
+const codesOutsideForms: ReadonlySet<string> = new Set(['NOT_FOUND', 'UNAUTHORIZED'])
 
 /**
- * The messages of a refusal by the name of the form's field; `form` if it is about no field. `fieldOf`: the field of the form
- * for a field of the body. Rethrows errors that the form's input has not caused.
+ * The messages of a refusal by the name of the form's field, or `form` for those about no field. `fieldOf`: the form's field for a
+ * field of the body. Rethrows errors that the form's input has not caused.
  */
 export function faultsOf(
   error: unknown,
   fieldOf: (name: string) => string | undefined,
 ): ReadonlyMap<string, string> {
-  const isForm = error instanceof ApiError && error.status < 500 && !notOfForms.has(error.code)
-  if (!isForm) throw error
+  const isOfForm = error instanceof ApiError && error.status < 500 && !codesOutsideForms.has(error.code)
+  if (!isOfForm) throw error
   const faults = new Map<string, string>()
   for (const { field, message } of error.details ?? []) {
     const name = fieldOf(field.split('/', 1)[0] ?? '') ?? 'form'
-    const before = faults.get(name)
-    faults.set(name, before === undefined ? message : `${before} ${message}`)
+    const previous = faults.get(name)
+    faults.set(name, previous === undefined ? message : `${previous} ${message}`)
   }
   return faults.size > 0 ? faults : new Map([['form', error.message]])
 }

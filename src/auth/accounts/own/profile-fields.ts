@@ -5,7 +5,7 @@ import { namesFor, staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
 import { labelOf } from '../sign-up/sign-up-fields.ts'
 
-/** Fields that have their own place on the page, or that users do not write. */
+/** Fields that the page shows separately, or that users do not write. */
 const separateFields: ReadonlySet<string> = new Set(['name', 'email', 'role', 'disabled', 'password_hash'])
 const simpleTypes: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
 
@@ -15,11 +15,11 @@ export interface ProfileField {
   readonly field: Field
 }
 
-/** Fields of one line and choices, in the order of the model. Documents, lists and relations are for programs. */
+/** One-line fields and choices, in the order of the model. Documents, lists and relations can be written by programs only. */
 export function profileFields(model: Model, access: AccessClass): readonly ProfileField[] {
   const users = model.collections.get('users')
   if (!users) return []
-  const isOpen = (field: Field) =>
+  const isEditable = (field: Field) =>
     !field.readOnly &&
     !field.immutable &&
     !field.internal &&
@@ -27,7 +27,7 @@ export function profileFields(model: Model, access: AccessClass): readonly Profi
     simpleTypes.has(field.type.schema.type) &&
     staticRule(model, users, field.access.write, access) !== 'never'
   return [...namesFor(model, users, access).fields.values()]
-    .filter(field => !separateFields.has(field.name) && isOpen(field))
+    .filter(field => !separateFields.has(field.name) && isEditable(field))
     .map(field => ({ name: field.name, label: labelOf(field), field }))
 }
 
@@ -37,7 +37,7 @@ export function textOf(value: JsonValue | undefined): string {
   return value === true ? 'yes' : String(value)
 }
 
-/** The entered texts as values. A text that is not a value is passed on, so that the model reports it. */
+/** The entered texts as values. A text that is not a valid value is passed on, so that the model reports it. */
 export function profileValues(fields: readonly ProfileField[], answers: ReadonlyMap<string, string>) {
   const values: Record<string, JsonValue> = {}
   const missing = new Map<string, string>()
@@ -46,7 +46,7 @@ export function profileValues(fields: readonly ProfileField[], answers: Readonly
     if (field.type.schema.type === 'boolean') values[name] = text !== ''
     else if (text !== '') values[name] = field.type.fromText(text) ?? text
     else if (field.optional) values[name] = null
-    else missing.set(name, `${label}: an answer is needed.`)
+    else missing.set(name, `${label} is required.`)
   }
   return { values, missing }
 }

@@ -1,9 +1,9 @@
-/** The scopes of the model for forms and lists: in plain words, by collection. */
+/** The scopes of the model for forms and lists, by collection, each with a description. */
 import { openidScopes } from '../../../model/builtin.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
-import { inWords } from '../sign-up/sign-up-fields.ts'
+import { readableName } from '../sign-up/sign-up-fields.ts'
 
 export type Level = 'none' | 'read' | 'write'
 
@@ -44,14 +44,14 @@ const titles: ReadonlyMap<string, string> = new Map([
   ['oauth_app_secrets', 'Secrets of OAuth apps'],
 ])
 
-/** How pages name a collection, e.g. `Blog posts` for `blog_posts`. */
+/** The name of a collection on pages, e.g. `Blog posts` for `blog_posts`. */
 export function titleOf(name: string): string {
-  return titles.get(name) ?? inWords(name)
+  return titles.get(name) ?? readableName(name)
 }
 
 /** Whether an action or query needs the scope. */
-function isOfLogic({ logic }: Model, scope: string): boolean {
-  return [...logic.actions.values(), ...logic.queries.values()].some(one => one.scope === scope)
+function isScopeOfOperation({ logic }: Model, scope: string): boolean {
+  return [...logic.actions.values(), ...logic.queries.values()].some(operation => operation.scope === scope)
 }
 
 function levelsOf(
@@ -60,14 +60,15 @@ function levelsOf(
   access: AccessClass | undefined,
 ): CollectionChoice['levels'] {
   const { singular } = collection
-  const known = (['read', 'write'] as const).filter(level => model.scopes.has(`${level}:${singular}`))
-  if (access === undefined) return known
+  const levels = (['read', 'write'] as const).filter(level => model.scopes.has(`${level}:${singular}`))
+  if (access === undefined) return levels
   const isPossible = (operation: keyof Collection['access']) =>
     staticRule(model, collection, collection.access[operation], access) !== 'never'
   const writes =
-    (['create', 'update', 'delete'] as const).some(isPossible) || isOfLogic(model, `write:${singular}`)
-  const reads = isPossible('read') || isOfLogic(model, `read:${singular}`)
-  return known.filter(level => (level === 'read' ? reads : writes))
+    (['create', 'update', 'delete'] as const).some(isPossible) ||
+    isScopeOfOperation(model, `write:${singular}`)
+  const reads = isPossible('read') || isScopeOfOperation(model, `read:${singular}`)
+  return levels.filter(level => (level === 'read' ? reads : writes))
 }
 
 /** `access`: omits scopes that this access class can never use; if undefined, every scope is included. */
@@ -89,7 +90,7 @@ export function scopeChoices(model: Model, access?: AccessClass): ScopeChoices {
   }
 }
 
-/** What an app may ask for: every scope, because its users decide. */
+/** The scopes that an app may request: every scope, because its users decide. */
 export function appScopeChoices(model: Model): ScopeChoices {
   return { ...scopeChoices(model), signIn: [...openidScopes] }
 }
@@ -107,23 +108,23 @@ export function levelField(type: string): string {
   return `level-${type}`
 }
 
-/** The choices of a form, limited to what `choices` offer. */
-export function chosenIn(
+/** The choices of a submitted form, limited to those that `choices` offers. */
+export function readChosenScopes(
   choices: ScopeChoices,
   form: { text(name: string): string; list(name: string): readonly string[] },
 ): ChosenScopes {
   const levels = new Map<string, Level>()
   for (const { type, levels: offered } of [...choices.items, ...choices.account]) {
-    const level = offered.find(one => one === form.text(levelField(type)))
+    const level = offered.find(value => value === form.text(levelField(type)))
     if (level) levels.set(type, level)
   }
   const ticked = new Set(form.list('scope'))
-  const offered = [...choices.signIn, ...choices.others].map(([scope]) => scope)
-  return { levels, others: new Set(offered.filter(scope => ticked.has(scope))) }
+  const otherScopes = [...choices.signIn, ...choices.others].map(([scope]) => scope)
+  return { levels, others: new Set(otherScopes.filter(scope => ticked.has(scope))) }
 }
 
 /** The choices of a form that edits these scopes. */
-export function chosenOf(
+export function toChosenScopes(
   { items, account }: Pick<ScopeChoices, 'items' | 'account'>,
   scopes: readonly string[],
 ): ChosenScopes {
@@ -145,12 +146,12 @@ export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
 
 /** One sentence for each scope. Writing includes reading, so a read scope beside its write scope has no sentence. */
 export function sentencesOf(
-  { scopes: known }: Pick<Model, 'scopes'>,
+  { scopes: modelScopes }: Pick<Model, 'scopes'>,
   scopes: readonly string[],
 ): readonly string[] {
-  const sentences = new Map([...openidScopes, ...known])
-  const all = new Set(scopes)
+  const sentences = new Map([...openidScopes, ...modelScopes])
+  const granted = new Set(scopes)
   return scopes
-    .filter(scope => !(scope.startsWith('read:') && all.has(scope.replace('read:', 'write:'))))
+    .filter(scope => !(scope.startsWith('read:') && granted.has(scope.replace('read:', 'write:'))))
     .map(scope => sentences.get(scope) ?? scope)
 }

@@ -1,39 +1,39 @@
 /**
- * New secrets, stored until the next page shows them. A form is answered by a redirect, so that a reload creates nothing twice;
- * the page that follows reads the secret once. Encrypted at rest: see `encryptedKinds`.
+ * Stores new secrets until the next page shows them. The response to a form is a redirect, so that a reload creates nothing twice,
+ * and the next page reads the secret once. Encrypted at rest: see `encryptedKinds`.
  */
 import type { Records } from '../../../records.ts'
 import type { SessionInfo } from '../../server/server.ts'
 
 const kind = 'ShownOnce'
 /** Longer than a redirect takes. */
-const keptMs = 2 * 60_000
+const lifetimeMs = 2 * 60_000
 
 export type Secrets = Readonly<Record<string, string>>
 
 export interface ShownOnce {
-  /** `what`: the page that shows the secrets, e.g. `/account/keys/7`. Only the same session can read them. */
-  keep(session: SessionInfo, what: string, secrets: Secrets): Promise<void>
+  /** `page`: the page that shows the secrets, e.g. `/account/keys/7`. Only the same session can read them. */
+  keep(session: SessionInfo, page: string, secrets: Secrets): Promise<void>
   /** Of several concurrent calls, at most one gets the secrets; later calls get undefined. */
-  take(session: SessionInfo, what: string): Promise<Secrets | undefined>
+  take(session: SessionInfo, page: string): Promise<Secrets | undefined>
 }
 
 export function createShownOnce(records: Records, now: () => number): ShownOnce {
-  const idOf = ({ id }: SessionInfo, what: string) => `${id} ${what}`
+  const idOf = ({ id }: SessionInfo, page: string) => `${id} ${page}`
   return {
-    keep: (session, what, secrets) =>
+    keep: (session, page, secrets) =>
       records.put({
         kind,
-        id: idOf(session, what),
+        id: idOf(session, page),
         payload: JSON.stringify(secrets),
-        expiresAt: now() + keptMs,
+        expiresAt: now() + lifetimeMs,
         owner: String(session.userId),
       }),
-    async take(session, what) {
-      const id = idOf(session, what)
-      const found = await records.get(kind, id)
-      if (!found || !(await records.delete(kind, id))) return undefined
-      return JSON.parse(found.payload)
+    async take(session, page) {
+      const id = idOf(session, page)
+      const record = await records.get(kind, id)
+      if (!record || !(await records.delete(kind, id))) return undefined
+      return JSON.parse(record.payload)
     },
   }
 }

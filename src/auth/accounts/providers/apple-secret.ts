@@ -10,20 +10,20 @@ export interface AppleKey {
 }
 
 /** Apple allows six months; one request needs only minutes. */
-const lifeSeconds = 300
+const lifetimeSeconds = 300
 
 export async function appleSecret(
   { teamId, keyId, clientId, privateKey }: AppleKey,
   nowMs: number,
 ): Promise<string> {
   const key = await importPKCS8(privateKey, 'ES256')
-  const at = Math.floor(nowMs / 1000)
+  const issuedAt = Math.floor(nowMs / 1000)
   return new SignJWT()
     .setProtectedHeader({ alg: 'ES256', kid: keyId })
     .setIssuer(teamId)
     .setSubject(clientId)
     .setAudience('https://appleid.apple.com')
-    .setIssuedAt(at)
-    .setExpirationTime(at + lifeSeconds)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + lifetimeSeconds)
     .sign(key)
 }

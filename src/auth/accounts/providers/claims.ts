@@ -1,4 +1,4 @@
-/** Claims of a provider about a person, cleaned: bounded texts of one line. */
+/** Claims of a provider about a person, sanitized: bounded texts of one line. */
 import { isLongerThan, streamSafe } from '../../../unicode.ts'
 
 type Claims = Readonly<Record<string, unknown>>
@@ -11,7 +11,7 @@ export function claimOf(claims: Claims, name: string): unknown {
 const maxNameCharacters = 100
 const maxEmailCharacters = 254
 
-/** A name of one line; undefined if nothing is left of it. */
+/** A name of one line; undefined if it is empty or too long. */
 export function nameFrom(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > 10 * maxNameCharacters) return undefined
   const plain = streamSafe(value.toWellFormed())
@@ -22,8 +22,8 @@ export function nameFrom(value: unknown): string | undefined {
 }
 
 /**
- * The address in lower case. Only ASCII is accepted: the lower case of some other letters is ASCII (of U+212A, the Kelvin sign,
- * it is k), so a different address would count as verified.
+ * The address in lower case. Only ASCII is accepted: the lower case of some other letters is ASCII, e.g. k for U+212A, the Kelvin
+ * sign, so a different address would count as verified.
  */
 export function emailFrom(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > maxEmailCharacters) return undefined

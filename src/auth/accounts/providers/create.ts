@@ -8,14 +8,14 @@ import { createOpenidProvider, type OpenidOptions } from './openid.ts'
 import type { Provider } from './provider.ts'
 import type { SendRequest } from './provider-fetch.ts'
 
-interface Named {
+interface CommonSettings {
   readonly id: string
   readonly name: string
   readonly clientId: string
 }
 
 /** The settings of a provider: see `config/providers.ts`. */
-export type ProviderSettings = Named &
+export type ProviderSettings = CommonSettings &
   (
     | { readonly kind: 'google' | 'github'; readonly clientSecret: string }
     | { readonly kind: 'microsoft'; readonly clientSecret: string; readonly tenant: string }
@@ -45,9 +45,9 @@ export interface ProviderParts {
 type Claims = Readonly<Record<string, unknown>>
 type Library = typeof import('openid-client')
 
-const isVerified = (claims: Claims) => claimOf(claims, 'email_verified') === true
+const isEmailVerified = (claims: Claims) => claimOf(claims, 'email_verified') === true
 
-function usual({ send, now }: ProviderParts, { kind, id, name, clientId }: ProviderSettings) {
+function commonOptions({ send, now }: ProviderParts, { kind, id, name, clientId }: ProviderSettings) {
   const scopes = ['openid', 'profile', 'email']
   return {
     kind,
@@ -58,90 +58,90 @@ function usual({ send, now }: ProviderParts, { kind, id, name, clientId }: Provi
     allowPrivate: false,
     send: send(false),
     now,
-    isEmailVerified: isVerified,
+    isEmailVerified,
   }
 }
 
-const bySecret =
+const secretInBody =
   (secret: string) =>
   (library: Library): ClientAuth =>
     library.ClientSecretPost(secret)
 
-/** In the body if the issuer supports that, otherwise in the header, which is the default (Discovery 1.0, 3). */
-function bestAuthentication(
+/** The secret in the body if the issuer supports that, otherwise in the header, which is the default (Discovery 1.0, 3). */
+function supportedAuthentication(
   library: Library,
   server: ServerMetadata,
   secret: string | undefined,
 ): ClientAuth {
   if (secret === undefined) return library.None()
-  const known = server.token_endpoint_auth_methods_supported
-  return known?.includes('client_secret_post')
+  const methods = server.token_endpoint_auth_methods_supported
+  return methods?.includes('client_secret_post')
     ? library.ClientSecretPost(secret)
     : library.ClientSecretBasic(secret)
 }
 
-function google(parts: ProviderParts, given: OfKind<'google' | 'github'>): OpenidOptions {
+function google(parts: ProviderParts, settings: OfKind<'google' | 'github'>): OpenidOptions {
   return {
-    ...usual(parts, given),
+    ...commonOptions(parts, settings),
     issuer: 'https://accounts.google.com',
-    authentication: bySecret(given.clientSecret),
-    // Google has no `login`: people choose their account again, but may not have to prove it.
+    authentication: secretInBody(settings.clientSecret),
+    // Google does not support `login`: people choose their account again, but may not have to authenticate.
     promptAgain: 'select_account',
   }
 }
 
-/** Anybody can create a tenant and enter any address there: only the claim about the domain's owner verifies it. */
-function microsoft(parts: ProviderParts, given: OfKind<'microsoft'>): OpenidOptions {
-  const { tenant, clientSecret } = given
+/** Anybody can create a tenant and enter any address in it: only the claim that its owner controls the domain verifies one. */
+function microsoft(parts: ProviderParts, settings: OfKind<'microsoft'>): OpenidOptions {
+  const { tenant, clientSecret } = settings
   return {
-    ...usual(parts, given),
+    ...commonOptions(parts, settings),
     issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
-    authentication: bySecret(clientSecret),
+    authentication: secretInBody(clientSecret),
     promptAgain: 'login',
     isEmailVerified: claims => claimOf(claims, 'xms_edov') === true,
     requireIssuer: claims => requireTenant(claims, tenant),
   }
 }
 
-function apple(parts: ProviderParts, given: OfKind<'apple'>): OpenidOptions {
+function apple(parts: ProviderParts, settings: OfKind<'apple'>): OpenidOptions {
   return {
-    ...usual(parts, given),
+    ...commonOptions(parts, settings),
     issuer: 'https://appleid.apple.com',
     scopes: ['openid', 'email', 'name'],
     authentication: () => async (_server, _client, body) => {
-      body.set('client_id', given.clientId)
-      body.set('client_secret', await appleSecret(given, parts.now()))
+      body.set('client_id', settings.clientId)
+      body.set('client_secret', await appleSecret(settings, parts.now()))
     },
     // Apple requires it for requests with the scopes `name` or `email`.
     parameters: { response_mode: 'form_post' },
     // Apple’s documentation: a string or a boolean.
-    isEmailVerified: claims => isVerified(claims) || claimOf(claims, 'email_verified') === 'true',
+    isEmailVerified: claims => isEmailVerified(claims) || claimOf(claims, 'email_verified') === 'true',
   }
 }
 
-function openid(parts: ProviderParts, given: OfKind<'oidc'>): OpenidOptions {
-  const { issuer, scopes, allowPrivate, clientSecret } = given
+function openid(parts: ProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
+  const { issuer, scopes, allowPrivate, clientSecret } = settings
   return {
-    ...usual(parts, given),
+    ...commonOptions(parts, settings),
     ...{ issuer, allowPrivate, send: parts.send(allowPrivate) },
     scopes: [...new Set(['openid', ...scopes])],
-    authentication: (library, server) => bestAuthentication(library, server, clientSecret),
+    authentication: (library, server) => supportedAuthentication(library, server, clientSecret),
     promptAgain: 'login',
   }
 }
 
-function createProvider(parts: ProviderParts, given: ProviderSettings): Provider {
-  switch (given.kind) {
+function createProvider(parts: ProviderParts, settings: ProviderSettings): Provider {
+  switch (settings.kind) {
     case 'google':
-      return createOpenidProvider(google(parts, given))
+      return createOpenidProvider(google(parts, settings))
     case 'github':
-      return createGithubProvider({ ...given, send: parts.send(false) })
+      return createGithubProvider({ ...settings, send: parts.send(false) })
     case 'microsoft':
-      return createOpenidProvider(microsoft(parts, given))
+      return createOpenidProvider(microsoft(parts, settings))
     case 'apple':
-      return createOpenidProvider(apple(parts, given))
+      return createOpenidProvider(apple(parts, settings))
     case 'oidc':
-      return createOpenidProvider(openid(parts, given))
+      return createOpenidProvider(openid(parts, settings))
   }
 }
 
@@ -150,5 +150,5 @@ export function createProviders(
   settings: readonly ProviderSettings[],
   parts: ProviderParts,
 ): ReadonlyMap<string, Provider> {
-  return new Map(settings.map(given => [given.id, createProvider(parts, given)]))
+  return new Map(settings.map(provider => [provider.id, createProvider(parts, provider)]))
 }

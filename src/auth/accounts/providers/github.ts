@@ -1,9 +1,9 @@
-/** GitHub: OAuth 2.0 without OpenID Connect. Its API says who has signed in. */
+/** GitHub: OAuth 2.0 without OpenID Connect. Its API identifies the user. */
 import type { Configuration } from 'openid-client'
 import { claimOf, emailFrom, nameFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
 import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
-import { maxAnswerBytes, providerFetch, requestTimeoutMs, type SendRequest } from './provider-fetch.ts'
+import { maxResponseBytes, providerFetch, requestTimeoutMs, type SendRequest } from './provider-fetch.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -33,12 +33,12 @@ const formType = /^application\/x-www-form-urlencoded\b/i
 
 /** GitHub sends some responses as a form; the library expects JSON. */
 function jsonFetch(send: SendRequest): ReturnType<typeof providerFetch> {
-  const fetched = providerFetch(send)
+  const fetch = providerFetch(send)
   return async (url, options) => {
-    const answer = await fetched(url, options)
-    if (!formType.test(answer.headers.get('content-type') ?? '')) return answer
-    const values = Object.fromEntries(new URLSearchParams(await answer.text()))
-    return Response.json(values, { status: answer.status })
+    const response = await fetch(url, options)
+    if (!formType.test(response.headers.get('content-type') ?? '')) return response
+    const values = Object.fromEntries(new URLSearchParams(await response.text()))
+    return Response.json(values, { status: response.status })
   }
 }
 
@@ -57,7 +57,7 @@ class Github implements Provider {
 
   async start({ redirectUri: redirect_uri, secrets: { state, verifier } }: StartOptions): Promise<URL> {
     const library = await import('openid-client')
-    return library.buildAuthorizationUrl(this.#client(library), {
+    return library.buildAuthorizationUrl(this.#clientConfiguration(library), {
       ...{ redirect_uri, state, scope },
       code_challenge: await library.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
@@ -67,32 +67,36 @@ class Github implements Provider {
   async finish(callback: URL, { state, verifier }: Secrets): Promise<Profile> {
     try {
       const library = await import('openid-client')
-      const { access_token } = await library.authorizationCodeGrant(this.#client(library), callback, {
-        expectedState: state,
-        pkceCodeVerifier: verifier,
-      })
+      const { access_token } = await library.authorizationCodeGrant(
+        this.#clientConfiguration(library),
+        callback,
+        {
+          expectedState: state,
+          pkceCodeVerifier: verifier,
+        },
+      )
       return await this.#profile(access_token)
     } catch (error) {
       throw faultOf(error)
     }
   }
 
-  #client(library: typeof import('openid-client')): Configuration {
+  #clientConfiguration(library: typeof import('openid-client')): Configuration {
     if (this.#configuration) return this.#configuration
     const { clientId, clientSecret, send } = this.#options
     const authentication = library.ClientSecretPost(clientSecret)
-    const made = new library.Configuration(server, clientId, undefined, authentication)
-    made[library.customFetch] = jsonFetch(send)
-    this.#configuration = made
-    return made
+    const configuration = new library.Configuration(server, clientId, undefined, authentication)
+    configuration[library.customFetch] = jsonFetch(send)
+    this.#configuration = configuration
+    return configuration
   }
 
   async #profile(accessToken: string): Promise<Profile> {
-    const user = await this.#ask('/user', accessToken)
+    const user = await this.#get('/user', accessToken)
     const id = isObject(user) ? claimOf(user, 'id') : undefined
     if (!isObject(user) || !Number.isSafeInteger(id) || Number(id) < 1)
-      throw new ProviderFault('invalid', 'GitHub’s user has no id.')
-    const email = primaryOf(await this.#ask('/user/emails', accessToken))
+      throw new ProviderFault('invalid', 'GitHub’s response contains no user id.')
+    const email = primaryEmail(await this.#get('/user/emails', accessToken))
     return {
       issuer,
       // Not the login: after its owner has given it up, another person can get it.
@@ -103,8 +107,8 @@ class Github implements Provider {
     }
   }
 
-  /** Undefined if the app may not read it. */
-  async #ask(path: string, accessToken: string): Promise<unknown> {
+  /** Requests a resource of the API. Undefined if the app may not read it. */
+  async #get(path: string, accessToken: string): Promise<unknown> {
     const { status, body } = await this.#options.send({
       url: `${api}${path}`,
       headers: {
@@ -114,22 +118,23 @@ class Github implements Provider {
         'X-GitHub-Api-Version': '2022-11-28',
       },
       timeoutMs: requestTimeoutMs,
-      maxBodyBytes: maxAnswerBytes,
+      maxBodyBytes: maxResponseBytes,
     })
-    if (status >= 500) throw new ProviderFault('unavailable', `${path} of GitHub answered ${status}.`)
+    if (status >= 500)
+      throw new ProviderFault('unavailable', `GitHub answered ${path} with the status ${status}.`)
     if (status !== 200) return undefined
     try {
       return JSON.parse(body.toString())
     } catch (cause) {
-      throw new ProviderFault('invalid', `${path} of GitHub did not answer in JSON.`, { cause })
+      throw new ProviderFault('invalid', `GitHub did not answer ${path} with JSON.`, { cause })
     }
   }
 }
 
 /** The primary address, if GitHub has verified it. */
-function primaryOf(emails: unknown): string | undefined {
+function primaryEmail(emails: unknown): string | undefined {
   const primary = Array.isArray(emails)
-    ? emails.find(one => isObject(one) && claimOf(one, 'primary') === true)
+    ? emails.find(entry => isObject(entry) && claimOf(entry, 'primary') === true)
     : undefined
   return primary !== undefined && claimOf(primary, 'verified') === true
     ? emailFrom(claimOf(primary, 'email'))

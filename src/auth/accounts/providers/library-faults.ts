@@ -1,4 +1,4 @@
-/** Errors of the library as `ProviderFault`s. */
+/** Turns errors of the client library into `ProviderFault`s. */
 import { OutgoingError } from '../../../outgoing/errors.ts'
 import { printable } from '../../../printable.ts'
 import { ProviderFault } from './provider.ts'
@@ -10,17 +10,19 @@ export function shortText(value: unknown): string {
   return printable(String(value).slice(0, maxCharacters).toWellFormed())
 }
 
+/** The error and its causes, at most five. */
 function causesOf(error: unknown): readonly unknown[] {
-  const found: unknown[] = []
-  for (let at = error; at instanceof Error && found.length < 5; at = at.cause) found.push(at)
-  return found
+  const causes: unknown[] = []
+  for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)
+  return causes
 }
 
 /** RFC 6749, 4.1.2.1, and Apple's own code. */
 const denials = ['access_denied', 'user_cancelled_authorize', 'login_required', 'interaction_required']
 const outages = ['temporarily_unavailable', 'server_error']
 
-interface ErrorAnswer {
+/** Members of an error that the library has thrown for an error response. */
+interface ErrorResponse {
   readonly error?: unknown
   readonly status?: unknown
   readonly code?: unknown
@@ -31,12 +33,14 @@ export function faultOf(error: unknown): ProviderFault {
   const causes = causesOf(error)
   const outgoing = causes.find(cause => cause instanceof OutgoingError)
   if (outgoing) return new ProviderFault('unavailable', outgoing.message, { cause: error })
-  const { error: said, status, code } = (error ?? {}) as ErrorAnswer
-  const told = typeof said === 'string' ? said : ''
-  if (denials.includes(told)) return new ProviderFault('denied', told)
-  const isOutage = outages.includes(told) || (typeof status === 'number' && status >= 500)
-  const statusOf = causes.map(cause => (cause as { cause?: { status?: unknown } }).cause?.status)
-  const isDown = isOutage || statusOf.some(one => typeof one === 'number' && one >= 500)
-  const message = shortText([code, told, (error as Error | undefined)?.message].filter(Boolean).join(': '))
-  return new ProviderFault(isDown ? 'unavailable' : 'invalid', message, { cause: error })
+  const { error: errorMember, status, code } = (error ?? {}) as ErrorResponse
+  const errorCode = typeof errorMember === 'string' ? errorMember : ''
+  if (denials.includes(errorCode)) return new ProviderFault('denied', errorCode)
+  const statuses = [status, ...causes.map(cause => (cause as { cause?: { status?: unknown } }).cause?.status)]
+  const isOutage =
+    outages.includes(errorCode) || statuses.some(value => typeof value === 'number' && value >= 500)
+  const message = shortText(
+    [code, errorCode, (error as Error | undefined)?.message].filter(Boolean).join(': '),
+  )
+  return new ProviderFault(isOutage ? 'unavailable' : 'invalid', message, { cause: error })
 }

@@ -1,4 +1,4 @@
-/** OpenID Connect issuers, by openid-client: discovery, the code flow with PKCE, and every check of the ID token. */
+/** OpenID Connect issuers. openid-client does discovery, the code flow with PKCE, and every check of the ID token. */
 import type { ClientAuth, Configuration, ServerMetadata } from 'openid-client'
 import { claimOf, emailFrom, nameFrom, subjectFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
@@ -8,7 +8,7 @@ import { providerFetch, type SendRequest } from './provider-fetch.ts'
 type Claims = Readonly<Record<string, unknown>>
 type Library = typeof import('openid-client')
 
-/** What differs between issuers. */
+/** The differences between issuers. */
 export interface OpenidOptions {
   readonly kind: Provider['kind']
   readonly id: string
@@ -22,7 +22,7 @@ export interface OpenidOptions {
   readonly authentication: (library: Library, server: ServerMetadata) => ClientAuth
   /** Further parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** The parameter `prompt` for a user who has to authenticate again; undefined if the issuer takes none. */
+  /** The parameter `prompt` for a user who has to authenticate again; undefined if the issuer does not support it. */
   readonly promptAgain?: 'login' | 'select_account'
   /** Whether the claims verify that `email` is this person's. */
   readonly isEmailVerified: (claims: Claims) => boolean
@@ -33,24 +33,24 @@ export interface OpenidOptions {
 }
 
 /** How long an issuer's metadata is cached. */
-const metadataKeptMs = 60 * 60 * 1000
+const metadataLifetimeMs = 60 * 60 * 1000
 
-interface Discovered {
+interface DiscoveredIssuer {
   readonly configuration: Configuration
-  readonly at: number
+  readonly discoveredAt: number
 }
 
-/** How far the clocks may differ, as for the other times in ID tokens. */
+/** The tolerated difference between the clocks, as for the other times in ID tokens. */
 const clockToleranceSeconds = 30
 
 /**
- * The browser carries the request to the issuer, and can drop its `prompt`. The ID token cannot be changed: throws a
- * `ProviderFault` if its `auth_time`, which is optional (OpenID Connect Core, 2), is earlier than the request.
+ * Throws a `ProviderFault` if the `auth_time` of the ID token, which is optional (OpenID Connect Core, 2), is earlier than the
+ * request. The parameter `prompt` alone proves nothing: a browser that carries the request to the issuer can remove it.
  */
 function requireAuthentication(idToken: Claims, since: number | undefined): void {
-  const at = claimOf(idToken, 'auth_time')
-  if (since === undefined || typeof at !== 'number' || at >= since - clockToleranceSeconds) return
-  throw new ProviderFault('invalid', 'Nobody has authenticated again: auth_time is earlier than the request.')
+  const authTime = claimOf(idToken, 'auth_time')
+  if (since === undefined || typeof authTime !== 'number' || authTime >= since - clockToleranceSeconds) return
+  throw new ProviderFault('invalid', 'The user did not authenticate again: auth_time is before the request.')
 }
 
 class OpenidClient implements Provider {
@@ -58,8 +58,8 @@ class OpenidClient implements Provider {
   readonly id: string
   readonly name: string
   readonly #options: OpenidOptions
-  #discovered: Discovered | undefined
-  #discovering: Promise<Discovered> | undefined
+  #discovered: DiscoveredIssuer | undefined
+  #discovering: Promise<DiscoveredIssuer> | undefined
 
   constructor(options: OpenidOptions) {
     this.kind = options.kind
@@ -106,12 +106,10 @@ class OpenidClient implements Provider {
       idTokenExpected: true,
     })
     const idToken = tokens.claims() as Claims | undefined
-    const [issuer, subject] = [
-      idToken && claimOf(idToken, 'iss'),
-      idToken && subjectFrom(claimOf(idToken, 'sub')),
-    ]
+    const issuer = idToken && claimOf(idToken, 'iss')
+    const subject = idToken && subjectFrom(claimOf(idToken, 'sub'))
     if (idToken === undefined || typeof issuer !== 'string' || subject === undefined)
-      throw new ProviderFault('invalid', 'The ID token names nobody.')
+      throw new ProviderFault('invalid', 'The ID token has no valid issuer or subject.')
     this.#options.requireIssuer?.(idToken)
     if (this.#options.promptAgain === 'login') requireAuthentication(idToken, reauthenticatedSince)
     const claims = await this.#claims(library, configuration, tokens.access_token, idToken, subject)
@@ -135,14 +133,14 @@ class OpenidClient implements Provider {
   ): Promise<Claims> {
     const { userinfo_endpoint } = configuration.serverMetadata()
     if (claimOf(idToken, 'email') !== undefined || userinfo_endpoint === undefined) return idToken
-    // Checks that `sub` is the same (5.3.2).
+    // The library checks that `sub` is the same (5.3.2).
     return (await library.fetchUserInfo(configuration, accessToken, subject)) as Claims
   }
 
   async #configuration(library: Library): Promise<Configuration> {
     const { now } = this.#options
-    const known = this.#discovered
-    if (known && now() - known.at < metadataKeptMs) return known.configuration
+    const cached = this.#discovered
+    if (cached && now() - cached.discoveredAt < metadataLifetimeMs) return cached.configuration
     this.#discovering ??= this.#discover(library).finally(() => {
       this.#discovering = undefined
     })
@@ -150,7 +148,7 @@ class OpenidClient implements Provider {
     return this.#discovered.configuration
   }
 
-  async #discover(library: Library): Promise<Discovered> {
+  async #discover(library: Library): Promise<DiscoveredIssuer> {
     const { issuer, clientId, allowPrivate, authentication, send, now } = this.#options
     // The library awaits the result.
     const authenticate: ClientAuth = async (server, client, body, headers) => {
@@ -164,12 +162,12 @@ class OpenidClient implements Provider {
       ],
       [library.customFetch]: providerFetch(send),
     })
-    return { configuration, at: now() }
+    return { configuration, discoveredAt: now() }
   }
 
   #requireProtocol({ protocol }: URL): void {
     if (protocol === 'https:' || (protocol === 'http:' && this.#options.allowPrivate)) return
-    throw new ProviderFault('invalid', 'The authorization endpoint is no https URL.')
+    throw new ProviderFault('invalid', 'The authorization endpoint is not an https URL.')
   }
 }
 

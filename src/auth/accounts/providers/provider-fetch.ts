@@ -6,7 +6,7 @@ import type { OutgoingRequest, OutgoingResponse } from '../../../outgoing/outgoi
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingResponse>
 
 export const requestTimeoutMs = 8000
-export const maxAnswerBytes = 262_144
+export const maxResponseBytes = 262_144
 
 interface FetchOptions {
   readonly method: string
@@ -20,26 +20,27 @@ function bodyOf(body: unknown): string | undefined {
   return typeof body === 'string' || body instanceof URLSearchParams ? String(body) : undefined
 }
 
-/** Statuses of responses without a body (Fetch, 2.2.3). */
-const bodiless = [101, 204, 205, 304]
+/** The statuses of responses without a body (Fetch, 2.2.3). */
+const nullBodyStatuses = [101, 204, 205, 304]
 
 /** Redirects are not followed: the library gets them as responses, and refuses them. */
 export function providerFetch(send: SendRequest) {
   return async (url: string, { method, headers, body }: FetchOptions): Promise<Response> => {
-    const known = methods.find(one => one === method)
-    if (known === undefined) throw new OutgoingError('url_refused', `The method ${method} is not used.`)
-    const sent = bodyOf(body)
-    const answer = await send({
+    const supported = methods.find(name => name === method)
+    if (supported === undefined)
+      throw new OutgoingError('url_refused', `The method ${method} is not supported.`)
+    const text = bodyOf(body)
+    const response = await send({
       url,
-      method: known,
+      method: supported,
       headers,
-      ...(sent !== undefined && { body: sent }),
+      ...(text !== undefined && { body: text }),
       timeoutMs: requestTimeoutMs,
-      maxBodyBytes: maxAnswerBytes,
+      maxBodyBytes: maxResponseBytes,
     })
-    const type = answer.headers['content-type']
-    return new Response(bodiless.includes(answer.status) ? null : new Uint8Array(answer.body), {
-      status: answer.status,
+    const type = response.headers['content-type']
+    return new Response(nullBodyStatuses.includes(response.status) ? null : new Uint8Array(response.body), {
+      status: response.status,
       headers: type === undefined ? {} : { 'Content-Type': type },
     })
   }

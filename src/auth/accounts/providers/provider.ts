@@ -6,19 +6,19 @@ export interface Secrets {
   readonly nonce: string
   /** RFC 7636. */
   readonly verifier: string
-  /** The time of the request, in seconds since 1970, if the user has to authenticate again. */
+  /** The time of the request, in seconds since 1970. Present if the user has to authenticate again. */
   readonly reauthenticatedSince?: number
 }
 
-/** The person that the provider has signed in. The texts are the provider's, cleaned and bounded. */
+/** The person whom the provider has signed in. The texts come from the provider, sanitized and bounded. */
 export interface Profile {
-  /** Names the person forever, together with `subject`. */
+  /** Identifies the person permanently, together with `subject`. */
   readonly issuer: string
   readonly subject: string
   readonly name: string | undefined
   /** In lower case; undefined if there is none, or none that an account could have. */
   readonly email: string | undefined
-  /** Whether the provider has verified that the address is this person's. */
+  /** Whether the provider has verified that the address belongs to this person. */
   readonly emailVerified: boolean
 }
 
@@ -41,12 +41,12 @@ export interface Provider {
 export type FaultReason =
   /** The person has refused or cancelled the sign-in at the provider. */
   | 'denied'
-  /** No response, or a response that says to try later. */
+  /** No response, or a temporary failure. */
   | 'unavailable'
-  /** A response that is not valid, or not for this sign-in. */
+  /** A response that is invalid, or belongs to another sign-in. */
   | 'invalid'
 
-/** Why a sign-in with a provider has failed. The message is for the log: it may contain texts of the provider. */
+/** The failure of a sign-in with a provider. The message is for the log only: it may contain texts of the provider. */
 export class ProviderFault extends Error {
   readonly reason: FaultReason
 

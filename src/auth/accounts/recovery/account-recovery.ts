@@ -1,6 +1,6 @@
 /**
- * Counts everything that gives access to an account, and revokes it when the owner recovers the account. One commit stores a
- * new password and ends what an intruder could have left behind: passkeys, keys, consents, tokens, links.
+ * Counts everything that gives access to an account, and revokes it when the owner recovers the account. One commit stores the
+ * new password and revokes what an intruder could have left behind: passkeys, keys, consents, tokens, links.
  */
 import type { Run } from '../../../plan/run.ts'
 import { listShape, where } from '../../../plan/system-plans.ts'
@@ -8,7 +8,7 @@ import { system } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { accountEndRecord } from '../../server/sessions/session-ends.ts'
 import { keysOf, removeKey, removeKeysSteps } from '../../user-keys.ts'
-import { pauseMadeInSessions } from '../../webhooks/grants.ts'
+import { pauseSessionWebhooks } from '../../webhooks/grants.ts'
 import type { AccountBase } from '../accounts.ts'
 import { identityKind } from '../identities.ts'
 import { replacePasswordHash, type UserRow } from '../users.ts'
@@ -16,20 +16,20 @@ import type { Holdings } from './holdings.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
 
-/** What was revoked, and what is left. */
-export interface Ended {
+/** The number of revoked and of remaining credentials. */
+export interface RecoveryOutcome {
   readonly ended: Holdings
   readonly left: Holdings
   /** The names of the user's own apps. They keep their secrets. */
   readonly ownApps: readonly string[]
 }
 
-const ownApps = listShape('oauth_apps', ['name'], where('user_id'))
+const appsOfUser = listShape('oauth_apps', ['name'], where('user_id'))
 
 const maxNamedApps = 50
 
-async function ownAppsOf(run: Run, userId: number): Promise<readonly string[]> {
-  const { text } = await run.list({ shape: ownApps, args: [0, maxNamedApps, userId] }, system)
+async function readOwnApps(run: Run, userId: number): Promise<readonly string[]> {
+  const { text } = await run.list({ shape: appsOfUser, args: [0, maxNamedApps, userId] }, system)
   return (JSON.parse(text ?? '[]') as readonly { readonly name: string }[]).map(({ name }) => name)
 }
 
@@ -37,7 +37,7 @@ async function count(records: Records, kind: string, userId: number): Promise<nu
   return (await records.byOwner(kind, String(userId))).length
 }
 
-async function holdingsOf({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
+async function countHoldings({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
   const [sessions, apps, passkeys, identities] = await Promise.all(
     ['Session', 'Consent', 'Passkey', identityKind].map(kind => count(records, kind, userId)),
   )
@@ -51,14 +51,15 @@ async function holdingsOf({ records, run, codes }: RecoveryParts, userId: number
   }
 }
 
-function difference(before: Holdings, left: Holdings): Holdings {
+/** The number of each that was revoked in between. */
+function difference(before: Holdings, after: Holdings): Holdings {
   return {
-    sessions: before.sessions - left.sessions,
-    apps: before.apps - left.apps,
-    keys: before.keys - left.keys,
-    passkeys: before.passkeys - left.passkeys,
-    identities: before.identities - left.identities,
-    codes: before.codes && !left.codes,
+    sessions: before.sessions - after.sessions,
+    apps: before.apps - after.apps,
+    keys: before.keys - after.keys,
+    passkeys: before.passkeys - after.passkeys,
+    identities: before.identities - after.identities,
+    codes: before.codes && !after.codes,
   }
 }
 
@@ -75,10 +76,10 @@ const unfinishedKinds = [
 ]
 const codeKinds = ['Totp', 'RecoveryCode']
 
-/** What is revoked besides sessions, consents and tokens, which always are. */
+/** The extent of a recovery. Sessions, consents and tokens are always revoked. */
 export interface Extent {
   /** The session that stays. */
-  readonly except?: string
+  readonly exceptSession?: string
   readonly keys: boolean
   /** Passkeys and identities at other providers: an intruder could have added either. */
   readonly passkeys: boolean
@@ -87,16 +88,16 @@ export interface Extent {
 
 /**
  * Stores a new password and revokes everything obtained with the old one, in one transaction, so that nothing survives if
- * the process dies. What concurrent requests have created is revoked afterwards. Undefined if `isExpected` refuses the
- * account at the time of the transaction: then the password stays.
+ * the process dies. Afterwards revokes what concurrent requests have created. Returns undefined, and keeps the password, if
+ * `isExpected` refuses the account at the time of the transaction.
  */
 export async function replacePassword(
   base: RecoveryParts,
   userId: number,
-  hashed: string,
+  passwordHash: string,
   extent: Extent,
   isExpected: (user: UserRow) => boolean = () => true,
-): Promise<Ended | undefined> {
+): Promise<RecoveryOutcome | undefined> {
   const { records, run, revokeAll, now } = base
   const owner = String(userId)
   const kinds = [
@@ -104,10 +105,10 @@ export async function replacePassword(
     ...(extent.passkeys ? ['Passkey', identityKind] : []),
     ...(extent.codes ? codeKinds : []),
   ]
-  const before = await holdingsOf(base, userId)
-  await revokeAll(userId, extent.except)
-  const end = await accountEndRecord(records, userId, now(), extent.except)
-  const isStored = await replacePasswordHash(run, userId, hashed, isExpected, {
+  const before = await countHoldings(base, userId)
+  await revokeAll(userId, extent.exceptSession)
+  const end = await accountEndRecord(records, userId, now(), extent.exceptSession)
+  const isStored = await replacePasswordHash(run, userId, passwordHash, isExpected, {
     collections: extent.keys ? ['api_keys'] : [],
     *steps() {
       yield { kind: 'put', record: end }
@@ -116,20 +117,25 @@ export async function replacePassword(
     },
   })
   if (!isStored) return undefined
-  // Again: a sign-in with the old password may have begun after the first end, if storing the new one has taken long.
-  await records.put(await accountEndRecord(records, userId, now(), extent.except))
-  await revokeAll(userId, extent.except)
+  // Again: while the new password was being stored, a sign-in with the old one may have begun.
+  await records.put(await accountEndRecord(records, userId, now(), extent.exceptSession))
+  await revokeAll(userId, extent.exceptSession)
   await records.deleteOwned(owner, kinds)
   if (extent.keys) await removeKeysAndWebhooks(run, userId)
-  const left = await holdingsOf(base, userId)
-  return { ended: difference(before, left), left, ownApps: await ownAppsOf(run, userId) }
+  const after = await countHoldings(base, userId)
+  return { ended: difference(before, after), left: after, ownApps: await readOwnApps(run, userId) }
 }
 
 /** Kinds whose records name the session in which they were created. */
-const ofSessions = ['Passkey', 'Totp', identityKind]
+const sessionKinds = ['Passkey', 'Totp', identityKind]
 
-async function endMadeElsewhere({ records }: AccountBase, owner: string, session: string): Promise<void> {
-  for (const kind of ofSessions) {
+/** Deletes the passkeys, one-time codes and identities that other sessions have created. */
+async function deleteFromOtherSessions(
+  { records }: AccountBase,
+  owner: string,
+  session: string,
+): Promise<void> {
+  for (const kind of sessionKinds) {
     for (const { id, payload } of await records.byOwner(kind, owner)) {
       if (JSON.parse(payload).session === session) continue
       await records.delete(kind, id)
@@ -139,15 +145,15 @@ async function endMadeElsewhere({ records }: AccountBase, owner: string, session
 }
 
 /**
- * For the first confirmation of the address of an account that anybody may have created. Revokes everything created outside
- * of this session (Sudhodanan and Paverd, Pre-hijacked accounts, 2022). API keys belong to no session, so all are revoked.
+ * For the first confirmation of an account's address: until then, anybody may have created the account. Revokes everything created
+ * outside of this session (Sudhodanan and Paverd, Pre-hijacked accounts, 2022). API keys belong to no session, so all are revoked.
  */
 export async function revokeBeforeProof(base: AccountBase, userId: number, session: string): Promise<void> {
   const { records, run, revokeOthers, now } = base
   const owner = String(userId)
   await records.put(await accountEndRecord(records, userId, now(), session))
   await revokeOthers(userId, session)
-  await endMadeElsewhere(base, owner, session)
+  await deleteFromOtherSessions(base, owner, session)
   await records.deleteOwned(owner, [
     'SecondFactor',
     'PendingAddress',
@@ -158,8 +164,8 @@ export async function revokeBeforeProof(base: AccountBase, userId: number, sessi
   await removeKeysAndWebhooks(run, userId)
 }
 
-/** Deletes API keys, and pauses webhooks made in sessions, which end with no credential. */
+/** Deletes API keys, and pauses webhooks that were created in sessions: no credential ends them. */
 async function removeKeysAndWebhooks(run: Run, userId: number): Promise<void> {
   await Promise.all((await keysOf(run, userId)).map(id => removeKey(run, id)))
-  await pauseMadeInSessions(run, userId)
+  await pauseSessionWebhooks(run, userId)
 }

@@ -1,6 +1,4 @@
-/** What gives access to an account. */
-
-/** The number of each. */
+/** Everything that gives access to an account: the number of each. */
 export interface Holdings {
   readonly sessions: number
   /** Third-party apps that the user has granted access. */
@@ -13,12 +11,12 @@ export interface Holdings {
   readonly codes: boolean
 }
 
-/** E.g. `2 passkeys`; an empty list for 0. `one` and `many` name what is counted. */
-export function counted(count: number, one: string, many = `${one}s`): string[] {
-  return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]
+/** E.g. `2 passkeys`; an empty list for 0. */
+export function counted(count: number, singular: string, plural = `${singular}s`): string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? singular : plural}`]
 }
 
-/** In English, e.g. `2 sessions, 1 API key`; empty where there is nothing. */
+/** A text for each in English, e.g. `2 sessions`; empty if there is nothing. */
 export function listOf({ sessions, apps, keys, passkeys, identities, codes }: Holdings): readonly string[] {
   return [
     ...counted(sessions, 'session'),

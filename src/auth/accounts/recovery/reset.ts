@@ -1,8 +1,8 @@
-/** New passwords: by a mailed link for users who forgot theirs, by the old password, and for users without one. */
+/** New passwords: by a mailed link, by the old password, or for users who have none. */
 
 import { hash } from 'node:crypto'
 import { disabledSignIn } from '../../disabled-account.ts'
-import type { Asker } from '../../mail/mailer.ts'
+import type { Requester } from '../../mail/mailer.ts'
 import { hashPassword } from '../../password.ts'
 import type { AccountBase } from '../accounts.ts'
 import { lifetimeMinutes } from '../link-tokens.ts'
@@ -10,8 +10,8 @@ import { notifyOfPassword, notifyOfProtection } from '../notifications.ts'
 import { passwordFault } from '../sign-in/password-rules.ts'
 import { resetMails } from '../sign-in/throttle.ts'
 import { confirmPassword } from '../sign-in.ts'
-import { findByEmail, findUser, hasStill, replacePasswordHash, type UserRow } from '../users.ts'
-import { type Ended, replacePassword } from './account-recovery.ts'
+import { findByEmail, findUser, hasSamePassword, replacePasswordHash, type UserRow } from '../users.ts'
+import { type RecoveryOutcome, replacePassword } from './account-recovery.ts'
 
 interface Pending {
   readonly userId: number
@@ -21,12 +21,12 @@ interface Pending {
 async function sendLink(
   { run, tokens, addresses, mail, issuer }: AccountBase,
   email: string,
-  asker?: Asker,
+  requester?: Requester,
 ): Promise<void> {
   const user = await findByEmail(run, email)
-  // Write access to an account must not be enough to take it over by setting another address.
+  // Otherwise write access to an account would suffice to take it over: by setting another address.
   if (!user || !(await addresses.isTrusted(user.id, user.email))) return
-  const to = { to: user.email, userId: user.id, asker }
+  const to = { to: user.email, userId: user.id, requester }
   if (user.disabled) return mail.sendTemplate('accountDisabled', to, {})
   const pending: Pending = { userId: user.id, email: user.email }
   const token = await tokens.issue('PasswordReset', pending, { owner: String(user.id) })
@@ -35,37 +35,37 @@ async function sendLink(
   await mail.sendTemplate('resetPassword', to, values)
 }
 
-/** Whether another mail may be sent to the address now. If not, links that were sent before still work. */
+/** Whether another mail may be sent to the address now. If not, the links of earlier mails still work. */
 async function maySend({ counters }: AccountBase, email: string): Promise<boolean> {
   const key = `mail-reset:${hash('sha256', email, 'base64url')}`
-  const { granted } = await counters.take(key, resetMails.attempts, 1, resetMails.window)
+  const { granted } = await counters.take(key, resetMails.attempts, 1, resetMails.windowSeconds)
   return granted
 }
 
 /**
- * Returns the seconds to wait if the address has made too many requests. Reveals nothing about the account. Requests of
- * strangers do not harm the owner: the links in the resulting mails work too. `secrets`: see `Devices`.
+ * Mails a link. Returns the seconds to wait if the address has made too many requests. Reveals nothing about the account.
+ * Requests of strangers do not harm the owner, because the links in the resulting mails work too. `secrets`: see `Devices`.
  */
 export async function requestReset(
   base: AccountBase,
-  typed: string,
+  enteredEmail: string,
   address: string,
   secrets: readonly string[] = [],
-  asker?: Asker,
+  requester?: Requester,
 ): Promise<number | undefined> {
-  const email = typed.trim().toLowerCase()
+  const email = enteredEmail.trim().toLowerCase()
   const user = await findByEmail(base.run, email)
   const device = await base.devices.find(secrets, user?.id ?? 0)
   const seconds = await base.resets.take(email, address, device)
   if (seconds !== undefined) return seconds
   if (device !== undefined || (await maySend(base, email))) {
-    base.background(() => sendLink(base, email, asker))
+    base.background(() => sendLink(base, email, requester))
   }
   return undefined
 }
 
 export type ResetAnswer =
-  | { readonly kind: 'done'; readonly userId: number; readonly ended: Ended }
+  | { readonly kind: 'done'; readonly userId: number; readonly outcome: RecoveryOutcome }
   | { readonly kind: 'over' }
   | { readonly kind: 'fault'; readonly field: string; readonly message: string }
 
@@ -75,8 +75,8 @@ export async function canReset({ tokens }: AccountBase, token: string): Promise<
 
 const dayMs = 24 * 60 * 60 * 1000
 /**
- * An intruder may have turned on one-time codes within this time before a reset. Older ones stay: access to the user's
- * mail alone must not get past them.
+ * One-time codes that were turned on within this time before a reset may be an intruder's. Older ones stay, so that access to
+ * the user's mail alone does not suffice to sign in.
  */
 const suspectCodesAgeMs = 7 * dayMs
 
@@ -88,32 +88,32 @@ export async function reset(
   base: AccountBase,
   token: string,
   password: string,
-  asker?: Asker,
+  requester?: Requester,
 ): Promise<ResetAnswer> {
-  const { tokens, addresses, run, codes: oneTime } = base
-  const waiting = await tokens.peek<Pending>('PasswordReset', token)
-  if (!waiting) return { kind: 'over' }
-  const message = passwordFault(password, waiting.email)
+  const { tokens, addresses, run, codes: oneTimeCodes } = base
+  const stored = await tokens.peek<Pending>('PasswordReset', token)
+  if (!stored) return { kind: 'over' }
+  const message = passwordFault(password, stored.email)
   if (message !== undefined) return { kind: 'fault', field: 'password', message }
   // The link proves access to the account's mail, so this reveals nothing. It works again once the account is enabled.
-  if ((await findUser(run, waiting.userId))?.disabled) throw disabledSignIn(base.name)
+  if ((await findUser(run, stored.userId))?.disabled) throw disabledSignIn(base.name)
   // Before the token is consumed: if hashing fails, the link still works.
-  const hashed = await hashPassword(password)
+  const passwordHash = await hashPassword(password)
   const pending = await tokens.redeem<Pending>('PasswordReset', token)
   const user = pending && (await findUser(run, pending.userId))
-  if (user?.email !== waiting.email) return { kind: 'over' }
+  if (user?.email !== stored.email) return { kind: 'over' }
   const codes =
-    (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, suspectCodesAgeMs))
+    (await addresses.isUnproven(user.id)) || (await oneTimeCodes.isYoungerThan(user.id, suspectCodesAgeMs))
   const extent = { keys: true, passkeys: true, codes }
   const isExpected = ({ email }: UserRow) => email === user.email
-  const ended = await replacePassword(base, user.id, hashed, extent, isExpected)
-  if (!ended) return { kind: 'over' }
+  const outcome = await replacePassword(base, user.id, passwordHash, extent, isExpected)
+  if (!outcome) return { kind: 'over' }
   await addresses.confirm(user.id, user.email)
-  notifyOfPassword(base, user, 'reset', ended, asker)
-  return { kind: 'done', userId: user.id, ended }
+  notifyOfPassword(base, user, 'reset', outcome, requester)
+  return { kind: 'done', userId: user.id, outcome }
 }
 
-interface Change {
+interface PasswordChange {
   readonly userId: number
   readonly current: string
   readonly password: string
@@ -124,50 +124,50 @@ interface Change {
   readonly session: string
   /** Whether API keys are revoked too. */
   readonly keys: boolean
-  readonly asker?: Asker
+  readonly requester?: Requester
 }
 
-export async function changePassword(base: AccountBase, change: Change): Promise<ResetAnswer> {
+export async function changePassword(base: AccountBase, change: PasswordChange): Promise<ResetAnswer> {
   const user = await findUser(base.run, change.userId)
   if (!user) return { kind: 'over' }
   const message = passwordFault(change.password, user.email)
   if (message !== undefined) return { kind: 'fault', field: 'new_password', message }
   const refused = await confirmPassword(base, user.id, change.current, change)
   if (refused) {
-    const said =
+    const refusal =
       refused.kind === 'throttled'
         ? `Too many attempts. Try again in ${Math.ceil(refused.seconds / 60)} minutes.`
         : 'This is not your password.'
-    return { kind: 'fault', field: 'current_password', message: said }
+    return { kind: 'fault', field: 'current_password', message: refusal }
   }
-  const hashed = await hashPassword(change.password)
-  // After a reset in the meantime the old password no longer counts, and nothing is revoked.
-  if (!(await hasStill(base.run, user))) return { kind: 'over' }
-  const { session: except, keys } = change
-  const extent = { except, keys, passkeys: false, codes: false }
+  const passwordHash = await hashPassword(change.password)
+  // After a reset in the meantime, the old password is no longer valid, and nothing may be revoked.
+  if (!(await hasSamePassword(base.run, user))) return { kind: 'over' }
+  const { session: exceptSession, keys } = change
+  const extent = { exceptSession, keys, passkeys: false, codes: false }
   const isExpected = ({ password_hash }: UserRow) => password_hash === user.password_hash
-  const ended = await replacePassword(base, user.id, hashed, extent, isExpected)
-  if (!ended) return { kind: 'over' }
-  notifyOfPassword(base, user, 'changed', ended, change.asker)
-  return { kind: 'done', userId: user.id, ended }
+  const outcome = await replacePassword(base, user.id, passwordHash, extent, isExpected)
+  if (!outcome) return { kind: 'over' }
+  notifyOfPassword(base, user, 'changed', outcome, change.requester)
+  return { kind: 'done', userId: user.id, outcome }
 }
 
-/** Sets the password of a user who has none and has signed in recently by other means. Returns a fault, if there is one. */
+/** Sets the first password of a user who has recently signed in by other means. Returns the fault, if there is one. */
 export async function setFirstPassword(
   base: AccountBase,
   user: UserRow,
   password: string,
   isStillSignedIn: () => Promise<boolean>,
-  asker?: Asker,
+  requester?: Requester,
 ): Promise<string | undefined> {
   const fault = passwordFault(password, user.email)
   if (fault !== undefined) return fault
-  const hashed = await hashPassword(password)
-  // An account recovery in the meantime has set another one.
-  const isWithout = ({ password_hash }: UserRow) => password_hash === null
+  const passwordHash = await hashPassword(password)
+  // Fails if an account recovery has set one in the meantime.
+  const hasNoPassword = ({ password_hash }: UserRow) => password_hash === null
   const isStored =
-    (await isStillSignedIn()) && (await replacePasswordHash(base.run, user.id, hashed, isWithout))
+    (await isStillSignedIn()) && (await replacePasswordHash(base.run, user.id, passwordHash, hasNoPassword))
   if (!isStored) return 'You have a password already. Load the page again.'
-  notifyOfProtection(base, user, 'password-set', asker)
+  notifyOfProtection(base, user, 'password-set', requester)
   return undefined
 }

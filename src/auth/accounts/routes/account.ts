@@ -6,21 +6,21 @@ import { sessionsPage } from '../../pages/account/sessions.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { scopeGroups } from '../../server/consent/choices.ts'
 import type { SessionInfo } from '../../server/server.ts'
-import { type RouteParts, redirect, type SignedIn, type Visit } from './context.ts'
+import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { readQuery } from './form-body.ts'
 import { accountState, createdAt } from './overview.ts'
 import { postedForm } from './own.ts'
 
-/** The notes after a change. The query of the page names one of them, so links of strangers show no other text. */
+/** The notes after a change. The query of the page names one of them, so that links of strangers cannot show other text. */
 const notes: ReadonlyMap<string, string> = new Map([
   ['verified', 'Your address is confirmed.'],
   [
     'first-verified',
-    'Your address is confirmed. Other sessions are over, with what was made or allowed in them, and so are API keys.',
+    'Your address is confirmed. Other sessions have ended, with everything that was created or allowed in them, and your API keys are revoked.',
   ],
   ['address-kept', 'Your account keeps its address.'],
   ['disconnected', 'The app is disconnected. Its tokens no longer work.'],
-  ['signed-out', 'That session is over.'],
+  ['signed-out', 'The session has ended.'],
   ['others', 'You are signed out everywhere else.'],
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
@@ -30,13 +30,13 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['secret-ended', 'The secret has ended.'],
   [
     'address-asked',
-    'We have sent a link to the new address. It becomes yours when you open the link and confirm it.',
+    'We have sent a link to the new address. Your account gets the address when you open the link and confirm it.',
   ],
-  ['provider-linked', 'It is linked. You can now sign in with it.'],
-  ['provider-unlinked', 'It is unlinked.'],
+  ['provider-linked', 'The account is linked. You can now sign in with it.'],
+  ['provider-unlinked', 'The account is unlinked.'],
   ['password-set', 'Your password is set.'],
   ['webhook-deleted', 'The webhook is deleted.'],
-  ['webhook-enabled', 'The webhook goes on from where it stopped.'],
+  ['webhook-enabled', 'The webhook resumes where it stopped.'],
   ['webhook-on', 'The webhook is turned on.'],
   ['webhook-off', 'The webhook is turned off.'],
   [
@@ -51,68 +51,71 @@ export function noteOf(visit: Visit): string | undefined {
   return notes.get(readQuery(visit).text('done'))
 }
 
-export async function accountRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+export async function accountRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const { base, theme } = parts
-  const { menu, user } = who
-  const [waiting, since, state] = await Promise.all([
-    base.addresses.waiting(user.id),
-    createdAt(parts, who),
-    accountState(parts, who),
+  const { menu, user } = viewer
+  const [pendingAddress, since, state] = await Promise.all([
+    base.addresses.pending(user.id),
+    createdAt(parts, viewer),
+    accountState(parts, viewer),
   ])
   const verified = menu.unconfirmed === undefined
-  return pageReply(theme, accountPage({ menu, verified, since, waiting, state, note: noteOf(visit) }))
+  return pageReply(
+    theme,
+    accountPage({ menu, verified, since, waiting: pendingAddress, state, note: noteOf(visit) }),
+  )
 }
 
-async function showApps({ base, server, theme }: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const found = await server.connectedApps(who.user.id)
-  const apps = found.map(one => {
-    const asked = { scopes: one.scopes, allowedBefore: new Set<string>() }
-    return { ...one, groups: scopeGroups(base.model, asked, who.user) }
+async function showApps({ base, server, theme }: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const connectedApps = await server.connectedApps(viewer.user.id)
+  const apps = connectedApps.map(connected => {
+    const request = { scopes: connected.scopes, allowedBefore: new Set<string>() }
+    return { ...connected, groups: scopeGroups(base.model, request, viewer.user) }
   })
-  const page = appsPage({ menu: who.menu, apps, note: noteOf(visit), now: base.now() })
+  const page = appsPage({ menu: viewer.menu, apps, note: noteOf(visit), now: base.now() })
   return pageReply(theme, page, { images: apps.map(({ app }) => app.logoUri) })
 }
 
-export async function appsRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  if (visit.method !== 'POST') return showApps(parts, visit, who)
-  await parts.server.revokeApp(who.user.id, postedForm(parts, visit).text('client_id'))
+export async function appsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  if (visit.method !== 'POST') return showApps(parts, visit, viewer)
+  await parts.server.revokeApp(viewer.user.id, postedForm(parts, visit).text('client_id'))
   return redirect('/account/apps?done=disconnected')
 }
 
 async function showSessions(
   { base, server, theme }: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
 ): Promise<Reply> {
-  const found = await server.sessions(who.user.id, who.session.id)
-  const sessions = [...found].sort((one, other) => rank(other) - rank(one))
-  const page = sessionsPage({ menu: who.menu, sessions, note: noteOf(visit), now: base.now() })
+  const sessions = [...(await server.sessions(viewer.user.id, viewer.session.id))]
+  sessions.sort((a, b) => rank(b) - rank(a))
+  const page = sessionsPage({ menu: viewer.menu, sessions, note: noteOf(visit), now: base.now() })
   return pageReply(theme, page)
 }
 
-/** The current browser comes first, then the others by their last use. */
+/** Sorts the current session first, and the others by their last use. */
 function rank({ current, usedAt }: SessionInfo): number {
   return current ? Number.POSITIVE_INFINITY : usedAt
 }
 
-export async function sessionsRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  if (visit.method !== 'POST') return showSessions(parts, visit, who)
+export async function sessionsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  if (visit.method !== 'POST') return showSessions(parts, visit, viewer)
   const form = postedForm(parts, visit)
-  const which = form.text('session')
-  if (which === 'others') return signOutEverywhere(parts, visit, who, form.text('this') === 'yes')
-  await parts.server.revokeSession(who.user.id, which)
+  const sessionId = form.text('session')
+  if (sessionId === 'others') return signOutEverywhere(parts, visit, viewer, form.text('this') === 'yes')
+  await parts.server.revokeSession(viewer.user.id, sessionId)
   return redirect('/account/sessions?done=signed-out')
 }
 
 async function signOutEverywhere(
   { server }: RouteParts,
   { req, res }: Visit,
-  { user, session }: SignedIn,
-  alsoThis: boolean,
+  { user, session }: Viewer,
+  includesCurrent: boolean,
 ): Promise<Reply> {
   const others = (await server.sessions(user.id, session.id)).filter(({ current }) => !current)
   await Promise.all(others.map(({ id }) => server.revokeSession(user.id, id)))
-  if (!alsoThis) return redirect('/account/sessions?done=others')
+  if (!includesCurrent) return redirect('/account/sessions?done=others')
   await server.signOut(req, res)
   return redirect('/account/sign-in')
 }

@@ -1,8 +1,8 @@
-/** A browser's request, and what its page needs. */
+/** The context of a browser's request: the viewer, and the parts that pages need. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import { waiting } from '../../pages/frame/error-reply.ts'
+import { waitText } from '../../pages/frame/error-reply.ts'
 import type { Menu, Unconfirmed } from '../../pages/frame/layout.ts'
 import { messagePage } from '../../pages/frame/message.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
@@ -17,7 +17,7 @@ import type { Passkeys } from '../sign-in/passkeys.ts'
 import { findUser, type UserRow } from '../users.ts'
 import type { Csrf } from './csrf.ts'
 
-/** A call whose answer may set cookies before it leaves. */
+/** A call, with the response on which cookies can be set before the reply is sent. */
 export interface Visit extends Call {
   readonly req: IncomingMessage
   readonly res: ServerResponse
@@ -27,12 +27,12 @@ export interface Visit extends Call {
 
 /** For the pages of a user's own keys, apps and webhooks. */
 export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
-  /** How long a secret of an app works beside a newer one. */
+  /** How long a secret of an app remains valid after a newer one is created. */
   readonly secretOverlapSeconds: number
-  /** How long a secret of a webhook signs beside a newer one. */
+  /** How long a secret of a webhook continues to sign after a newer one is created. */
   readonly webhookOverlapSeconds: number
   readonly webhooks: WebhookOperations
-  /** The defaults for apps that choose nothing. */
+  /** The defaults for apps without settings of their own. */
   readonly apps: { readonly tokenFormat: 'opaque' | 'jwt'; readonly separator: string }
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean
@@ -44,7 +44,7 @@ export interface RouteParts {
   readonly passkeys: Passkeys
   /** The providers, by id. */
   readonly providers: ReadonlyMap<string, Provider>
-  /** Where forms that start a sign-in with a provider may lead: see `leadsTo` of `PageOptions`. */
+  /** Where forms that start a sign-in with a provider may redirect: see `leadsTo` of `PageOptions`. */
   readonly providersLeadTo: string | undefined
   /** For the log: a sign-in with a provider failed. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
@@ -55,7 +55,7 @@ export interface RouteParts {
   /** Writes of users on their pages, with the rules of the API. */
   readonly own: OwnPages
   readonly shownOnce: ShownOnce
-  /** Whose attempts are counted: see `budgetAddress`. */
+  /** The address whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string
 }
 
@@ -66,22 +66,22 @@ export function redirect(path: NextPath): Reply {
 export function tooMany(theme: Theme, seconds: number): Reply {
   const page = messagePage({
     title: 'Too many attempts',
-    paragraphs: [`Wait ${waiting(seconds)}, then try again.`],
+    paragraphs: [`Wait ${waitText(seconds)}, then try again.`],
     link: { href: '/account', label: 'Your account' },
     icon: 'clock',
   })
   return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })
 }
 
-/** A user who is signed in. */
-export interface SignedIn {
+/** The user who is signed in. */
+export interface Viewer {
   readonly user: UserRow
   readonly session: SessionInfo
   readonly menu: Menu
 }
 
 /** Undefined if nobody is signed in, or the account was deleted. */
-export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedIn | undefined> {
+export async function findViewer(parts: RouteParts, visit: Visit): Promise<Viewer | undefined> {
   const session = await parts.server.session(visit.req, visit.res)
   const user = session && (await findUser(parts.base.run, session.userId))
   if (!session || !user) return undefined
@@ -102,11 +102,11 @@ async function unconfirmedOf(
   return { sent: query === 'done=sent', endsOthers: await addresses.isUnproven(id) }
 }
 
-const nextForm = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/
+const nextPattern = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/
 
-/** The path if a sign-in may lead there: to a page of the account, or to the confirmation of an address; otherwise undefined. */
+/** The path if a sign-in may redirect to it: a page of the account, or the confirmation of an address. Otherwise undefined. */
 export function safeNext(path: string | undefined): string | undefined {
-  return path !== undefined && nextForm.test(path) ? path : undefined
+  return path !== undefined && nextPattern.test(path) ? path : undefined
 }
 
 export function methodNotAllowed(allow: string): ApiError {

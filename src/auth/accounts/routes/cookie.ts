@@ -1,7 +1,8 @@
-/** Cookies that a browser sends. */
+/** Cookies of the account pages. */
+import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
 
-/** Undefined if there is no cookie with the name, or more than one. */
+/** The value of a cookie that the browser has sent. Undefined if there is no cookie with the name, or more than one. */
 export function cookieOf({ headers }: Pick<Call, 'headers'>, name: string): string | undefined {
   const values = (headers.cookie ?? '')
     .split(';')
@@ -9,4 +10,32 @@ export function cookieOf({ headers }: Pick<Call, 'headers'>, name: string): stri
     .filter(pair => pair.startsWith(`${name}=`))
     .map(pair => pair.slice(name.length + 1))
   return values.length === 1 ? values[0] : undefined
+}
+
+/** With https, a prefix: no other host of the domain can set such a cookie (RFC 6265bis, 4.1.3.2). */
+export function hostCookieName(issuer: string, name: string): string {
+  return issuer.startsWith('https:') ? `__Host-${name}` : name
+}
+
+interface HostCookie {
+  /** Without the prefix. */
+  readonly name: string
+  readonly value: string
+  /** Omitted: until the browser closes. 0 deletes the cookie. */
+  readonly maxAgeSeconds?: number
+}
+
+/**
+ * Adds a cookie to the response. Not to the headers of the reply, which would replace the cookies of the session. Lax, because
+ * providers send the browser back from another site.
+ */
+export function setHostCookie(
+  res: ServerResponse,
+  issuer: string,
+  { name, value, maxAgeSeconds }: HostCookie,
+): void {
+  const maxAge = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`
+  const secure = issuer.startsWith('https:') ? '; Secure' : ''
+  const attributes = `; Path=/; HttpOnly; SameSite=Lax${maxAge}${secure}`
+  res.appendHeader('Set-Cookie', `${hostCookieName(issuer, name)}=${value}${attributes}`)
 }

@@ -5,15 +5,16 @@ import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { cameFrom } from '../../same-origin.ts'
 import { isSame } from '../../server/secret.ts'
-import { cookieOf } from './cookie.ts'
+import { cookieOf, hostCookieName, setHostCookie } from './cookie.ts'
 
+const cookie = 'portico_form'
 const secretBytes = 32
-const form = /^[A-Za-z0-9_-]{43}$/
+const secretPattern = /^[A-Za-z0-9_-]{43}$/
 
 export interface Csrf {
   /** The token for the forms of a page. Sets the cookie to which the token belongs, if there is none. */
   token(call: Call, res: ServerResponse): string
-  /** Throws FORBIDDEN unless the form is one of ours and was sent from one of our pages. */
+  /** Throws FORBIDDEN unless the form comes from one of our pages. */
   check(call: Call, token: string): void
   /** Whether a page of the service's own origin has sent the call, so that no token is needed. */
   isOwnPage(call: Call): boolean
@@ -21,7 +22,7 @@ export interface Csrf {
 
 function secretOf(call: Call, name: string): string | undefined {
   const value = cookieOf(call, name)
-  return value !== undefined && form.test(value) ? value : undefined
+  return value !== undefined && secretPattern.test(value) ? value : undefined
 }
 
 function tokenOf(secret: string): string {
@@ -29,23 +30,19 @@ function tokenOf(secret: string): string {
 }
 
 function forbidden(): ApiError {
-  return new ApiError('FORBIDDEN', 'This form is no longer valid. Go back, load the page again and repeat.')
+  return new ApiError('FORBIDDEN', 'This form is no longer valid. Go back, reload the page and try again.')
 }
 
 /** `issuer`: the service's own address. */
 export function createCsrf(issuer: string): Csrf {
-  const { origin, protocol } = new URL(issuer)
-  const secure = protocol === 'https:'
-  // RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with this prefix.
-  const name = secure ? '__Host-portico_form' : 'portico_form'
-  const tail = `; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+  const { origin } = new URL(issuer)
+  const name = hostCookieName(issuer, cookie)
   return {
     token(call, res) {
-      const known = secretOf(call, name)
-      if (known !== undefined) return tokenOf(known)
+      const existing = secretOf(call, name)
+      if (existing !== undefined) return tokenOf(existing)
       const secret = randomBytes(secretBytes).toString('base64url')
-      // Not in the headers of the reply, which would replace the cookies that the session has set.
-      res.appendHeader('Set-Cookie', `${name}=${secret}${tail}`)
+      setHostCookie(res, issuer, { name: cookie, value: secret })
       return tokenOf(secret)
     },
     isOwnPage: ({ headers }) => cameFrom(headers, origin) === 'same-origin',

@@ -12,38 +12,37 @@ export interface FormBody {
 }
 
 const maxBodyBytes = 65_536
-/** A form for scopes has a field for each collection. */
+/** The forms with scopes have a field for each collection. */
 const maxFields = 1000
-/** The names of checkboxes, several of which may be ticked. */
-const repeated = new Set(['scope', 'type', 'collection'])
+/** The fields that a form may contain several times: checkboxes. */
+const repeatableFields = new Set(['scope', 'type', 'collection'])
 
 const mediaType = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
-/** Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or BAD_REQUEST if a field is given twice. */
+/** Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or BAD_REQUEST if a field occurs twice. */
 export function readForm({ headers, body }: Pick<Call, 'headers' | 'body'>): FormBody {
   if (!mediaType.test(headers['content-type'] ?? '')) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the form as application/x-www-form-urlencoded.')
   }
   if (body.length > maxBodyBytes)
     throw new ApiError('PAYLOAD_TOO_LARGE', `A form may have at most ${maxBodyBytes} bytes.`)
-  return collected(new URLSearchParams(body.toString('utf8')))
+  return parsePairs(new URLSearchParams(body.toString('utf8')))
 }
 
-/** Reads the query by the same rules. Throws BAD_REQUEST if a parameter is given twice. */
+/** Reads the query by the same rules. Throws BAD_REQUEST if a parameter occurs twice. */
 export function readQuery({ query }: Pick<Call, 'query'>): FormBody {
-  return collected(new URLSearchParams(query))
+  return parsePairs(new URLSearchParams(query))
 }
 
-function collected(pairs: URLSearchParams): FormBody {
+function parsePairs(pairs: URLSearchParams): FormBody {
   const fields = new Map<string, string[]>()
   if (pairs.size > maxFields)
     throw new ApiError('BAD_REQUEST', `A form may have at most ${maxFields} fields.`)
   for (const [name, value] of pairs) {
-    const known = fields.get(name)
-    if (known === undefined) fields.set(name, [value])
-    else if (repeated.has(name)) known.push(value)
-    else
-      throw new ApiError('BAD_REQUEST', `The field \`${name.slice(0, 100)}\` was given twice: send it once.`)
+    const values = fields.get(name)
+    if (values === undefined) fields.set(name, [value])
+    else if (repeatableFields.has(name)) values.push(value)
+    else throw new ApiError('BAD_REQUEST', `The field \`${name.slice(0, 100)}\` occurs twice: send it once.`)
   }
   const text = (name: string) => fields.get(name)?.[0] ?? ''
   return {

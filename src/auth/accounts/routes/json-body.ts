@@ -1,18 +1,18 @@
 /** The bodies of the JSON operations on accounts, and their faults. */
 import { ApiError, type FieldFault } from '../../../errors.ts'
 
-/** `value`: of one of the model's fields. */
+/** `value`: a value of one of the model's fields. */
 type Kind = 'text' | 'flag' | 'object' | 'value'
 
 type Values = Readonly<Record<string, unknown>>
 
 const kinds: Readonly<Record<Kind, { readonly is: (value: unknown) => boolean; readonly name: string }>> = {
-  text: { is: value => typeof value === 'string' && value.isWellFormed(), name: 'a text' },
+  text: { is: value => typeof value === 'string' && value.isWellFormed(), name: 'a string' },
   flag: { is: value => typeof value === 'boolean', name: 'true or false' },
   object: { is: value => isObject(value), name: 'an object' },
   value: {
     is: value => ['number', 'boolean'].includes(typeof value) || kinds.text.is(value),
-    name: 'a text, a number, true or false',
+    name: 'a string, a number, true or false',
   },
 }
 
@@ -28,7 +28,7 @@ export function invalid(details: readonly FieldFault[]): ApiError {
 function faultOf(name: string, value: unknown, kind: Kind | undefined): FieldFault[] {
   const field = name.slice(0, 100).toWellFormed()
   if (kind === undefined) {
-    return [{ field, code: 'unknown_field', message: `There is no field \`${field}\` here.` }]
+    return [{ field, code: 'unknown_field', message: `There is no field \`${field}\`.` }]
   }
   if (kinds[kind].is(value)) return []
   return [{ field, code: 'wrong_type', message: `\`${field}\` must be ${kinds[kind].name}.` }]
@@ -63,6 +63,6 @@ export class JsonBody {
   require(...names: readonly string[]): void {
     const missing = names.filter(name => this.text(name).trim() === '')
     if (missing.length === 0) return
-    throw invalid(missing.map(field => ({ field, code: 'required', message: `\`${field}\` is needed.` })))
+    throw invalid(missing.map(field => ({ field, code: 'required', message: `\`${field}\` is required.` })))
   }
 }

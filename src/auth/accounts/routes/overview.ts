@@ -1,7 +1,7 @@
-/** The state of an account in numbers, for its first page: nothing is read that could be long. */
+/** The state of an account in numbers, for its first page. All reads are bounded. */
 import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
 import { type AccountState, maxCounted } from '../../pages/account/account.ts'
-import type { RouteParts, SignedIn } from './context.ts'
+import type { RouteParts, Viewer } from './context.ts'
 import { ownItems } from './own.ts'
 
 const ownShapes = {
@@ -12,11 +12,11 @@ const ownShapes = {
 
 const createdById = itemShape('users', ['created_at'])
 
-export async function accountState(parts: RouteParts, who: SignedIn): Promise<AccountState> {
+export async function accountState(parts: RouteParts, viewer: Viewer): Promise<AccountState> {
   const { base, server, passkeys } = parts
-  const { id, password_hash } = who.user
-  const items = ownItems(parts, who)
-  const number = async (shape: (typeof ownShapes)['keys']) => (await items.list(shape, maxCounted, id)).length
+  const { id, password_hash } = viewer.user
+  const items = ownItems(parts, viewer)
+  const count = async (shape: (typeof ownShapes)['keys']) => (await items.list(shape, maxCounted, id)).length
   const [ofPasskeys, codes, identities, sessions, connectedApps, keys, ownApps, webhooks] = await Promise.all(
     [
       passkeys.list(id),
@@ -24,9 +24,9 @@ export async function accountState(parts: RouteParts, who: SignedIn): Promise<Ac
       base.identities.list(id),
       server.sessions(id),
       server.connectedAppCount(id),
-      number(ownShapes.keys),
-      number(ownShapes.apps),
-      number(ownShapes.webhooks),
+      count(ownShapes.keys),
+      count(ownShapes.apps),
+      count(ownShapes.webhooks),
     ],
   )
   return {
@@ -40,7 +40,7 @@ export async function accountState(parts: RouteParts, who: SignedIn): Promise<Ac
 }
 
 /** When the account was created, in milliseconds since 1970. */
-export async function createdAt({ base }: RouteParts, { user }: SignedIn): Promise<number | undefined> {
+export async function createdAt({ base }: RouteParts, { user }: Viewer): Promise<number | undefined> {
   const row = await readItem<{ readonly created_at: string }>(base.run, createdById, user.id)
   return row && Date.parse(row.created_at)
 }

@@ -15,12 +15,12 @@ import { createProviders, type ProviderParts, type ProviderSettings } from '../p
 import { createPasskeys } from '../sign-in/passkeys.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
+  findViewer,
   methodNotAllowed,
   type OwnPages,
   type RouteParts,
   redirect,
-  type SignedIn,
-  signedIn,
+  type Viewer,
   type Visit,
 } from './context.ts'
 import { createCsrf } from './csrf.ts'
@@ -41,7 +41,7 @@ import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
 
 export type { Visit } from './context.ts'
 
-/** `issuer`, `name`, `revokeAll` and `revokeOthers` come from the server and the theme. */
+/** The parts without `issuer`, `name`, `revokeAll` and `revokeOthers`, which come from the server and the theme. */
 export interface AccountRouteOptions
   extends Omit<AccountParts, 'issuer' | 'name' | 'revokeAll' | 'revokeOthers'> {
   readonly server: AuthorizationServer
@@ -56,42 +56,42 @@ export interface AccountRouteOptions
 }
 
 export interface AccountRoutes {
-  /** The body is read already. Errors that clients may see become pages, except for JSON calls. Others are thrown. */
+  /** The body has been read. Errors that clients may see become pages, but are thrown for JSON calls. All others are thrown. */
   answer(visit: Visit): Promise<Reply>
 }
 
 /** `ids`: the numbers in the path. */
 type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<Reply>
-type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn, ...ids: number[]) => Promise<Reply>
+type ViewerRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, ...ids: number[]) => Promise<Reply>
 
-const both = 'GET, HEAD, POST'
+const pageAndForm = 'GET, HEAD, POST'
 
-/** A page for users who are signed in. Others are sent to the sign-in page, and come back. */
-function own(route: OwnRoute): Route {
+/** A page for users who are signed in. Redirects others to the sign-in page, which leads back. */
+function signedIn(route: ViewerRoute): Route {
   return async (parts, visit, ...ids) => {
-    const who = await signedIn(parts, visit)
-    return who ? route(parts, visit, who, ...ids) : redirect(`/account/sign-in?next=${visit.path}`)
+    const viewer = await findViewer(parts, visit)
+    return viewer ? route(parts, visit, viewer, ...ids) : redirect(`/account/sign-in?next=${visit.path}`)
   }
 }
 
-type ItemRoute = (parts: RouteParts, visit: Visit, who: SignedIn, id: number) => Promise<Reply>
+type ItemRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, id: number) => Promise<Reply>
 
 /** For paths with `{id}`. */
-function withId(route: ItemRoute): OwnRoute {
-  return (parts, visit, who, id = 0) => route(parts, visit, who, id)
+function withId(route: ItemRoute): ViewerRoute {
+  return (parts, visit, viewer, id = 0) => route(parts, visit, viewer, id)
 }
 
 type NestedRoute = (
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   id: number,
   nested: number,
 ) => Promise<Reply>
 
-/** For paths with two `{id}`. */
-function withIds(route: NestedRoute): OwnRoute {
-  return (parts, visit, who, id = 0, nested = 0) => route(parts, visit, who, id, nested)
+/** For paths that contain `{id}` twice. */
+function withIds(route: NestedRoute): ViewerRoute {
+  return (parts, visit, viewer, id = 0, nested = 0) => route(parts, visit, viewer, id, nested)
 }
 
 interface Entry {
@@ -100,41 +100,44 @@ interface Entry {
 }
 
 const routes: ReadonlyMap<string, Entry> = new Map([
-  ['/account', { allow: 'GET, HEAD', route: own(accountRoute) }],
+  ['/account', { allow: 'GET, HEAD', route: signedIn(accountRoute) }],
   [
     '/account/sign-in',
     {
-      allow: both,
+      allow: pageAndForm,
       route: (parts, visit) =>
         isContinuing(visit) ? continueAccountRoute(parts, visit) : signInRoute(parts, visit),
     },
   ],
-  ['/account/link', { allow: both, route: own(linkRoute) }],
-  ['/account/sign-up', { allow: both, route: signUpRoute }],
+  ['/account/link', { allow: pageAndForm, route: signedIn(linkRoute) }],
+  ['/account/sign-up', { allow: pageAndForm, route: signUpRoute }],
   ['/account/sign-out', { allow: 'POST', route: signOutRoute }],
-  ['/account/apps', { allow: both, route: own(appsRoute) }],
-  ['/account/sessions', { allow: both, route: own(sessionsRoute) }],
-  ['/account/security', { allow: both, route: own(securityRoute) }],
-  ['/account/keys', { allow: 'GET, HEAD', route: own(keysRoute) }],
-  ['/account/keys/new', { allow: both, route: own(newKeyRoute) }],
-  ['/account/keys/{id}', { allow: 'GET, HEAD', route: own(withId(madeKeyRoute)) }],
-  ['/account/keys/{id}/revoke', { allow: both, route: own(withId(revokeKeyRoute)) }],
-  ['/account/developer', { allow: 'GET, HEAD', route: own(developerRoute) }],
-  ['/account/developer/new', { allow: both, route: own(newAppRoute) }],
-  ['/account/developer/{id}', { allow: both, route: own(withId(appRoute)) }],
-  ['/account/developer/{id}/edit', { allow: both, route: own(withId(editAppRoute)) }],
-  ['/account/developer/{id}/delete', { allow: both, route: own(withId(deleteAppRoute)) }],
-  ['/account/developer/{id}/secrets/{id}/end', { allow: both, route: own(withIds(endSecretRoute)) }],
-  ['/account/webhooks', { allow: 'GET, HEAD', route: own(webhooksRoute) }],
-  ['/account/webhooks/new', { allow: both, route: own(newWebhookRoute) }],
-  ['/account/webhooks/{id}', { allow: both, route: own(withId(webhookRoute)) }],
-  ['/account/webhooks/{id}/edit', { allow: both, route: own(withId(editWebhookRoute)) }],
-  ['/account/webhooks/{id}/delete', { allow: both, route: own(withId(deleteWebhookRoute)) }],
-  ['/account/profile', { allow: both, route: own(profileRoute) }],
-  ['/account/profile/export', { allow: both, route: own(exportRoute) }],
-  ['/account/profile/delete', { allow: both, route: own(deleteRoute) }],
-  ['/account/reset', { allow: both, route: resetRoute }],
-  ['/account/verify', { allow: both, route: verifyRoute }],
+  ['/account/apps', { allow: pageAndForm, route: signedIn(appsRoute) }],
+  ['/account/sessions', { allow: pageAndForm, route: signedIn(sessionsRoute) }],
+  ['/account/security', { allow: pageAndForm, route: signedIn(securityRoute) }],
+  ['/account/keys', { allow: 'GET, HEAD', route: signedIn(keysRoute) }],
+  ['/account/keys/new', { allow: pageAndForm, route: signedIn(newKeyRoute) }],
+  ['/account/keys/{id}', { allow: 'GET, HEAD', route: signedIn(withId(madeKeyRoute)) }],
+  ['/account/keys/{id}/revoke', { allow: pageAndForm, route: signedIn(withId(revokeKeyRoute)) }],
+  ['/account/developer', { allow: 'GET, HEAD', route: signedIn(developerRoute) }],
+  ['/account/developer/new', { allow: pageAndForm, route: signedIn(newAppRoute) }],
+  ['/account/developer/{id}', { allow: pageAndForm, route: signedIn(withId(appRoute)) }],
+  ['/account/developer/{id}/edit', { allow: pageAndForm, route: signedIn(withId(editAppRoute)) }],
+  ['/account/developer/{id}/delete', { allow: pageAndForm, route: signedIn(withId(deleteAppRoute)) }],
+  [
+    '/account/developer/{id}/secrets/{id}/end',
+    { allow: pageAndForm, route: signedIn(withIds(endSecretRoute)) },
+  ],
+  ['/account/webhooks', { allow: 'GET, HEAD', route: signedIn(webhooksRoute) }],
+  ['/account/webhooks/new', { allow: pageAndForm, route: signedIn(newWebhookRoute) }],
+  ['/account/webhooks/{id}', { allow: pageAndForm, route: signedIn(withId(webhookRoute)) }],
+  ['/account/webhooks/{id}/edit', { allow: pageAndForm, route: signedIn(withId(editWebhookRoute)) }],
+  ['/account/webhooks/{id}/delete', { allow: pageAndForm, route: signedIn(withId(deleteWebhookRoute)) }],
+  ['/account/profile', { allow: pageAndForm, route: signedIn(profileRoute) }],
+  ['/account/profile/export', { allow: pageAndForm, route: signedIn(exportRoute) }],
+  ['/account/profile/delete', { allow: pageAndForm, route: signedIn(deleteRoute) }],
+  ['/account/reset', { allow: pageAndForm, route: resetRoute }],
+  ['/account/verify', { allow: pageAndForm, route: verifyRoute }],
   [
     '/account/passkeys/get',
     { allow: 'POST', route: (parts, visit) => passkeyOptionsRoute(parts, visit, 'get') },
@@ -145,15 +148,15 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ],
 ])
 
-/** A decimal number that JavaScript represents exactly. */
-const idInPath = /\/([1-9]\d{0,14})(?=\/|$)/g
+/** A decimal number in a path that JavaScript represents exactly. */
+const idPattern = /\/([1-9]\d{0,14})(?=\/|$)/g
 
 const interaction: Entry = {
-  allow: both,
+  allow: pageAndForm,
   route: (parts, visit) => interactionRoute(parts, visit, visit.path.slice(interactionPrefix.length)),
 }
 
-const provider: Entry = { allow: both, route: providerRoute }
+const provider: Entry = { allow: pageAndForm, route: providerRoute }
 
 function entryOf(path: string): Entry | undefined {
   if (path.startsWith(interactionPrefix)) return interaction
@@ -173,15 +176,17 @@ function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
  */
 function leadsToProviders(providers: readonly ProviderSettings[]): string | undefined {
   if (providers.length === 0) return undefined
-  return providers.some(one => one.kind === 'oidc' && one.allowPrivate) ? 'https: http:' : 'https:'
+  return providers.some(settings => settings.kind === 'oidc' && settings.allowPrivate)
+    ? 'https: http:'
+    : 'https:'
 }
 
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, own, ...more } = options
-  const { providers: given, sendToProvider: send, onProviderFault, ...rest } = more
+  const { server, theme, throttleAddress, readJson, own, ...others } = options
+  const { providers: settings, sendToProvider: send, onProviderFault, ...accountParts } = others
   const { issuer } = server
   const base = createAccountBase({
-    ...rest,
+    ...accountParts,
     issuer,
     name: theme.name,
     revokeAll: (userId, exceptSession) => server.revokeAll(userId, exceptSession),
@@ -189,12 +194,12 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
-  const providers = createProviders(given, { send, now })
+  const providers = createProviders(settings, { send, now })
   const parts: RouteParts = {
     ...{ base, server, passkeys, theme, throttleAddress, readJson, own, onProviderFault, providers },
     csrf: createCsrf(issuer),
     shownOnce: createShownOnce(records, now),
-    providersLeadTo: leadsToProviders(given),
+    providersLeadTo: leadsToProviders(settings),
   }
   const assets = assetsOf(theme)
   const answerAsset = serveStatic({ assets })
@@ -202,8 +207,8 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
     if (assets.has(path)) return answerAsset(visit)
-    const ids = [...path.matchAll(idInPath)].map(([, id]) => Number(id))
-    const entry = routes.get(path.replaceAll(idInPath, '/{id}')) ?? entryOf(path)
+    const ids = [...path.matchAll(idPattern)].map(([, id]) => Number(id))
+    const entry = routes.get(path.replaceAll(idPattern, '/{id}')) ?? entryOf(path)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
     return entry.route(parts, visit, ...ids)

@@ -15,20 +15,20 @@ import { passkeyKind } from '../sign-in/passkeys.ts'
 import { removeWay } from '../sign-in/ways-to-sign-in.ts'
 import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
-import { askerOf } from './asker.ts'
-import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import { findViewer, type RouteParts, redirect, tooMany, type Viewer, type Visit } from './context.ts'
 import type { FormBody } from './form-body.ts'
-import { isFresh, postedForm } from './own.ts'
-import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
+import { hasRecentSignIn, postedForm } from './own.ts'
+import { requesterOf } from './requester.ts'
+import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
-const here = '/account/security'
+const path = '/account/security'
 
-async function show(parts: RouteParts, visit: Visit, who: SignedIn, faults: Faults): Promise<Reply> {
+async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: Faults): Promise<Reply> {
   const { base, passkeys, theme } = parts
-  const { id, password_hash } = who.user
+  const { id, password_hash } = viewer.user
   const page = securityPage({
-    menu: who.menu,
+    menu: viewer.menu,
     faults,
     note: faults.size > 0 ? undefined : noteOf(visit),
     passkeys: await passkeys.list(id),
@@ -45,133 +45,147 @@ async function show(parts: RouteParts, visit: Visit, who: SignedIn, faults: Faul
 
 async function showTotp(
   parts: RouteParts,
-  who: SignedIn,
+  viewer: Viewer,
   enrolment: Enrolment,
   faults: Faults,
 ): Promise<Reply> {
   const { default: encodeQR } = await import('qr')
   const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))
-  const page = totpPage({ menu: who.menu, faults, qr, secret: enrolment.secret })
+  const page = totpPage({ menu: viewer.menu, faults, qr, secret: enrolment.secret })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-type Change = (parts: RouteParts, visit: Visit, who: SignedIn, form: FormBody) => Promise<Reply>
+type Change = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
 
-const password: Change = async (parts, visit, who, form) => {
+const password: Change = async (parts, visit, viewer, form) => {
   const answer = await changePassword(parts.base, {
-    userId: who.user.id,
+    userId: viewer.user.id,
     current: form.text('current_password'),
     password: form.text('new_password'),
-    ...fromOf(parts, visit),
-    session: who.session.id,
+    ...attemptOrigin(parts, visit),
+    session: viewer.session.id,
     keys: form.text('keys') === 'yes',
-    asker: askerOf(visit),
+    requester: requesterOf(visit),
   })
   if (answer.kind === 'done') {
-    await rememberDevice(parts, visit, who.user.id)
-    const link = { href: here, label: 'Back to security' }
-    const { menu } = who
-    return pageReply(
-      parts.theme,
-      endedPage({ title: 'Your password is changed', ended: answer.ended, link, menu }),
-    )
+    await rememberDevice(parts, visit, viewer.user.id)
+    const link = { href: path, label: 'Back to security' }
+    const title = 'Your password is changed'
+    return pageReply(parts.theme, endedPage({ title, ended: answer.outcome, link, menu: viewer.menu }))
   }
   if (answer.kind === 'over') throw new ApiError('NOT_FOUND')
-  return show(parts, visit, who, new Map([[answer.field, answer.message]]))
+  return show(parts, visit, viewer, new Map([[answer.field, answer.message]]))
 }
 
-/** To be checked after a change: what an intruder changes while the owner recovers the account is undone. */
+/** Check this after a change, and undo the change if the session has ended: the owner may have recovered the account. */
 export async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
   return (await server.session(req, res)) !== undefined
 }
 
-const addPasskey: Change = async (parts, visit, who, form) => {
+const addPasskey: Change = async (parts, visit, viewer, form) => {
   const name = form.text('passkey_name').trim().slice(0, 60) || 'Passkey'
-  const maker = { userId: who.user.id, session: who.session.id }
-  const added = await parts.passkeys.add(maker, name, form.text('passkey'))
-  if (added !== undefined && !(await isStillSignedIn(parts, visit))) await parts.passkeys.remove(added)
-  else if (added !== undefined) {
-    notifyOfProtection(parts.base, who.user, 'passkey-added', askerOf(visit))
-    return redirect(`${here}?done=passkey-added`)
+  const creator = { userId: viewer.user.id, session: viewer.session.id }
+  const passkeyId = await parts.passkeys.add(creator, name, form.text('passkey'))
+  if (passkeyId !== undefined && !(await isStillSignedIn(parts, visit)))
+    await parts.passkeys.remove(passkeyId)
+  else if (passkeyId !== undefined) {
+    notifyOfProtection(parts.base, viewer.user, 'passkey-added', requesterOf(visit))
+    return redirect(`${path}?done=passkey-added`)
   }
-  return show(parts, visit, who, new Map([['form', 'The passkey was not added. Try again.']]))
+  return show(parts, visit, viewer, new Map([['form', 'The passkey was not added. Try again.']]))
 }
 
-const lastWay = 'This is your only way to sign in. Set a password first, or add another.'
+const lastWay = 'This is your only way to sign in. Set a password or add another way first.'
 
-const removePasskey: Change = async (parts, visit, who, form) => {
-  const { id: userId } = who.user
+const removePasskey: Change = async (parts, visit, viewer, form) => {
+  const { id: userId } = viewer.user
   const id = form.text('passkey')
-  const removed = await removeWay(parts, userId, { kind: passkeyKind, id })
-  if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
-  if (removed === 'missing') throw new ApiError('NOT_FOUND', 'You have no such passkey.')
-  notifyOfProtection(parts.base, who.user, 'passkey-removed', askerOf(visit))
-  return redirect(`${here}?done=passkey-removed`)
+  const outcome = await removeWay(parts, userId, { kind: passkeyKind, id })
+  if (outcome === 'last') return show(parts, visit, viewer, new Map([['form', lastWay]]))
+  if (outcome === 'missing') throw new ApiError('NOT_FOUND', 'The passkey does not exist.')
+  notifyOfProtection(parts.base, viewer.user, 'passkey-removed', requesterOf(visit))
+  return redirect(`${path}?done=passkey-removed`)
 }
 
-const startTotp: Change = async (parts, _visit, who) => {
+const startTotp: Change = async (parts, _visit, viewer) => {
   const { base, theme } = parts
-  if (await base.codes.isOn(who.user.id)) return redirect(here)
-  return showTotp(parts, who, await base.codes.start(who.user.id, who.user.email, theme.name), noFaults)
+  if (await base.codes.isOn(viewer.user.id)) return redirect(path)
+  return showTotp(
+    parts,
+    viewer,
+    await base.codes.start(viewer.user.id, viewer.user.email, theme.name),
+    noFaults,
+  )
 }
 
-const confirmTotp: Change = async (parts, visit, who, form) => {
+const confirmTotp: Change = async (parts, visit, viewer, form) => {
   const { base, theme } = parts
-  const { id, email } = who.user
+  const { id, email } = viewer.user
   const key = `code:${id}`
   const address = parts.throttleAddress(visit.address)
   const seconds = await base.codeAttempts.take(key, address)
   if (seconds !== undefined) return tooMany(theme, seconds)
-  const codes = await base.codes.confirm(id, form.text('code'), who.session.id)
+  const codes = await base.codes.confirm(id, form.text('code'), viewer.session.id)
   if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
   else if (codes) {
-    notifyOfProtection(base, who.user, 'codes-on', askerOf(visit))
+    notifyOfProtection(base, viewer.user, 'codes-on', requesterOf(visit))
     base.codeAttempts.succeed(key, address)
-    return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
+    return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
   }
-  const waiting = await base.codes.waiting(id, email, theme.name)
-  if (!waiting) return redirect(here)
-  const message = 'The code is wrong. Type the one that the app shows now.'
-  return showTotp(parts, who, waiting, new Map([['code', message]]))
+  const enrolment = await base.codes.pending(id, email, theme.name)
+  if (!enrolment) return redirect(path)
+  const message = 'The code is wrong. Enter the code that the app shows now.'
+  return showTotp(parts, viewer, enrolment, new Map([['code', message]]))
 }
 
-const recoveryCodes: Change = async ({ base, theme }, visit, who) => {
-  if (!(await base.codes.isOn(who.user.id))) return redirect(here)
-  const codes = await base.codes.newRecoveryCodes(who.user.id)
-  notifyOfProtection(base, who.user, 'recovery-codes', askerOf(visit))
-  return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
+const recoveryCodes: Change = async ({ base, theme }, visit, viewer) => {
+  if (!(await base.codes.isOn(viewer.user.id))) return redirect(path)
+  const codes = await base.codes.newRecoveryCodes(viewer.user.id)
+  notifyOfProtection(base, viewer.user, 'recovery-codes', requesterOf(visit))
+  return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
 }
 
-const removeTotp: Change = async ({ base }, visit, who) => {
-  await base.codes.turnOff(who.user.id)
-  notifyOfProtection(base, who.user, 'codes-off', askerOf(visit))
-  return redirect(`${here}?done=totp-off`)
+const removeTotp: Change = async ({ base }, visit, viewer) => {
+  await base.codes.turnOff(viewer.user.id)
+  notifyOfProtection(base, viewer.user, 'codes-off', requesterOf(visit))
+  return redirect(`${path}?done=totp-off`)
 }
 
-const linkProvider: Change = (parts, visit, who, form) => {
+const linkProvider: Change = (parts, visit, viewer, form) => {
   const provider = providerOf(parts, form.text('provider'))
-  return startFlow(parts, visit, provider, { kind: 'link', userId: who.user.id, session: who.session.id })
+  return startFlow(parts, visit, provider, {
+    kind: 'link',
+    userId: viewer.user.id,
+    session: viewer.session.id,
+  })
 }
 
-const unlinkProvider: Change = async (parts, visit, who, form) => {
+const unlinkProvider: Change = async (parts, visit, viewer, form) => {
   const { base, providers } = parts
-  const { id: userId } = who.user
+  const { id: userId } = viewer.user
   const id = form.text('identity')
-  const identity = (await base.identities.list(userId)).find(one => one.id === id)
-  if (!identity) throw new ApiError('NOT_FOUND', 'Nothing of the kind is linked.')
-  const removed = await removeWay(parts, userId, { kind: identityKind, id })
-  if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
+  const identity = (await base.identities.list(userId)).find(linked => linked.id === id)
+  if (!identity) throw new ApiError('NOT_FOUND', 'The linked account does not exist.')
+  const outcome = await removeWay(parts, userId, { kind: identityKind, id })
+  if (outcome === 'last') return show(parts, visit, viewer, new Map([['form', lastWay]]))
   const name = providers.get(identity.provider)?.name ?? identity.provider
-  if (removed === 'removed') notifyOfProtection(base, who.user, 'provider-unlinked', askerOf(visit), name)
-  return redirect(`${here}?done=provider-unlinked`)
+  if (outcome === 'removed')
+    notifyOfProtection(base, viewer.user, 'provider-unlinked', requesterOf(visit), name)
+  return redirect(`${path}?done=provider-unlinked`)
 }
 
-const firstPassword: Change = async (parts, visit, who, form) => {
+const firstPassword: Change = async (parts, visit, viewer, form) => {
   const { base } = parts
-  const isStill = () => isStillSignedIn(parts, visit)
-  const fault = await setFirstPassword(base, who.user, form.text('new_password'), isStill, askerOf(visit))
-  if (fault !== undefined) return show(parts, visit, who, new Map([['new_password', fault]]))
-  return redirect(`${here}?done=password-set`)
+  const isSignedIn = () => isStillSignedIn(parts, visit)
+  const fault = await setFirstPassword(
+    base,
+    viewer.user,
+    form.text('new_password'),
+    isSignedIn,
+    requesterOf(visit),
+  )
+  if (fault !== undefined) return show(parts, visit, viewer, new Map([['new_password', fault]]))
+  return redirect(`${path}?done=password-set`)
 }
 
 const changes: ReadonlyMap<string, Change> = new Map([
@@ -187,16 +201,16 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['first-password', firstPassword],
 ])
 
-export async function securityRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  if (visit.method !== 'POST') return show(parts, visit, who, noFaults)
+export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  if (visit.method !== 'POST') return show(parts, visit, viewer, noFaults)
   const form = postedForm(parts, visit)
   const name = form.text('change')
   const change = changes.get(name)
-  if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
-  // The form for a new password asks for the old one.
-  if (name !== 'password' && !isFresh(parts, who))
-    return redirect(`/account/sign-in?confirm=yes&next=${here}`)
-  return change(parts, visit, who, form)
+  if (!change) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
+  // A change of the password requires the old one instead.
+  if (name !== 'password' && !hasRecentSignIn(parts, viewer))
+    return redirect(`/account/sign-in?confirm=yes&next=${path}`)
+  return change(parts, visit, viewer, form)
 }
 
 /** The options for `navigator.credentials`, which the script fetches. */
@@ -208,14 +222,14 @@ export async function passkeyOptionsRoute(parts: RouteParts, visit: Visit, kind:
 }
 
 async function creationOptions(parts: RouteParts, visit: Visit): Promise<object> {
-  const who = await signedIn(parts, visit)
-  if (!who) throw new ApiError('UNAUTHORIZED', 'Sign in first.')
-  const { id: userId, email, name } = who.user
+  const viewer = await findViewer(parts, visit)
+  if (!viewer) throw new ApiError('UNAUTHORIZED', 'Sign in first.')
+  const { id: userId, email, name } = viewer.user
   return parts.passkeys.creationOptions({ userId, email, name })
 }
 
 export async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
-  const options = await passkeyOptions(parts.base, parts.passkeys, fromOf(parts, visit))
+  const options = await passkeyOptions(parts.base, parts.passkeys, attemptOrigin(parts, visit))
   if (typeof options !== 'number') return options
   throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(options) } })
 }

@@ -10,7 +10,7 @@ import { signUpPage } from '../../pages/sign-in/sign-up.ts'
 import { formName } from '../../pages/sign-in/sign-up-field.ts'
 import type { NextPath } from '../../server/server.ts'
 import {
-  type Proven,
+  type Authentication,
   type SignInAnswer,
   signInByCode,
   signInByPasskey,
@@ -18,14 +18,14 @@ import {
 } from '../sign-in.ts'
 import { type SignUpField, signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
-import { askerOf } from './asker.ts'
-import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
+import { findViewer, type RouteParts, redirect, safeNext, tooMany, type Visit } from './context.ts'
 import { type FormBody, readQuery } from './form-body.ts'
 import { postedForm } from './own.ts'
-import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
+import { requesterOf } from './requester.ts'
+import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { linkPath, peekOffer } from './sign-in/provider-flow.ts'
 
-/** Where a sign-in takes place, and what follows. */
+/** The page on which a sign-in takes place, and what follows it. */
 export interface SignInContext {
   readonly action: string
   readonly signUp: string
@@ -33,7 +33,7 @@ export interface SignInContext {
   readonly app: string | undefined
   readonly email: string | undefined
   readonly next: string | undefined
-  /** What forms that start a sign-in with a provider send besides `next`. */
+  /** Further fields of the forms that start a sign-in with a provider. */
   readonly start?: {
     readonly interaction?: string
     readonly confirm?: 'yes'
@@ -42,44 +42,49 @@ export interface SignInContext {
   readonly note: string | undefined
   /** Where the response to a form may redirect. */
   readonly leadsTo: string | undefined
-  finish(proven: Proven): Promise<NextPath>
+  finish(authentication: Authentication): Promise<NextPath>
 }
 
 export const messages = {
   wrong: 'The e-mail address or the password is wrong.',
   code: 'The code is wrong, or was used already.',
   ready:
-    'If this address had no account yet, it has one now. Sign in with the password that you have just chosen.',
+    'If this address had no account, one was created. Sign in with the password that you have just chosen.',
   over: 'That took too long. Sign in again.',
-  confirm: 'Confirm that it is you: this changes how your account is protected.',
+  confirm: 'Confirm that it is you, because this changes how your account is protected.',
   passkey: 'The passkey was not accepted. Try again, or use your password.',
-  sent: 'We have sent you a message. Open the link in it within 24 hours to go on.',
+  sent: 'We have sent you a message. Open its link within 24 hours to continue.',
   resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',
-  linkOver: 'This link does not work any more. It is too old, or was used already.',
+  linkOver: 'This link no longer works. It has expired, or was used already.',
 }
 
 function formFault(message: string): Faults {
   return new Map([['form', message]])
 }
 
-interface Shown {
+interface SignInInput {
   readonly faults: Faults
   readonly email?: string | undefined
   readonly remember?: boolean
 }
 
-/** Buttons lead to providers, which may redirect the browser further. */
-function leadingTo({ providersLeadTo }: RouteParts, leadsTo: string | undefined): string | undefined {
-  return [leadsTo, providersLeadTo].filter(one => one !== undefined).join(' ') || undefined
+/** Adds the providers, to which buttons lead. They may redirect the browser further. */
+function withProviders({ providersLeadTo }: RouteParts, leadsTo: string | undefined): string | undefined {
+  return [leadsTo, providersLeadTo].filter(source => source !== undefined).join(' ') || undefined
 }
 
 function buttonsOf({ providers }: RouteParts, csrf: string, { next, start }: SignInContext): ProviderButtons {
   return { providers: [...providers.values()], csrf, hidden: { next, ...start } }
 }
 
-export function showSignIn(parts: RouteParts, visit: Visit, context: SignInContext, shown: Shown): Reply {
+export function showSignIn(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignInContext,
+  input: SignInInput,
+): Reply {
   const { base, theme } = parts
-  const { faults, email = context.email, remember = false } = shown
+  const { faults, email = context.email, remember = false } = input
   const csrf = parts.csrf.token(visit, visit.res)
   const page = signInPage({
     action: context.action,
@@ -93,7 +98,7 @@ export function showSignIn(parts: RouteParts, visit: Visit, context: SignInConte
     note: context.note,
     others: buttonsOf(parts, csrf, context),
   })
-  const leadsTo = leadingTo(parts, context.leadsTo)
+  const leadsTo = withProviders(parts, context.leadsTo)
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
 }
 
@@ -109,22 +114,22 @@ function showSecondFactor(
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
 }
 
-async function byCode(
+async function handleCode(
   parts: RouteParts,
   visit: Visit,
   context: SignInContext,
   form: FormBody,
   token: string,
 ): Promise<Reply> {
-  const answer = await signInByCode(parts.base, token, form.text('code'), fromOf(parts, visit))
+  const answer = await signInByCode(parts.base, token, form.text('code'), attemptOrigin(parts, visit))
   if (answer.kind === 'over') return showSignIn(parts, visit, context, { faults: formFault(messages.over) })
   if (answer.kind === 'wrong') {
     return showSecondFactor(parts, visit, context, token, new Map([['code', messages.code]]))
   }
-  return settled(parts, visit, context, answer)
+  return finishSignIn(parts, visit, context, answer)
 }
 
-export async function settled(
+export async function finishSignIn(
   parts: RouteParts,
   visit: Visit,
   context: SignInContext,
@@ -135,7 +140,7 @@ export async function settled(
   if (answer.kind === 'wrong') return showSignIn(parts, visit, context, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
   const path = await context.finish(answer)
-  // Not earlier: the account may be disabled, or its sign-ins ended.
+  // Afterwards: the sign-in fails if the account is disabled, or if its sign-ins have been ended.
   await rememberDevice(parts, visit, answer.userId)
   return redirect(path)
 }
@@ -147,18 +152,18 @@ export async function handleSignIn(
   context: SignInContext,
   form: FormBody,
 ): Promise<Reply> {
-  const from = fromOf(parts, visit)
+  const from = attemptOrigin(parts, visit)
   const token = form.optional('second_factor')
-  if (token !== undefined) return byCode(parts, visit, context, form, token)
+  if (token !== undefined) return handleCode(parts, visit, context, form, token)
   const passkey = form.optional('passkey')
   if (passkey !== undefined) {
     const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, from)
-    if (answer.kind !== 'wrong') return settled(parts, visit, context, answer)
+    if (answer.kind !== 'wrong') return finishSignIn(parts, visit, context, answer)
     return showSignIn(parts, visit, context, { faults: formFault(messages.passkey) })
   }
   const email = form.text('email')
   const remember = form.text('remember') === 'yes'
-  const faults = missing(form, { email: 'Enter your e-mail address.', password: 'Enter your password.' })
+  const faults = blankFields(form, { email: 'Enter your e-mail address.', password: 'Enter your password.' })
   if (faults.size > 0) return showSignIn(parts, visit, context, { faults, email, remember })
   const answer = await signInByPassword(parts.base, {
     email,
@@ -166,12 +171,13 @@ export async function handleSignIn(
     remember,
     ...from,
   })
-  if (answer.kind !== 'wrong') return settled(parts, visit, context, answer)
+  if (answer.kind !== 'wrong') return finishSignIn(parts, visit, context, answer)
   return showSignIn(parts, visit, context, { faults: formFault(messages.wrong), email, remember })
 }
 
-export function missing(form: FormBody, needed: Readonly<Record<string, string>>): Faults {
-  return new Map(Object.entries(needed).filter(([name]) => form.text(name).trim() === ''))
+/** The messages of the fields that are blank. */
+export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): Faults {
+  return new Map(Object.entries(messages).filter(([name]) => form.text(name).trim() === ''))
 }
 
 export function accountContext(
@@ -188,8 +194,8 @@ export function accountContext(
     next,
     note,
     leadsTo: undefined,
-    async finish({ kind: _proven, ...proof }) {
-      await server.signIn(visit.req, visit.res, { ...proof, address: visit.address })
+    async finish({ kind: _kind, ...authentication }) {
+      await server.signIn(visit.req, visit.res, { ...authentication, address: visit.address })
       return next ?? '/account'
     },
   }
@@ -200,7 +206,7 @@ function confirmingContext(parts: RouteParts, visit: Visit, next: string | undef
   return { ...accountContext(parts, visit, next, messages.confirm), start: { confirm: 'yes' } }
 }
 
-/** Tells a user who has signed in with a provider why they have to sign in here too. */
+/** Explains to a user who has signed in with a provider why they have to sign in here too. */
 async function offerNote(
   parts: RouteParts,
   visit: Visit,
@@ -210,7 +216,7 @@ async function offerNote(
   const provider = offer && parts.providers.get(offer.provider)
   return (
     provider &&
-    `There is an account with the address that you have at ${provider.name}. Sign in to it once as you did before: then you can link ${provider.name}.`
+    `An account with your address at ${provider.name} exists already. Sign in to it as before: then you can link ${provider.name}.`
   )
 }
 
@@ -225,13 +231,13 @@ export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Repl
   }
   const query = readQuery(visit)
   const next = safeNext(query.optional('next'))
-  const asks = query.text('confirm') === 'yes'
-  const who = await signedIn(parts, visit)
-  if (who && !asks) return redirect(next ?? '/account')
-  const context = asks
+  const confirms = query.text('confirm') === 'yes'
+  const viewer = await findViewer(parts, visit)
+  if (viewer && !confirms) return redirect(next ?? '/account')
+  const context = confirms
     ? confirmingContext(parts, visit, next)
     : accountContext(parts, visit, next, await offerNote(parts, visit, next))
-  return showSignIn(parts, visit, context, { faults: noFaults, email: who?.user.email })
+  return showSignIn(parts, visit, context, { faults: noFaults, email: viewer?.user.email })
 }
 
 export interface SignUpContext {
@@ -242,7 +248,7 @@ export interface SignUpContext {
   readonly leadsTo: string | undefined
 }
 
-interface SignUpShown {
+interface SignUpInput {
   readonly faults: Faults
   readonly name?: string
   readonly email?: string
@@ -250,15 +256,16 @@ interface SignUpShown {
   readonly answers?: ReadonlyMap<string, string>
 }
 
-/** Faults by the names of the form's fields. */
-function inForm(faults: Faults, asked: readonly SignUpField[]): Faults {
-  const names = new Set(asked.map(({ name }) => name))
+/** The faults by the names of the form's fields. */
+function renameFaults(faults: Faults, fields: readonly SignUpField[]): Faults {
+  const names = new Set(fields.map(({ name }) => name))
   return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
 }
 
-function proposed({ field }: SignUpField): string | undefined {
+/** The default as the text of a form. */
+function defaultText({ field }: SignUpField): string | undefined {
   if (field.default?.kind !== 'value') return undefined
-  // Any text ticks a checkbox.
+  // Any text but an empty one checks a checkbox.
   return field.default.value === false ? '' : String(field.default.value)
 }
 
@@ -266,42 +273,52 @@ export function showSignUp(
   parts: RouteParts,
   visit: Visit,
   context: SignUpContext,
-  shown: SignUpShown,
+  input: SignUpInput,
 ): Reply {
   const { action, app, leadsTo } = context
   const signIn = context.signIn.action
-  const { faults, name, email, answers } = shown
+  const { faults, name, email, answers } = input
   if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
-  const { asked, inForm } = askedFields(parts, answers)
+  const { inputs, inputFaults } = signUpInputs(parts, answers)
   const others = buttonsOf(parts, csrf, context.signIn)
-  const page = signUpPage({ action, csrf, faults: inForm(faults), name, email, app, signIn, asked, others })
+  const page = signUpPage({
+    action,
+    csrf,
+    faults: inputFaults(faults),
+    name,
+    email,
+    app,
+    signIn,
+    asked: inputs,
+    others,
+  })
   return pageReply(parts.theme, page, {
     status: faults.size > 0 ? 400 : 200,
-    leadsTo: leadingTo(parts, leadsTo),
+    leadsTo: withProviders(parts, leadsTo),
   })
 }
 
-/** The model's further fields for a form, and a function that renames faults accordingly. */
-export function askedFields({ base: { model } }: RouteParts, answers?: ReadonlyMap<string, string>) {
+/** The inputs of the model's further fields, and a function that renames faults of fields to faults of inputs. */
+export function signUpInputs({ base: { model } }: RouteParts, answers?: ReadonlyMap<string, string>) {
   const fields = signUpFields(model)
-  const asked = fields.map(one => ({
-    name: formName(one.name),
-    label: one.label,
-    schema: one.field.type.schema,
-    value: answers ? answers.get(one.name) : proposed(one),
+  const inputs = fields.map(field => ({
+    name: formName(field.name),
+    label: field.label,
+    schema: field.field.type.schema,
+    value: answers ? answers.get(field.name) : defaultText(field),
   }))
-  return { asked, inForm: (faults: Faults) => inForm(faults, fields) }
+  return { inputs, inputFaults: (faults: Faults) => renameFaults(faults, fields) }
 }
 
 /** The entered texts of the model's further fields, by the names of the fields. */
 export function answersIn({ base: { model } }: RouteParts, form: FormBody): ReadonlyMap<string, string> {
-  return new Map(signUpFields(model).map(one => [one.name, form.text(formName(one.name))]))
+  return new Map(signUpFields(model).map(({ name }) => [name, form.text(formName(name))]))
 }
 
 export function linkSent({ theme }: RouteParts, signIn: string): Reply {
   const page = messagePage({
-    title: 'Look into your mail',
+    title: 'Check your mail',
     paragraphs: [messages.sent],
     link: { href: signIn, label: 'Back to sign-in' },
     icon: 'mail',
@@ -320,7 +337,7 @@ export async function handleSignUp(
   const answers = answersIn(parts, form)
   const answer = await signUp(parts.base, {
     ...{ name, email, password: form.text('password'), address, answers },
-    asker: askerOf(visit),
+    requester: requesterOf(visit),
   })
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'faults')

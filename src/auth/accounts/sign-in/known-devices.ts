@@ -1,6 +1,6 @@
 /**
- * Browsers in which a user has signed in before. Failed attempts of strangers must not lock the owner out, so such a browser
- * has its own budget of attempts, for that account only.
+ * Browsers in which a user has signed in before. Each has its own budget of attempts for that account, so that failed attempts of
+ * strangers do not lock the owner out.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Records, StoredRecord } from '../../../records.ts'
@@ -11,10 +11,10 @@ const dayMs = 24 * 60 * 60 * 1000
 export const deviceLifetimeMs = 400 * dayMs
 const renewalThresholdMs = 370 * dayMs
 const maxDevices = 20
-/** In one browser: each account that has signed in there has a secret. */
+/** The secrets in one cookie: each account that has signed in with the browser has its own. */
 const maxSecrets = 5
 const secretBytes = 32
-const form = /^[A-Za-z0-9_-]{43}$/
+const secretPattern = /^[A-Za-z0-9_-]{43}$/
 
 interface StoredDevice {
   /** Milliseconds since 1970. */
@@ -26,14 +26,14 @@ export interface Devices {
   find(secrets: readonly string[], userId: number): Promise<string | undefined>
   /** The device's id if any account knows one of the secrets. */
   findAny(secrets: readonly string[]): Promise<string | undefined>
-  /** To be called after a sign-in. Returns the secrets for the browser's cookie; undefined if the cookie need not change. */
+  /** Call this after a sign-in. Returns the secrets for the browser's cookie; undefined if the cookie stays the same. */
   remember(secrets: readonly string[], userId: number): Promise<readonly string[] | undefined>
 }
 
-/** The secrets in a cookie's value, which may be anything. */
+/** The secrets in the value of a cookie. Clients can send anything in it. */
 export function secretsIn(value: string | undefined): readonly string[] {
   const parts = value === undefined || value.length > maxSecrets * 44 ? [] : value.split('.')
-  return [...new Set(parts.filter(part => form.test(part)))].slice(0, maxSecrets)
+  return [...new Set(parts.filter(part => secretPattern.test(part)))].slice(0, maxSecrets)
 }
 
 function idOf(secret: string): string {
@@ -41,37 +41,37 @@ function idOf(secret: string): string {
 }
 
 export function createDevices(records: Records, now: () => number = Date.now): Devices {
-  const stored = async (secrets: readonly string[]): Promise<readonly StoredRecord[]> => {
-    const found = await Promise.all(secrets.map(secret => records.get(kind, idOf(secret))))
-    return found.filter(record => record !== undefined)
+  const findRecords = async (secrets: readonly string[]): Promise<readonly StoredRecord[]> => {
+    const devices = await Promise.all(secrets.map(secret => records.get(kind, idOf(secret))))
+    return devices.filter(device => device !== undefined)
   }
-  const ofUser = async (secrets: readonly string[], userId: number) =>
-    (await stored(secrets)).find(({ owner }) => owner === String(userId))
-  const keep = (id: string, userId: number) => {
+  const findRecord = async (secrets: readonly string[], userId: number) =>
+    (await findRecords(secrets)).find(({ owner }) => owner === String(userId))
+  const store = (id: string, userId: number) => {
     const payload: StoredDevice = { createdAt: now() }
     const expiresAt = now() + deviceLifetimeMs
     return records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner: String(userId) })
   }
   /** Deletes the oldest devices if there are too many. */
   const removeOldest = async (userId: number) => {
-    const all = await records.byOwner(kind, String(userId))
-    const age = ({ payload }: StoredRecord) => (JSON.parse(payload) as StoredDevice).createdAt
-    const surplus = [...all].sort((one, other) => age(other) - age(one)).slice(maxDevices)
+    const devices = await records.byOwner(kind, String(userId))
+    const createdAt = ({ payload }: StoredRecord) => (JSON.parse(payload) as StoredDevice).createdAt
+    const surplus = [...devices].sort((a, b) => createdAt(b) - createdAt(a)).slice(maxDevices)
     await Promise.all(surplus.map(({ id }) => records.delete(kind, id)))
   }
   return {
-    find: async (secrets, userId) => (await ofUser(secrets, userId))?.id,
-    findAny: async secrets => (await stored(secrets))[0]?.id,
+    find: async (secrets, userId) => (await findRecord(secrets, userId))?.id,
+    findAny: async secrets => (await findRecords(secrets))[0]?.id,
     async remember(secrets, userId) {
-      const known = await ofUser(secrets, userId)
-      if (known) {
-        if ((known.expiresAt ?? 0) - now() >= renewalThresholdMs) return undefined
-        await keep(known.id, userId)
+      const device = await findRecord(secrets, userId)
+      if (device) {
+        if ((device.expiresAt ?? 0) - now() >= renewalThresholdMs) return undefined
+        await store(device.id, userId)
         return secrets
       }
-      // Always a new secret: somebody else may have planted the one that the browser has sent.
+      // Always a new secret: an attacker may have planted the one that the browser sent.
       const secret = randomBytes(secretBytes).toString('base64url')
-      await keep(idOf(secret), userId)
+      await store(idOf(secret), userId)
       // Afterwards, so that concurrent sign-ins count each other's devices.
       await removeOldest(userId)
       return [secret, ...secrets].slice(0, maxSecrets)

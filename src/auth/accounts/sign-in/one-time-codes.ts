@@ -10,14 +10,14 @@ const usedKind = 'TotpUsed'
 const recoveryKind = 'RecoveryCode'
 
 const periodSeconds = 30
-/** How many periods the device's clock may be behind or ahead. */
+/** The number of periods by which the device's clock may be behind or ahead. */
 const clockPeriods = 1
 const recoveryCodeCount = 10
 
 interface StoredSecret {
   /** Base32. */
   readonly secret: string
-  /** Whether a first code has proved that the device knows the secret. */
+  /** Whether a first code has proven that the device has the secret. */
   readonly confirmed: boolean
   /** Milliseconds since 1970; missing in records of older versions. */
   readonly createdAt?: number
@@ -38,7 +38,7 @@ export interface OneTimeCodes {
   /** Starts an enrolment with a new secret, which has no effect until `confirm`. Throws CONFLICT if codes are on. */
   start(userId: number, email: string, issuer: string): Promise<Enrolment>
   /** The pending enrolment, if there is one. */
-  waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
+  pending(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
   /** Turns codes on if `code` is right, and returns the recovery codes, which are shown once. */
   confirm(userId: number, code: string, session?: string): Promise<readonly string[] | undefined>
   /** Whether the code is right: a code of the device, or a recovery code. Each works once. */
@@ -59,8 +59,8 @@ async function totp(secret: string | undefined, email = '', issuer = 'Portico') 
 }
 
 async function enrolment(secret: string | undefined, email: string, issuer: string): Promise<Enrolment> {
-  const made = await totp(secret, email, issuer)
-  return { secret: made.secret.base32, uri: made.toString() }
+  const generator = await totp(secret, email, issuer)
+  return { secret: generator.secret.base32, uri: generator.toString() }
 }
 
 function findRecord(records: Records, userId: number): Awaitable<StoredRecord | undefined> {
@@ -71,20 +71,20 @@ function secretIn({ payload }: StoredRecord): StoredSecret {
   return JSON.parse(payload)
 }
 
-/** Stores an unconfirmed secret in place of another unconfirmed one. Throws CONFLICT if codes are on. */
+/** Stores an unconfirmed secret, and replaces another unconfirmed one. Throws CONFLICT if codes are on. */
 async function putUnconfirmed(records: Records, userId: number, stored: StoredSecret): Promise<void> {
   const owner = String(userId)
   const payload = JSON.stringify(stored)
   for (let isStored = false; !isStored; ) {
-    const found = await findRecord(records, userId)
-    if (found && secretIn(found).confirmed) throw new ApiError('CONFLICT', 'Codes are turned on already.')
-    isStored = found
-      ? await records.swap(found, found.payload, payload)
+    const record = await findRecord(records, userId)
+    if (record && secretIn(record).confirmed) throw new ApiError('CONFLICT', 'Codes are turned on already.')
+    isStored = record
+      ? await records.swap(record, record.payload, payload)
       : await records.add({ kind: secretKind, id: owner, payload, expiresAt: null, owner })
   }
 }
 
-/** Whether the code is the device's at `nowMs` and was not used before. Marks it as used. */
+/** Whether the code is valid at `nowMs` and unused. Marks it as used. */
 async function useCode(
   records: Records,
   userId: number,
@@ -111,10 +111,11 @@ async function replaceRecoveryCodes(records: Records, userId: number): Promise<r
 }
 
 async function useRecoveryCode(records: Records, userId: number, code: string): Promise<boolean> {
-  const typed = recoveryHash(userId, code)
-  const kept = await records.byOwner(recoveryKind, String(userId))
-  const found = kept.filter(({ payload }) => isSame(JSON.parse(payload).hash, typed))
-  return found[0] !== undefined && records.consume(recoveryKind, found[0].id)
+  const enteredHash = recoveryHash(userId, code)
+  const codes = await records.byOwner(recoveryKind, String(userId))
+  // Compares all codes, so that timing does not reveal which one matches.
+  const [match] = codes.filter(({ payload }) => isSame(JSON.parse(payload).hash, enteredHash))
+  return match !== undefined && records.consume(recoveryKind, match.id)
 }
 
 export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
@@ -132,22 +133,22 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
       return createdAt !== undefined && now() - createdAt < ageMs
     },
     async start(userId, email, issuer) {
-      const made = await enrolment(undefined, email, issuer)
-      await putUnconfirmed(records, userId, { secret: made.secret, confirmed: false, createdAt: now() })
-      return made
+      const { secret, uri } = await enrolment(undefined, email, issuer)
+      await putUnconfirmed(records, userId, { secret, confirmed: false, createdAt: now() })
+      return { secret, uri }
     },
-    async waiting(userId, email, issuer) {
+    async pending(userId, email, issuer) {
       const stored = await find(userId)
       return stored && !stored.confirmed ? enrolment(stored.secret, email, issuer) : undefined
     },
     async confirm(userId, code, session) {
-      const found = await findRecord(records, userId)
-      const stored = found && secretIn(found)
+      const record = await findRecord(records, userId)
+      const stored = record && secretIn(record)
       if (!stored || stored.confirmed) return undefined
       if (!(await useCode(records, userId, stored.secret, code, now()))) return undefined
       const confirmed: StoredSecret = { ...stored, confirmed: true, createdAt: now(), session }
       // An account recovery, or another enrolment, may have removed the secret in the meantime.
-      if (!(await records.swap(found, found.payload, JSON.stringify(confirmed)))) return undefined
+      if (!(await records.swap(record, record.payload, JSON.stringify(confirmed)))) return undefined
       return replaceRecoveryCodes(records, userId)
     },
     async check(userId, code) {

@@ -27,7 +27,7 @@ interface StoredPasskey {
 }
 
 export interface Passkey {
-  /** A hash of the credential's id, which may be part of a form. */
+  /** A hash of the credential's id, which forms may contain. */
   readonly id: string
   readonly name: string
   readonly createdAt: number
@@ -50,9 +50,9 @@ export interface PasskeyOwner {
   readonly name: string
 }
 
-export interface PasskeyMaker {
+/** The user who creates a passkey, and their session. */
+export interface PasskeyCreator {
   readonly userId: number
-  /** The session in which it is created. */
   readonly session: string
 }
 
@@ -63,10 +63,10 @@ export interface Passkeys {
   /** The options for `navigator.credentials.create()`. */
   creationOptions(owner: PasskeyOwner): Promise<object>
   /** Stores the passkey that the browser has created, and returns its id; undefined if the response is not valid. */
-  add(maker: PasskeyMaker, name: string, response: string): Promise<string | undefined>
+  add(creator: PasskeyCreator, name: string, response: string): Promise<string | undefined>
   /** The options for `navigator.credentials.get()` with any passkey. */
   requestOptions(): Promise<object>
-  /** The user whose passkey has signed the response; undefined if it is wrong. `timeOf` is called before the response is checked. */
+  /** The user whose passkey has signed the response; undefined if it is invalid. Calls `timeOf` before it checks the response. */
   verify(response: string, timeOf: (userId: number) => Promise<number>): Promise<PasskeyProof | undefined>
 }
 
@@ -83,24 +83,24 @@ function idOf(credentialId: string): string {
   return hash('sha256', credentialId, 'base64url')
 }
 
-interface Answered {
+interface CredentialResponse {
   readonly id: string
   readonly response: { readonly clientDataJSON: string }
 }
 
-/** Parses a response as far as is needed before the library checks it. */
-function parsed<T extends Answered>(text: string): T | undefined {
+/** Parses a response. Checks only the members that are read before the library verifies it. */
+function parseResponse<T extends CredentialResponse>(text: string): T | undefined {
   if (text.length > maxResponseCharacters) return undefined
   try {
     const value = JSON.parse(text)
-    const right = typeof value?.id === 'string' && typeof value.response?.clientDataJSON === 'string'
-    return right ? value : undefined
+    const isValid = typeof value?.id === 'string' && typeof value.response?.clientDataJSON === 'string'
+    return isValid ? value : undefined
   } catch {
     return undefined
   }
 }
 
-function challengeOf({ response }: Answered): string | undefined {
+function challengeOf({ response }: CredentialResponse): string | undefined {
   try {
     const data = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
     return typeof data?.challenge === 'string' ? data.challenge : undefined
@@ -111,7 +111,7 @@ function challengeOf({ response }: Answered): string | undefined {
 
 const library = () => import('@simplewebauthn/server')
 
-/** What creating and using passkeys share. */
+/** The parts that creating and using passkeys share. */
 interface PasskeyContext {
   readonly records: Records
   readonly tokens: Tokens
@@ -130,7 +130,7 @@ function storedIn(payload: string): StoredPasskey {
   return JSON.parse(payload)
 }
 
-function owned({ records }: PasskeyContext, userId: number) {
+function passkeysOf({ records }: PasskeyContext, userId: number) {
   return records.byOwner(passkeyKind, String(userId))
 }
 
@@ -144,29 +144,29 @@ function recordOf(id: string, stored: StoredPasskey): NewRecord & { readonly own
   }
 }
 
-/** The challenge of a response, if it was issued for this user or for a sign-in. It works once. */
-async function redeem(
+/** Consumes the challenge of a response. Undefined unless it was issued for this user, or for a sign-in if `userId` is null. */
+async function redeemChallenge(
   { tokens }: PasskeyContext,
-  answered: Answered,
+  response: CredentialResponse,
   userId: number | null,
 ): Promise<string | undefined> {
-  const challenge = challengeOf(answered)
-  const found = await tokens.redeem<Challenge>('PasskeyChallenge', challenge)
-  return found && found.userId === userId ? challenge : undefined
+  const challenge = challengeOf(response)
+  const issued = await tokens.redeem<Challenge>('PasskeyChallenge', challenge)
+  return issued && issued.userId === userId ? challenge : undefined
 }
 
 async function list(context: PasskeyContext, userId: number): Promise<readonly Passkey[]> {
-  const found = await owned(context, userId)
-  return found
-    .map(({ id, payload }) => ({ id, stored: storedIn(payload) }))
-    .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
-    .sort((a, b) => a.createdAt - b.createdAt)
+  const passkeys = (await passkeysOf(context, userId)).map(({ id, payload }) => {
+    const { name, createdAt } = storedIn(payload)
+    return { id, name, createdAt }
+  })
+  return passkeys.sort((a, b) => a.createdAt - b.createdAt)
 }
 
 async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Promise<object> {
   const { tokens, rpName, rpID } = context
   const { userId, email, name } = owner
-  const known = (await owned(context, userId)).map(({ payload }) => storedIn(payload))
+  const existing = (await passkeysOf(context, userId)).map(({ payload }) => storedIn(payload))
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
     rpName,
@@ -178,7 +178,7 @@ async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Pr
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     // An authenticator stores one passkey per account: a second one would replace the first.
-    excludeCredentials: known.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
+    excludeCredentials: existing.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
   })
   await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
   return options
@@ -186,36 +186,34 @@ async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Pr
 
 async function add(
   context: PasskeyContext,
-  { userId, session }: PasskeyMaker,
+  { userId, session }: PasskeyCreator,
   name: string,
   text: string,
 ): Promise<string | undefined> {
-  const response = parsed<RegistrationResponseJSON>(text)
-  const challenge = response && (await redeem(context, response, userId))
+  const response = parseResponse<RegistrationResponseJSON>(text)
+  const challenge = response && (await redeemChallenge(context, response, userId))
   if (!response || challenge === undefined) return undefined
   const { verifyRegistrationResponse } = await library()
-  const checked = await verifyRegistrationResponse({
+  const verification = await verifyRegistrationResponse({
     response,
     expectedChallenge: challenge,
     supportedAlgorithmIDs: algorithms,
     ...context.expected,
   }).catch(() => undefined)
-  if (!checked?.verified) return undefined
-  const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
-  const key = Buffer.from(publicKey).toString('base64url')
-  const createdAt = context.now()
+  if (!verification?.verified) return undefined
+  const { id, publicKey, counter, transports = [] } = verification.registrationInfo.credential
   const stored: StoredPasskey = {
     userId,
     name,
     credentialId: id,
-    publicKey: key,
+    publicKey: Buffer.from(publicKey).toString('base64url'),
     counter,
     transports,
-    createdAt,
+    createdAt: context.now(),
     session,
   }
-  const answer = await addBounded(context.records, recordOf(idOf(id), stored), maxPasskeys)
-  return answer === 'added' ? idOf(id) : undefined
+  const outcome = await addBounded(context.records, recordOf(idOf(id), stored), maxPasskeys)
+  return outcome === 'added' ? idOf(id) : undefined
 }
 
 async function requestOptions({ tokens, rpID }: PasskeyContext): Promise<object> {
@@ -230,8 +228,8 @@ async function verify(
   text: string,
   timeOf: (userId: number) => Promise<number>,
 ): Promise<PasskeyProof | undefined> {
-  const response = parsed<AuthenticationResponseJSON>(text)
-  const challenge = response && (await redeem(context, response, null))
+  const response = parseResponse<AuthenticationResponseJSON>(text)
+  const challenge = response && (await redeemChallenge(context, response, null))
   const owner = response && (await context.records.get(passkeyKind, idOf(response.id)))?.owner
   if (!response || challenge === undefined || !owner) return undefined
   const at = await timeOf(Number(owner))
@@ -240,19 +238,19 @@ async function verify(
   const stored = storedIn(record.payload)
   const { verifyAuthenticationResponse } = await library()
   const publicKey = new Uint8Array(Buffer.from(stored.publicKey, 'base64url'))
-  const checked = await verifyAuthenticationResponse({
+  const verification = await verifyAuthenticationResponse({
     response,
     expectedChallenge: challenge,
     ...context.expected,
     credential: { id: response.id, publicKey, counter: stored.counter },
   }).catch(() => undefined)
-  if (!checked?.verified) return undefined
-  const { newCounter } = checked.authenticationInfo
-  const counted = { ...stored, counter: newCounter }
-  // Not a passkey that its owner has removed in the meantime, nor one of which a copy was used concurrently.
+  if (!verification?.verified) return undefined
+  const { newCounter } = verification.authenticationInfo
+  const updated = { ...stored, counter: newCounter }
+  // Fails if the owner has removed the passkey in the meantime, or if a copy of it was used concurrently.
   const isCurrent =
     newCounter === stored.counter ||
-    (await context.records.swap(record, record.payload, JSON.stringify(counted)))
+    (await context.records.swap(record, record.payload, JSON.stringify(updated)))
   return isCurrent ? { userId: stored.userId, at } : undefined
 }
 
@@ -272,7 +270,7 @@ export function createPasskeys({
       await records.delete(passkeyKind, id)
     },
     creationOptions: owner => creationOptions(context, owner),
-    add: (maker, name, response) => add(context, maker, name, response),
+    add: (creator, name, response) => add(context, creator, name, response),
     requestOptions: () => requestOptions(context),
     verify: (response, timeOf) => verify(context, response, timeOf),
   }

@@ -1,4 +1,4 @@
-/** Rules for passwords: long enough, and not a common one (NIST SP 800-63B-4, 3.1.1.2). */
+/** Rules for passwords: they must be long enough and not common (NIST SP 800-63B-4, 3.1.1.2). */
 import { ApiError } from '../../../errors.ts'
 import { isPasswordTooLong, maxPasswordCharacters } from '../../password.ts'
 
@@ -12,10 +12,10 @@ const common = new Set(
 )
 
 function isCommon(password: string): boolean {
-  const plain = password.toLowerCase()
-  if (/^(.{1,3})\1+.?$/su.test(plain)) return true
-  if ('01234567890123456789'.includes(plain) || '98765432109876543210'.includes(plain)) return true
-  return common.has(plain.replace(/[^a-z]+$/, ''))
+  const lowerCase = password.toLowerCase()
+  if (/^(.{1,3})\1+.?$/su.test(lowerCase)) return true
+  if ('01234567890123456789'.includes(lowerCase) || '98765432109876543210'.includes(lowerCase)) return true
+  return common.has(lowerCase.replace(/[^a-z]+$/, ''))
 }
 
 /** The fault of a new password as a sentence; undefined if there is none. */
@@ -23,7 +23,8 @@ export function passwordFault(password: string, email: string): string | undefin
   if (isPasswordTooLong(password)) return `Enter at most ${maxPasswordCharacters} characters.`
   if ([...password].length < minPasswordCharacters)
     return `Enter at least ${minPasswordCharacters} characters.`
-  if (password.toLowerCase() === email.toLowerCase()) return 'Choose something else than your e-mail address.'
+  if (password.toLowerCase() === email.toLowerCase())
+    return 'Choose something other than your e-mail address.'
   if (isCommon(password)) return 'This password is too easy to guess. Choose another one.'
   return undefined
 }

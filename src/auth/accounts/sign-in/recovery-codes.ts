@@ -1,27 +1,27 @@
-/** Recovery codes. Each can be used once in place of a one-time code, by a user without the device. */
+/** Recovery codes: each replaces a one-time code once, for users who do not have their device. */
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import type { NewRecord } from '../../../records.ts'
 
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
+const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 export function newCode(): string {
-  const part = () => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('')
+  const part = () => Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('')
   return `${part()}-${part()}`
 }
 
-/** The hash of a code. Codes are so short that a hash could be reversed, so it is stored encrypted: see `recoveryRecord`. */
+/** The hash of a code. It is stored encrypted, because codes are so short that their hashes could be reversed: see `recoveryRecord`. */
 export function recoveryHash(userId: number, code: string): string {
-  const typed = code.toLowerCase().replace(/[^a-z0-9]/g, '')
-  return hash('sha256', `${userId}:${typed}`, 'base64url')
+  const normalized = code.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return hash('sha256', `${userId}:${normalized}`, 'base64url')
 }
 
-/** `hashed`: see `recoveryHash`. `name`: an id that reveals nothing of the code. */
+/** `codeHash`: see `recoveryHash`. `name`: an id that reveals nothing of the code. */
 export function recoveryRecord(
   userId: number,
-  hashed: string,
+  codeHash: string,
   name = randomBytes(12).toString('base64url'),
 ): NewRecord {
   const owner = String(userId)
   const id = `${owner}:${name}`
-  return { kind: 'RecoveryCode', id, payload: JSON.stringify({ hash: hashed }), expiresAt: null, owner }
+  return { kind: 'RecoveryCode', id, payload: JSON.stringify({ hash: codeHash }), expiresAt: null, owner }
 }

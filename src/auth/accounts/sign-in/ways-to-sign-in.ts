@@ -1,4 +1,4 @@
-/** The ways in which a user can sign in, of which the last cannot be removed. */
+/** The ways in which a user can sign in. The last one cannot be removed. */
 import { ApiError } from '../../../errors.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
@@ -32,29 +32,30 @@ async function otherWay(
 }
 
 /** A concurrent request has changed one of the records. No client sees this error. */
-class Changed extends ApiError {
+class ConcurrentChange extends ApiError {
   constructor() {
     super('CONFLICT')
   }
 }
 
-/** The changes in one transaction. Returns false, and changes nothing, unless each of them can be made. */
+/** Makes the changes in one transaction. Returns false, and changes nothing, unless each of them can be made. */
 async function changeAll({ base }: WayParts, changes: readonly RecordChange[]): Promise<boolean> {
   try {
     await base.run.transaction({
       principal: system,
       serial: [],
       *steps() {
-        for (const change of changes) if (!(yield change)) throw new Changed()
+        for (const change of changes) if (!(yield change)) throw new ConcurrentChange()
       },
     })
     return true
   } catch (error) {
-    if (error instanceof Changed) return false
+    if (error instanceof ConcurrentChange) return false
     throw error
   }
 }
 
+/** The order in which records are locked. */
 function isBefore(one: RecordKey, other: RecordKey): boolean {
   return one.kind === other.kind ? one.id < other.id : one.kind < other.kind
 }
@@ -69,8 +70,8 @@ export async function removeWay(
   const owner = String(userId)
   const key = { kind, id }
   for (;;) {
-    const [found, user] = await Promise.all([records.get(kind, id), findUser(run, userId)])
-    if (found?.owner !== owner || !user) return 'missing'
+    const [record, user] = await Promise.all([records.get(kind, id), findUser(run, userId)])
+    if (record?.owner !== owner || !user) return 'missing'
     const remove: RecordChange = { kind: 'delete', key }
     // A password cannot be removed.
     if (user.password_hash !== null) return (await changeAll(parts, [remove])) ? 'removed' : 'missing'
@@ -78,7 +79,7 @@ export async function removeWay(
     if (!other) return 'last'
     // Changes nothing, but fails if the other way has been removed, and locks it until the commit.
     const keep: RecordChange = { kind: 'swap', key: other, before: other.payload, after: other.payload }
-    // All transactions lock the records in one order, so that none waits for another that waits for it.
+    // All transactions lock the records in the same order, so that no deadlock occurs.
     const changes = isBefore(key, other) ? [remove, keep] : [keep, remove]
     if (await changeAll(parts, changes)) return 'removed'
   }

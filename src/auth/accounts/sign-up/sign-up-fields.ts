@@ -12,14 +12,14 @@ export interface SignUpField {
 }
 
 /** `company_name` → `Company name`. */
-export function inWords(name: string): string {
+export function readableName(name: string): string {
   const text = name.replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The label of a field in forms. */
 export function labelOf({ name, description }: Pick<Field, 'name' | 'description'>): string {
-  return description ?? inWords(name)
+  return description ?? readableName(name)
 }
 
 /** The fields that a sign-up asks for, in the order of the model. */
@@ -30,7 +30,7 @@ export function signUpFields(model: Pick<Model, 'collections'>): readonly SignUp
     .map(field => ({ name: field.name, label: labelOf(field), field }))
 }
 
-/** The entered texts as values. A text that is not a value is passed on, so that the model reports it. */
+/** The entered texts as values. A text that is not a valid value is passed on, so that the model reports it. */
 export function valuesOf(fields: readonly SignUpField[], answers: ReadonlyMap<string, string>) {
   const values: Record<string, JsonValue> = {}
   const missing = new Map<string, string>()
@@ -39,7 +39,7 @@ export function valuesOf(fields: readonly SignUpField[], answers: ReadonlyMap<st
     const isFlag = field.type.schema.type === 'boolean'
     if (isFlag) values[name] = text !== ''
     else if (text !== '') values[name] = field.type.fromText(text) ?? text
-    else missing.set(name, `${label}: an answer is needed.`)
+    else missing.set(name, `${label} is required.`)
   }
   return { values, missing }
 }
@@ -49,8 +49,8 @@ interface TakenParts {
   readonly run: Run
 }
 
-/** For an account that is created when its link is opened: the faults of unique values that another account has already. */
-export async function takenAnswers(
+/** The faults of unique values that another account has already, for an account that is created only when its link is opened. */
+export async function takenValueFaults(
   { model, run }: TakenParts,
   values: Readonly<Record<string, JsonValue>>,
 ): Promise<ReadonlyMap<string, string>> {
@@ -59,7 +59,7 @@ export async function takenAnswers(
     const value = values[name]
     if (!field.unique || value === undefined) continue
     if (await readFirst(run, listShape('users', ['id'], where(name)), value))
-      faults.set(name, `${label}: somebody else has this already.`)
+      faults.set(name, `${label} is already taken.`)
   }
   return faults
 }

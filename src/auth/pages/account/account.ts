@@ -37,7 +37,7 @@ export function note(text: string | undefined) {
   return text !== undefined && html`<p class="note" role="status">${text}</p>`
 }
 
-function waitingAddress(csrf: string, address: string): Html {
+function pendingAddress(csrf: string, address: string): Html {
   return html`<section class="card"><h2>New address</h2>
 <p><strong>${address}</strong> becomes the address of your account when you open the link that we have sent there and confirm it.</p>
 ${form({ action: '/account/verify', csrf, hidden: { drop: 'yes' } }, button('Keep the old address', 'plain'))}</section>`
@@ -116,11 +116,11 @@ function developerCards({ keys, ownApps, webhooks }: AccountState): readonly Car
   ]
 }
 
-function shown({ href, icon: drawn, title, line, attention }: Card): Html {
-  const said = attention
+function cardItem({ href, icon: drawn, title, line, attention }: Card): Html {
+  const status = attention
     ? html`<span class="attention">${line}</span>`
     : html`<span class="faint">${line}</span>`
-  return html`<li><a class="card way" href="${href}"><span class="icon">${icon(drawn)}</span><span><strong>${title}</strong>${said}</span>${icon('forward')}</a></li>`
+  return html`<li><a class="card way" href="${href}"><span class="icon">${icon(drawn)}</span><span><strong>${title}</strong>${status}</span>${icon('forward')}</a></li>`
 }
 
 function identity({ menu, verified, since }: AccountPage): Html {
@@ -139,9 +139,9 @@ export function accountPage(page: AccountPage): Page {
   const content = html`<h1>Your account</h1>
 ${note(page.note)}
 ${identity(page)}
-${waiting !== undefined && waitingAddress(menu.csrf, waiting)}
-<ul class="grid ways">${cards(state).map(shown)}</ul>
+${waiting !== undefined && pendingAddress(menu.csrf, waiting)}
+<ul class="grid ways">${cards(state).map(cardItem)}</ul>
 <section aria-labelledby="developers"><h2 id="developers">For developers</h2>
-<ul class="grid ways">${developerCards(state).map(shown)}</ul></section>`
+<ul class="grid ways">${developerCards(state).map(cardItem)}</ul></section>`
   return { title: 'Your account', content, menu }
 }

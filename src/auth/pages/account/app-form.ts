@@ -55,7 +55,7 @@ function typeGroup({ entered, faults }: AppFormPage): Html {
   const open = radio({
     name: 'type',
     value: 'public',
-    label: html`<strong>No</strong>: it runs where its users can look into it (public)`,
+    label: html`<strong>No</strong>: it runs where its users can inspect it (public)`,
     hint: 'A mobile, desktop or single-page app. It has no secret, and proves by PKCE that a code is its own.',
     checked: entered.type === 'public',
   })
@@ -81,7 +81,7 @@ function scopeGroup({ entered, choices, faults }: AppFormPage): Html {
     checked: entered.access === 'any',
   })
   const hint =
-    'Ask for as little as the app needs: people see this list, and refuse apps that want too much. What you take away later ends at once in the tokens that the app holds.'
+    'Ask for as little as the app needs: people see this list, and refuse apps that want too much. If you remove a permission later, the app’s tokens lose it at once.'
   const content = html`${some}${scopeFields(choices, entered.chosen)}${any}`
   return group({ name: 'access', legend: 'What the app may ask people for', hint, content }, faults)
 }

@@ -57,7 +57,7 @@ export interface DeveloperPage {
 }
 
 export function developerPage({ menu, apps, more, note: said }: DeveloperPage): Page {
-  const intro = html`Register an app here if people are to sign in to it with their account, or to let it use their data. Each of them is asked, and sees what it asks for. For a program of your own, an <a href="/account/keys">API key</a> is enough.`
+  const intro = html`Register an app here if people should sign in to it with their account, or let it use their data. Each of them is asked, and sees which access the app requests. For a program of your own, an <a href="/account/keys">API key</a> is enough.`
   const content = html`${ownHeading('Your OAuth apps', said, linkButton(`${path}/new`, 'Register an app'), intro)}
 ${apps.length === 0 && html`<p class="empty">You have registered no apps.</p>`}
 ${apps.map(appCard)}
@@ -103,7 +103,7 @@ function secretSection({ menu, app, secrets, overlapSeconds }: AppPage): Html {
       ? 'The one before it ends at once.'
       : `The one before it works for ${duration(overlapSeconds)} more: use the new one everywhere within that time.`
   return html`<section aria-labelledby="secrets"><h2 id="secrets">Client secrets</h2>
-<p>The secret proves that a request comes from your app. Keep it on your server: never in a page, a mobile app or a repository. If others may have seen it, make a new one and end the old one.</p>
+<p>The secret proves that a request comes from your app. Keep it on your server: never in a page, a mobile app or a repository. If others may have seen it, create a new one and end the old one.</p>
 ${secrets.length === 0 && html`<p class="empty">This app has no secret.</p>`}
 ${secrets.map(secret => secretRow(app, secret))}
 ${form(
@@ -162,7 +162,7 @@ export function appPage(page: AppPage, scope: string): Page {
 ${note(page.note)}
 ${
   revealed !== undefined &&
-  html`<p class="note" role="status">Copy the client secret now: it is shown only this once. If you lose it, make a new one.</p>
+  html`<p class="note" role="status">Copy the client secret now: it is shown only this once. If you lose it, create a new one.</p>
 ${copied('client_secret', 'Client secret', revealed)}`
 }
 ${copied('client_id', 'Client ID', app.clientId)}

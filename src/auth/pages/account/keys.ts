@@ -53,11 +53,11 @@ export interface KeysPage {
 }
 
 export function keysPage({ menu, keys, more, note }: KeysPage): Page {
-  const intro = html`With an API key, a program of your own uses the API as you, within the key’s scopes. Whoever has the key can do the same: keep it as you keep a password. <a href="/docs">How to use one</a>`
+  const intro = html`With an API key, a program of your own uses the API as you, within the key’s scopes. Anyone who has the key can do the same: keep it as safe as a password. <a href="/docs">How to use one</a>`
   const content = html`${ownHeading('API keys', note, linkButton(`${path}/new`, 'Create a key'), intro)}
 ${keys.length === 0 && html`<p class="empty">You have no API keys.</p>`}
 ${keys.map(keyCard)}
-${keys.some(({ usedAt }) => usedAt !== undefined) && html`<p class="faint">The last use of a key is noted once an hour at most: it may have been used again within the hour.</p>`}
+${keys.some(({ usedAt }) => usedAt !== undefined) && html`<p class="faint">The last use of a key is recorded at most once an hour, so a key may have been used more recently.</p>`}
 ${more && html`<p class="faint">These are the newest. <code>GET /api/v1/api_keys</code> lists all.</p>`}`
   return { title: 'API keys', content, menu }
 }
@@ -90,13 +90,13 @@ function endField({ entered, ends, faults }: NewKeyPage): Html {
   const options = [
     ...days,
     ['date', 'On a date of my choice'],
-    ['never', 'Never: only for what nobody can give a new key to'],
+    ['never', 'Never: only for programs whose key nobody can replace'],
   ] as const
   const listed = options.map(
     ([value, label]) =>
       html`<option value="${value}"${value === entered.end && html` selected`}>${label}</option>`,
   )
-  const hint = 'A key that ends by itself does less harm when it is lost.'
+  const hint = 'A key that expires does less harm if it is lost.'
   return otherField(
     { name: 'end', label: 'Expires', hint, input: tied => html`<select${tied}>${listed}</select>` },
     faults,
@@ -114,7 +114,7 @@ function scopeGroup({ entered, choices, faults }: NewKeyPage): Html {
     name: 'access',
     value: 'all',
     label: html`<strong>${everything}</strong>`,
-    hint: 'With such a key somebody can also change your profile, make further keys and delete what is yours. Most programs need far less.',
+    hint: 'Anyone with such a key can also change your profile, create more keys and delete your data. Most programs need far less.',
     checked: entered.access === 'all',
   })
   const content = html`${some}
@@ -172,7 +172,7 @@ export function revokeKeyPage({ menu, key, faults }: RevokeKeyPage): Page {
   const { id, name, prefix } = key
   const used =
     key.usedAt !== undefined && html` It was last used on ${time(key.usedAt)}, or within the hour after.`
-  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that it has made are paused.${used} This cannot be undone.</p>`
+  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that were created with it are paused.${used} This cannot be undone.</p>`
   return confirmPage({
     menu,
     faults,

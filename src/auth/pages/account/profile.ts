@@ -65,7 +65,7 @@ ${summary(faults)}
 ${detailsSection(page)}
 ${addressSection(page)}
 <section class="card" aria-labelledby="export"><h2 id="export">Your data</h2>
-<p>Everything that is yours here and that you may see, as one file.</p>
+<p>Everything that belongs to you and that you can see, as one file.</p>
 <div class="buttons">${linkButton(`${path}/export`, 'Download your data', 'plain')}</div></section>
 ${
   deletion &&
@@ -89,7 +89,7 @@ export function exportPage({ menu, collections }: ExportPage): Page {
 <li>the sessions in which you are signed in, your passkeys by name, and whether one-time codes are on</li>
 <li>the apps that you have connected, and what each may do</li>
 ${collections.map(title => html`<li>your ${title}</li>`)}</ul>
-<p class="faint">It has no passwords, no keys and no secrets, and nothing that you could not see otherwise. Keep it as carefully as your account: it is a copy of it.</p>
+<p class="faint">It contains no passwords, keys or secrets, and nothing that you could not see otherwise. Keep it safe: it is a copy of your account.</p>
 ${form(
   { action: `${path}/export`, csrf: menu.csrf },
   html`<div class="buttons">${button('Download')}${linkButton(path, 'Back', 'plain')}</div>`,
@@ -116,7 +116,7 @@ function blockedPart({ blocking, service }: DeletePage): Part {
   return (
     blocking.length > 0 &&
     html`<div class="summary" role="alert"><h2>Your account cannot be deleted yet</h2>
-<p>There are still items that refer to it and do not go with it. Delete them first, or give them to somebody else; if you cannot, write to whoever runs ${named(service)}.</p>
+<p>Some items refer to your account and are not deleted with it. Delete them first, or give them to somebody else; if you cannot, contact the people who run ${named(service)}.</p>
 ${listed(blocking)}</div>`
   )
 }

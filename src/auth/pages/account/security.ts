@@ -46,7 +46,7 @@ function passwordSection({ menu: { csrf }, faults, keys, hasPassword }: Security
     return html`<section class="card" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>${firstPasswordForm(csrf, password)}</section>`
   }
   return html`<section class="card" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
-<p class="faint">A new password signs you out everywhere else, and connected apps must ask you again. Your passkeys and one-time codes stay: look through them below.</p>
+<p class="faint">A new password signs you out everywhere else, and connected apps must ask you again. Your passkeys and one-time codes remain: check them below.</p>
 ${form(
   { action, csrf, hidden: { change: 'password' } },
   html`
@@ -72,7 +72,7 @@ ${passkeys.length > 0 && html`<ul class="rows">${passkeys.map(passkey => passkey
     html`${field({ name: 'passkey_name', label: 'Name', hint: 'To recognise it by, e.g. My phone.', autocomplete: 'off', maxlength: 60, required: false }, faults)}
 <div class="buttons">${button('Add a passkey', undefined, { type: 'button' })}</div>
 <p class="fault" role="alert" hidden>The passkey was not added. Try again.</p>
-<p class="fault" role="alert" hidden>This device has a passkey for this account already.</p>`,
+<p class="fault" role="alert" hidden>This device already has a passkey for this account.</p>`,
   )}</div></section>`
 }
 
@@ -131,7 +131,7 @@ export function recoveryCodesPage({
   readonly codes: readonly string[]
 }): Page {
   const content = html`<h1>Your recovery codes</h1>
-<p class="note">Keep them somewhere safe: they are shown only now. Each signs you in once, if your authenticator app is lost.</p>
+<p class="note">Keep them somewhere safe: they are shown only now. Each one signs you in once if you lose your authenticator app.</p>
 <ul class="codes">${codes.map(code => html`<li>${code}</li>`)}</ul>
 <p><a href="${action}">I have kept them</a></p>`
   return { title: 'Recovery codes', content, menu }

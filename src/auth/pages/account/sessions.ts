@@ -48,7 +48,7 @@ ${!current && form({ action: path, csrf, hidden: { session: id } }, button('Sign
 
 function everywhere({ csrf }: Menu): Html {
   return html`<section class="card" aria-labelledby="everywhere"><h2 id="everywhere">Sign out everywhere</h2>
-<p>Do this when a device is lost, or when you see a browser here that is not yours; then <a href="/account/security">change your password</a>. Connected apps and API keys keep their access: see <a href="/account/apps">Connected apps</a> and <a href="/account/keys">API keys</a>.</p>
+<p>Do this if you have lost a device, or if you see a browser that is not yours; then <a href="/account/security">change your password</a>. Connected apps and API keys keep their access: see <a href="/account/apps">Connected apps</a> and <a href="/account/keys">API keys</a>.</p>
 ${form(
   { action: path, csrf, hidden: { session: 'others' } },
   html`<div class="choice"><input type="checkbox" id="this" name="this" value="yes"><label for="this">This browser too</label></div>
@@ -61,7 +61,7 @@ export function sessionsPage(page: SessionsPage): Page {
   const rest = sessions.length - maxShown
   const content = html`<h1>Sessions</h1>
 ${note(page.note)}
-<p>In these browsers you are signed in. Sign out those that you do not know.</p>
+<p>These browsers are signed in to your account. Sign out any that you do not recognise.</p>
 <ul class="card rows">${sessions.slice(0, maxShown).map(session => row(session, page))}</ul>
 ${rest > 0 && html`<p class="faint">And ${rest} more, which were used longer ago.</p>`}
 ${everywhere(menu)}`

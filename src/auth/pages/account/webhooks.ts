@@ -33,8 +33,8 @@ function state({ enabled, pausedAt }: ShownWebhook): Html {
 }
 
 function eventsOf({ types, collections }: ShownWebhook): Part {
-  const named = types.includes('*') ? 'Everything' : types.join(', ')
-  return collections === null ? named : `${named}, of ${collections.join(', ')}`
+  const eventTypes = types.includes('*') ? 'Everything' : types.join(', ')
+  return collections === null ? eventTypes : `${eventTypes}, of ${collections.join(', ')}`
 }
 
 /** Only the host is shown as a title: addresses can be long. */
@@ -120,13 +120,13 @@ const outcomes = {
   pending: 'Waiting',
   succeeded: 'Delivered',
   failed: 'Failed',
-  dropped: 'Not sent: it may not be seen any more',
+  dropped: 'Not sent: you can no longer see it',
 }
 
-function delivery(page: WebhookPage, one: ShownDelivery): Html {
-  const { id, type, status, attempt, responseStatus, durationMs, excerpt, error, createdAt, dueAt } = one
+function delivery(page: WebhookPage, shown: ShownDelivery): Html {
+  const { id, type, status, attempt, responseStatus, durationMs, excerpt, error, createdAt, dueAt } = shown
   const isBad = status === 'failed' || (status === 'pending' && attempt > 0)
-  const canRedeliver = one.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
+  const canRedeliver = shown.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
   return html`<section class="card" aria-labelledby="delivery-${id}">
 <div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}${status === 'succeeded' && ' good'}">${outcomes[status]}</span></h3>
 ${canRedeliver && act(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
@@ -143,7 +143,7 @@ function actions(page: WebhookPage): Html {
   const { webhook } = page
   const { id, enabled, pausedAt } = webhook
   return html`<div class="buttons">
-${enabled && pausedAt !== undefined && act(page, 'enable', 'Go on sending')}
+${enabled && pausedAt !== undefined && act(page, 'enable', 'Resume sending')}
 ${act(page, 'test', 'Send a test')}
 ${act(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
 ${linkButton(`${path}/${id}/edit`, 'Edit', 'plain')}
@@ -154,10 +154,10 @@ function secretSection(page: WebhookPage): Html {
   const { overlapSeconds } = page
   const overlap =
     overlapSeconds === 0
-      ? 'From then on only the new one signs.'
+      ? 'Only the new one signs from then on.'
       : `For ${duration(overlapSeconds)} the old one signs beside it: change it at the receiver within that time.`
   return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
-<p>By the signature the receiver knows that a delivery comes from here. A new secret is shown once. ${overlap}</p>
+<p>The signature proves to the receiver that a delivery comes from here. A new secret is shown once. ${overlap}</p>
 ${act(page, 'rotate', 'New secret')}</section>`
 }
 
@@ -169,7 +169,7 @@ ${note(page.note)}
 ${fault !== undefined && html`<div class="summary" role="alert"><p>${fault}</p></div>`}
 ${
   revealed !== undefined &&
-  html`<p class="note" role="status">Copy the signing secret now: it is shown only this once. If you lose it, make a new one.</p>
+  html`<p class="note" role="status">Copy the signing secret now: it is shown only this once. If you lose it, create a new one.</p>
 ${copied('secret', 'Signing secret', revealed)}`
 }
 <div class="card">${facts(webhook)}</div>
@@ -177,12 +177,12 @@ ${actions(page)}
 ${secretSection(page)}
 <section aria-labelledby="deliveries"><h2 id="deliveries">Last deliveries</h2>
 ${deliveries.length === 0 && html`<p class="empty">Nothing has been sent yet.</p>`}
-${deliveries.map(one => delivery(page, one))}</section>`
+${deliveries.map(shown => delivery(page, shown))}</section>`
   return { title: 'Webhook', content, menu, script: true, faulty: faults.size > 0 }
 }
 
 export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: Faults): Page {
-  const content = html`<p><code>${url}</code> gets no more events, not even those that wait, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
+  const content = html`<p><code>${url}</code> gets no more events, not even those that are waiting, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
   return confirmPage({
     ...{ menu, content, faults },
     title: 'Delete this webhook?',

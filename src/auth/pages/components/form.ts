@@ -35,8 +35,8 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 }
 
 /** A line of text with its label; screen readers read its hint and fault with it. */
-export function field(given: Field, faults: Faults = noFaults): Html {
-  const { label, hint, name, required = true, type = 'text', ...rest } = given
+export function field(options: Field, faults: Faults = noFaults): Html {
+  const { label, hint, name, required = true, type = 'text', ...rest } = options
   const fault = faults.get(name)
   const input = attributes({
     id: name,
@@ -59,12 +59,12 @@ export interface OtherField {
   readonly name: string
   readonly label: string
   readonly hint?: string | undefined
-  readonly input: (tied: Html) => Html
+  readonly input: (inputAttributes: Html) => Html
 }
 
 export function otherField({ name, label, hint, input }: OtherField, faults: Faults): Html {
   const fault = faults.get(name)
-  const tied = attributes({
+  const inputAttributes = attributes({
     id: name,
     name,
     'aria-describedby': describedBy(name, hint, fault),
@@ -73,7 +73,7 @@ export function otherField({ name, label, hint, input }: OtherField, faults: Fau
   return html`<div class="field">
 <label for="${name}">${label}</label>
 ${hintAndFault(name, hint, fault)}
-${input(tied)}
+${input(inputAttributes)}
 </div>`
 }
 

@@ -32,9 +32,9 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => entities[character] ?? character)
 }
 
-function written(part: Part): string {
+function render(part: Part): string {
   if (part === null || part === undefined || part === false) return ''
-  if (Array.isArray(part)) return part.map(written).join('')
+  if (Array.isArray(part)) return part.map(render).join('')
   return part instanceof Piece ? part.text : escapeHtml(String(part))
 }
 
@@ -45,7 +45,7 @@ function piece(text: string): Html {
 /** A template. Its values are escaped unless they are `Html`. Attribute values need quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] ?? ''
-  for (const [at, part] of parts.entries()) text += written(part) + (strings[at + 1] ?? '')
+  for (const [index, part] of parts.entries()) text += render(part) + (strings[index + 1] ?? '')
   return piece(text)
 }
 
@@ -69,7 +69,7 @@ export function attributes(
 /** An SVG image of a library. Throws a `TypeError` if it contains anything but paths and rectangles. */
 export function drawing(svg: string): Html {
   if (!/^(<\?xml[^>]*\?>)?\s*<svg[^<>]*>(\s*<(path|rect)[^<>]*\/>)*\s*<\/svg>\s*$/.test(svg))
-    throw new TypeError('This is no plain drawing.')
+    throw new TypeError('This is not a plain drawing.')
   return piece(svg.replace(/^<\?xml[^>]*\?>\s*/, ''))
 }
 

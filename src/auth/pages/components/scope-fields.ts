@@ -14,10 +14,13 @@ const levelNames: readonly (readonly [Level, string])[] = [
   ['write', 'Read and change'],
 ]
 
-function levels({ type, title, description, levels: offered }: CollectionChoice, chosen: Level): Html {
+function levels(
+  { type, title, description, levels: availableLevels }: CollectionChoice,
+  chosen: Level,
+): Html {
   const name = levelField(type)
   const options = levelNames
-    .filter(([level]) => level === 'none' || offered.includes(level))
+    .filter(([level]) => level === 'none' || availableLevels.includes(level))
     .map(([level, label]) => {
       const id = `${name}-${level}`
       return html`<span><input type="radio" id="${id}" name="${name}" value="${level}"${level === chosen && html` checked`}><label for="${id}">${label}</label></span>`
@@ -25,24 +28,28 @@ function levels({ type, title, description, levels: offered }: CollectionChoice,
   return html`<fieldset class="levels"><legend>${title}${description !== undefined && html`<span class="hint">${description}</span>`}</legend><div>${options}</div></fieldset>`
 }
 
-function part(title: string, collections: readonly CollectionChoice[], chosen: ChosenScopes): Part {
+function collectionSection(
+  title: string,
+  collections: readonly CollectionChoice[],
+  chosen: ChosenScopes,
+): Part {
   if (collections.length === 0) return null
   return html`<h2>${title}</h2>
-${collections.map(one => levels(one, chosen.levels.get(one.type) ?? 'none'))}`
+${collections.map(collection => levels(collection, chosen.levels.get(collection.type) ?? 'none'))}`
 }
 
-function other([scope, sentence]: readonly [string, string], chosen: ChosenScopes): Html {
+function scopeCheckbox([scope, sentence]: readonly [string, string], chosen: ChosenScopes): Html {
   const id = `scope-${scope.replace(/[^\w-]/g, '-')}`
   return html`<div class="choice"><input type="checkbox" id="${id}" name="scope" value="${scope}"${chosen.others.has(scope) && html` checked`}><label for="${id}">${sentence}</label></div>`
 }
 
-function ticks(title: string, scopes: ScopeChoices['others'], chosen: ChosenScopes): Part {
-  return scopes.length > 0 && html`<h2>${title}</h2>${scopes.map(one => other(one, chosen))}`
+function scopeSection(title: string, scopes: ScopeChoices['others'], chosen: ChosenScopes): Part {
+  return scopes.length > 0 && html`<h2>${title}</h2>${scopes.map(scope => scopeCheckbox(scope, chosen))}`
 }
 
 export function scopeFields({ signIn, items, account, others }: ScopeChoices, chosen: ChosenScopes): Html {
-  return html`<div class="scopes">${ticks('Sign-in', signIn, chosen)}
-${part('Data', items, chosen)}
-${ticks('Operations', others, chosen)}
-${part('Accounts, keys and apps', account, chosen)}</div>`
+  return html`<div class="scopes">${scopeSection('Sign-in', signIn, chosen)}
+${collectionSection('Data', items, chosen)}
+${scopeSection('Operations', others, chosen)}
+${collectionSection('Accounts, keys and apps', account, chosen)}</div>`
 }

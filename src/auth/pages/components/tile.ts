@@ -9,11 +9,11 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /** The first letter or digit of a name; `?` if it has none. */
 export function initialOf(name: string): string {
-  const found = [...graphemes.segment(name.slice(0, 200))].find(({ segment }) =>
+  const grapheme = [...graphemes.segment(name.slice(0, 200))].find(({ segment }) =>
     /[\p{L}\p{N}]/u.test(segment),
   )
   // A letter may have any number of combining marks.
-  return found === undefined ? '?' : [...found.segment].slice(0, 4).join('')
+  return grapheme === undefined ? '?' : [...grapheme.segment].slice(0, 4).join('')
 }
 
 /** The index of a colour, always the same for the same text. */
@@ -24,8 +24,8 @@ export function tileColour(text: string): number {
 }
 
 function tile(classes: readonly (string | undefined)[], content: Html | string): Html {
-  const named = ['tile', ...classes.filter(one => one !== undefined)].join(' ')
-  return html`<span${attributes({ class: named, 'aria-hidden': 'true' })}>${content}</span>`
+  const classNames = ['tile', ...classes.filter(name => name !== undefined)].join(' ')
+  return html`<span${attributes({ class: classNames, 'aria-hidden': 'true' })}>${content}</span>`
 }
 
 /** The style sheet shows the initial if the image cannot be loaded. */

@@ -16,16 +16,16 @@ const account: MessageLink = { href: '/account', label: 'Your account' }
 
 const words: ReadonlyMap<number, Words> = new Map([
   [403, { title: 'This is not allowed' }],
-  [404, { title: 'There is nothing here', advice: 'The address is wrong, or what stood here is gone.' }],
+  [404, { title: 'There is nothing here', advice: 'The address is wrong, or the page no longer exists.' }],
   [405, { title: 'This page cannot do that', advice: 'Open it from your account instead.' }],
-  [408, { title: 'The request took too long', advice: 'Look at your connection, and try again.' }],
+  [408, { title: 'The request took too long', advice: 'Check your connection, and try again.' }],
   [413, { title: 'That is too much', advice: 'Go back, and send less.' }],
   [429, { title: 'Too many attempts', icon: 'clock' }],
   [
     500,
     {
       title: 'Something went wrong on our side',
-      advice: 'Try again in a minute. What you typed may not be stored.',
+      advice: 'Try again in a minute. Your input may not have been saved.',
     },
   ],
   [503, { title: 'The service cannot answer now', advice: 'Try again in a moment.', icon: 'clock' }],
@@ -44,17 +44,17 @@ function wordsOf({ status }: ApiError, path: string): Words {
 const silent: ReadonlySet<number> = new Set([405, 429, 500, 503])
 
 /** E.g. `a minute`, `5 minutes`. */
-export function waiting(seconds: number): string {
+export function waitText(seconds: number): string {
   if (seconds < 60) return seconds === 1 ? 'a second' : `${seconds} seconds`
   const minutes = Math.ceil(seconds / 60)
   return minutes === 1 ? 'a minute' : `${minutes} minutes`
 }
 
 function paragraphsOf(error: ApiError, { title, advice }: Words): readonly string[] {
-  const said = silent.has(error.status) || error.message === `${title}.` ? [] : [error.message]
+  const message = silent.has(error.status) || error.message === `${title}.` ? [] : [error.message]
   const seconds = Number(error.headers?.['Retry-After'] ?? (error.status === 429 ? 60 : Number.NaN))
-  const wait = Number.isNaN(seconds) ? [] : [`Wait ${waiting(seconds)}, then try again.`]
-  if (wait.length > 0 || said.length > 0) return [...said, ...wait]
+  const wait = Number.isNaN(seconds) ? [] : [`Wait ${waitText(seconds)}, then try again.`]
+  if (wait.length > 0 || message.length > 0) return [...message, ...wait]
   return advice === undefined ? [] : [advice]
 }
 
@@ -66,12 +66,12 @@ export function errorPageReply(
   now = Date.now(),
 ): Reply {
   const error = thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR')
-  const found = wordsOf(error, path)
-  const { title, icon } = found
+  const pageWords = wordsOf(error, path)
+  const { title, icon } = pageWords
   const page = faultPage({
     title,
     name: title,
-    paragraphs: paragraphsOf(error, found),
+    paragraphs: paragraphsOf(error, pageWords),
     elsewhere: account,
     icon,
     readers: 'Details',

@@ -63,14 +63,14 @@ const groups: readonly { readonly name: string; readonly entries: readonly Entry
 ]
 
 /** The value of `aria-current`: pages below the path of an entry belong to the entry. */
-function currency(path: string, here: string): 'page' | 'true' | false {
+function ariaCurrent(path: string, here: string): 'page' | 'true' | false {
   if (path === here) return 'page'
   return path !== '/account' && here.startsWith(`${path}/`) && 'true'
 }
 
 function link([path, name, drawn]: Entry, here: string): Html {
-  const given = attributes({ href: path, 'aria-current': currency(path, here) })
-  return html`<li><a${given}>${icon(drawn)}${name}</a></li>`
+  const linkAttributes = attributes({ href: path, 'aria-current': ariaCurrent(path, here) })
+  return html`<li><a${linkAttributes}>${icon(drawn)}${name}</a></li>`
 }
 
 function chip({ name, email }: Menu): Html {
@@ -80,8 +80,8 @@ function chip({ name, email }: Menu): Html {
 /** Beside the content, or a popover in narrow windows, which needs no script. */
 function navigation(menu: Menu): Html {
   const lists = groups.map(
-    ({ name, entries }, at) => html`<h2 id="menu-${at}">${name}</h2>
-<ul aria-labelledby="menu-${at}">${entries.map(entry => link(entry, menu.here))}</ul>`,
+    ({ name, entries }, index) => html`<h2 id="menu-${index}">${name}</h2>
+<ul aria-labelledby="menu-${index}">${entries.map(entry => link(entry, menu.here))}</ul>`,
   )
   return html`<nav class="menu" id="menu" aria-label="Account" popover>
 ${chip(menu)}
@@ -95,12 +95,12 @@ function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefin
   if (!unconfirmed) return undefined
   const { sent, endsOthers } = unconfirmed
   return html`<div class="banner">${icon(sent ? 'mail' : 'attention')}<div>
-<h2 id="unconfirmed">${sent ? 'Look into your mail' : 'Confirm your e-mail address'}</h2>
-<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it in this browser.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and what is shared with it stays closed to you.${endsOthers && ' Other sessions, and API keys made before, end then.'}</p>
+<h2 id="unconfirmed">${sent ? 'Check your mail' : 'Confirm your e-mail address'}</h2>
+<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it in this browser.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and you cannot use what others have shared with this address.${endsOthers && ' Confirming ends other sessions and older API keys.'}</p>
 ${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></div>`
 }
 
-function ofAccount(theme: Theme, menu: Menu, content: Part): Html {
+function accountFrame(theme: Theme, menu: Menu, content: Part): Html {
   return html`<header class="bar">${brand(theme, '/')}
 <a class="quiet" href="/docs">Docs</a>
 <button type="button" class="plain open" popovertarget="menu">${icon('lines')}Menu</button></header>
@@ -113,7 +113,7 @@ ${content}
 </div>`
 }
 
-function centred(theme: Theme, content: Part): Html {
+function centredFrame(theme: Theme, content: Part): Html {
   return html`<header>${brand(theme, '/')}</header>
 <main id="content">
 ${content}
@@ -124,8 +124,8 @@ ${content}
 export function layout(theme: Theme, page: Page): string {
   const { menu, content } = page
   const title = `${page.faulty ? 'Error: ' : ''}${page.title} – ${theme.name}`
-  const middle = page.broad ? 'centred broad' : 'centred'
-  const made = html`<!doctype html>
+  const cardClasses = page.broad ? 'centred broad' : 'centred'
+  const document = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -136,11 +136,11 @@ export function layout(theme: Theme, page: Page): string {
 <link rel="stylesheet" href="${stylesheetPath}">
 ${page.script && html`<script src="${scriptPath}" defer></script>`}
 </head>
-<body${attributes({ class: menu ? undefined : middle })}>
+<body${attributes({ class: menu ? undefined : cardClasses })}>
 <a class="skip" href="#content">Skip to the content</a>
-${menu ? ofAccount(theme, menu, content) : centred(theme, content)}
+${menu ? accountFrame(theme, menu, content) : centredFrame(theme, content)}
 </body>
 </html>
 `
-  return made.text
+  return document.text
 }

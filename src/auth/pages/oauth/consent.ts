@@ -31,7 +31,7 @@ const titles: Readonly<Record<ScopeGroupKind, string>> = {
   account: 'Accounts, keys and apps',
 }
 
-const whose = { all: 'everyone’s', own: 'only your own', some: 'those that you may', none: 'none' } as const
+const objects = { all: 'everyone’s', own: 'only your own', some: 'those that you may', none: 'none' } as const
 
 /** E.g. `Sees everyone’s; changes and deletes only your own.` An app may never do more than its user. */
 export function reachInWords(reach: ReachOfOperations, writes: boolean): string {
@@ -42,18 +42,18 @@ export function reachInWords(reach: ReachOfOperations, writes: boolean): string 
         ['delete', 'deletes'],
       ]
     : [['read', 'sees']]
-  const phrases: { of: string; verbs: string[] }[] = []
+  const phrases: { object: string; verbs: string[] }[] = []
   for (const [operation, verb] of verbs) {
-    const of = whose[reach[operation]]
+    const object = objects[reach[operation]]
     const last = phrases.at(-1)
-    if (last?.of === of) last.verbs.push(verb)
-    else phrases.push({ of, verbs: [verb] })
+    if (last?.object === object) last.verbs.push(verb)
+    else phrases.push({ object, verbs: [verb] })
   }
-  const text = phrases.map(phrase => `${inRow(phrase.verbs)} ${phrase.of}`).join('; ')
+  const text = phrases.map(phrase => `${joinWords(phrase.verbs)} ${phrase.object}`).join('; ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-function inRow(words: readonly string[]): string {
+function joinWords(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }
 
@@ -65,9 +65,9 @@ const operations = [
 ] as const
 
 function detail(reach: ReachOfOperations, operation: keyof ReachOfOperations): string {
-  if (reach[operation] === 'none') return 'Nothing: you may not do it either'
+  if (reach[operation] === 'none') return 'Nothing: you cannot do this either'
   if (operation === 'create') return 'In your name'
-  const text = whose[reach[operation]]
+  const text = objects[reach[operation]]
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
@@ -90,7 +90,7 @@ function marks({ isNew, access }: ScopeChoice): Part {
 }
 
 /** The narrower scope that remains when a scope is unticked. The style sheet hides it until then. */
-function left({ narrower }: ScopeChoice): Part {
+function narrowerChoice({ narrower }: ScopeChoice): Part {
   if (narrower === undefined) return null
   const { scope, sentence } = narrower
   const id = idOf(scope)
@@ -105,7 +105,7 @@ function permit(choice: ScopeChoice): Html {
   }
   const hint = access && html`<span class="hint">${reachInWords(access.reach, access.writes)}</span>`
   return html`<div class="permit"><div class="choice"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><label for="${id}">${sentence}${marks(choice)}${hint}</label></div>
-${left(choice)}${details(choice)}</div>`
+${narrowerChoice(choice)}${details(choice)}</div>`
 }
 
 function group({ kind, choices }: ScopeGroup): Html {
@@ -113,12 +113,12 @@ function group({ kind, choices }: ScopeGroup): Html {
 ${choices.map(permit)}`
 }
 
-function going({ name, type }: App, destination: string | undefined): Html {
+function nextStep({ name, type }: App, destination: string | undefined): Html {
   const where =
     destination === undefined
-      ? html`<p class="going">${icon('arrow')}<span>Your device goes on by itself.</span></p>`
+      ? html`<p class="going">${icon('arrow')}<span>Your device continues automatically.</span></p>`
       : html`<p class="going">${icon('arrow')}<span>Next, you go to <strong>${destination}</strong></span></p>`
-  const anyone = html`<p class="note warning">This app runs on a device. Anyone can call their app “${named(name)}”: allow it only if you have just started it${destination !== undefined && ', and if you know the address above'}.</p>`
+  const anyone = html`<p class="note warning">This app runs on a device. Anyone can name an app “${named(name)}”: allow it only if you have just started it${destination !== undefined && ', and if you know the address above'}.</p>`
   return html`${where}${type === 'public' && anyone}`
 }
 
@@ -130,8 +130,8 @@ function about(app: App): Part {
 }
 
 function limits(): Html {
-  return html`<ul class="limits"><li>${icon('shield')}<span>It never gets your password, and never more than you may do yourself.</span></li>
-<li>${icon('leave')}<span>You can end this at any time under <a href="/account/apps">Connected apps</a>.</span></li></ul>`
+  return html`<ul class="limits"><li>${icon('shield')}<span>It never gets your password, and can never do more than you can.</span></li>
+<li>${icon('leave')}<span>You can revoke this access at any time under <a href="/account/apps">Connected apps</a>.</span></li></ul>`
 }
 
 export function consentPage({ theme, action, csrf, interaction, groups, email }: ConsentPage): Page {
@@ -140,14 +140,14 @@ export function consentPage({ theme, action, csrf, interaction, groups, email }:
 <h1>${named(app.name)} asks for access to your account</h1>
 <div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
-${allowedBefore.size > 0 && html`<p class="note">You have allowed ${named(app.name)} some of this before. What is new is marked.</p>`}
+${allowedBefore.size > 0 && html`<p class="note">You have allowed ${named(app.name)} some of this before. New permissions are marked.</p>`}
 ${form(
   { action, csrf },
   html`
 <fieldset class="permits"><legend>${named(app.name)} will be able to:</legend>
 ${groups.map(group)}
 </fieldset>
-${going(app, destination)}
+${nextStep(app, destination)}
 <div class="buttons turned">${button('Allow', undefined, { name: 'answer', value: 'allow' })}${button('Cancel', 'plain', { name: 'answer', value: 'deny' })}</div>`,
 )}
 ${limits()}

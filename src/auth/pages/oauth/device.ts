@@ -51,7 +51,7 @@ export function deviceConfirmPage({ action, hidden, app, userCode }: DeviceConfi
 <h1>Connect ${named(app.name)}?</h1>
 <p>Does your device show this code?</p>
 <p class="large secret">${userCode}</p>
-<p class="note warning">Go on only if the device is in front of you and you have just started this there. If somebody sent you the code or a link, cancel.</p>
+<p class="note warning">Continue only if the device is in front of you and you have just started this on it. If somebody sent you the code or a link, cancel.</p>
 ${form(
   { action, hidden },
   html`
@@ -63,7 +63,7 @@ ${form(
 export function deviceDonePage({ app }: { readonly app: App }): Page {
   const content = html`<div class="crest">${appTile(app, 'large')}</div>
 <h1>${named(app.name)} is connected</h1>
-<p>Go back to your device: it goes on by itself. You can close this page.</p>
-<p>You can take it back at any time under <a href="/account/apps">Connected apps</a>.</p>`
+<p>Go back to your device, which continues automatically. You can close this page.</p>
+<p>You can revoke its access at any time under <a href="/account/apps">Connected apps</a>.</p>`
   return { title: 'Device connected', content }
 }

@@ -13,21 +13,21 @@ interface Words {
   readonly paragraphs: (app: Part, service: Part) => readonly Part[]
 }
 
-const again =
-  'Go back to the app and start again. If it goes on, send the details below to those who make it.'
+const restartAdvice =
+  'Go back to the app and start again. If the problem persists, send the details below to the developer of the app.'
 
 const words: Readonly<Record<ProtocolFault['kind'], Words>> = {
   'unknown-app': {
     title: () => 'This app is not known here',
     paragraphs: (_app, service) => [
-      html`Whoever sent you here is not registered at ${service}, or not any more. Nothing was shared with them.`,
-      'Close this page. If you trust the app, tell those who make it.',
+      html`The app that sent you here is not registered with ${service}, or is no longer registered. Nothing was shared with it.`,
+      'Close this page. If you trust the app, tell its developer.',
     ],
   },
   'wrong-address': {
     title: app => html`You cannot go on to ${app}`,
     paragraphs: app => [
-      html`The answer would have gone to an address that ${app} has not registered. It may be somebody else’s, so nothing was shared.`,
+      html`The app asked us to send you to an address that is not registered for ${app}. The address may belong to somebody else, so nothing was shared.`,
       'Do not follow the link that led here again. Open the app yourself, and start there.',
     ],
   },
@@ -35,22 +35,22 @@ const words: Readonly<Record<ProtocolFault['kind'], Words>> = {
     title: () => 'This took too long',
     paragraphs: () => [
       'The request of the app has expired, was answered in another tab, or belongs to another browser. Nothing is lost.',
-      'Go back to the app and start again. If it goes on, allow cookies for this site.',
+      'Go back to the app and start again. If the problem persists, allow cookies for this site.',
     ],
   },
   'sign-out': {
     title: () => 'You are not signed out yet',
     paragraphs: app => [
-      html`${app} asked for it in a way that cannot be followed. You can sign out on the page of your sessions.`,
+      html`${app} sent a sign-out request that is not valid. You can sign out on the page of your sessions.`,
     ],
   },
   service: {
     title: () => 'Something went wrong on our side',
-    paragraphs: app => [html`It is neither your fault nor that of ${app}. Wait a minute, then start again.`],
+    paragraphs: app => [html`This is not your fault, nor that of ${app}. Wait a minute, then start again.`],
   },
   request: {
     title: app => html`${app} asked for something that does not work`,
-    paragraphs: () => ['Nothing was shared with it.', again],
+    paragraphs: () => ['Nothing was shared with it.', restartAdvice],
   },
 }
 
@@ -63,14 +63,14 @@ function remedyOf({ app, kind }: ProtocolFault): MessageLink | undefined {
 export function protocolFaultPage(theme: Theme, fault: ProtocolFault): Page {
   const { kind, app, error, description, requestId, at } = fault
   const { title, paragraphs } = words[kind]
-  const capital = app ? named(app.name) : 'The app'
-  const inside = app ? named(app.name) : 'the app'
-  const isFirst = kind === 'request' || kind === 'sign-out'
-  const made = title(isFirst ? capital : inside)
+  const appAtStart = app ? named(app.name) : 'The app'
+  const appInSentence = app ? named(app.name) : 'the app'
+  const startsWithApp = kind === 'request' || kind === 'sign-out'
+  const heading = title(startsWithApp ? appAtStart : appInSentence)
   return faultPage({
-    title: made,
+    title: heading,
     name: 'This does not work',
-    paragraphs: paragraphs(isFirst ? capital : inside, named(theme.name)),
+    paragraphs: paragraphs(startsWithApp ? appAtStart : appInSentence, named(theme.name)),
     remedy: remedyOf(fault),
     elsewhere: { href: '/account', label: 'Your account' },
     tile: app && appTile(app, 'large'),

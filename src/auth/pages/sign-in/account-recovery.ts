@@ -1,12 +1,12 @@
 /** What a new password has ended, and what remains. */
-import type { Ended } from '../../accounts/recovery/account-recovery.ts'
+import type { RecoveryOutcome } from '../../accounts/recovery/account-recovery.ts'
 import { listOf } from '../../accounts/recovery/holdings.ts'
 import { type Html, html } from '../components/html.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
 export interface EndedPage {
   readonly title: string
-  readonly ended: Ended
+  readonly ended: RecoveryOutcome
   readonly link: { readonly href: string; readonly label: string }
   readonly menu?: Menu
 }

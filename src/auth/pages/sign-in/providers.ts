@@ -26,9 +26,9 @@ export interface ProviderButtons {
 export const or = html`<p class="or">or</p>`
 
 /** A form for each provider. Nothing is sent to a provider before its button is pressed. */
-export function providerButtons(given: ProviderButtons | undefined): Part {
-  if (given === undefined || given.providers.length === 0) return null
-  const { providers, csrf, hidden } = given
+export function providerButtons(options: ProviderButtons | undefined): Part {
+  if (options === undefined || options.providers.length === 0) return null
+  const { providers, csrf, hidden } = options
   const forms = providers.map(provider => providerButton(provider, csrf, hidden))
   return html`<div class="providers">${forms}</div>
 ${or}`
@@ -133,12 +133,12 @@ function identityRow(
   known: ReadonlyMap<string, ProviderName>,
   csrf: string,
 ): Html {
-  const found = known.get(provider) ?? { id: provider, name: provider, kind: 'oidc' }
-  const { name } = found
+  const providerName = known.get(provider) ?? { id: provider, name: provider, kind: 'oidc' }
+  const { name } = providerName
   const end = known.has(provider)
     ? null
-    : html` It cannot sign in at present: this service does not offer ${name}.`
-  return html`<li><span class="icon">${providerMark(found)}</span><div><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
+    : html` It cannot sign in at the moment: this service does not offer ${name}.`
+  return html`<li><span class="icon">${providerMark(providerName)}</span><div><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
 ${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</li>`
 }
 

@@ -14,7 +14,7 @@ interface RequestPage {
 export function resetRequestPage({ csrf, faults, email }: RequestPage): Page {
   const content = html`<h1>Forgotten your password?</h1>
 ${summary(faults)}
-<p>We send you a link by which you set a new one.</p>
+<p>We send you a link to set a new one.</p>
 ${form(
   { action: '/account/reset', csrf },
   html`
@@ -34,7 +34,7 @@ interface ResetPage {
 export function resetPage({ csrf, faults, token }: ResetPage): Page {
   const content = html`<h1>Set a new password</h1>
 ${summary(faults)}
-<p>This takes the account back: every session, passkey and API key ends, and connected apps must ask you again.</p>
+<p>This secures the account: every session, passkey and API key ends, and connected apps must ask you again.</p>
 ${form(
   { action: '/account/reset', csrf, hidden: { token } },
   html`

@@ -27,7 +27,7 @@ export function newPassword(name: string, label: string, faults: Faults) {
       name,
       label,
       type: 'password',
-      hint: `At least ${minPasswordCharacters} characters. A few words in a row are easy to keep and hard to guess.`,
+      hint: `At least ${minPasswordCharacters} characters. A few words in a row are easy to remember and hard to guess.`,
       autocomplete: 'new-password',
       minlength: minPasswordCharacters,
       maxlength: maxPasswordCharacters,

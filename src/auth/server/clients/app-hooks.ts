@@ -6,14 +6,14 @@ import { itemShape, readItem } from '../../../plan/system-plans.ts'
 import { hasScope, type Principal } from '../../../principal.ts'
 import { newClientId } from '../secret.ts'
 import { requireName } from './app-name.ts'
-import { type AppSecrets, addFirst, mostSecrets, newSecret } from './app-secrets.ts'
+import { type AppSecrets, addFirst, newSecret, secretsPerAppLimit } from './app-secrets.ts'
 import { appById, requireAddresses, requireWithin } from './apps.ts'
 
 const maxApps = 500
-const mostApps = {
+const appLimit = {
   field: 'user_id',
   count: maxApps,
-  refusal: `You may have ${maxApps} apps, and have as many: delete one first.`,
+  refusal: `You may have at most ${maxApps} apps. Delete one first.`,
 }
 
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
@@ -23,12 +23,12 @@ export function newAppHook(serviceName: string): CreateHook {
     requireAddresses(uris)
     requireWithin(defaults, scopes)
     const computed = { client_id: newClientId() }
-    if (type === 'public') return { computed, revealed: {}, most: mostApps }
+    if (type === 'public') return { computed, revealed: {}, limit: appLimit }
     const first = newSecret()
     return {
       computed,
       revealed: { client_secret: first.secret },
-      most: mostApps,
+      limit: appLimit,
       afterwards: id => addFirst(id, first),
     }
   }
@@ -42,13 +42,13 @@ export function newSecretHook(run: Run): CreateHook {
       const isOwn = app?.user_id === principal.userId
       if (isOwn && app?.type === 'public') throw new ApiError('CONFLICT', 'A public app has no secret.')
       if (isOwn && app?.first_party && principal.access.thirdParty) {
-        throw new ApiError('FORBIDDEN', 'No third-party app makes secrets of a first-party app.')
+        throw new ApiError('FORBIDDEN', 'A third-party app cannot create secrets of a first-party app.')
       }
       const { secret, computed } = newSecret()
       return {
         computed,
         revealed: { client_secret: secret },
-        most: mostSecrets,
+        limit: secretsPerAppLimit,
       }
     })
 }
@@ -67,7 +67,7 @@ export function secretRule(run: Run, secrets: AppSecrets): WriteRule {
   return async ({ shape, args }, principal) => {
     if (shape.kind === 'delete') {
       const id = Number(args[shape.id])
-      // Other callers are refused by the guard, and must not change anything before.
+      // The guard refuses other callers. They must not change anything before that.
       if (await mayDelete(run, id, principal)) await secrets.beforeDelete(id)
     }
     if (shape.kind !== 'create') return undefined

@@ -1,7 +1,7 @@
 /** Names of apps. Users recognise apps by their names when they grant access to their data. */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import { unseen } from '../../../model/json-schema/patterns.ts'
+import { invisibleCharacters } from '../../../model/json-schema/patterns.ts'
 import { normalize } from '../../../unicode.ts'
 
 /** Lookalikes of Latin letters, each followed by its letter: Cyrillic and Greek letters, digits, and `l` for `i`. */
@@ -12,7 +12,7 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
 )
 
 /** The skeleton of a name, by which similar names are equal: no case, accents, spaces or punctuation; one alphabet. */
-function folded(name: string): string {
+function skeleton(name: string): string {
   const letters = normalize(name, 'NFKD')
     .toLowerCase()
     .replace(/[\p{M}\p{C}\p{Z}\p{P}\p{S}]/gu, '')
@@ -26,7 +26,7 @@ function refuse(message: string): never {
 }
 
 /** More combining marks than any script needs: stacked, they cover the lines above. */
-const piledMarks = /\p{M}{5}/u
+const stackedMarks = /\p{M}{5}/u
 
 /** Tag characters and variation selectors, which are invisible, except in the flags of regions. */
 const tags = /(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e0fff}]/u
@@ -39,14 +39,16 @@ export function requireName(name: JsonValue | undefined, serviceName: string): v
   if (typeof name !== 'string') return
   if (name.trim() !== name || name === '')
     refuse('The name must not be empty, nor begin or end with a space.')
-  if (piledMarks.test(name) || tags.test(name))
+  if (stackedMarks.test(name) || tags.test(name))
     refuse('The name must not contain invisible characters, nor more than four marks on one letter.')
-  const own = folded(serviceName)
-  if (own === '' || folded(name) !== own) return
-  refuse(`The name must not be that of this service, ${serviceName}: users would take the app for it.`)
+  const reserved = skeleton(serviceName)
+  if (reserved === '' || skeleton(name) !== reserved) return
+  refuse(
+    `The name must not resemble that of this service, ${serviceName}: users would mistake the app for it.`,
+  )
 }
 
 /** A name as pages show it. Names stored by older versions may contain invisible characters. */
 export function shownName(name: string): string {
-  return name.replace(unseen, '').trim()
+  return name.replace(invisibleCharacters, '').trim()
 }

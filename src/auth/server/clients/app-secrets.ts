@@ -1,11 +1,11 @@
 /**
- * The secrets of apps, each a row of `oauth_app_secrets`. Creating one stores when the older ones expire; deleting one ends
- * it at once and revives no other. Older versions of Portico kept an app's first secret in the column `secret_hash`, and
+ * The secrets of apps, each a row of `oauth_app_secrets`. Creating a secret stores when the older ones expire. Deleting a
+ * secret ends it at once, and makes no other one valid again. Older versions of Portico kept an app's first secret in the column `secret_hash`, and
  * computed when secrets expire; these secrets are migrated when the app is first read.
  */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Most } from '../../../plan/plan.ts'
+import type { CardinalityLimit } from '../../../plan/plan.ts'
 import type { Run } from '../../../plan/run.ts'
 import {
   createPlan,
@@ -31,12 +31,12 @@ export interface SecretHash {
 }
 
 /** The known prefix of a secret that was migrated from the column. */
-const movedPrefix = 'ps_'
+const migratedPrefix = 'ps_'
 
-export const mostSecrets: Most = {
+export const secretsPerAppLimit: CardinalityLimit = {
   field: 'app_id',
   count: maxSecrets,
-  refusal: `An app may have ${maxSecrets} secrets, those that have ended included: delete one first.`,
+  refusal: `An app may have at most ${maxSecrets} secrets, including expired ones: delete one first.`,
 }
 
 const ENDED = 'EndedSecret'
@@ -45,18 +45,18 @@ const endedNoteMs = 24 * 60 * 60 * 1000
 
 type End = number | undefined
 
-function isMoved({ prefix }: AppSecretRow): boolean {
-  return prefix === movedPrefix
+function isMigrated({ prefix }: AppSecretRow): boolean {
+  return prefix === migratedPrefix
 }
 
 /** Ordered by id, since the clocks of nodes differ. Migrated secrets are older than all others. */
 function isNewer(one: AppSecretRow, other: AppSecretRow): boolean {
-  return isMoved(one) === isMoved(other) ? one.id > other.id : isMoved(other)
+  return isMigrated(one) === isMigrated(other) ? one.id > other.id : isMigrated(other)
 }
 
 function earliest(ends: readonly End[]): End {
-  const known = ends.filter(end => end !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
+  const times = ends.filter(end => end !== undefined)
+  return times.length === 0 ? undefined : Math.min(...times)
 }
 
 /** When a secret expires that is older than all of `newer`. */
@@ -79,7 +79,7 @@ function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSecond
 /** When the secret in the column expires. Migrated secrets are not newer than it. */
 function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): End {
   return endedBy(
-    secrets.filter(one => !isMoved(one)),
+    secrets.filter(one => !isMigrated(one)),
     overlapSeconds,
   )
 }
@@ -112,12 +112,12 @@ const setColumn = updateShape('oauth_apps', ['secret_hash'])
 const removal = deleteShape('oauth_app_secrets')
 
 /** Own argument: false. */
-const unmoved = listShape('oauth_apps', ['id'], where('secret_hash', 'null'))
+const unmigratedApps = listShape('oauth_apps', ['id'], where('secret_hash', 'null'))
 
 const secretById = itemShape('oauth_app_secrets', ['app_id', 'hash', 'prefix'])
 
 /** How many apps are migrated in parallel: their writes share commits. */
-const movedAtOnce = 50
+const migrationBatchSize = 50
 
 /** The row already exists, or its target or parent no longer does. */
 const refusals: ReadonlySet<string> = new Set(['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'])
@@ -165,7 +165,7 @@ export class AppSecrets {
   async rotate(appId: number): Promise<string> {
     const { secret, computed } = newSecret()
     const { shape, args } = createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId })
-    await this.#parts.run.write({ shape: { ...shape, most: mostSecrets }, args }, system)
+    await this.#parts.run.write({ shape: { ...shape, limit: secretsPerAppLimit }, args }, system)
     await this.settle(appId)
     return secret
   }
@@ -179,11 +179,11 @@ export class AppSecrets {
   /** Stores the expiries of the other secrets, which the deletion must not change, and that this one was deleted. */
   async beforeDelete(id: number): Promise<void> {
     const { run, records } = this.#parts
-    const found = await readItem<AppSecretRow & { readonly app_id: number }>(run, secretById, id)
-    if (!found) return
-    await this.settle(found.app_id)
-    if (!isMoved(found)) return
-    await records.put({ kind: ENDED, id: found.hash, payload: '{}', expiresAt: Date.now() + endedNoteMs })
+    const secret = await readItem<AppSecretRow & { readonly app_id: number }>(run, secretById, id)
+    if (!secret) return
+    await this.settle(secret.app_id)
+    if (!isMigrated(secret)) return
+    await records.put({ kind: ENDED, id: secret.hash, payload: '{}', expiresAt: Date.now() + endedNoteMs })
   }
 
   /** Stores when the secrets of an app expire, and migrates the one in its column. Idempotent. */
@@ -200,7 +200,7 @@ export class AppSecrets {
       return [unlessRefused(run.write({ shape: setEnd, args }, system))]
     })
     await Promise.all(writes)
-    if (app.secret_hash !== null) await this.#move(app, app.secret_hash)
+    if (app.secret_hash !== null) await this.#migrate(app, app.secret_hash)
   }
 
   /** Migrates the secrets of all apps that have one in their column. */
@@ -208,7 +208,7 @@ export class AppSecrets {
     const { run } = this.#parts
     const seen = new Set<number>()
     for (;;) {
-      const { text } = await run.list({ shape: unmoved, args: [0, movedAtOnce, false] }, system)
+      const { text } = await run.list({ shape: unmigratedApps, args: [0, migrationBatchSize, false] }, system)
       const ids = (JSON.parse(text ?? '[]') as { readonly id: number }[]).map(({ id }) => id)
       // Apps that cannot be migrated are found again each time.
       if (ids.every(id => seen.has(id))) return
@@ -218,19 +218,19 @@ export class AppSecrets {
   }
 
   /** The row first: if the process dies in between, the next one finds the secret in the column. */
-  async #move(app: AppRow, hash: string): Promise<void> {
+  async #migrate(app: AppRow, hash: string): Promise<void> {
     const { run, records, overlapSeconds } = this.#parts
     const end = endOfFirst(app.secrets, overlapSeconds)
     const isOver = end !== undefined && end <= Date.now()
     if (!isOver && app.secrets.every(one => one.hash !== hash)) {
-      const computed: Record<string, JsonValue> = { app_id: app.id, hash, prefix: movedPrefix }
+      const computed: Record<string, JsonValue> = { app_id: app.id, hash, prefix: migratedPrefix }
       if (end !== undefined) computed.expires_at = new Date(end).toISOString()
       // For nodes of older versions the row with the highest id is the newest, and its time ends the others.
       if (app.secrets.length === 0) computed.created_at = app.created_at
-      const made = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
+      const createdId = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
       // Another node migrated the secret first, and it has been deleted since.
-      if (made !== undefined && (await records.get(ENDED, hash))) {
-        await unlessRefused(run.write({ shape: removal, args: [made] }, system))
+      if (createdId !== undefined && (await records.get(ENDED, hash))) {
+        await unlessRefused(run.write({ shape: removal, args: [createdId] }, system))
       }
     }
     await unlessRefused(run.write({ shape: setColumn, args: [app.id, null] }, system))

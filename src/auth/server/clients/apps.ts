@@ -110,7 +110,7 @@ export interface Apps {
 const maxCachedApps = 10_000
 
 /** RFC 6749, A.1; PostgreSQL refuses a text with U+0000. */
-const isClientId = /^[\x20-\x7e]{1,100}$/
+const clientIdPattern = /^[\x20-\x7e]{1,100}$/
 
 /**
  * Apps, cached while no app and no secret has changed. `version`: see `Store.version`; `settle`: see `AppSecrets`, for
@@ -122,22 +122,22 @@ export function createApps(
   settle: (appId: number) => Promise<void> = async () => {},
 ): Apps {
   const cached = new Cache<string, AppRow>(new CacheBound('apps', maxCachedApps))
-  const current = () => version('oauth_apps') + version('oauth_app_secrets')
+  const currentVersion = () => version('oauth_apps') + version('oauth_app_secrets')
   return {
-    version: current,
+    version: currentVersion,
     find(clientId) {
-      const now = current()
-      const known = cached.get(clientId, now)
-      if (known !== undefined) return known
-      if (!isClientId.test(clientId)) return undefined
-      const found = then(findBy(run, byClientId, clientId), app => {
+      const stamp = currentVersion()
+      const cachedApp = cached.get(clientId, stamp)
+      if (cachedApp !== undefined) return cachedApp
+      if (!clientIdPattern.test(clientId)) return undefined
+      const reading = then(findBy(run, byClientId, clientId), app => {
         if (!app || app.secret_hash === null) return app
         // If nothing can be written now, the app is used as it is stored.
         const settled = settle(app.id).catch(() => undefined)
         return settled.then(() => findBy(run, byClientId, clientId))
       })
-      return then(found, app => {
-        if (app) cached.set(clientId, app, 1, now)
+      return then(reading, app => {
+        if (app) cached.set(clientId, app, 1, stamp)
         return app
       })
     },
@@ -197,42 +197,45 @@ export function rightsOfApp(
 export function appRule(run: Run, serviceName: string): WriteRule {
   return ({ shape, args }, { userId, access }) => {
     if (shape.kind !== 'update') return undefined
-    const given = (field: string) => {
-      const found = shape.set.find(assignment => assignment.field === field)
-      return found && { value: args[found.param] ?? null }
+    const newValue = (field: string) => {
+      const assignment = shape.set.find(candidate => candidate.field === field)
+      return assignment && { value: args[assignment.param] ?? null }
     }
-    requireName(given('name')?.value, serviceName)
-    requireAddresses(given('redirect_uris')?.value)
-    const [defaults, scopes] = [given('default_scopes'), given('scopes')]
-    const foreign = shape.set.find(({ field }) => field !== 'first_party')
-    const isHarmless = shape.mode === 'merge' && !defaults && !scopes
-    if (isHarmless && !(foreign && isAdministrator(access))) return undefined
+    requireName(newValue('name')?.value, serviceName)
+    requireAddresses(newValue('redirect_uris')?.value)
+    const [defaults, scopes] = [newValue('default_scopes'), newValue('scopes')]
+    const ownerField = shape.set.find(({ field }) => field !== 'first_party')
+    const keepsScopes = shape.mode === 'merge' && !defaults && !scopes
+    if (keepsScopes && !(ownerField && isAdministrator(access))) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
       if (app?.user_id !== userId) {
         // The guard refuses an app of another user as if it did not exist, except to administrators.
-        if (app && foreign && isAdministrator(access)) throw ownersAlone(foreign.field)
+        if (app && ownerField && isAdministrator(access)) throw ownerRequired(ownerField.field)
         return undefined
       }
-      const kept = shape.mode === 'merge' ? app : undefined
-      requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
+      const previous = shape.mode === 'merge' ? app : undefined
+      requireWithin(
+        defaults ? defaults.value : previous?.default_scopes,
+        scopes ? scopes.value : previous?.scopes,
+      )
       return undefined
     })
   }
 }
 
-function ownersAlone(field: string): ApiError {
-  const message = `Only its owner changes the \`${field}\` of an app: administrators change \`first_party\` alone.`
+function ownerRequired(field: string): ApiError {
+  const message = `Only the owner of an app can change its \`${field}\`: administrators can change only \`first_party\`.`
   return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
 }
 
 /** Throws VALIDATION_FAILED for a text that matches the pattern but is not a URL, e.g. with the host 1.2.3.999. */
 export function requireAddresses(uris: JsonValue | undefined): void {
   if (!Array.isArray(uris)) return
-  const wrong = uris.findIndex(uri => !URL.canParse(String(uri)))
-  if (wrong === -1) return
-  const message = `There can be no such address: ${String(uris[wrong])}.`
+  const index = uris.findIndex(uri => !URL.canParse(String(uri)))
+  if (index === -1) return
+  const message = `This is not a valid address: ${String(uris[index])}.`
   throw new ApiError('VALIDATION_FAILED', message, {
-    details: [{ field: `redirect_uris/${wrong}`, code: 'not_allowed', message }],
+    details: [{ field: `redirect_uris/${index}`, code: 'not_allowed', message }],
   })
 }
 
@@ -243,9 +246,9 @@ export function requireWithin(
 ): void {
   if (!Array.isArray(defaults) || !Array.isArray(scopes)) return
   const allowed = new Set<string>(scopes)
-  const beyond = defaults.filter(scope => !hasScope(allowed, String(scope)))
-  if (beyond.length === 0) return
-  const message = `An app’s default scopes must be among its scopes: ${beyond.join(', ')} is not.`
+  const excess = defaults.filter(scope => !hasScope(allowed, String(scope)))
+  if (excess.length === 0) return
+  const message = `An app’s default scopes must be among its scopes: not among them: ${excess.join(', ')}.`
   throw new ApiError('VALIDATION_FAILED', message, {
     details: [{ field: 'default_scopes', code: 'not_allowed', message }],
   })

@@ -47,7 +47,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     response_types: app.redirect_uris.length > 0 ? ['code'] : [],
     grant_types: grantTypes(app),
     token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
-    // Never compared itself: see `hasCurrentSecret`.
+    // `client_secret` itself is never compared: see `hasCurrentSecret`.
     ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
     ...(app.scopes ? { scope: app.scopes.join(' ') } : undefined),
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
@@ -70,9 +70,9 @@ function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number)
 
 /** Whether `actual` is one of the secrets, and has not expired. */
 export function isSecretOf(hashes: readonly SecretHash[], actual: string): boolean {
-  const given = secretHash(actual)
+  const actualHash = secretHash(actual)
   const now = Date.now()
-  return hashes.filter(one => isCurrent(one, given, now)).length > 0
+  return hashes.filter(known => isCurrent(known, actualHash, now)).length > 0
 }
 
 const loopbackAddress = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?(?=[/?]|$)/
@@ -82,9 +82,9 @@ const loopbackAddress = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))
  * not one: the name may resolve to another address (RFC 8252, 7.3 and 8.3).
  */
 function withoutPort(uri: string): string | undefined {
-  const [found, host = '', port = '80'] = loopbackAddress.exec(uri) ?? []
-  if (found === undefined || Number(port) > 65_535) return undefined
-  return host + uri.slice(found.length)
+  const [origin, host = '', port = '80'] = loopbackAddress.exec(uri) ?? []
+  if (origin === undefined || Number(port) > 65_535) return undefined
+  return host + uri.slice(origin.length)
 }
 
 /** Whether `actual` is one of the client's valid secrets. */
@@ -98,8 +98,8 @@ export function isRegisteredRedirectUri(
   uri: string,
 ): boolean {
   if (redirectUris.includes(uri)) return true
-  const asked = withoutPort(uri)
-  return asked !== undefined && redirectUris.some(known => withoutPort(known) === asked)
+  const portless = withoutPort(uri)
+  return portless !== undefined && redirectUris.some(registered => withoutPort(registered) === portless)
 }
 
 /** Undefined if it has a user name: `https://this.service@app.example` looks like an address of this service. */

@@ -17,19 +17,21 @@ interface StoredApp extends Protected {
 }
 
 /** What an update sets the protected fields to. A PUT that omits one sets it to null. */
-function givenIn({ shape, args }: Plan<UpdateShape>): Partial<Protected> {
-  const given = protectedFields.flatMap(name => {
-    const found = shape.set.find(({ field }) => field === name)
-    if (!found && shape.mode === 'merge') return []
-    return [[name, found ? (args[found.param] ?? null) : null] as const]
+function newProtectedValues({ shape, args }: Plan<UpdateShape>): Partial<Protected> {
+  const entries = protectedFields.flatMap(name => {
+    const assignment = shape.set.find(({ field }) => field === name)
+    if (!assignment && shape.mode === 'merge') return []
+    return [[name, assignment ? (args[assignment.param] ?? null) : null] as const]
   })
-  return Object.fromEntries(given)
+  return Object.fromEntries(entries)
 }
 
-function requireUntouched(app: Protected, given: Partial<Protected>): void {
-  const changed = protectedFields.find(name => name in given && !isDeepStrictEqual(given[name], app[name]))
+function requireUntouched(app: Protected, newValues: Partial<Protected>): void {
+  const changed = protectedFields.find(
+    name => name in newValues && !isDeepStrictEqual(newValues[name], app[name]),
+  )
   if (changed === undefined) return
-  const message = `Only an administrator, and no third-party app, changes the \`${changed}\` of a first-party app.`
+  const message = `Only an administrator can change the \`${changed}\` of a first-party app, and not through a third-party app.`
   throw new ApiError('FORBIDDEN', message)
 }
 
@@ -48,14 +50,14 @@ export function keepingFirstParty(
   within: Within | undefined,
 ): Within | undefined {
   if (!isUpdate(plan) || isAdministrator(access)) return within
-  const given = givenIn(plan)
-  if (Object.keys(given).length === 0) return within
+  const newValues = newProtectedValues(plan)
+  if (Object.keys(newValues).length === 0) return within
   const id = Number(plan.args[plan.shape.id])
   return function* (last) {
     const before = yield* readItemStep<StoredApp>(protectedById, id)
     const answer = yield* (within ?? writeStep)(last)
     const after = yield* readItemStep<StoredApp>(protectedById, id)
-    if (before && after?.first_party) requireUntouched(before, given)
+    if (before && after?.first_party) requireUntouched(before, newValues)
     return answer
   }
 }

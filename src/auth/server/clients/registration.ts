@@ -27,7 +27,7 @@ export interface RegistrationFault {
 }
 
 export type Registration =
-  | { readonly kind: 'fine'; readonly metadata: Metadata }
+  | { readonly kind: 'accepted'; readonly metadata: Metadata }
   | { readonly kind: 'refused'; readonly fault: RegistrationFault }
 
 const grants = ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrant]
@@ -63,7 +63,7 @@ function flag(metadata: Metadata, name: string): boolean | undefined {
 function listOf(metadata: Metadata, name: string, known: readonly string[]): readonly string[] | undefined {
   const value = metadata[name]
   if (value === undefined || value === null) return undefined
-  if (Array.isArray(value) && value.length <= known.length && value.every(one => known.includes(one))) {
+  if (Array.isArray(value) && value.length <= known.length && value.every(item => known.includes(item))) {
     return [...new Set<string>(value)]
   }
   return refuse(`${name} must be a list of some of ${known.join(', ')}`)
@@ -83,8 +83,12 @@ const names: Readonly<Record<string, string>> = {
 const uriRule =
   'each must be an https address, http on localhost, 127.0.0.1 or [::1], or of a scheme of its own with a dot in it, in lower case up to the path, with a port of at most 65535; no fragment, no user name, no spaces, at most 2048 characters, none twice'
 
-/** Throws `Refused` with the message of `oauth_apps`. `shown`: the metadata name of a field. */
-function checkAsApp({ apps, serviceName }: Rules, body: Metadata, shown: (field: string) => string): void {
+/** Throws `Refused` with the message of `oauth_apps`. `metadataName`: returns the metadata name of a field. */
+function checkAsApp(
+  { apps, serviceName }: Rules,
+  body: Metadata,
+  metadataName: (field: string) => string,
+): void {
   try {
     const { values } = bodyValidator(apps).create(body)
     requireName(values.name, serviceName)
@@ -93,10 +97,11 @@ function checkAsApp({ apps, serviceName }: Rules, body: Metadata, shown: (field:
     if (!(error instanceof ApiError)) throw error
     const [fault] = error.details ?? []
     const field = fault?.field.split('/', 1)[0] ?? ''
-    if (field === 'redirect_uris') throw new Refused('invalid_redirect_uri', `${shown(field)}: ${uriRule}`)
+    if (field === 'redirect_uris')
+      throw new Refused('invalid_redirect_uri', `${metadataName(field)}: ${uriRule}`)
     // RFC 6749, 5.2: printable ASCII without quotation marks and backslashes.
     const message = (fault?.message ?? error.message).replaceAll(/[^\x20-\x7e]|["\\]/g, "'")
-    throw new Refused('invalid_client_metadata', `${shown(field)}: ${message}`.slice(0, 500))
+    throw new Refused('invalid_client_metadata', `${metadataName(field)}: ${message}`.slice(0, 500))
   }
 }
 
@@ -138,10 +143,10 @@ function checkedGrants(metadata: Metadata, method: string, uris: readonly string
   return types
 }
 
-function made(metadata: Metadata, rules: Rules): Metadata {
+function toMetadata(metadata: Metadata, rules: Rules): Metadata {
   const method = oneOf(metadata, 'token_endpoint_auth_method', methods) ?? 'client_secret_basic'
   const uris = uriList(metadata, 'redirect_uris')
-  const goodbyes = uriList(metadata, 'post_logout_redirect_uris')
+  const logoutUris = uriList(metadata, 'post_logout_redirect_uris')
   const { logo_uri: logo, client_uri: homepage, policy_uri: policy, tos_uri: terms } = metadata
   const scopes = scopesOf(metadata)
   const body = {
@@ -155,7 +160,7 @@ function made(metadata: Metadata, rules: Rules): Metadata {
     ...(terms !== undefined && { tos_uri: terms }),
   }
   checkAsApp(rules, body, field => names[field] ?? field)
-  checkAsApp(rules, { name: body.name, redirect_uris: goodbyes }, () => 'post_logout_redirect_uris')
+  checkAsApp(rules, { name: body.name, redirect_uris: logoutUris }, () => 'post_logout_redirect_uris')
   oneOf(metadata, 'subject_type', ['public'])
   const types = checkedGrants(metadata, method, uris)
   const optional = {
@@ -172,7 +177,7 @@ function made(metadata: Metadata, rules: Rules): Metadata {
     client_name: body.name,
     application_type: isNative({ redirect_uris: uris }) ? 'native' : 'web',
     redirect_uris: uris,
-    post_logout_redirect_uris: goodbyes,
+    post_logout_redirect_uris: logoutUris,
     grant_types: types,
     response_types: types.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: method,
@@ -183,13 +188,13 @@ function made(metadata: Metadata, rules: Rules): Metadata {
 }
 
 /** The metadata to register, or why it is refused. */
-export function checkedRegistration(rules: Rules, given: unknown): Registration {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+export function checkedRegistration(rules: Rules, input: unknown): Registration {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     const description = 'the body must be a JSON object of client metadata'
     return { kind: 'refused', fault: { error: 'invalid_client_metadata', description } }
   }
   try {
-    return { kind: 'fine', metadata: made(given as Metadata, rules) }
+    return { kind: 'accepted', metadata: toMetadata(input as Metadata, rules) }
   } catch (error) {
     if (error instanceof Refused) return { kind: 'refused', fault: error.fault }
     throw error

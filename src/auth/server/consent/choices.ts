@@ -34,21 +34,21 @@ export interface ScopeGroup {
   readonly choices: readonly ScopeChoice[]
 }
 
-type Asked = Pick<Interaction, 'scopes' | 'allowedBefore'>
+type RequestedScopes = Pick<Interaction, 'scopes' | 'allowedBefore'>
 
 /** The scopes without read scopes that a write scope covers. */
 export function widest<Scope extends { readonly scope: string }>(scopes: readonly Scope[]): readonly Scope[] {
   const all = new Set(scopes.map(({ scope }) => scope))
-  return scopes.filter(({ scope }) => !(scope.startsWith('read:') && all.has(writing(scope))))
+  return scopes.filter(({ scope }) => !(scope.startsWith('read:') && all.has(writeScopeOf(scope))))
 }
 
-function writing(scope: string): string {
+function writeScopeOf(scope: string): string {
   return scope.replace(/^read:/, 'write:')
 }
 
 function collectionOf({ collections }: Pick<Model, 'collections'>, scope: string): Collection | undefined {
   const [, singular] = /^(?:read|write):(.+)$/.exec(scope) ?? []
-  return [...collections.values()].find(one => one.singular === singular)
+  return [...collections.values()].find(collection => collection.singular === singular)
 }
 
 function kindOf(scope: string, collection: Collection | undefined): ScopeGroupKind {
@@ -63,31 +63,31 @@ function newFirst(choices: readonly ScopeChoice[]): readonly ScopeChoice[] {
   return [...choices.filter(({ isNew }) => isNew), ...choices.filter(({ isNew }) => !isNew)]
 }
 
-const throughOther = { appId: null, grant: null, thirdParty: true }
+const thirdPartyAccess = { appId: null, grant: null, thirdParty: true }
 
-/** `who`: the user who decides. An app can do no more than its user, so the user's role limits what a scope reaches. */
+/** `decider`: the user who decides. An app can do no more than its user, so the user's role limits what a scope reaches. */
 export function scopeGroups(
   model: Model,
-  { scopes, allowedBefore }: Asked,
-  who: { readonly id: number; readonly role: string },
+  { scopes, allowedBefore }: RequestedScopes,
+  decider: { readonly id: number; readonly role: string },
 ): readonly ScopeGroup[] {
-  const asked = withCovered(scopes.map(({ scope }) => scope))
+  const requested = withCovered(scopes.map(({ scope }) => scope))
   // A first-party app can do more, but rarely shows this page.
-  const { access } = user(who.id, who.role, asked, undefined, undefined, throughOther)
-  const choiceOf = ({ scope, sentence }: ScopeSentence, of: Collection | undefined): ScopeChoice => ({
+  const { access } = user(decider.id, decider.role, requested, undefined, undefined, thirdPartyAccess)
+  const choiceOf = ({ scope, sentence }: ScopeSentence, collection: Collection | undefined): ScopeChoice => ({
     scope,
     sentence,
     isNew: allowedBefore.size > 0 && !allowedBefore.has(scope),
     fixed: scope === 'openid',
-    narrower: scopes.find(one => one.scope !== scope && writing(one.scope) === scope),
-    access: of && { ...accessOf(model, of, access), writes: scope.startsWith('write:') },
+    narrower: scopes.find(other => other.scope !== scope && writeScopeOf(other.scope) === scope),
+    access: collection && { ...accessOf(model, collection, access), writes: scope.startsWith('write:') },
   })
-  const found = widest(scopes).map(asked => {
-    const collection = collectionOf(model, asked.scope)
-    return { kind: kindOf(asked.scope, collection), choice: choiceOf(asked, collection) }
+  const entries = widest(scopes).map(requestedScope => {
+    const collection = collectionOf(model, requestedScope.scope)
+    return { kind: kindOf(requestedScope.scope, collection), choice: choiceOf(requestedScope, collection) }
   })
   return order.flatMap(kind => {
-    const choices = found.filter(one => one.kind === kind).map(({ choice }) => choice)
+    const choices = entries.filter(entry => entry.kind === kind).map(({ choice }) => choice)
     return choices.length === 0 ? [] : [{ kind, choices: newFirst(choices) }]
   })
 }

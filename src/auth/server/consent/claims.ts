@@ -35,18 +35,18 @@ function isObjectOrNull(value: unknown): boolean {
 }
 
 /** Whether the client may still request the scope of the claim. */
-function mayAsk(claim: string, client: Pick<Client, 'scope'> | undefined): boolean {
+function mayRequest(claim: string, client: Pick<Client, 'scope'> | undefined): boolean {
   const scope = scopeOfClaim.get(claim)
   if (scope === undefined || client?.scope === undefined) return true
   return client.scope.split(' ').includes(scope)
 }
 
-function kept(requested: unknown, target: Target, client: Client): Members {
+function allowedMembers(requested: unknown, target: Target, client: Client): Members {
   const isKnown = (claim: string) =>
     scopeOfClaim.has(claim) || (target === 'id_token' && idTokenClaims.has(claim))
   return Object.fromEntries(
     Object.entries(membersOf(requested)).filter(
-      ([claim, value]) => isKnown(claim) && isObjectOrNull(value) && mayAsk(claim, client),
+      ([claim, value]) => isKnown(claim) && isObjectOrNull(value) && mayRequest(claim, client),
     ),
   )
 }
@@ -64,14 +64,14 @@ export function narrowClaims(ctx: Context, claims: Members, client: Client): voi
     throw new errors.InvalidRequest(`the claims parameter may have ${bounds}`)
   }
   const narrowed = {
-    userinfo: kept(userinfo, 'userinfo', client),
-    id_token: kept(idToken, 'id_token', client),
+    userinfo: allowedMembers(userinfo, 'userinfo', client),
+    id_token: allowedMembers(idToken, 'id_token', client),
   }
   params.claims = JSON.stringify(narrowed)
 }
 
 /** The claims about the user in a narrowed request, without `sub`, which every app gets. */
-function askedClaims(claims: unknown): readonly string[] {
+function requestedClaims(claims: unknown): readonly string[] {
   if (typeof claims !== 'string') return []
   const { userinfo, id_token: idToken } = JSON.parse(claims) as Readonly<Record<Target, Members>>
   const names = new Set([...Object.keys(userinfo), ...Object.keys(idToken)])
@@ -83,19 +83,19 @@ export function scopesAskedFor(params: { readonly scope?: string; readonly claim
   return [
     ...new Set([
       ...scopeSet(params.scope),
-      ...askedClaims(params.claims).map(claim => scopeOfClaim.get(claim) ?? ''),
+      ...requestedClaims(params.claims).map(claim => scopeOfClaim.get(claim) ?? ''),
     ]),
   ]
 }
 
 /** Adds the claims of a request to a grant: granted where their scope is allowed, else rejected. */
 export function grantClaims(grant: Grant, claims: unknown, allowed: readonly string[]): void {
-  const asked = askedClaims(claims)
+  const requested = requestedClaims(claims)
   // Without claims the grant gets no member for them.
-  if (asked.length === 0) return
+  if (requested.length === 0) return
   const isAllowed = (claim: string) => allowed.includes(scopeOfClaim.get(claim) ?? '')
-  grant.addOIDCClaims(asked.filter(isAllowed))
-  grant.rejectOIDCClaims(asked.filter(claim => !isAllowed(claim)))
+  grant.addOIDCClaims(requested.filter(isAllowed))
+  grant.rejectOIDCClaims(requested.filter(claim => !isAllowed(claim)))
 }
 
 /** The claims of a grant that its app may still request. */
@@ -103,5 +103,5 @@ export function allowedClaims(
   claims: readonly string[],
   client: Pick<Client, 'scope'> | undefined,
 ): string[] {
-  return claims.filter(claim => mayAsk(claim, client))
+  return claims.filter(claim => mayRequest(claim, client))
 }

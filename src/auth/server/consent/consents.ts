@@ -34,12 +34,12 @@ interface StoredConsent extends Consent {
 const USER = 'AppUser'
 
 /** The kinds of records that give an app access to a user's data, or record that it has access. */
-const granting = [
+const accessKinds = [
   ...['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant'],
   ...[KIND, USER, 'AppUse'],
 ]
 /** The kinds that store their session. */
-const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
+const sessionKinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
 function idOf(userId: number, clientId: string): string {
   return `${userId}:${clientId}`
@@ -68,27 +68,31 @@ export class Consents {
   }
 
   async find(userId: number, clientId: string): Promise<Consent | undefined> {
-    const found = await this.#records.get(KIND, idOf(userId, clientId))
-    return found && (JSON.parse(found.payload) as Consent)
+    const record = await this.#records.get(KIND, idOf(userId, clientId))
+    return record && (JSON.parse(record.payload) as Consent)
   }
 
   async all(userId: number): Promise<readonly Consent[]> {
-    const found = await this.#records.byOwner(KIND, String(userId))
-    return found.map(({ payload }) => JSON.parse(payload) as Consent)
+    const records = await this.#records.byOwner(KIND, String(userId))
+    return records.map(({ payload }) => JSON.parse(payload) as Consent)
   }
 
   /** The access of apps that hold grants without a consent: apps that are first-party, or were. */
   async withoutConsent(userId: number): Promise<readonly Consent[]> {
-    const asked = new Set((await this.all(userId)).map(({ clientId }) => clientId))
+    const consented = new Set((await this.all(userId)).map(({ clientId }) => clientId))
     const grants = await this.#records.byOwner('Grant', String(userId))
-    const held = new Map<string, Consent>()
+    const accessByApp = new Map<string, Consent>()
     for (const { clientId, iat, scopes: granted } of grants.map(storedGrant)) {
-      if (clientId === undefined || asked.has(clientId)) continue
-      const before = held.get(clientId)
-      const scopes = new Set([...(before?.scopes ?? []), ...granted])
-      held.set(clientId, { clientId, scopes: [...scopes], at: Math.max(before?.at ?? 0, iat * 1000) })
+      if (clientId === undefined || consented.has(clientId)) continue
+      const previous = accessByApp.get(clientId)
+      const scopes = new Set([...(previous?.scopes ?? []), ...granted])
+      accessByApp.set(clientId, {
+        clientId,
+        scopes: [...scopes],
+        at: Math.max(previous?.at ?? 0, iat * 1000),
+      })
     }
-    return [...held.values()]
+    return [...accessByApp.values()]
   }
 
   /** The client ids of apps that the user has given consent, or that have used their access. */
@@ -102,17 +106,17 @@ export class Consents {
     ])
   }
 
-  /** Replaces the consent to the `asked` scopes with the `allowed` ones. Stores nothing if the session has ended. */
+  /** Replaces the consent to the `requested` scopes with the `allowed` ones. Stores nothing if the session has ended. */
   async remember(
     userId: number,
     target: ConsentTarget,
-    asked: readonly string[],
+    requested: readonly string[],
     allowed: readonly string[],
   ): Promise<void> {
     const { clientId, sessionUid } = target
     // Another consent, or a revocation, may come between the read and the write.
     let isStored = false
-    while (!isStored) isStored = await this.#replace(userId, target, asked, allowed)
+    while (!isStored) isStored = await this.#replace(userId, target, requested, allowed)
     await this.noteUser(userId, clientId)
     if (sessionUid === undefined || (await this.#records.byAlias('Session', sessionUid))) return
     await this.#forget(userId, clientId)
@@ -122,21 +126,21 @@ export class Consents {
   async #replace(
     userId: number,
     { clientId, sessionUid }: ConsentTarget,
-    asked: readonly string[],
+    requested: readonly string[],
     allowed: readonly string[],
   ): Promise<boolean> {
     const id = idOf(userId, clientId)
-    const found = await this.#records.get(KIND, id)
-    const before: readonly string[] = found ? (JSON.parse(found.payload) as Consent).scopes : []
-    const kept = before.filter(scope => !asked.includes(scope))
+    const record = await this.#records.get(KIND, id)
+    const previous: readonly string[] = record ? (JSON.parse(record.payload) as Consent).scopes : []
+    const unaffected = previous.filter(scope => !requested.includes(scope))
     const consent: StoredConsent = {
       clientId,
-      scopes: [...kept, ...allowed],
+      scopes: [...unaffected, ...allowed],
       at: Date.now(),
       session: sessionUid,
     }
     const payload = JSON.stringify(consent)
-    if (found) return this.#records.swap(found, found.payload, payload)
+    if (record) return this.#records.swap(record, record.payload, payload)
     return this.#records.add({ kind: KIND, id, payload, expiresAt: null, owner: String(userId) })
   }
 
@@ -149,8 +153,8 @@ export class Consents {
 
   /** How many users have connected an app, up to `limit`. */
   async countUsers(clientId: string, limit: number): Promise<number> {
-    const found = await this.#records.after(USER, `${clientId} `, limit)
-    return found.filter(({ id }) => id.startsWith(`${clientId} `)).length
+    const users = await this.#records.after(USER, `${clientId} `, limit)
+    return users.filter(({ id }) => id.startsWith(`${clientId} `)).length
   }
 
   /** Whether the user is counted as one of the app's users. */
@@ -183,27 +187,27 @@ export class Consents {
 
   /** Revokes every token and pending code of the user, and deletes the consents. */
   async endAll(userId: number): Promise<void> {
-    await this.#records.deleteOwned(String(userId), granting)
+    await this.#records.deleteOwned(String(userId), accessKinds)
   }
 
   /** As `endAll`, except for what was allowed in this session. */
   async endOthers(userId: number, session: string): Promise<void> {
     const owner = String(userId)
-    const spared = await this.#grantsOf(owner, session)
+    const ownGrants = await this.#grantsOf(owner, session)
     await this.#records.deleteOwned(owner, ['AppUse'])
     for (const { payload } of await this.#records.byOwner(KIND, owner)) {
-      const { clientId, session: of } = JSON.parse(payload) as StoredConsent
-      if (of !== session) await this.#forget(Number(owner), clientId)
+      const { clientId, session: consentSession } = JSON.parse(payload) as StoredConsent
+      if (consentSession !== session) await this.#forget(Number(owner), clientId)
     }
     for (const { id } of await this.#records.byOwner('Grant', owner)) {
-      if (!spared.has(id)) await this.#endGrant(id)
+      if (!ownGrants.has(id)) await this.#endGrant(id)
     }
   }
 
   /** The grants that were made in a session. */
   async #grantsOf(owner: string, session: string): Promise<ReadonlySet<string>> {
-    const found = await Promise.all(ofSessions.map(kind => this.#records.byOwner(kind, owner)))
-    const own = found.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
+    const records = await Promise.all(sessionKinds.map(kind => this.#records.byOwner(kind, owner)))
+    const own = records.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
     return new Set(own.flatMap(({ grant }) => (grant === null ? [] : [grant])))
   }
 

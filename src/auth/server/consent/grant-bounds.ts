@@ -10,7 +10,7 @@ import { type StoredGrant, storedGrant } from './stored-grant.ts'
 /** Per user and app. */
 const maxGrants = 100
 /** How many remain if enough of them are unused: then not every further authorization has to end some. */
-const keptGrants = 80
+const grantsAfterCleanup = 80
 /** A younger grant may still be waiting for its code, or for the next poll of its device. */
 const youngSeconds = 900
 
@@ -33,11 +33,11 @@ function grantsIn(records: readonly StoredRecord[], clientId: string): HeldGrant
     .filter(grant => grant.clientId === clientId)
 }
 
-async function withTokens(records: Records, owner: string): Promise<ReadonlySet<string | null>> {
-  const found = await Promise.all(tokenKinds.map(kind => records.byOwner(kind, owner)))
+async function grantsWithTokens(records: Records, owner: string): Promise<ReadonlySet<string | null>> {
+  const tokens = await Promise.all(tokenKinds.map(kind => records.byOwner(kind, owner)))
   const isLive = ({ expiresAt, consumedAt }: StoredRecord) =>
     consumedAt === null && (expiresAt === null || expiresAt > Date.now())
-  return new Set(found.flat().flatMap(record => (isLive(record) ? [record.grant] : [])))
+  return new Set(tokens.flat().flatMap(record => (isLive(record) ? [record.grant] : [])))
 }
 
 /**
@@ -50,7 +50,7 @@ async function inUse(
   grants: readonly HeldGrant[],
 ): Promise<ReadonlySet<HeldGrant>> {
   const [tokens, webhooks] = await Promise.all([
-    withTokens(records, String(userId)),
+    grantsWithTokens(records, String(userId)),
     grantsOfWebhooks(userId),
   ])
   const youngest = Date.now() / 1000 - youngSeconds
@@ -78,7 +78,7 @@ export async function excessGrants(
   grants.sort((one, other) => other.iat - one.iat)
   const used = await inUse(parts, userId, grants)
   const unused = grants.filter(grant => !used.has(grant))
-  const ending = unused.slice(Math.max(0, keptGrants - used.size))
-  const left = grants.filter(grant => !ending.includes(grant))
-  return [...ending, ...left.slice(maxGrants)].map(({ id }) => id)
+  const ending = unused.slice(Math.max(0, grantsAfterCleanup - used.size))
+  const remaining = grants.filter(grant => !ending.includes(grant))
+  return [...ending, ...remaining.slice(maxGrants)].map(({ id }) => id)
 }

@@ -35,16 +35,16 @@ export class Interactions {
     const { params, prompt, session, uid } = details
     const { consents, sentencesOf } = this.#parts
     const client = await request.provider.Client.find(params.client_id)
-    if (!client) throw new ApiError('NOT_FOUND', 'The app does not exist any more.')
+    if (!client) throw new ApiError('NOT_FOUND', 'The app no longer exists.')
     const userId = session?.accountId === undefined ? undefined : Number(session.accountId)
-    const before = userId === undefined ? undefined : await consents.find(userId, client.clientId)
+    const previous = userId === undefined ? undefined : await consents.find(userId, client.clientId)
     return {
       uid,
       prompt: promptOf(prompt.name),
       app: appOf(client),
       destination: details.deviceCode === undefined ? destinationOf(params.redirect_uri) : undefined,
       scopes: sentencesOf(scopesOf(details)),
-      allowedBefore: withCovered(before?.scopes ?? []),
+      allowedBefore: withCovered(previous?.scopes ?? []),
       userId,
       loginHint: params.login_hint,
       requiresAuthentication: scopeSet(params.prompt).has('login') || params.max_age !== undefined,
@@ -66,34 +66,34 @@ export class Interactions {
     return finish(request, { select_account: {} }, true)
   }
 
-  async finishConsent(request: InteractionRequest, ticked: readonly string[]): Promise<NextPath> {
+  async finishConsent(request: InteractionRequest, chosen: readonly string[]): Promise<NextPath> {
     const { provider } = request
     const details = await detailsOf(request)
     const { params, session } = details
     if (session?.accountId === undefined) throw new ApiError('FORBIDDEN', 'Sign in first.')
-    const wanted = scopesOf(details)
-    const allowed = wanted.filter(scope => ticked.includes(scope))
+    const requested = scopesOf(details)
+    const allowed = requested.filter(scope => chosen.includes(scope))
     if (allowed.length === 0) return this.deny(request)
     // Without `openid` the app cannot sign the user in, so any consent includes it.
-    if (wanted.includes('openid') && !allowed.includes('openid')) allowed.push('openid')
+    if (requested.includes('openid') && !allowed.includes('openid')) allowed.push('openid')
     const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id })
     const scopes = (params.scope ?? '').split(' ')
     grant.addOIDCScope(scopes.filter(scope => allowed.includes(scope)).join(' '))
-    const rejected = wanted.filter(scope => !allowed.includes(scope))
+    const rejected = requested.filter(scope => !allowed.includes(scope))
     if (rejected.length > 0) grant.rejectOIDCScope(rejected.join(' '))
     grantClaims(grant, params.claims, allowed)
     const grantId = await grant.save()
     const userId = Number(session.accountId)
-    const about = { clientId: params.client_id, sessionUid: session.uid }
+    const target = { clientId: params.client_id, sessionUid: session.uid }
     const { consents } = this.#parts
-    await consents.remember(userId, about, wanted, allowed)
+    await consents.remember(userId, target, requested, allowed)
     await consents.boundGrants(userId, params.client_id)
     return finish(request, { consent: { grantId } }, true)
   }
 
   async deny(request: InteractionRequest): Promise<NextPath> {
     await detailsOf(request)
-    const result = { error: 'access_denied', error_description: 'The user has not allowed it.' }
+    const result = { error: 'access_denied', error_description: 'The user denied the request.' }
     return finish(request, result, false)
   }
 

@@ -23,13 +23,13 @@ export function requireKnownScopes(ctx: Context, known: ReadonlySet<string>): vo
   const unknown = [...scopeSet(typeof sent.scope === 'string' ? sent.scope : '')].find(
     scope => !known.has(scope),
   )
-  if (unknown !== undefined) throw new errors.InvalidScope('there is no such scope', unknown)
+  if (unknown !== undefined) throw new errors.InvalidScope('the scope does not exist', unknown)
 }
 
 /** RFC 6749, 3.3: throws `invalid_scope` if the request names no scope and the client has no default. */
 export function requireScope(scope: string | undefined): void {
   if (scopeSet(scope).size > 0) return
-  throw new errors.InvalidScope('no scope is named, and the app has no default_scopes')
+  throw new errors.InvalidScope('the request names no scope, and the app has no default_scopes')
 }
 
 /** The scope of a client's request that names none. */

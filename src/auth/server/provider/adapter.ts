@@ -1,6 +1,6 @@
 /**
  * Our records as oidc-provider's storage (its `adapter` option). Ids that are secrets are stored as hashes. A record that
- * was found by another key has its hash as its id, behind a mark, so that the hash is never taken for the secret.
+ * is found by another key gets the mark and the hash as its id, so that the hash is never mistaken for the secret.
  */
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
@@ -30,7 +30,7 @@ const accessTokenKinds = new Set(['AccessToken', 'ClientCredentials'])
  * How long records are kept after they expire, so that the error can say that the code or token has expired. Readers of
  * these kinds must check `exp`.
  */
-const keptAfterExpiryMs: Readonly<Record<string, number>> = {
+const retentionAfterExpiryMs: Readonly<Record<string, number>> = {
   AuthorizationCode: 10 * 60_000,
   DeviceCode: 10 * 60_000,
   RefreshToken: 24 * 60 * 60_000,
@@ -133,12 +133,12 @@ export class Adapter {
   }
 
   async #find(recordId: string, id: string): Promise<Payload | undefined> {
-    const found = await this.#parts.records.get(this.#kind, recordId)
-    return found && this.#inForce(payloadOf(found, id))
+    const record = await this.#parts.records.get(this.#kind, recordId)
+    return record && this.#withCurrentScope(payloadOf(record, id))
   }
 
   /** The payload without the scopes that its app has lost since it was stored. */
-  async #inForce(payload: Payload): Promise<Payload> {
+  async #withCurrentScope(payload: Payload): Promise<Payload> {
     if (this.#kind === 'AuthorizationCode') requireRedirectUri(payload)
     const scope = textOf(payload.scope)
     if (scope === undefined || !accessTokenKinds.has(this.#kind)) return payload
@@ -178,9 +178,9 @@ export class Adapter {
       const session = await records.get(this.#kind, stored)
       if (session?.alias) await noteEnd(records, session.alias, session.owner ?? undefined)
     }
-    const wasThere = await records.delete(this.#kind, stored)
+    const wasDeleted = await records.delete(this.#kind, stored)
     // RFC 7592: each change replaces the token, so only one of several parallel changes may succeed.
-    if (this.#kind === 'RegistrationAccessToken' && !wasThere) throw unknownTokenError()
+    if (this.#kind === 'RegistrationAccessToken' && !wasDeleted) throw unknownTokenError()
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
@@ -188,8 +188,8 @@ export class Adapter {
   }
 
   async #byAlias(alias: string): Promise<Payload | undefined> {
-    const found = await this.#parts.records.byAlias(this.#kind, alias)
-    return found && payloadOf(found, plainIds.has(this.#kind) ? found.id : MARK + found.id)
+    const record = await this.#parts.records.byAlias(this.#kind, alias)
+    return record && payloadOf(record, plainIds.has(this.#kind) ? record.id : MARK + record.id)
   }
 
   #recordOf(id: string, payload: Payload, expiresIn: number | undefined): NewRecord {
@@ -203,7 +203,7 @@ export class Adapter {
       kind: this.#kind,
       id: storedId(this.#kind, id),
       payload: JSON.stringify(stored),
-      expiresAt: end === null ? null : end + (keptAfterExpiryMs[this.#kind] ?? 0),
+      expiresAt: end === null ? null : end + (retentionAfterExpiryMs[this.#kind] ?? 0),
       grant: textOf(payload.grantId),
       alias: this.#aliasOf(payload),
       owner: ownerOf(payload),
@@ -224,8 +224,8 @@ export class Adapter {
     const metadata = await this.#clientMetadata(id)
     const scope = textOf(metadata?.scope)
     if (scope === undefined) return metadata
-    const known = [...withCovered(scopeSet(scope))].filter(one => this.#parts.scopes.has(one))
-    return { ...metadata, scope: known.length === 0 ? scope : known.join(' ') }
+    const knownScopes = [...withCovered(scopeSet(scope))].filter(name => this.#parts.scopes.has(name))
+    return { ...metadata, scope: knownScopes.length === 0 ? scope : knownScopes.join(' ') }
   }
 
   async #clientMetadata(id: string): Promise<Payload | undefined> {
@@ -238,11 +238,11 @@ export class Adapter {
   /** A dynamic registration (RFC 7591). Only the hash of its secret is stored. */
   async #putClient(id: string, metadata: Payload): Promise<void> {
     const secret = textOf(metadata.client_secret)
-    const known = (await this.#findClient(id))?.client_secret
+    const storedHash = (await this.#findClient(id))?.client_secret
     // An update carries the stored hash, not the secret.
-    const hash = secret === undefined || secret === known ? secret : secretHash(secret)
-    const hidden = hash && { client_secret: hash, secret_hashes: [{ hash }] }
-    const payload = JSON.stringify({ ...metadata, ...hidden })
+    const hash = secret === undefined || secret === storedHash ? secret : secretHash(secret)
+    const hashes = hash && { client_secret: hash, secret_hashes: [{ hash }] }
+    const payload = JSON.stringify({ ...metadata, ...hashes })
     await this.#parts.records.put({ kind: 'Client', id, payload, expiresAt: null })
   }
 }
@@ -268,6 +268,6 @@ function ownerOf({ accountId, result, session }: Payload): string | undefined {
 /** oidc-provider copies the session's cookie into interactions, but never reads it there. */
 function removeCookie(payload: Payload): void {
   if (payload.session === undefined) return
-  const { cookie: _secret, ...shown } = partOf(payload.session)
-  payload.session = shown
+  const { cookie: _secret, ...session } = partOf(payload.session)
+  payload.session = session
 }

@@ -152,12 +152,12 @@ const enabledJWA = {
 }
 
 /** Most requests need only to know that the account exists, so claims are read on demand. */
-function account({ hasAccount, findAccount }: ConfigurationParts) {
+function accountFinder({ hasAccount, findAccount }: ConfigurationParts) {
   return async (_ctx: Context, id: string) => {
     if (!(await hasAccount(Number(id)))) return undefined
     const claims = async () => {
-      const found = await findAccount(Number(id))
-      return { sub: id, name: found?.name, email: found?.email, email_verified: found?.emailVerified }
+      const account = await findAccount(Number(id))
+      return { sub: id, name: account?.name, email: account?.email, email_verified: account?.emailVerified }
     }
     return { accountId: id, claims }
   }
@@ -169,15 +169,15 @@ function requireResponseType(ctx: Context): void {
   if (type !== 'code') throw new errors.UnsupportedResponseType()
 }
 
-function checkRequest(ctx: Context, known: ReadonlySet<string>): void {
+function checkRequest(ctx: Context, knownScopes: ReadonlySet<string>): void {
   if (ctx.oidc.params.response_type !== undefined) requireResponseType(ctx)
-  requireKnownScopes(ctx, known)
+  requireKnownScopes(ctx, knownScopes)
   requireScope(ctx.oidc.params.scope)
 }
 
 export function configurationOf(parts: ConfigurationParts): Options {
   const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies, sessionCookie } = parts
-  const known = new Set(scopes)
+  const knownScopes = new Set(scopes)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies }
   return {
     adapter,
@@ -188,7 +188,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     conformIdTokenClaims: false,
     // A hook for our own checks: it runs after oidc-provider's.
     extraParams: {
-      claims: (ctx: Context) => checkRequest(ctx, known),
+      claims: (ctx: Context) => checkRequest(ctx, knownScopes),
       [omittedRedirectUri]: null,
       [impliedConsent]: null,
     },
@@ -216,7 +216,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
       policy: promptPolicy(),
       url: (_ctx: Context, { uid }: { uid: string }) => interactionPath + uid,
     },
-    findAccount: account(parts),
+    findAccount: accountFinder(parts),
     loadExistingGrant: loadGrant,
     pkce: {
       required: (_ctx: Context, client: { clientAuthMethod: string }) => client.clientAuthMethod === 'none',

@@ -1,4 +1,4 @@
-/** Creates oidc-provider with our records, apps and pages, anew for each set of signing keys. */
+/** Creates oidc-provider with our records, apps and pages: a new one for each set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Records } from '../../../records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
@@ -50,8 +50,8 @@ export interface KeyedProvider {
 /** The provider for the current signing keys. It is replaced when they change, and when one of them is no longer trusted. */
 export class CurrentProvider {
   readonly #parts: ProviderParts
-  #made: { readonly keyed: KeyedProvider; readonly version: number; readonly untilMs: number } | undefined
-  #making: Promise<KeyedProvider> | undefined
+  #current: { readonly keyed: KeyedProvider; readonly version: number; readonly untilMs: number } | undefined
+  #creation: Promise<KeyedProvider> | undefined
 
   constructor(parts: ProviderParts) {
     this.#parts = parts
@@ -59,38 +59,38 @@ export class CurrentProvider {
 
   async get(): Promise<KeyedProvider> {
     const version = keysVersion(this.#parts.records)
-    if (this.#made?.version === version && Date.now() < this.#made.untilMs) return this.#made.keyed
-    this.#making ??= this.#make(version).finally(() => {
-      this.#making = undefined
+    if (this.#current?.version === version && Date.now() < this.#current.untilMs) return this.#current.keyed
+    this.#creation ??= this.#create(version).finally(() => {
+      this.#creation = undefined
     })
-    return this.#making
+    return this.#creation
   }
 
-  async #make(version: number): Promise<KeyedProvider> {
+  async #create(version: number): Promise<KeyedProvider> {
     const now = Date.now()
     const keys = (await loadKeys(this.#parts.records)).filter(key => isTrusted(key, now))
-    const keyed = makeProvider(this.#parts, keys)
+    const keyed = createProvider(this.#parts, keys)
     const untilMs = Math.min(...keys.map(({ endsAt }) => endsAt ?? Number.POSITIVE_INFINITY))
-    this.#made = { keyed, version, untilMs }
+    this.#current = { keyed, version, untilMs }
     return keyed
   }
 }
 
 /** Longer than any grant: the last use of an app is known for as long as its access lasts. */
-const appUseKeptMs = 400 * 24 * 60 * 60 * 1000
+const appUseRetentionMs = 400 * 24 * 60 * 60 * 1000
 
 function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
   const { records, apps, settings, scopes, lastUses, onFault } = parts
   const noteUse = (owner: string, clientId: string) => {
-    const expiresAt = Date.now() + appUseKeptMs
+    const expiresAt = Date.now() + appUseRetentionMs
     const id = appUseId(owner, clientId)
     return lastUses.note({ kind: 'AppUse', id, owner, expiresAt }).catch(onFault)
   }
-  const known = new Set(scopes)
+  const knownScopes = new Set(scopes)
   return (kind: string) =>
     new Adapter(kind, {
       records,
-      scopes: known,
+      scopes: knownScopes,
       findClient: async id => {
         const app = await apps.find(id)
         return app && clientMetadata(app, settings.secretOverlap)
@@ -109,15 +109,15 @@ function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
 }
 
 /**
- * Links and cookies follow the issuer, not what the request says of its host and scheme: clients may forge that, and
- * another server may end TLS.
+ * Links and cookies use the host and scheme of the issuer, not those of the request: clients can forge them, and a proxy may
+ * terminate TLS.
  */
 function pinToIssuer({ request }: Provider, issuer: string): void {
   const [protocol, host] = issuer.split('://')
   Object.defineProperties(request, { host: { get: () => host }, protocol: { get: () => protocol } })
 }
 
-function makeProvider(parts: ProviderParts, keys: readonly SigningKey[]): KeyedProvider {
+function createProvider(parts: ProviderParts, keys: readonly SigningKey[]): KeyedProvider {
   const { issuer, settings, scopes, records, hasAccount, findAccount, pages, consents, onFault } = parts
   const signer = new TokenSigner(keys)
   const jwts = { issuer, signer }
@@ -132,7 +132,7 @@ function makeProvider(parts: ProviderParts, keys: readonly SigningKey[]): KeyedP
       findAccount,
       loadGrant: ctx => loadGrant(provider, consents, ctx),
       sources: pageSources(pages),
-      invalidTarget: () => new errors.InvalidTarget('this server issues tokens for its own API only'),
+      invalidTarget: () => new errors.InvalidTarget('this server only issues tokens for its own API'),
       secureCookies: issuer.startsWith('https:'),
       sessionCookie: sessionCookieName(issuer),
     }),

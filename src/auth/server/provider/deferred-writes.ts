@@ -31,10 +31,10 @@ function isProtocolError(error: unknown): error is ProtocolError {
 async function writeAll(writes: readonly Write[]): Promise<ProtocolError | undefined> {
   // Writes that start in one turn of the event loop share a commit.
   const outcomes = await Promise.allSettled(writes.map(write => write()))
-  const failed = outcomes.find(outcome => outcome.status === 'rejected')
-  if (!failed) return undefined
-  if (isProtocolError(failed.reason)) return failed.reason
-  throw failed.reason
+  const failure = outcomes.find(outcome => outcome.status === 'rejected')
+  if (!failure) return undefined
+  if (isProtocolError(failure.reason)) return failure.reason
+  throw failure.reason
 }
 
 /** Install it after every middleware that reads the response. */
@@ -48,10 +48,10 @@ export function deferWrites(provider: Provider, path: string): void {
       await next()
     } finally {
       delete state.deferredWrites
-      const refused = await writeAll(writes)
-      if (refused) {
-        const { error, error_description, statusCode } = refused
-        noteInvalidGrant(refused)
+      const refusal = await writeAll(writes)
+      if (refusal) {
+        const { error, error_description, statusCode } = refusal
+        noteInvalidGrant(refusal)
         ctx.status = statusCode
         ctx.body = { error, error_description }
       }

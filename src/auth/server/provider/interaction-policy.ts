@@ -5,11 +5,11 @@ import { errors, interactionPolicy } from './load.ts'
 
 type Check = PromptCheck['check']
 
-/** Replaces a check with `changed(check)`. */
-function change(checks: PromptChecks, reason: string, changed: (check: Check) => Check): void {
-  const found = checks.get(reason)
-  if (!found) throw new Error(`oidc-provider has no check ${reason}.`)
-  found.check = changed(found.check)
+/** Replaces a check with `replace(check)`. */
+function replaceCheck(checks: PromptChecks, reason: string, replace: (check: Check) => Check): void {
+  const existing = checks.get(reason)
+  if (!existing) throw new Error(`oidc-provider has no check ${reason}.`)
+  existing.check = replace(existing.check)
 }
 
 /** A user who has just signed in is not prompted to sign in as someone else (3.1.2.1, `id_token_hint`; 3.1.2.2). */
@@ -17,7 +17,7 @@ function failingAfterLogin(check: Check): Check {
   return async ctx => {
     const isNeeded = await check(ctx)
     if (isNeeded && ctx.oidc.result?.login) {
-      throw new errors.LoginRequired('the user who is asked for has not signed in')
+      throw new errors.LoginRequired('the requested user has not signed in')
     }
     return isNeeded
   }
@@ -27,7 +27,7 @@ function failingAfterLogin(check: Check): Check {
 function failingAtOnce(check: Check): Check {
   return async ctx => {
     if (await check(ctx)) {
-      throw new errors.UnmetAuthenticationRequirements('none of the requested acr values can be reached')
+      throw new errors.UnmetAuthenticationRequirements('none of the requested acr values is supported')
     }
     return false
   }
@@ -54,15 +54,16 @@ export function promptPolicy(): InteractionPolicy {
   const { checks: login } = policy.get('login') ?? {}
   if (!login) throw new Error('oidc-provider has no prompt for signing in.')
   for (const reason of ['id_token_hint', 'claims_id_token_sub_value']) {
-    change(login, reason, failingAfterLogin)
+    replaceCheck(login, reason, failingAfterLogin)
   }
-  for (const reason of ['essential_acr', 'essential_acrs']) change(login, reason, failingAtOnce)
-  change(login, 'no_session', orWithoutAccount)
+  for (const reason of ['essential_acr', 'essential_acrs']) replaceCheck(login, reason, failingAtOnce)
+  replaceCheck(login, 'no_session', orWithoutAccount)
   const choice = new interactionPolicy.Prompt({ name: 'select_account', requestable: true })
-  change(choice.checks, 'select_account_prompt', () => mustChoose)
+  replaceCheck(choice.checks, 'select_account_prompt', () => mustChoose)
   policy.add(choice, 1)
   const { checks: consent } = policy.get('consent') ?? {}
   if (!consent) throw new Error('oidc-provider has no prompt for consent.')
-  for (const reason of ['consent_prompt', 'native_client_prompt']) change(consent, reason, unlessFirstParty)
+  for (const reason of ['consent_prompt', 'native_client_prompt'])
+    replaceCheck(consent, reason, unlessFirstParty)
   return policy
 }

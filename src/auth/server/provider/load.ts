@@ -1,23 +1,23 @@
 /// <reference path="./oidc-provider.d.ts" />
 /** Loads oidc-provider without the warning that it prints on releases of Node that are not yet LTS. */
-const sentence = 'oidc-provider WARNING: Unsupported runtime. Use Node.js v22.x LTS, or a later LTS release.'
+const warning = 'oidc-provider WARNING: Unsupported runtime. Use Node.js v22.x LTS, or a later LTS release.'
 
 /** Suppresses exactly this warning while `work` runs. */
-async function withoutSentence<T>(work: () => Promise<T>): Promise<T> {
+async function withoutWarning<T>(work: () => Promise<T>): Promise<T> {
   const { warn } = console
-  const quieter = (...said: unknown[]) => {
+  const filteredWarn = (...messages: unknown[]) => {
     // On a terminal the text is coloured.
-    if (said.length !== 1 || !String(said[0]).includes(sentence)) warn.apply(console, said)
+    if (messages.length !== 1 || !String(messages[0]).includes(warning)) warn.apply(console, messages)
   }
-  console.warn = quieter
+  console.warn = filteredWarn
   try {
     return await work()
   } finally {
-    if (console.warn === quieter) console.warn = warn
+    if (console.warn === filteredWarn) console.warn = warn
   }
 }
 
-const library = await withoutSentence(() => import('oidc-provider'))
+const library = await withoutWarning(() => import('oidc-provider'))
 
 export const Provider = library.default
 export type Provider = InstanceType<typeof Provider>

@@ -1,6 +1,6 @@
 /** Our pages as the functions with which oidc-provider renders pages: its `…Source` options and `renderError`. */
 import type { Client, Context } from 'oidc-provider'
-import { isForPeople } from '../../accounts/paths.ts'
+import { isBrowserPath } from '../../accounts/paths.ts'
 import { appOf } from '../clients/client-metadata.ts'
 import type { App, ProtocolFault, ProtocolPages } from '../server.ts'
 import { routes, type Sources } from './configuration.ts'
@@ -8,9 +8,9 @@ import { routes, type Sources } from './configuration.ts'
 /** Messages of the device page, by the name of the error of oidc-provider. */
 const deviceFaults: Readonly<Record<string, string>> = {
   NoCodeError: 'Enter the code that your device shows.',
-  NotFoundError: 'There is no such code. Compare it with the one on your device.',
+  NotFoundError: 'This code does not exist. Compare it with the code on your device.',
   ExpiredError: 'The code has expired. Start again on your device.',
-  AlreadyUsedError: 'The code was used already. Start again on your device.',
+  AlreadyUsedError: 'This code has already been used. Start again on your device.',
 }
 
 function faultOf(fault: unknown): string | undefined {
@@ -29,17 +29,17 @@ function formSecret(ctx: Context): string {
   return String(state?.secret ?? '')
 }
 
-function show(ctx: Context, document: string): void {
+function respondWith(ctx: Context, document: string): void {
   ctx.type = 'html'
   ctx.body = document
 }
 
 /** The registered app that `client_id` names, even if the request was refused before the client was looked up. */
-async function appNamedIn({ oidc, query }: Context): Promise<App | undefined> {
-  const known = oidc?.entities?.Client as Client | undefined
-  if (known) return appOf(known)
-  const named = oidc?.params?.client_id ?? query.client_id
-  const client = typeof named === 'string' ? await oidc?.provider.Client.find(named) : undefined
+async function requestedApp({ oidc, query }: Context): Promise<App | undefined> {
+  const loaded = oidc?.entities?.Client as Client | undefined
+  if (loaded) return appOf(loaded)
+  const clientId = oidc?.params?.client_id ?? query.client_id
+  const client = typeof clientId === 'string' ? await oidc?.provider.Client.find(clientId) : undefined
   return client && appOf(client)
 }
 
@@ -55,15 +55,15 @@ export function pageSources(pages: ProtocolPages): Sources {
   return {
     error: async (ctx, out, thrown) => {
       // RFC 6749, 5.2: JSON, whatever the client accepts.
-      if (!isForPeople(ctx.path)) {
+      if (!isBrowserPath(ctx.path)) {
         ctx.body = out
         return
       }
       const { error, error_description: description } = out
-      const app = await appNamedIn(ctx)
+      const app = await requestedApp(ctx)
       const kind = kindOf(ctx, error, thrown, app !== undefined)
       const requestId = ctx.response.get('x-request-id') ?? ''
-      show(ctx, pages.error({ kind, error, description, app, requestId, at: Date.now() }))
+      respondWith(ctx, pages.error({ kind, error, description, app, requestId, at: Date.now() }))
     },
     deviceCode: (ctx, _out, fault) => {
       const hidden = { xsrf: formSecret(ctx) }
@@ -74,25 +74,25 @@ export function pageSources(pages: ProtocolPages): Sources {
         fault: faultOf(fault),
         isStopped: fault instanceof Error && fault.name === 'AbortedError',
       }
-      show(ctx, pages.deviceCode(page))
+      respondWith(ctx, pages.deviceCode(page))
     },
     deviceConfirm: (ctx, userCode) => {
       const hidden = { xsrf: formSecret(ctx), user_code: userCode, confirm: 'yes' }
-      show(
+      respondWith(
         ctx,
-        pages.deviceConfirm({ action: routes.code_verification, hidden, app: clientOf(ctx), userCode }),
+        pages.deviceConfirm({ action: routes.code_verification, hidden, app: currentApp(ctx), userCode }),
       )
     },
-    deviceDone: ctx => show(ctx, pages.deviceDone({ app: clientOf(ctx) })),
+    deviceDone: ctx => respondWith(ctx, pages.deviceDone({ app: currentApp(ctx) })),
     signOut: ctx =>
-      show(
+      respondWith(
         ctx,
         pages.signOut({ action: `${routes.end_session}/confirm`, hidden: { xsrf: formSecret(ctx) } }),
       ),
-    signedOut: ctx => show(ctx, pages.signedOut()),
+    signedOut: ctx => respondWith(ctx, pages.signedOut()),
   }
 }
 
-function clientOf(ctx: Context) {
+function currentApp(ctx: Context) {
   return appOf(ctx.oidc.entities.Client as Client)
 }

@@ -33,5 +33,5 @@ export function parseBody({ headers, body }: { headers: IncomingHttpHeaders; bod
 
 /** The first value of a parameter. */
 export function firstValue(parameters: Parameters, name: string): string | undefined {
-  return parameters.find(([one]) => one === name)?.[1]
+  return parameters.find(([candidate]) => candidate === name)?.[1]
 }

@@ -24,19 +24,19 @@ export function repeatedParameter(parameters: Parameters): string | undefined {
 }
 
 function has(parameters: Parameters, name: string): boolean {
-  return parameters.some(([one]) => one === name)
+  return parameters.some(([candidate]) => candidate === name)
 }
 
 function singleValue(parameters: Parameters, name: string): string | undefined {
-  const found = parameters.filter(([one]) => one === name)
-  return found.length === 1 ? found[0]?.[1] : undefined
+  const matches = parameters.filter(([candidate]) => candidate === name)
+  return matches.length === 1 ? matches[0]?.[1] : undefined
 }
 
 /** RFC 6749, 3.3, separates scopes by spaces. Commas are accepted too: no scope contains one. */
 function spaceSeparated(scope: string): string {
   return scope
     .split(/[ ,]+/)
-    .filter(one => one !== '')
+    .filter(name => name !== '')
     .join(' ')
 }
 
@@ -65,13 +65,13 @@ function scopesIn(parameters: Parameters): readonly string[] {
  * (OpenID Connect Core, 3.1.2.1). `offline_access` needs consent (11), so the request gets `prompt=consent`; for a
  * first-party app it shows no page.
  */
-export async function authorizationRequest(given: Parameters, rules: RequestRules): Promise<Parameters> {
-  const sent = given.filter(([name]) => name !== impliedConsent)
+export async function authorizationRequest(received: Parameters, rules: RequestRules): Promise<Parameters> {
+  const sent = received.filter(([name]) => name !== impliedConsent)
   // A pushed request (RFC 9126) was completed when it was pushed.
   if (has(sent, 'request_uri')) return sent
   // For an empty or repeated one, oidc-provider would use the only registered redirect URI.
   if (has(sent, 'redirect_uri') && !singleValue(sent, 'redirect_uri')) {
-    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice, or empty']]
+    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'repeated or empty']]
   }
   const parameters = await withScope(normalized(sent, rules), rules)
   const scopes = scopesIn(parameters)
@@ -92,6 +92,6 @@ export function deviceRequest(sent: Parameters, rules: RequestRules): Promise<Pa
 export function tokenRequest(sent: Parameters, rules: RequestRules): Parameters {
   const parameters = normalized(sent, rules).filter(([name, value]) => name !== 'scope' || value !== '')
   if (has(parameters, 'grant_type')) return parameters
-  const isShort = ['code', 'client_id', 'client_secret'].every(name => has(parameters, name))
-  return isShort ? [...parameters, ['grant_type', 'authorization_code']] : parameters
+  const isGitHubStyle = ['code', 'client_id', 'client_secret'].every(name => has(parameters, name))
+  return isGitHubStyle ? [...parameters, ['grant_type', 'authorization_code']] : parameters
 }

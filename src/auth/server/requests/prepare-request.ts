@@ -67,8 +67,8 @@ function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage 
 }
 
 async function authorizeUrl(query: string, { rules }: PrepareParts): Promise<string> {
-  const made = await markOmittedRedirectUri(parseForm(query), own => authorizationRequest(own, rules))
-  return `${routes.authorization}?${formText(made)}`
+  const parameters = await markOmittedRedirectUri(parseForm(query), own => authorizationRequest(own, rules))
+  return `${routes.authorization}?${formText(parameters)}`
 }
 
 function parseJson({ headers }: IncomingMessage, body: Buffer): unknown {
@@ -81,9 +81,9 @@ function parseJson({ headers }: IncomingMessage, body: Buffer): unknown {
 }
 
 /** RFC 7592, 2.2: an update names its client and may repeat the secret. Only the hash of the secret is stored. */
-function identityOf(req: IncomingMessage, given: unknown): object {
-  if (req.method !== 'PUT' || typeof given !== 'object' || given === null) return {}
-  const { client_id, client_secret } = given as Readonly<Record<string, unknown>>
+function identityOf(req: IncomingMessage, sent: unknown): object {
+  if (req.method !== 'PUT' || typeof sent !== 'object' || sent === null) return {}
+  const { client_id, client_secret } = sent as Readonly<Record<string, unknown>>
   return {
     client_id,
     ...(client_secret === undefined ? undefined : { client_secret: secretHash(String(client_secret)) }),
@@ -91,27 +91,27 @@ function identityOf(req: IncomingMessage, given: unknown): object {
 }
 
 /**
- * A registration with the metadata that we accept. A faulty one still goes to oidc-provider, with metadata that it refuses:
- * only a client whose credential it accepts may see the fault.
+ * A registration with the metadata that we accept. Faulty metadata is replaced by metadata that oidc-provider refuses
+ * after it has checked the credential: only an authenticated client may see the fault.
  */
 function prepareRegistration(
   req: IncomingMessage,
   body: Buffer,
   { oauthApps: apps, serviceName }: PrepareParts,
 ): PreparedRequest {
-  const given = parseJson(req, body)
-  const checked = checkedRegistration({ apps, serviceName }, given)
+  const sent = parseJson(req, body)
+  const checked = checkedRegistration({ apps, serviceName }, sent)
   req.headers['content-type'] = 'application/json'
-  const metadata = checked.kind === 'fine' ? checked.metadata : { redirect_uris: 0 }
-  const prepared = withBody(req, JSON.stringify({ ...metadata, ...identityOf(req, given) }))
-  if (checked.kind === 'fine') return { req: prepared }
+  const metadata = checked.kind === 'accepted' ? checked.metadata : { redirect_uris: 0 }
+  const prepared = withBody(req, JSON.stringify({ ...metadata, ...identityOf(req, sent) }))
+  if (checked.kind === 'accepted') return { req: prepared }
   return { req: prepared, refusal: { ...checked.fault, afterAuthentication: true } }
 }
 
 function refusalOf(sent: Parameters): Refusal | undefined {
   const repeated = repeatedParameter(sent)
   if (repeated === undefined) return undefined
-  const description = `\`${repeated.slice(0, 100)}\` must not be there twice`
+  const description = `\`${repeated.slice(0, 100)}\` must not be repeated`
   return { error: 'invalid_request', description, afterAuthentication: false }
 }
 

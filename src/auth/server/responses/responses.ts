@@ -32,7 +32,7 @@ function isObject(body: unknown): body is Body {
 }
 
 /** The response to a poll for a device code that is not approved yet. */
-async function paced(
+async function pacedBody(
   ctx: Context,
   pending: Body,
   { records, deviceCodeLifeMs }: ResponseParts,
@@ -41,16 +41,16 @@ async function paced(
   return typeof code === 'string' && (await isTooFast(records, code, deviceCodeLifeMs)) ? tooFast : pending
 }
 
-async function shapeToken(ctx: Context, given: Body, parts: ResponseParts): Promise<void> {
+async function shapeToken(ctx: Context, original: Body, parts: ResponseParts): Promise<void> {
   const { separator, onGrantRefusal } = parts
   const body =
-    given.error === 'authorization_pending'
-      ? await paced(ctx, given, parts)
-      : withReason(ctx, given, onGrantRefusal)
+    original.error === 'authorization_pending'
+      ? await pacedBody(ctx, original, parts)
+      : withReason(ctx, original, onGrantRefusal)
   const client = ctx.oidc.entities.Client as Client | undefined
-  const own =
+  const ownSeparator =
     client?.scope_separator === ',' || client?.scope_separator === ' ' ? client.scope_separator : separator
-  const answer = 'access_token' in body ? tokenResponse(body, own) : body
+  const answer = 'access_token' in body ? tokenResponse(body, ownSeparator) : body
   if (!acceptsOnlyForm(ctx.get('accept'))) {
     ctx.body = answer
     return
@@ -74,7 +74,7 @@ function shapeDevice(ctx: Context, body: Body): void {
 
 function refuseClient(ctx: Context): void {
   ctx.status = 401
-  ctx.body = { error: 'invalid_client', error_description: 'introspection takes a client secret' }
+  ctx.body = { error: 'invalid_client', error_description: 'introspection requires a client secret' }
 }
 
 /** RFC 7662, 2.2: the audience of every token is this server, and the `jti` that of the JWT. */
@@ -97,10 +97,10 @@ function shapeIntrospection(ctx: Context, body: Body, { issuer }: ResponseParts)
 
 /** RFC 7591, 3.2.1: the registered metadata. The secret is shown once, because only its hash is stored. */
 function shapeRegistration(ctx: Context, body: Body): void {
-  const { secret_hashes: _hashes, ...shown } = body
-  const before = ctx.status === 201 ? undefined : (ctx.oidc.entities.Client as Client | undefined)
-  if (before && shown.client_secret === before.clientSecret) delete shown.client_secret
-  ctx.body = shown
+  const { secret_hashes: _hashes, ...metadata } = body
+  const existing = ctx.status === 201 ? undefined : (ctx.oidc.entities.Client as Client | undefined)
+  if (existing && metadata.client_secret === existing.clientSecret) delete metadata.client_secret
+  ctx.body = metadata
 }
 
 type Shape = (ctx: Context, body: Body, parts: ResponseParts) => void | Promise<void>
@@ -135,7 +135,7 @@ function fail(provider: Provider, ctx: Context, error: unknown): void {
 }
 
 /** Metadata may be cached. Keys must be revalidated, because they rotate. Nothing else may be stored. */
-function cachingOf({ path, status }: Context): string {
+function cacheControlFor({ path, status }: Context): string {
   if (status !== 200) return 'no-store'
   if (path === routes.jwks) return 'public, no-cache'
   return path.startsWith('/.well-known/') ? 'public, max-age=3600' : 'no-store'
@@ -147,7 +147,7 @@ function shapeRevocation(ctx: Context): void {
 }
 
 /** Whether oidc-provider has accepted the client's credential and refused the metadata. */
-function isAboutMetadata({ status, body }: Context): boolean {
+function isMetadataRefusal({ status, body }: Context): boolean {
   return (
     status === 400 && isObject(body) && /^invalid_(redirect_uri|client_metadata)$/.test(String(body.error))
   )
@@ -178,12 +178,12 @@ export function shapeResponses(provider: Provider, parts: ResponseParts): void {
     const refusal = currentState()?.refusal
     if (refusal?.afterAuthentication === false) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))
-    if (refusal && isAboutMetadata(ctx)) refuse(ctx, refusal)
+    if (refusal && isMetadataRefusal(ctx)) refuse(ctx, refusal)
     noteRefusal(ctx)
     shapeRevocation(ctx)
     await shape(ctx, parts).catch(error => fail(provider, ctx, error))
     keepToHost(ctx, parts.issuer)
-    if (!ctx.response.get('cache-control')) ctx.set('cache-control', cachingOf(ctx))
+    if (!ctx.response.get('cache-control')) ctx.set('cache-control', cacheControlFor(ctx))
     if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')
     else ctx.set('x-frame-options', 'DENY')
   })

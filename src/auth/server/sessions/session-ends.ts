@@ -6,7 +6,7 @@ import type { NewRecord, Records } from '../../../records.ts'
 
 const sessionEndKind = 'EndedSession'
 /** Longer than any request takes. */
-const sessionEndKeptMs = 10 * 60 * 1000
+const sessionEndRetentionMs = 10 * 60 * 1000
 
 /** Call it before anything of the session is deleted. `uid`: the session's id, which does not change with its cookie. */
 export function noteEnd(records: Records, uid: string, owner: string | undefined): Promise<void> {
@@ -14,7 +14,7 @@ export function noteEnd(records: Records, uid: string, owner: string | undefined
     kind: sessionEndKind,
     id: uid,
     payload: '{}',
-    expiresAt: Date.now() + sessionEndKeptMs,
+    expiresAt: Date.now() + sessionEndRetentionMs,
     owner,
   })
 }
@@ -29,11 +29,11 @@ interface AccountEnd {
 
 const accountEndKind = 'AccountEnd'
 /** Longer than an interaction lives. */
-const accountEndKeptMs = 24 * 60 * 60 * 1000
+const accountEndRetentionMs = 24 * 60 * 60 * 1000
 
-async function accountEnd(records: Records, owner: string): Promise<AccountEnd | undefined> {
-  const found = await records.get(accountEndKind, owner)
-  return found && (JSON.parse(found.payload) as AccountEnd)
+async function readAccountEnd(records: Records, owner: string): Promise<AccountEnd | undefined> {
+  const record = await records.get(accountEndKind, owner)
+  return record && (JSON.parse(record.payload) as AccountEnd)
 }
 
 /**
@@ -41,7 +41,7 @@ async function accountEnd(records: Records, owner: string): Promise<AccountEnd |
  * it before the credential is checked, so that an end during the check counts as later.
  */
 export async function signInTime(records: Records, userId: number, nowMs: number): Promise<number> {
-  const end = await accountEnd(records, String(userId))
+  const end = await readAccountEnd(records, String(userId))
   return Math.max(Math.floor(nowMs / 1000), (end?.at ?? 0) + 1)
 }
 
@@ -57,17 +57,17 @@ export async function accountEndRecord(
 ): Promise<NewRecord> {
   const owner = String(userId)
   const end: AccountEnd = { at: await signInTime(records, userId, nowMs), except }
-  const expiresAt = nowMs + accountEndKeptMs
+  const expiresAt = nowMs + accountEndRetentionMs
   return { kind: accountEndKind, id: owner, payload: JSON.stringify(end), expiresAt, owner }
 }
 
 /** How long ago the account's sign-ins were ended, in milliseconds; undefined if more than a day ago, or never. */
-export async function sinceAccountEnd(
+export async function msSinceAccountEnd(
   records: Records,
   userId: number,
   nowMs: number,
 ): Promise<number | undefined> {
-  const end = await accountEnd(records, String(userId))
+  const end = await readAccountEnd(records, String(userId))
   return end && nowMs - end.at * 1000
 }
 
@@ -78,7 +78,7 @@ export async function isEndedWithAccount(
   uid: string,
   signedInAt: number,
 ): Promise<boolean> {
-  const end = await accountEnd(records, owner)
+  const end = await readAccountEnd(records, owner)
   return end !== undefined && end.except !== uid && signedInAt <= end.at
 }
 

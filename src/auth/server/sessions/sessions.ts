@@ -56,13 +56,12 @@ const maxSessions = 100
 
 export class Sessions {
   readonly #records: Records
-  /** Seconds. */
-  readonly #life: number
+  readonly #lifeSeconds: number
   readonly #uses: LastUses
 
   constructor(records: Records, life: number, uses = new LastUses(records)) {
     this.#records = records
-    this.#life = life
+    this.#lifeSeconds = life
     this.#uses = uses
   }
 
@@ -91,11 +90,11 @@ export class Sessions {
       transient: !remember,
       ...(methods && { amr: methods }),
     })
-    await session.save(this.#life)
+    await session.save(this.#lifeSeconds)
     this.#setCookie(provider, req, res, session, remember)
     const info = await this.#find(session.uid, session.uid)
     // All sign-ins of the account were ended after its credential was checked.
-    if (!info) throw new ApiError('FORBIDDEN', 'The account was changed meanwhile. Sign in again.')
+    if (!info) throw new ApiError('FORBIDDEN', 'The account has just been changed. Sign in again.')
     await this.endOldest(userId, info.id)
     return info
   }
@@ -112,11 +111,11 @@ export class Sessions {
 
   async all(userId: number, currentId: string | undefined): Promise<readonly SessionInfo[]> {
     const owner = String(userId)
-    const [found, uses] = await Promise.all([
+    const [records, uses] = await Promise.all([
       this.#records.byOwner('Session', owner),
       lastUsesOf(this.#records, 'SessionUse', owner),
     ])
-    return found
+    return records
       .map(record => infoOf(record, currentId, uses.get(record.alias ?? '')))
       .filter(info => info !== undefined)
       .sort((one, other) => other.signedInAt - one.signedInAt)
@@ -129,9 +128,9 @@ export class Sessions {
   }
 
   async revoke(userId: number, sessionId: string): Promise<boolean> {
-    const found = await this.#records.byAlias('Session', sessionId)
-    if (found?.owner !== String(userId)) return false
-    await this.#end(found.alias, found.owner)
+    const record = await this.#records.byAlias('Session', sessionId)
+    if (record?.owner !== String(userId)) return false
+    await this.#end(record.alias, record.owner)
     return true
   }
 
@@ -140,9 +139,9 @@ export class Sessions {
    * session.
    */
   async beginEnd(userId: number, sessionId: string): Promise<readonly RecordChange[] | undefined> {
-    const found = await this.#records.byAlias('Session', sessionId)
-    if (found?.owner !== String(userId)) return undefined
-    await noteEnd(this.#records, sessionId, found.owner)
+    const record = await this.#records.byAlias('Session', sessionId)
+    if (record?.owner !== String(userId)) return undefined
+    await noteEnd(this.#records, sessionId, record.owner)
     // The session may have got another cookie before its end was noted.
     const current = await this.#records.byAlias('Session', sessionId)
     return [
@@ -177,14 +176,14 @@ export class Sessions {
     if (uid === null) return
     await noteEnd(this.#records, uid, owner)
     // By its `uid`: the session may have got another cookie before its end was noted.
-    const found = await this.#records.byAlias('Session', uid)
-    if (found) await this.#records.delete('Session', found.id)
+    const record = await this.#records.byAlias('Session', uid)
+    if (record) await this.#records.delete('Session', record.id)
     await this.#uses.forget('SessionUse', uid)
   }
 
   async #find(uid: string, currentId: string): Promise<SessionInfo | undefined> {
-    const found = await this.#records.byAlias('Session', uid)
-    return found && infoOf(found, currentId)
+    const record = await this.#records.byAlias('Session', uid)
+    return record && infoOf(record, currentId)
   }
 
   #setCookie(
@@ -199,7 +198,7 @@ export class Sessions {
       httpOnly: true,
       sameSite: 'lax',
       secure,
-      ...(remember ? { expires: new Date(Date.now() + this.#life * 1000) } : undefined),
+      ...(remember ? { expires: new Date(Date.now() + this.#lifeSeconds * 1000) } : undefined),
     })
   }
 }

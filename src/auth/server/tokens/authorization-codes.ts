@@ -14,10 +14,10 @@ export async function markOmittedRedirectUri(
   sent: Parameters,
   normalize: (own: Parameters) => Promise<Parameters>,
 ): Promise<Parameters> {
-  const made = await normalize(sent.filter(([name]) => name !== omittedRedirectUri))
+  const parameters = await normalize(sent.filter(([name]) => name !== omittedRedirectUri))
   // A pushed request was marked when it was pushed.
-  const isComplete = made.some(([name]) => name === 'redirect_uri' || name === 'request_uri')
-  return isComplete ? made : [...made, [omittedRedirectUri, 'yes']]
+  const isComplete = parameters.some(([name]) => name === 'redirect_uri' || name === 'request_uri')
+  return isComplete ? parameters : [...parameters, [omittedRedirectUri, 'yes']]
 }
 
 type Payload = Record<string, unknown>

@@ -20,8 +20,8 @@ export function grantHash(grant: string): string {
 export function withDenials(records: Records, life: number): Records {
   const denying = new Map<string, Promise<void>>()
   const deny = (id: string): Promise<void> => {
-    const known = denying.get(id)
-    if (known) return known
+    const pending = denying.get(id)
+    if (pending) return pending
     const denial = { kind: KIND, id, payload: '{}', expiresAt: Date.now() + life * 1000 }
     const put = records.put(denial).finally(() => denying.delete(id))
     denying.set(id, put)
@@ -50,18 +50,18 @@ export function withDenials(records: Records, life: number): Records {
 /** The deny list, read again only after a deletion. */
 export class Denials {
   readonly #records: Records
-  #known: { readonly ids: ReadonlySet<string>; readonly at: number } | undefined
+  #cached: { readonly ids: ReadonlySet<string>; readonly version: number } | undefined
 
   constructor(records: Records) {
     this.#records = records
   }
 
   ids(): Awaitable<ReadonlySet<string>> {
-    const at = this.#version()
-    if (this.#known?.at === at) return this.#known.ids
+    const version = this.#version()
+    if (this.#cached?.version === version) return this.#cached.ids
     return then(this.#records.all(KIND), rows => {
       const ids = new Set(rows.map(({ id }) => id))
-      this.#known = { ids, at }
+      this.#cached = { ids, version }
       return ids
     })
   }

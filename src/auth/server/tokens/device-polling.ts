@@ -20,7 +20,7 @@ interface Poll {
   readonly intervalMs: number
 }
 
-const first = pollIntervalSeconds * 1000
+const firstIntervalMs = pollIntervalSeconds * 1000
 
 /**
  * Records a poll and returns whether it came too early, which lengthens the interval. Of parallel polls, one counts as the
@@ -34,16 +34,19 @@ export async function isTooFast(
 ): Promise<boolean> {
   const key = { kind: KIND, id: secretHash(deviceCode) }
   for (;;) {
-    const found = await records.get(key.kind, key.id)
-    if (!found) {
-      const payload = JSON.stringify({ at: now, intervalMs: first } satisfies Poll)
+    const record = await records.get(key.kind, key.id)
+    if (!record) {
+      const payload = JSON.stringify({ at: now, intervalMs: firstIntervalMs } satisfies Poll)
       if (await records.add({ ...key, payload, expiresAt: now + lifeMs })) return false
       continue
     }
-    const { at, intervalMs } = JSON.parse(found.payload) as Poll
+    const { at, intervalMs } = JSON.parse(record.payload) as Poll
     const isEarly = now - at < intervalMs - leewayMs
-    const poll: Poll = { at: Math.max(at, now), intervalMs: isEarly ? intervalMs + first : intervalMs }
-    if (await records.swap(key, found.payload, JSON.stringify(poll))) return isEarly
+    const poll: Poll = {
+      at: Math.max(at, now),
+      intervalMs: isEarly ? intervalMs + firstIntervalMs : intervalMs,
+    }
+    if (await records.swap(key, record.payload, JSON.stringify(poll))) return isEarly
   }
 }
 

@@ -56,10 +56,10 @@ function credentialsOf(
   if (authorization === undefined) return id !== undefined && secret !== undefined ? [id, secret] : undefined
   const [, encoded = ''] = basicScheme.exec(authorization) ?? []
   const text = Buffer.from(encoded, 'base64').toString('latin1')
-  const [, shownId = '', shown = ''] = ownCredentials.exec(text) ?? []
+  const [, basicId = '', basicSecret = ''] = ownCredentials.exec(text) ?? []
   const isCanonical = Buffer.from(text, 'latin1').toString('base64') === encoded
-  if (!isCanonical || secret !== undefined || shownId === '') return undefined
-  return (id ?? shownId) === shownId ? [shownId, shown] : undefined
+  if (!isCanonical || secret !== undefined || basicId === '') return undefined
+  return (id ?? basicId) === basicId ? [basicId, basicSecret] : undefined
 }
 
 export class IntrospectionFastPath {

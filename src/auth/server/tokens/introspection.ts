@@ -49,8 +49,8 @@ export class Introspection {
 
   async #find(id: string): Promise<StoredRecord | undefined> {
     for (const kind of kinds) {
-      const found = await this.#parts.records.get(kind, id)
-      if (found) return found
+      const record = await this.#parts.records.get(kind, id)
+      if (record) return record
     }
     return undefined
   }
@@ -86,9 +86,9 @@ export class Introspection {
   }
 
   async #isGranted({ clientId, accountId }: StoredToken, grantId: string): Promise<boolean> {
-    const found = await this.#parts.records.get('Grant', grantId)
-    if (!found) return false
-    const grant = storedGrant(found)
+    const record = await this.#parts.records.get('Grant', grantId)
+    if (!record) return false
+    const grant = storedGrant(record)
     return grant.clientId === clientId && grant.accountId === accountId
   }
 }

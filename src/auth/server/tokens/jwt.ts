@@ -71,8 +71,9 @@ export class TokenSigner {
     const header = jwtPart(token, 0)
     // RFC 8725, 3.1 and 3.11. No `crit` extension is supported, so any must be refused (RFC 7515, 4.1.11).
     if (header?.alg !== algorithm || header.typ !== tokenType || 'crit' in header) return undefined
-    const known = typeof header.kid === 'string' ? this.#public.get(header.kid) : undefined
-    if (known === undefined || !isTrusted(known.key, now) || !isSigned(token, known.object)) return undefined
+    const signingKey = typeof header.kid === 'string' ? this.#public.get(header.kid) : undefined
+    if (signingKey === undefined || !isTrusted(signingKey.key, now) || !isSigned(token, signingKey.object))
+      return undefined
     const claims = jwtPart(token, 1) as AccessClaims | undefined
     return claims && isCurrent(claims, issuer, now) ? claims : undefined
   }

@@ -34,15 +34,15 @@ export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Mid
   /** The stored response to an equal request; `first`: no other request has begun, and others now wait for this one. */
   const claim = async (id: string): Promise<StoredRecord | 'first' | undefined> => {
     for (const end = performance.now() + claimMs; performance.now() < end; ) {
-      const found = await records.get(KIND, id)
-      if (found && found.payload !== '') return found
+      const stored = await records.get(KIND, id)
+      if (stored && stored.payload !== '') return stored
       const own = { kind: KIND, id, payload: '', expiresAt: Date.now() + claimMs }
-      if (!found && (await records.add(own))) return 'first'
+      if (!stored && (await records.add(own))) return 'first'
       await wait(pollIntervalMs)
     }
     return undefined
   }
-  const keep = async (id: string, payload: string | undefined) => {
+  const store = async (id: string, payload: string | undefined) => {
     if (payload === undefined) await records.delete(KIND, id)
     else await records.put({ kind: KIND, id, payload, expiresAt: Date.now() + seconds * 1000 })
   }
@@ -54,7 +54,7 @@ export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Mid
       if (status === 200) payload = encrypt({ status, type, body }, token, id)
     } finally {
       // The tokens are issued, so the app must get them even if the response cannot be stored.
-      await keep(id, payload).catch(onFault)
+      await store(id, payload).catch(onFault)
     }
   }
   return async (ctx, next) => {
@@ -62,9 +62,9 @@ export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Mid
     const token = form && firstValue(form, 'refresh_token')
     if (!token || firstValue(form, 'grant_type') !== 'refresh_token') return next()
     const id = idOf([formText(form), ctx.get('authorization'), ctx.get('dpop')])
-    const found = await claim(id).catch(error => void onFault(error))
-    if (found === 'first') return answerFirst(ctx, next, id, token)
-    return found ? repeat(ctx, decrypt(found, token)) : next()
+    const claimed = await claim(id).catch(error => void onFault(error))
+    if (claimed === 'first') return answerFirst(ctx, next, id, token)
+    return claimed ? repeat(ctx, decrypt(claimed, token)) : next()
   }
 }
 

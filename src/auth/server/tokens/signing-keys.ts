@@ -48,18 +48,18 @@ function keysIn({ payload }: StoredRecord): readonly SigningKey[] {
 }
 
 /** The record of the keys; creates it if there is none. */
-async function stored(records: Records, now: number): Promise<StoredRecord> {
-  const found = await records.get(KIND, ID)
-  if (found) return found
+async function loadRecord(records: Records, now: number): Promise<StoredRecord> {
+  const record = await records.get(KIND, ID)
+  if (record) return record
   const payload = JSON.stringify(await newKeys(now))
-  // If another process has added its keys first, those are used.
+  // If another process has stored its keys first, those keys are used.
   await records.add({ kind: KIND, id: ID, payload, expiresAt: null })
-  return stored(records, now)
+  return loadRecord(records, now)
 }
 
 /** The keys; creates them if there are none. */
 export async function loadKeys(records: Records, now = Date.now()): Promise<readonly SigningKey[]> {
-  return keysIn(await stored(records, now))
+  return keysIn(await loadRecord(records, now))
 }
 
 /** The key in retirement. A key that was retired before keeps its end. `life`: in milliseconds. */
@@ -85,16 +85,16 @@ export async function rotateKeys(
   atOnce = false,
 ): Promise<readonly string[]> {
   const life = longest * 1000 + marginMs
-  const made = await newKeys(now)
+  const fresh = await newKeys(now)
   for (let isDone = false; !isDone; ) {
-    const found = await stored(records, now)
-    const kept = keysIn(found)
+    const record = await loadRecord(records, now)
+    const retiring = keysIn(record)
       .map(key => retired(key, now, life))
       .filter(key => isTrusted(key, now))
-    const keys = atOnce ? made : [...made, ...kept]
-    isDone = await records.swap(found, found.payload, JSON.stringify(keys))
+    const keys = atOnce ? fresh : [...fresh, ...retiring]
+    isDone = await records.swap(record, record.payload, JSON.stringify(keys))
   }
-  return made.map(({ jwk }) => jwk.kid)
+  return fresh.map(({ jwk }) => jwk.kid)
 }
 
 /** Changes with the keys: see `Records.version`. */

@@ -1,7 +1,7 @@
 /** Examples of whole values, made from their schemas in the OpenAPI document. */
 import { catalogue } from '../../../errors.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
-import { guess, type Named } from './guess.ts'
+import { guess, type NamedValue } from './guess.ts'
 
 type Members = { readonly [name: string]: JsonValue }
 
@@ -28,21 +28,21 @@ export class Examples {
   }
 
   /** A value that fits the schema; undefined where none is found. */
-  of(schema: JsonSchema, named: Named = { name: '', owner: '' }, depth = 0): JsonValue | undefined {
+  of(schema: JsonSchema, named: NamedValue = { name: '', owner: '' }, depth = 0): JsonValue | undefined {
     if (depth > maxDepth) return undefined
     const { $ref: reference, const: constant, enum: values, allOf: all, anyOf: any, oneOf: one } = schema
-    const [own] = [schema['examples'] ?? []].flat()
+    const [declaredExample] = [schema['examples'] ?? []].flat()
     if (typeof reference === 'string') return this.#referred(reference, named, depth)
     if (constant !== undefined) return constant
-    if (own !== undefined) return own
+    if (declaredExample !== undefined) return declaredExample
     if (Array.isArray(values)) return values.find(value => value !== null)
     if (all !== undefined) return this.#merged(schemasIn(all), named, depth)
-    const alternative = schemasIn(any ?? one).find(each => each['type'] !== 'null')
+    const alternative = schemasIn(any ?? one).find(candidate => candidate['type'] !== 'null')
     if (alternative) return this.of(alternative, named, depth + 1)
     return this.#plain(schema, named, depth)
   }
 
-  #plain(schema: JsonSchema, named: Named, depth: number): JsonValue | undefined {
+  #plain(schema: JsonSchema, named: NamedValue, depth: number): JsonValue | undefined {
     const types = [schema['type']].flat()
     if (isObject(schema['properties'])) return this.#object(schema, schema['properties'], named, depth)
     if (types.includes('array')) return this.#array(schema, named, depth)
@@ -50,25 +50,25 @@ export class Examples {
     return types.includes('object') || schema['type'] === undefined ? {} : guess(named, schema)
   }
 
-  #referred(reference: string, named: Named, depth: number): JsonValue | undefined {
+  #referred(reference: string, named: NamedValue, depth: number): JsonValue | undefined {
     const name = reference.split('/').at(-1) ?? ''
     const schema = this.#schemas[name]
     const owner = /List$|Page$|Meta$/.test(name) ? named.owner : name
     return isObject(schema) ? this.of(schema, { ...named, owner }, depth + 1) : undefined
   }
 
-  #merged(parts: readonly JsonSchema[], named: Named, depth: number): JsonValue {
+  #merged(parts: readonly JsonSchema[], named: NamedValue, depth: number): JsonValue {
     const objects = parts.map(part => this.of(part, named, depth + 1)).filter(isObject)
     return Object.assign({}, ...objects)
   }
 
-  #array(schema: JsonSchema, named: Named, depth: number): JsonValue {
+  #array(schema: JsonSchema, named: NamedValue, depth: number): JsonValue {
     const item = isObject(schema['items']) ? this.of(schema['items'], named, depth + 1) : undefined
     return item === undefined ? [] : [item]
   }
 
   /** Without what only `include` or `fields` adds: optional members that are items themselves. */
-  #object(schema: JsonSchema, properties: Members, { owner }: Named, depth: number): JsonValue {
+  #object(schema: JsonSchema, properties: Members, { owner }: NamedValue, depth: number): JsonValue {
     const required = new Set([schema['required'] ?? []].flat())
     const members = Object.entries(properties).flatMap(([name, member]) => {
       if (!isObject(member) || (!required.has(name) && (conditional.has(name) || this.#isItem(member))))
@@ -82,7 +82,7 @@ export class Examples {
   #isItem(schema: JsonSchema): boolean {
     const { $ref: reference, anyOf: any, items } = schema
     if (isObject(items)) return this.#isItem(items)
-    if (any !== undefined) return schemasIn(any).some(each => this.#isItem(each))
+    if (any !== undefined) return schemasIn(any).some(alternative => this.#isItem(alternative))
     if (typeof reference !== 'string') return String(schema['description']).includes('with `fields=')
     const target = this.#schemas[reference.split('/').at(-1) ?? '']
     return isObject(target) && isObject(target['properties'])

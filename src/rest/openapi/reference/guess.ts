@@ -4,7 +4,7 @@
  */
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 
-export interface Named {
+export interface NamedValue {
   /** Of the field; of an array's items, the array's name. */
   readonly name: string
   /** What it belongs to, e.g. `User` or `PostCreate`. */
@@ -103,7 +103,7 @@ const plainTexts = [
   '#1f5fbf',
 ]
 
-const settled =
+const closedStates =
   /archived|deleted|done|closed|completed|hidden|locked|cancel|disabled|revoked|private|draft|estimate|has_more/
 
 /** Days from now, derived from the name. */
@@ -125,7 +125,7 @@ function formatted(format: JsonValue | undefined, name: string): JsonValue | und
   return undefined
 }
 
-function textOf({ name, owner }: Named): JsonValue {
+function textOf({ name, owner }: NamedValue): JsonValue {
   if (name === 'name' || name === 'display_name' || name === 'full_name') {
     return names.find(([pattern]) => pattern.test(owner))?.[1] ?? 'First example'
   }
@@ -142,30 +142,30 @@ function textFits(text: string, { minLength, maxLength, pattern }: JsonSchema): 
   }
 }
 
-function guessText(named: Named, schema: JsonSchema): JsonValue | undefined {
+function guessText(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
   const text = formatted(schema['format'], named.name) ?? textOf(named)
   if (textFits(String(text), schema)) return text
   const { minLength, maxLength } = schema
-  const least = typeof minLength === 'number' ? minLength : 1
-  const most = typeof maxLength === 'number' ? maxLength : least + 40
-  const fitted = String(text).padEnd(Math.min(least, 200), ' and so on').slice(0, most).trim()
-  return [fitted, ...plainTexts].find(each => textFits(each, schema))
+  const min = typeof minLength === 'number' ? minLength : 1
+  const max = typeof maxLength === 'number' ? maxLength : min + 40
+  const fitted = String(text).padEnd(Math.min(min, 200), ' and so on').slice(0, max).trim()
+  return [fitted, ...plainTexts].find(candidate => textFits(candidate, schema))
 }
 
-function guessNumber({ name }: Named, schema: JsonSchema): number {
+function guessNumber({ name }: NamedValue, schema: JsonSchema): number {
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema
-  const found = Number(numbers.find(([pattern]) => pattern.test(name))?.[1] ?? 1)
-  const whole = [schema['type']].flat().includes('integer') ? Math.round(found) : found
-  return Math.min(Math.max(whole, Number(minimum)), Number(maximum))
+  const number = Number(numbers.find(([pattern]) => pattern.test(name))?.[1] ?? 1)
+  const rounded = [schema['type']].flat().includes('integer') ? Math.round(number) : number
+  return Math.min(Math.max(rounded, Number(minimum)), Number(maximum))
 }
 
 /** A value of a schema without members; undefined where none is found that fits. */
-export function guess(named: Named, schema: JsonSchema): JsonValue | undefined {
+export function guess(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
   const types = [schema['type']].flat()
   // An item that is still in use: nothing has closed it.
-  if (types.includes('null') && settled.test(named.name)) return null
+  if (types.includes('null') && closedStates.test(named.name)) return null
   if (types.includes('string')) return guessText(named, schema)
   if (types.includes('integer') || types.includes('number')) return guessNumber(named, schema)
-  if (types.includes('boolean')) return !settled.test(named.name)
+  if (types.includes('boolean')) return !closedStates.test(named.name)
   return types.includes('null') ? null : undefined
 }

@@ -50,21 +50,23 @@ class Reference {
 
   #bodyExample({ content }: JsonSchema, method: string): JsonValue | undefined {
     const schema = schemaOf(content)
-    const whole = schema && this.#examples.of(schema)
-    if (method !== 'patch' || typeof whole !== 'object' || whole === null || Array.isArray(whole))
-      return whole
+    const example = schema && this.#examples.of(schema)
+    if (method !== 'patch' || typeof example !== 'object' || example === null || Array.isArray(example))
+      return example
     // A change names some fields: the first two show it.
-    const own = Object.entries(whole).filter(([name]) => !name.endsWith('_id'))
-    return Object.fromEntries(own.slice(0, 2))
+    const plainMembers = Object.entries(example).filter(([name]) => !name.endsWith('_id'))
+    return Object.fromEntries(plainMembers.slice(0, 2))
   }
 
   /** The parameters of a model's query. */
   #queryExample({ parameters }: JsonSchema, path: string): JsonValue | undefined {
     if (!path.includes('/queries/')) return undefined
-    const given = [parameters ?? []].flat() as JsonSchema[]
+    const declared = [parameters ?? []].flat() as JsonSchema[]
     // The id of a query on an item is an argument of its own.
-    const named = given.filter(parameter => parameter['in'] === 'query' && parameter['name'] !== 'id')
-    const values = named.flatMap(({ name, schema }) => {
+    const queryParameters = declared.filter(
+      parameter => parameter['in'] === 'query' && parameter['name'] !== 'id',
+    )
+    const values = queryParameters.flatMap(({ name, schema }) => {
       const value = this.#examples.of(schema as JsonSchema, { name: String(name), owner: '' })
       return value === undefined ? [] : [[String(name), value] as const]
     })

@@ -95,8 +95,8 @@ function operationCall(model: Model, method: string, path: string, input: string
   const isAction = method === 'post' && (owner === 'actions' || model.collections.has(owner))
   if (!isQuery && !isAction) return undefined
   const hasId = item !== undefined || (isQuery && model.logic.queries.get(name)?.target === 'item')
-  const given = [...(hasId ? ['1'] : []), ...(input === '' ? [] : [input])]
-  return `const answer = await api.${owner}.${name}(${given.join(', ')})`
+  const args = [...(hasId ? ['1'] : []), ...(input === '' ? [] : [input])]
+  return `const answer = await api.${owner}.${name}(${args.join(', ')})`
 }
 
 /** The code; undefined where the client has no call for the operation. `origin`: of the service. */

@@ -28,8 +28,8 @@ export class ConnectionSet {
     return performance.now() < this.#pausedUntil
   }
 
-  /** Whether it has, and no connection is open. */
-  get isAway(): boolean {
+  /** Whether an attempt to connect has just failed and no connection is open. */
+  get isUnreachable(): boolean {
     return this.#all.size === 0 && this.isPaused
   }
 
@@ -41,7 +41,7 @@ export class ConnectionSet {
     return undefined
   }
 
-  /** A new connection, which is idle once it is given back. Rejects with `ConnectionLost`. */
+  /** A new connection, which is idle once it is released. Rejects with `ConnectionLost`. */
   async open(): Promise<Connection> {
     try {
       const connection = await this.#open()
@@ -54,25 +54,25 @@ export class ConnectionSet {
     }
   }
 
-  /** An idle connection, or a new one. Rejects with `ConnectionLost`, immediately while the database is away. */
+  /** An idle connection, or a new one. Rejects with `ConnectionLost`, immediately while the database is unreachable. */
   async acquire(): Promise<Connection> {
     const connection = this.take()
     if (connection !== undefined) return connection
-    if (this.isAway) throw new ConnectionLost(unreachableMessage)
+    if (this.isUnreachable) throw new ConnectionLost(unreachableMessage)
     return this.open()
   }
 
-  giveBack(connection: Connection): void {
+  release(connection: Connection): void {
     if (!connection.isClosed) this.#idle.push(connection)
   }
 
-  /** Ends the idle connections: they may be broken like another one that was found so. */
+  /** Ends the idle connections: after another connection broke, they may be broken too. */
   dropIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.destroy()
   }
 
-  /** The database is known to be unreachable: no connection works any more. */
-  lose(): void {
+  /** Destroys all connections: the database is unreachable. */
+  disconnect(): void {
     this.#pausedUntil = performance.now() + pauseMs
     for (const connection of [...this.#all]) connection.destroy()
   }

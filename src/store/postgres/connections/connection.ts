@@ -1,21 +1,21 @@
 /**
- * One connection. Statements are sent many at once, with one Sync after the last: they share a round trip and, outside
+ * One connection. Statements are sent in batches with one Sync after the last: they share a round trip and, outside
  * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
  */
 import pg from 'pg'
 import { withActors, withoutActors } from '../row-security/acting.ts'
-import { AnswerTimeout, ConnectionLost, isFarewell, NotSent, Unreachable } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, isTermination, NotSent, Unreachable } from './failure.ts'
 import type { Outcome, Query, Rows, Statement } from './statement.ts'
 
 export interface ConnectionOptions {
   readonly url: string
   /** How long the login may take, and then the settings, in milliseconds. */
-  readonly connectTimeout: number
+  readonly connectTimeoutMs: number
   /** How long an answer may take before the connection is destroyed, in milliseconds. */
-  readonly answerTimeout: number
-  /** Statements that a new connection begins with. */
+  readonly answerTimeoutMs: number
+  /** The first statements of a new connection. */
   readonly settings: string
-  /** Whether row security is on, so that statements must say on whose behalf they run. */
+  /** Whether row security is on: statements then set on whose behalf they run. */
   readonly isLocked?: boolean
   /** Called when an answer takes long, but not too long yet. */
   readonly onSlow?: () => void
@@ -44,7 +44,7 @@ interface Channel {
 
 export class Connection {
   readonly #client: pg.Client
-  readonly #answerTimeout: number
+  readonly #answerTimeoutMs: number
   readonly #isLocked: boolean
   readonly #prepared = new Map<string, Statement>()
   readonly #onClose = new Set<() => void>()
@@ -53,23 +53,23 @@ export class Connection {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  private constructor(client: pg.Client, { answerTimeout, isLocked = false, onSlow }: ConnectionOptions) {
+  private constructor(client: pg.Client, { answerTimeoutMs, isLocked = false, onSlow }: ConnectionOptions) {
     this.#client = client
-    this.#answerTimeout = answerTimeout
+    this.#answerTimeoutMs = answerTimeoutMs
     this.#isLocked = isLocked
     this.#onSlow = onSlow
-    const closed = (): void => this.#closed()
-    client.on('end', closed)
-    client.on('error', closed)
-    channelOf(client).on('parseComplete', () => this.#pipeline?.parsed())
+    const onEnd = (): void => this.#onClosed()
+    client.on('end', onEnd)
+    client.on('error', onEnd)
+    channelOf(client).on('parseComplete', () => this.#pipeline?.handleParseComplete())
   }
 
   /** Rejects with `ConnectionLost`. */
   static async open(options: ConnectionOptions): Promise<Connection> {
-    const { url, connectTimeout, settings } = options
+    const { url, connectTimeoutMs, settings } = options
     const client = new pg.Client({
       connectionString: url,
-      connectionTimeoutMillis: connectTimeout,
+      connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       application_name: 'portico',
     })
@@ -79,7 +79,7 @@ export class Connection {
     try {
       await client.connect()
       // The driver's time limit ends with the login.
-      timer = setTimeout(() => channelOf(client).stream.destroy(), connectTimeout)
+      timer = setTimeout(() => channelOf(client).stream.destroy(), connectTimeoutMs)
       await client.query(settings)
     } catch (cause) {
       client.end().catch(() => {})
@@ -112,17 +112,17 @@ export class Connection {
   /** Runs the queries in order, until one fails. One pipeline at a time. Never rejects. */
   run(queries: readonly Query[]): Promise<Outcome> {
     if (!this.#isLocked) return this.#run(queries)
-    const sent = withActors(queries)
-    return this.#run(sent).then(outcome => withoutActors(outcome, sent))
+    const sentQueries = withActors(queries)
+    return this.#run(sentQueries).then(outcome => withoutActors(outcome, sentQueries))
   }
 
   #run(queries: readonly Query[]): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     if (this.#isClosed) {
-      resolve({ done: [], tags: [], error: new NotSent('The connection to the database is closed.') })
+      resolve({ results: [], tags: [], error: new NotSent('The connection to the database is closed.') })
       return promise
     }
-    this.#watch()
+    this.#startTimer()
     const pipeline = new Pipeline(queries, this.#prepared, outcome => {
       clearTimeout(this.#timer)
       this.#pipeline = undefined
@@ -134,28 +134,28 @@ export class Connection {
     return promise
   }
 
-  #watch(): void {
+  #startTimer(): void {
     const onSlow = this.#onSlow
-    const rest = this.#answerTimeout - slowAnswerMs
-    if (onSlow === undefined || rest <= 0) {
-      this.#timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
+    const remainingMs = this.#answerTimeoutMs - slowAnswerMs
+    if (onSlow === undefined || remainingMs <= 0) {
+      this.#timer = setTimeout(() => this.#timeOut(), this.#answerTimeoutMs)
       return
     }
     this.#timer = setTimeout(() => {
-      this.#timer = setTimeout(() => this.#giveUp(), rest)
+      this.#timer = setTimeout(() => this.#timeOut(), remainingMs)
       onSlow()
     }, slowAnswerMs)
   }
 
-  #giveUp(): void {
+  #timeOut(): void {
     this.#pipeline?.handleError(new AnswerTimeout('The database has not answered in time.'))
     this.destroy()
   }
 
-  /** Closes the connection without waiting for what it does. */
+  /** Closes the connection without waiting for running statements. */
   destroy(): void {
     channelOf(this.#client).stream.destroy()
-    this.#closed()
+    this.#onClosed()
   }
 
   async close(): Promise<void> {
@@ -166,7 +166,7 @@ export class Connection {
     clearTimeout(timer)
   }
 
-  #closed(): void {
+  #onClosed(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#pipeline?.handleError(new ConnectionLost('The connection to the database was lost.'))
@@ -179,13 +179,13 @@ function channelOf(client: pg.Client): Channel {
   return (client as unknown as { readonly connection: Channel }).connection
 }
 
-/** A query to the driver: it receives every message until the connection is ready again. */
+/** The driver treats it as a query: it receives every message until the connection is ready again. */
 class Pipeline {
   readonly #queries: readonly Query[]
   readonly #prepared: Map<string, Statement>
   readonly #settle: (outcome: Outcome) => void
   readonly #parsing: Statement[] = []
-  readonly #done: Rows[] = []
+  readonly #results: Rows[] = []
   readonly #tags: string[] = []
   #rows: Rows[number][] = []
   #isSettled = false
@@ -204,12 +204,12 @@ class Pipeline {
     channel.stream.cork()
     // First, since the server skips everything after a failure.
     for (const name of this.#surplus()) channel.close({ type: 'S', name })
-    const fresh = new Set<Statement>()
+    const newStatements = new Set<Statement>()
     for (const { statement, values } of this.#queries) {
       const { name, text } = statement
       if (this.#prepared.delete(name)) this.#prepared.set(name, statement)
-      else if (name === '' || !fresh.has(statement)) {
-        fresh.add(statement)
+      else if (name === '' || !newStatements.has(statement)) {
+        newStatements.add(statement)
         this.#parsing.push(statement)
         channel.parse({ name, text })
         channel.describe({ type: 'S', name })
@@ -225,16 +225,16 @@ class Pipeline {
   #surplus(): readonly string[] {
     if (this.#prepared.size + this.#queries.length <= maxPrepared) return []
     const used = new Set(this.#queries.map(query => query.statement.name))
-    const fresh = [...used].filter(name => !this.#prepared.has(name)).length
-    const surplus = this.#prepared.size + fresh - maxPrepared
-    if (surplus <= 0) return []
-    const old = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, surplus)
-    for (const name of old) this.#prepared.delete(name)
-    return old
+    const newCount = [...used].filter(name => !this.#prepared.has(name)).length
+    const surplusCount = this.#prepared.size + newCount - maxPrepared
+    if (surplusCount <= 0) return []
+    const unused = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, surplusCount)
+    for (const name of unused) this.#prepared.delete(name)
+    return unused
   }
 
   /** A statement is prepared, even if it or another one fails later. */
-  parsed(): void {
+  handleParseComplete(): void {
     const statement = this.#parsing.shift()
     if (statement !== undefined && statement.name !== '') this.#prepared.set(statement.name, statement)
   }
@@ -249,7 +249,7 @@ class Pipeline {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#done.push(this.#rows)
+    this.#results.push(this.#rows)
     this.#tags.push(text)
     this.#rows = []
   }
@@ -259,7 +259,7 @@ class Pipeline {
   }
 
   handleError(error: Error): void {
-    const isFinal = error instanceof ConnectionLost || ('severity' in error && !isFarewell(error))
+    const isFinal = error instanceof ConnectionLost || ('severity' in error && !isTermination(error))
     this.#end(isFinal ? error : new ConnectionLost(error.message, { cause: error }))
   }
 
@@ -267,12 +267,12 @@ class Pipeline {
   handlePortalSuspended(): void {}
 
   #current(): Statement | undefined {
-    return this.#queries[this.#done.length]?.statement
+    return this.#queries[this.#results.length]?.statement
   }
 
   #end(error: Error | undefined): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    this.#settle({ done: this.#done, tags: this.#tags, error })
+    this.#settle({ results: this.#results, tags: this.#tags, error })
   }
 }

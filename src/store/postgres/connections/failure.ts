@@ -1,6 +1,6 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 import { ApiError } from '../../../errors.ts'
-import { taken } from '../../write/checks.ts'
+import { uniqueValueError } from '../../write/checks.ts'
 import { ROW_SECURITY } from '../row-security/policies.ts'
 
 /** The connection was lost, or never made. The statements may have run. */
@@ -21,7 +21,7 @@ export class Unreachable extends ConnectionLost {
   }
 }
 
-/** The database has not answered in time. It may be unreachable: nothing else may show that. */
+/** The database has not answered in time, perhaps because it is unreachable. */
 export class AnswerTimeout extends ConnectionLost {}
 
 /** The statement was not run, because one before it in the same transaction failed. */
@@ -42,8 +42,8 @@ const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
 export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = sqlState(cause)
-  if (code === UNIQUE) return taken(keyFields(cause), cause)
-  if (code === TOO_LARGE) return tooLong(cause)
+  if (code === UNIQUE) return uniqueValueError(keyFields(cause), cause)
+  if (code === TOO_LARGE) return textTooLongError(cause)
   if (code === PRIVILEGE && isPolicy(cause)) return new ApiError('FORBIDDEN', undefined, { cause })
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
@@ -55,13 +55,13 @@ export function failureOf(cause: unknown): ApiError {
 export function storageTrouble(error: unknown): string {
   let cause = error
   while (cause instanceof ApiError && cause.cause !== undefined) cause = cause.cause
-  const reason = reasons.get(sqlState(cause) ?? '') ?? 'the database does not take them'
+  const reason = reasons.get(sqlState(cause) ?? '') ?? 'the database rejects them'
   return `Changes cannot be stored: ${reason}.`
 }
 
 const reasons: ReadonlyMap<string, string> = new Map([
   ['25006', 'the database is read-only'],
-  ['42501', 'the database does not let this user'],
+  ['42501', 'the database user lacks the privilege'],
   ['53100', 'the disk of the database is full'],
 ])
 
@@ -80,10 +80,10 @@ export function isTransient(cause: unknown): boolean {
 }
 
 /**
- * Whether the server is ending the connection: it stops or has crashed, an administrator or a time limit ends the session, or
+ * Whether the server ends the connection: it stops or has crashed, an administrator or a time limit ends the session, or
  * the database is dropped. The severity shows this too, but in the server's language.
  */
-export function isFarewell(cause: unknown): boolean {
+export function isTermination(cause: unknown): boolean {
   return /^(57P01|57P02|57P04|57P05|25P03)$/.test(sqlState(cause) ?? '')
 }
 
@@ -103,7 +103,7 @@ export function isMissingPrivilege(cause: unknown): boolean {
   return sqlState(cause) === PRIVILEGE
 }
 
-/** Whether a policy of row security refused a row, or the trigger that replaces one; not a missing privilege. */
+/** Whether a row security policy, or the trigger that replaces one, refused a row. False for a missing privilege. */
 function isPolicy(cause: unknown): boolean {
   const { routine, constraint } = cause as { readonly routine?: unknown; readonly constraint?: unknown }
   return routine === 'ExecWithCheckOptions' || constraint === ROW_SECURITY
@@ -130,12 +130,12 @@ interface Constrained {
 function constraintFields({ table, constraint }: Constrained): readonly string[] {
   const [, names = ''] = /^(.*)__(?:unique|fkey)$/.exec(String(constraint)) ?? []
   const prefix = `${String(table)}__`
-  const own = names.startsWith(prefix) ? names.slice(prefix.length) : names
-  return own === '' ? [] : own.split('__')
+  const fieldNames = names.startsWith(prefix) ? names.slice(prefix.length) : names
+  return fieldNames === '' ? [] : fieldNames.split('__')
 }
 
-/** If the message names the index, its name contains those of the table and the fields. */
-function tooLong(cause: unknown): ApiError {
+/** If the message names the index, that name contains the names of the table and the fields. */
+function textTooLongError(cause: unknown): ApiError {
   const [, names = ''] = /"([^"]+)__(?:index|unique)"/.exec(String(cause)) ?? []
   const message = 'A text is too long for an index of the database, which holds about 2,700 bytes of each.'
   const details = names

@@ -20,7 +20,7 @@ export interface PoolOptions {
   /** How many reads may wait; more are refused as UNAVAILABLE. */
   readonly maxWaiting: number
   /** The first queries of each pipeline; every read's results begin with theirs. */
-  readonly before?: () => readonly Query[]
+  readonly firstQueries?: () => readonly Query[]
   /** How often a read is sent whose connection breaks, or whose prepared statement is outdated; 3 by default. */
   readonly tries?: number
   /** How long a read waits for a locked table, in milliseconds; 10,000 by default. */
@@ -30,7 +30,7 @@ export interface PoolOptions {
 }
 
 /** How many reads share a pipeline: each round trip has its cost, but a slow read delays those sent with it. */
-const maxSentTogether = 32
+const maxReadsPerPipeline = 32
 const maxTries = 3
 
 export class Pool {
@@ -38,20 +38,20 @@ export class Pool {
   readonly #tries: number
   readonly #connections: ConnectionSet
   readonly #drain = (): void => {
-    this.#scheduled = false
+    this.#isScheduled = false
     this.#send()
   }
-  readonly #locked: LockedReads
+  readonly #lockedReads: LockedReads
   #waiting: PendingRead[] = []
   #opening = 0
-  #scheduled = false
+  #isScheduled = false
   #isClosed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
     this.#tries = options.tries ?? maxTries
     this.#connections = new ConnectionSet(options.open)
-    this.#locked = new LockedReads(options.size, options.lockWaitMs ?? 10_000)
+    this.#lockedReads = new LockedReads(options.size, options.lockWaitMs ?? 10_000)
   }
 
   async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
@@ -63,8 +63,8 @@ export class Pool {
    * Runs the queries in one snapshot. Rejects with an `ApiError`. `isImmediate`: sends them now, in a separate pipeline.
    */
   ask(queries: readonly Query[], isImmediate = false): Promise<readonly Rows[]> {
-    const refused = this.#refusal()
-    if (refused !== undefined) return Promise.reject(refused)
+    const refusal = this.#refusal()
+    if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
     this.#waiting.push({ queries, resolve, reject, tries: 0, lockDeadline: undefined })
     if (isImmediate) this.#send()
@@ -77,48 +77,48 @@ export class Pool {
     this.#connections.dropIdle()
   }
 
-  /** The database is known to be unreachable: reads that wait for an answer are refused now. */
-  lose(): void {
-    this.#connections.lose()
-    this.#refuseAll(new ApiError('UNAVAILABLE', unreachableMessage))
+  /** Destroys all connections and refuses the reads that wait: the database is unreachable. */
+  disconnect(): void {
+    this.#connections.disconnect()
+    this.#rejectAll(new ApiError('UNAVAILABLE', unreachableMessage))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#refuseAll(stoppingRefusal())
+    this.#rejectAll(stoppingRefusal())
     await this.#connections.close()
   }
 
   #refusal(): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting)
+    if (this.#waiting.length + this.#lockedReads.waiting >= this.#options.maxWaiting)
       return temporaryRefusal('Too many requests are waiting for the database.')
-    return this.#connections.isAway ? new ApiError('UNAVAILABLE', unreachableMessage) : undefined
+    return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }
 
   #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(this.#drain)
   }
 
   #send(): void {
-    if (this.#locked.isAny) this.#waiting = this.#locked.setAside(this.#waiting)
+    if (this.#lockedReads.isAny) this.#waiting = this.#lockedReads.setAside(this.#waiting)
     while (this.#waiting.length > 0) {
       const connection = this.#connections.take()
       if (connection === undefined) break
-      void this.#run(connection, this.#waiting.splice(0, maxSentTogether))
+      void this.#run(connection, this.#waiting.splice(0, maxReadsPerPipeline))
     }
-    if (this.#locked.isAny) this.#sendLocked()
-    if (this.#waiting.length + this.#locked.waiting > 0) this.#openMore()
+    if (this.#lockedReads.isAny) this.#sendLocked()
+    if (this.#waiting.length + this.#lockedReads.waiting > 0) this.#openMore()
   }
 
   #sendLocked(): void {
-    while (this.#locked.mayStart) {
+    while (this.#lockedReads.mayStart) {
       const connection = this.#connections.take()
       if (connection === undefined) return
-      void this.#run(connection, this.#locked.next(maxSentTogether)).finally(() => {
-        this.#locked.ended()
+      void this.#run(connection, this.#lockedReads.next(maxReadsPerPipeline)).finally(() => {
+        this.#lockedReads.ended()
         this.#schedule()
       })
     }
@@ -126,34 +126,36 @@ export class Pool {
 
   async #run(connection: Connection, reads: readonly PendingRead[]): Promise<void> {
     const queries = reads.flatMap(read => read.queries)
-    const before = this.#options.before?.()
-    const { done, error } = await connection.run(before === undefined ? queries : [...before, ...queries])
-    const shared = before === undefined ? undefined : done.slice(0, before.length)
-    let at = before?.length ?? 0
-    let failed = false
+    const firstQueries = this.#options.firstQueries?.()
+    const { results, error } = await connection.run(
+      firstQueries === undefined ? queries : [...firstQueries, ...queries],
+    )
+    const sharedResults = firstQueries === undefined ? undefined : results.slice(0, firstQueries.length)
+    let start = firstQueries?.length ?? 0
+    let hasFailed = false
     for (const read of reads) {
-      const end = at + read.queries.length
-      const rows = done.slice(at, end)
-      if (done.length >= end) {
-        if (this.#locked.isAny) this.#locked.answered(read)
-        read.resolve(shared === undefined ? rows : [...shared, ...rows])
+      const end = start + read.queries.length
+      const rows = results.slice(start, end)
+      if (results.length >= end) {
+        if (this.#lockedReads.isAny) this.#lockedReads.answered(read)
+        read.resolve(sharedResults === undefined ? rows : [...sharedResults, ...rows])
       } else if (isLockTimeout(error)) {
-        // It has delayed the reads behind it. From now on it waits separately, and they are sent again.
-        if (failed) this.#waiting.push(read)
-        else this.#locked.add(read, read.queries[done.length - at])
-        failed = true
-      } else if (failed && this.#tries > 1) this.#waiting.push(read)
+        // This read has delayed the reads behind it. It now waits separately, and they are sent again.
+        if (hasFailed) this.#waiting.push(read)
+        else this.#lockedReads.add(read, read.queries[results.length - start])
+        hasFailed = true
+      } else if (hasFailed && this.#tries > 1) this.#waiting.push(read)
       else {
-        failed = true
+        hasFailed = true
         this.#fail(read, error)
       }
-      at = end
+      start = end
     }
     if (error !== undefined && isOutdated(error)) connection.destroy()
-    this.#connections.giveBack(connection)
-    // Otherwise they would be sent again, on connections that are closed as soon as they open.
-    if (this.#isClosed) this.#refuseAll(stoppingRefusal())
-    else if (this.#waiting.length + this.#locked.waiting > 0) this.#send()
+    this.#connections.release(connection)
+    // Otherwise the reads would be sent again, on connections that are closed as soon as they open.
+    if (this.#isClosed) this.#rejectAll(stoppingRefusal())
+    else if (this.#waiting.length + this.#lockedReads.waiting > 0) this.#send()
   }
 
   /** Reads change nothing, so one whose connection broke is sent again on another connection. */
@@ -161,16 +163,16 @@ export class Pool {
     read.tries++
     const isRepeatable =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isRepeatable && read.tries < this.#tries && !this.#connections.isAway) this.#waiting.push(read)
+    if (isRepeatable && read.tries < this.#tries && !this.#connections.isUnreachable) this.#waiting.push(read)
     else read.reject(failureOf(cause))
   }
 
   #openMore(): void {
     const { size, isPaused } = this.#connections
-    // A server that refuses more connections is not asked again at once while an open connection serves the reads.
+    // If the server refuses more connections, wait before the next attempt while an open connection serves the reads.
     if (isPaused && size > 0) return
     if (size + this.#opening >= this.#options.size) return
-    if (this.#opening >= this.#waiting.length + this.#locked.waiting) return
+    if (this.#opening >= this.#waiting.length + this.#lockedReads.waiting) return
     this.#opening++
     this.#connections
       .open()
@@ -180,24 +182,24 @@ export class Pool {
       )
       .finally(() => {
         this.#opening--
-        if (this.#waiting.length + this.#locked.waiting > 0) this.#schedule()
+        if (this.#waiting.length + this.#lockedReads.waiting > 0) this.#schedule()
       })
   }
 
   #opened(connection: Connection): void {
     if (this.#isClosed) return void connection.close()
-    this.#connections.giveBack(connection)
+    this.#connections.release(connection)
     connection.onClose(() => this.#schedule())
   }
 
   #unreachable(cause: unknown): void {
     if (this.#connections.size > 0) return
-    this.#refuseAll(failureOf(cause))
+    this.#rejectAll(failureOf(cause))
     if (cause instanceof Unreachable && !cause.isAnswered) this.#options.onSilence?.()
   }
 
-  #refuseAll(error: ApiError): void {
-    const waiting = [...this.#waiting, ...this.#locked.takeAll()]
+  #rejectAll(error: ApiError): void {
+    const waiting = [...this.#waiting, ...this.#lockedReads.takeAll()]
     this.#waiting = []
     for (const { reject } of waiting) reject(error)
   }

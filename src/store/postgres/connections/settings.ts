@@ -19,7 +19,7 @@ export interface PostgresOptions {
   /** Hot standbys that answer reads. */
   readonly replicas?: readonly ReplicaSettings[] | undefined
   /** How long a statement may take, in milliseconds. 10,000 by default. */
-  readonly timeout?: number
+  readonly timeoutMs?: number
   /** The maximum memory for cached answers, in bytes; 0: no cache. 64 MiB by default. */
   readonly cacheBytes?: number
   /** Whether additive changes of the model are applied at the start. True by default. */
@@ -37,21 +37,21 @@ export interface PostgresOptions {
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. Omitted: the process's clock, and in access rules the database's. */
   readonly now?: () => number
-  /** What to record of the cost of reads; omitted: nothing. */
+  /** How to record the cost of reads. Omitted: it is not recorded. */
   readonly queries?: StatisticsOptions | undefined
 }
 
 const mebibyte = 1024 * 1024
 
-export type Settings = ReturnType<typeof settled>
+export type Settings = ReturnType<typeof withDefaults>
 
-export function settled(options: PostgresOptions) {
-  const { url, connections = 8, replicas = [], timeout = 10_000, cacheBytes = 64 * mebibyte } = options
+export function withDefaults(options: PostgresOptions) {
+  const { url, connections = 8, replicas = [], timeoutMs = 10_000, cacheBytes = 64 * mebibyte } = options
   const { autoMigrate = true, rowSecurity = false } = options
   const { maxWaiting = 10_000, now = Date.now, queries, timeLimit = createTimeLimit() } = options
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
-    ...{ url, connections, lanes, replicas, timeout, cacheBytes },
+    ...{ url, connections, lanes, replicas, timeoutMs, cacheBytes },
     ...{
       retention: retentionOf(options.retention),
       autoMigrate,

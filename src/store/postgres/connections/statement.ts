@@ -1,7 +1,7 @@
 /** Statements as PostgreSQL prepares them: by a name, once on every connection that runs them. */
 import { postgres } from '../../sql/postgres.ts'
 import { type Bind, compile, type Sql } from '../../sql/writer.ts'
-import { type Actor, bound, type Inputs, type SqlValue } from '../../values.ts'
+import { type Actor, type Inputs, parameterValue, type SqlValue } from '../../values.ts'
 
 export type Value = string | null
 
@@ -31,7 +31,7 @@ export class Statement {
   }
 
   with(inputs: Inputs): Query {
-    const values = this.#binds.map(bind => textOf(bound(bind, inputs)))
+    const values = this.#binds.map(bind => textOf(parameterValue(bind, inputs)))
     return { statement: this, values, actor: inputs.actor }
   }
 
@@ -59,7 +59,7 @@ export interface Query {
 
 /** The result of a batch: the rows of the statements that succeeded, and why the next one failed. */
 export interface Outcome {
-  readonly done: readonly Rows[]
+  readonly results: readonly Rows[]
   readonly tags: readonly string[]
   readonly error: Error | undefined
 }

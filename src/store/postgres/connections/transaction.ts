@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 import { ConnectionLost, TransactionFailed } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
-interface Pending {
+interface PendingStatement {
   readonly query: Query
   readonly resolve: (rows: Rows) => void
   readonly reject: (error: unknown) => void
@@ -15,8 +15,8 @@ interface Pending {
 
 export class Transaction {
   readonly #connection: Connection
-  #pending: Pending[] = []
-  #scheduled = false
+  #pending: PendingStatement[] = []
+  #isScheduled = false
   #running: Promise<void> = Promise.resolve()
   #failure: Error | undefined
   /** The command tag of the last statement. */
@@ -52,44 +52,44 @@ export class Transaction {
     const cause = this.#failure
     this.#failure = undefined
     if (cause === undefined) return
-    const failed = new TransactionFailed('A statement before it failed.', { cause })
-    for (const { reject } of this.#pending.splice(0)) reject(failed)
+    const error = new TransactionFailed('A statement before it failed.', { cause })
+    for (const { reject } of this.#pending.splice(0)) reject(error)
   }
 
   /** After all microtasks, in which other writes may queue statements too. */
   #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     queueMicrotask(() => process.nextTick(() => this.#send()))
   }
 
   #send(): void {
-    this.#scheduled = false
+    this.#isScheduled = false
     const batch = this.#pending
     if (batch.length === 0) return
     this.#pending = []
     this.#running = this.#running.then(() => this.#run(batch))
   }
 
-  async #run(batch: readonly Pending[]): Promise<void> {
+  async #run(batch: readonly PendingStatement[]): Promise<void> {
     if (this.#failure !== undefined) {
-      const failed = new TransactionFailed('A statement before it failed.', { cause: this.#failure })
-      for (const { reject } of batch) reject(failed)
+      const failure = new TransactionFailed('A statement before it failed.', { cause: this.#failure })
+      for (const { reject } of batch) reject(failure)
       return
     }
-    const { done, tags, error } = await this.#connection.run(batch.map(({ query }) => query))
+    const { results, tags, error } = await this.#connection.run(batch.map(({ query }) => query))
     this.tag = tags.at(-1) ?? ''
     this.#failure = error
     for (const [index, { resolve, reject }] of batch.entries()) {
-      const rows = done[index]
+      const rows = results[index]
       if (rows !== undefined) resolve(rows)
-      else if (index === done.length || error instanceof ConnectionLost) reject(error)
+      else if (index === results.length || error instanceof ConnectionLost) reject(error)
       else reject(new TransactionFailed('A statement before it failed.', { cause: error }))
     }
   }
 }
 
 /** The first row, or an empty one. */
-export function first(rows: Rows): readonly SqlValue[] {
+export function firstRow(rows: Rows): readonly SqlValue[] {
   return rows[0] ?? []
 }

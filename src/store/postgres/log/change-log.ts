@@ -3,17 +3,17 @@ import type { Hold } from '../../log/holds.ts'
 import type { LogMetrics } from '../../log/log-metrics.ts'
 import { loggedChange } from '../../log/logged-change.ts'
 import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
-import { noInputs, slotted } from '../../values.ts'
+import { noInputs, slotInputs } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
 import type { Rows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
-import { drawn, eventsAfter, eventsWithin, held, newest, pruned } from './event-log.ts'
+import { eventsAfter, eventsWithin, newest, pruned, readLastDrawn, readLowestHeld } from './event-log.ts'
 
-/** The pause before another look at changes that unfinished commits hold back, in milliseconds. */
+/** The pause before changes that unfinished commits hold back are read again, in milliseconds. */
 const retryMs = 5
 
 interface ChangeLogParts {
-  /** Each of its statements sees what was committed before it. */
+  /** Each of its statements sees all earlier commits. */
   readonly pool: Pool
   readonly checks: Checks
   readonly hold: Hold
@@ -26,7 +26,7 @@ export class ChangeLog implements Changes {
   readonly #pool: Pool
   readonly #checks: Checks
   readonly #listeners = new Set<CommitListener>()
-  #again: NodeJS.Timeout | undefined
+  #retryTimer: NodeJS.Timeout | undefined
 
   constructor({ pool, checks, hold, metrics }: ChangeLogParts) {
     this.#pool = pool
@@ -37,33 +37,47 @@ export class ChangeLog implements Changes {
 
   /** Waits until no commit can add a smaller number. */
   async last(): Promise<number> {
-    const first = await this.#pool.ask([drawn.with(noInputs), held.with(noInputs), newest.with(noInputs)])
-    const last = numberIn(first[2])
-    for (let bound = boundOf(first); bound < last; ) {
+    const results = await this.#pool.ask([
+      readLastDrawn.with(noInputs),
+      readLowestHeld.with(noInputs),
+      newest.with(noInputs),
+    ])
+    const last = numberIn(results[2])
+    for (let settledNumber = boundOf(results); settledNumber < last; ) {
       await new Promise(resolve => setTimeout(resolve, retryMs))
-      bound = boundOf(await this.#pool.ask([drawn.with(noInputs), held.with(noInputs)]))
+      settledNumber = boundOf(
+        await this.#pool.ask([readLastDrawn.with(noInputs), readLowestHeld.with(noInputs)]),
+      )
     }
     return last
   }
 
-  /** Answers cached before these changes are not used after them: a change is delivered with data no older than it. */
+  /** Polls the versions before it returns changes, so that a listener never reads cached data older than a change. */
   async after(event: number, limit: number, maxBytes?: number): Promise<readonly Change[]> {
     const events =
       maxBytes === undefined
-        ? eventsAfter.with(slotted([event, limit]))
-        : eventsWithin.with(slotted([event, limit, maxBytes]))
-    const results = await this.#pool.ask([drawn.with(noInputs), held.with(noInputs), events])
-    const bound = boundOf(results)
+        ? eventsAfter.with(slotInputs([event, limit]))
+        : eventsWithin.with(slotInputs([event, limit, maxBytes]))
+    const results = await this.#pool.ask([
+      readLastDrawn.with(noInputs),
+      readLowestHeld.with(noInputs),
+      events,
+    ])
+    const settledNumber = boundOf(results)
     const rows = results[2] ?? []
-    const settled = rows.filter(([id]) => Number(id) <= bound)
-    if (settled.length < rows.length) this.#lookAgain()
-    if (settled.length > 0) await this.#checks.look()
-    return settled.map(loggedChange)
+    const settledRows = rows.filter(([id]) => Number(id) <= settledNumber)
+    if (settledRows.length < rows.length) this.#notifyLater()
+    if (settledRows.length > 0) await this.#checks.look()
+    return settledRows.map(loggedChange)
   }
 
   async bounds(): Promise<LogBounds> {
-    const found = await this.#pool.ask([drawn.with(noInputs), held.with(noInputs), pruned.with(noInputs)])
-    return { pruned: numberIn(found[2]), drawn: boundOf(found) }
+    const results = await this.#pool.ask([
+      readLastDrawn.with(noInputs),
+      readLowestHeld.with(noInputs),
+      pruned.with(noInputs),
+    ])
+    return { pruned: numberIn(results[2]), drawn: boundOf(results) }
   }
 
   counts(): LogCounts {
@@ -79,26 +93,26 @@ export class ChangeLog implements Changes {
     return this.#checks.look()
   }
 
-  tell(from: 'here' | 'elsewhere'): void {
+  notify(from: 'here' | 'elsewhere'): void {
     for (const listener of this.#listeners) listener(from)
   }
 
   close(): void {
-    clearTimeout(this.#again)
+    clearTimeout(this.#retryTimer)
   }
 
-  #lookAgain(): void {
-    this.#again ??= setTimeout(() => {
-      this.#again = undefined
-      this.tell('elsewhere')
+  #notifyLater(): void {
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined
+      this.notify('elsewhere')
     }, retryMs)
   }
 }
 
 /** The number up to which no commit can add an event. */
 function boundOf([last, lowest]: readonly Rows[]): number {
-  const held = lowest?.[0]?.[0]
-  return Math.min(numberIn(last), typeof held === 'number' ? held : Number.MAX_SAFE_INTEGER)
+  const lowestHeld = lowest?.[0]?.[0]
+  return Math.min(numberIn(last), typeof lowestHeld === 'number' ? lowestHeld : Number.MAX_SAFE_INTEGER)
 }
 
 function numberIn(rows: Rows | undefined): number {

@@ -1,7 +1,7 @@
 /** Deletes old events, expired records, records of deleted users, and old rows of `_touched`, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
-import { slotted } from '../../values.ts'
+import { slotInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { statementOf } from '../connections/statement.ts'
 import { pruneTouched } from './event-log.ts'
@@ -12,7 +12,7 @@ const cleanIntervalMs = 5000
 /** How many rows are deleted at once, so that no write waits long. */
 const rowsPerStep = 500
 /** How long the rows of commits are kept, in milliseconds. A node that has not checked for longer clears its caches. */
-const tracesKeptMs = 2 * 60_000
+const touchedRetentionMs = 2 * 60_000
 
 const pruneRecords = statementOf(
   sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
@@ -37,15 +37,15 @@ export class Cleaning {
     const now = this.#now()
     if (now < this.#nextClean) return
     this.#nextClean = now + cleanIntervalMs
-    const step = slotted(this.#round.slots)
+    const roundInputs = slotInputs(this.#round.slots)
     const [orphans = [], last = [], records] = await runOn(connection, [
-      deleteOrphans.with(step),
-      lastChecked.with(step),
-      pruneRecords.with(slotted([now, rowsPerStep])),
-      pruneTouched.with(slotted([now - tracesKeptMs])),
+      deleteOrphans.with(roundInputs),
+      lastChecked.with(roundInputs),
+      pruneRecords.with(slotInputs([now, rowsPerStep])),
+      pruneTouched.with(slotInputs([now - touchedRetentionMs])),
     ])
-    this.#round.stepped(orphans.length, last[0])
-    const prunable = await this.#log.look(queries => runOn(connection, queries))
+    this.#round.advance(orphans.length, last[0])
+    const prunable = await this.#log.inspect(queries => runOn(connection, queries))
     const pruned = prunable === undefined ? 0 : await this.#log.prune(connection, prunable)
     if (records?.length === rowsPerStep || pruned > 0) this.#nextClean = now
   }

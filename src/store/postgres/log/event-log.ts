@@ -33,12 +33,12 @@ export const touch = statementOf(
   sql`INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), ${slot(0)}, ${slot(1)}) RETURNING "xid"::text`,
 )
 
-/** The last number drawn. To be sent before `held`. */
-export const drawn = statementOf(sql`SELECT ${lastDrawn}::bigint`)
+/** The last number drawn. To be sent before `readLowestHeld`. */
+export const readLastDrawn = statementOf(sql`SELECT ${lastDrawn}::bigint`)
 
 /** The lowest number above which events may still be uncommitted; null: none are. */
 export const heldText = `SELECT min(("classid"::bigint & 65535) << 32 | "objid"::bigint) FROM pg_locks WHERE "locktype" = 'advisory' AND "objsubid" = 1 AND "classid"::bigint >> 16 = ${lockClass} AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database()) AND "granted"`
-export const held = statementOf([heldText])
+export const readLowestHeld = statementOf([heldText])
 
 /** The number of the newest visible event, even if it has been pruned. */
 export const newest = statementOf(sql`SELECT greatest((SELECT max("id") FROM "_events"), ${prunedSql}, 0)`)

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import { basesKey, identityKey, prunedKey, restoredKey } from '../../log/keys.ts'
-import { basesIn } from '../../log/pruning.ts'
+import { parseBases } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
 import { literal } from '../../schema/quoted.ts'
 import { MigrationError } from '../../schema/refusal.ts'
@@ -15,13 +15,13 @@ import { isMissingPrivilege } from '../connections/failure.ts'
 import { statementOf } from '../connections/statement.ts'
 import { drawnText, heldText } from './event-log.ts'
 
-/** Replaces a part of an identity that cannot be read. It matches any value. */
-const unknown = '-'
+/** Stands for a part of an identity that cannot be read. It matches any value. */
+const unknownPart = '-'
 /** Every user may call this function by default, but an operator may have revoked it. */
-const system = `(SELECT "system_identifier"::text FROM pg_control_system())`
+const systemIdSql = `(SELECT "system_identifier"::text FROM pg_control_system())`
 /** It increases with every promotion and every recovery to a point in time. A standby is not written to. */
-const timeline = `CASE WHEN pg_is_in_recovery() THEN '${unknown}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
-const database = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
+const timelineSql = `CASE WHEN pg_is_in_recovery() THEN '${unknownPart}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
+const databaseIdSql = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
 
 /** How long to wait for unfinished commits, and how often to check for them, in milliseconds. */
 const settleMs = 30_000
@@ -29,10 +29,10 @@ const settlePauseMs = 10
 
 const storedText = (key: string) => `(SELECT "value" FROM "_portico" WHERE "key" = ${literal(key)})`
 /** The current identity and the stored one; the pruned number; whether the database was restored from a backup. */
-const lookText = (systemText: string) =>
-  `SELECT concat_ws('/', ${systemText}, ${timeline}, ${database}), ${storedText(identityKey)}, ${storedText(prunedKey)}, ${storedText(restoredKey)} IS NOT NULL`
-const looks = [lookText(system), lookText(literal(unknown))] as const
-const [look, lookWithoutSystem] = looks.map(text => statementOf([text]))
+const stateSql = (systemText: string) =>
+  `SELECT concat_ws('/', ${systemText}, ${timelineSql}, ${databaseIdSql}), ${storedText(identityKey)}, ${storedText(prunedKey)}, ${storedText(restoredKey)} IS NOT NULL`
+const stateSqls = [stateSql(systemIdSql), stateSql(literal(unknownPart))] as const
+const [readState, readStateWithoutSystem] = stateSqls.map(text => statementOf([text]))
 
 interface LogState {
   /** The statement that read it. */
@@ -43,13 +43,13 @@ interface LogState {
   readonly isRestored: boolean
 }
 
-/** The database must have Portico's own tables. If several nodes start at once, one does it. `now`: in milliseconds. */
+/** The database must have Portico's own tables. If several nodes start at once, one opens the log. `now`: in milliseconds. */
 export async function openLog(client: pg.Client, now: () => number): Promise<void> {
-  const before = await logState(client)
-  if (isOpen(before)) return
+  const state = await logState(client)
+  if (isOpen(state)) return
   await transact(client, async () => {
     await lockBounds(client)
-    const { identity, stored, isRestored } = await logStateBy(client, before.text)
+    const { identity, stored, isRestored } = await logStateBy(client, state.text)
     if (isRestored || (stored !== null && !isSame(stored, identity))) await raise(client, now())
     await store(client, identityKey, identity)
   })
@@ -67,12 +67,12 @@ export async function raiseLog(client: pg.Client, now: () => number): Promise<vo
 
 /** Whether a connection leads to the server whose log was opened: after a failover it leads to another one. */
 export async function isOpenFor(connection: Connection): Promise<boolean> {
-  for (const statement of [look, lookWithoutSystem]) {
+  for (const statement of [readState, readStateWithoutSystem]) {
     if (statement === undefined) continue
-    const { done, error } = await connection.run([statement.with(noInputs)])
+    const { results, error } = await connection.run([statement.with(noInputs)])
     if (error !== undefined && isMissingPrivilege(error)) continue
     if (error !== undefined) throw error
-    return isOpen(logStateIn(statement.text, done[0]?.[0] ?? []))
+    return isOpen(logStateIn(statement.text, results[0]?.[0] ?? []))
   }
   return true
 }
@@ -84,15 +84,17 @@ function isOpen({ identity, stored, pruned, isRestored }: LogState): boolean {
 /** Whether two identities may belong to the same server. */
 function isSame(stored: string, identity: string): boolean {
   const [before, after] = [stored.split('/'), identity.split('/')]
-  return before.every((part, at) => part === after[at] || part === unknown || after[at] === unknown)
+  return before.every(
+    (part, index) => part === after[index] || part === unknownPart || after[index] === unknownPart,
+  )
 }
 
 async function logState(client: pg.Client): Promise<LogState> {
   try {
-    return await logStateBy(client, looks[0])
+    return await logStateBy(client, stateSqls[0])
   } catch (error) {
     if (!isMissingPrivilege(error)) throw error
-    return logStateBy(client, looks[1])
+    return logStateBy(client, stateSqls[1])
   }
 }
 
@@ -128,21 +130,21 @@ async function raise(client: pg.Client, now: number): Promise<void> {
   )
   const [drawn, bases, oldest] = row ?? []
   const base = baseAbove(Number(drawn), now)
-  const known = withBase(basesIn(textOf(bases)), base, oldest === null ? undefined : Number(oldest))
+  const newBases = withBase(parseBases(textOf(bases)), base, oldest === null ? undefined : Number(oldest))
   await client.query(`SELECT setval('"_events_id_seq"', $1)`, [base])
-  await settled(client, base)
+  await waitUntilSettled(client, base)
   await store(client, prunedKey, String(base))
-  await store(client, basesKey, JSON.stringify(known))
+  await store(client, basesKey, JSON.stringify(newBases))
   await client.query('DELETE FROM "_portico" WHERE "key" = $1', [restoredKey])
 }
 
 /** Waits until no commit can add a number below the base: readers that resume above it would miss that event. */
-async function settled(client: pg.Client, base: number): Promise<void> {
-  const until = performance.now() + settleMs
+async function waitUntilSettled(client: pg.Client, base: number): Promise<void> {
+  const deadline = performance.now() + settleMs
   for (;;) {
     const [held] = (await rows(client, heldText))[0] ?? []
     if (held === null || Number(held) >= base) return
-    if (performance.now() > until) {
+    if (performance.now() > deadline) {
       throw new MigrationError(`Events were not committed within ${settleMs / 1000} seconds. Try again.`)
     }
     await wait(settlePauseMs)

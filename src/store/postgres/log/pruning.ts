@@ -1,9 +1,9 @@
-/** Pruning on PostgreSQL, where other nodes prune too: the one that has locked the row of the pruned number does it. */
+/** Pruning on PostgreSQL, where other nodes prune too: only the node that has locked the row of the pruned number prunes. */
 import { lowestHoldSql, prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import {
-  type LookedAt,
-  lookAtLog,
+  inspectLog,
+  type LogState,
   type Prunable,
   type PruneStatements,
   prune,
@@ -14,12 +14,12 @@ import { quoted, slot, sql } from '../../sql/writer.ts'
 import type { Steps } from '../../write/steps.ts'
 import type { Connection } from '../connections/connection.ts'
 import { type Query, type Rows, type Statement, statementOf } from '../connections/statement.ts'
-import { held } from './event-log.ts'
+import { readLowestHeld } from './event-log.ts'
 
 const key = quoted(prunedKey)
 const [bySize, byAge] = [sql`${slot(0)}::bigint`, sql`${slot(1)}::bigint`]
 
-/** Respects holds that were set after the look, too. */
+/** Respects holds that were set after the inspection, too. */
 const pruneEvents = statementOf(
   sql`WITH "turn" AS (SELECT 1 FROM "_portico" WHERE "key" = ${key} FOR UPDATE SKIP LOCKED), "until" AS (SELECT greatest(${bySize}, least(${byAge}, ${lowestHoldSql})) AS "id" WHERE EXISTS (SELECT 1 FROM "turn")), "raised" AS (UPDATE "_portico" SET "value" = greatest("value"::bigint, "until"."id")::text FROM "until" WHERE "key" = ${key}), "gone" AS (DELETE FROM "_events" AS "e" USING "until" WHERE "e"."id" <= "until"."id" RETURNING 1) SELECT 1 FROM "gone"`,
 )
@@ -29,18 +29,20 @@ const statements: PruneStatements<Statement> = {
   extent: statementOf(pruneSql.extent),
   sample: statementOf(pruneSql.sample),
   oldest: statementOf(pruneSql.oldest([slot(0)])),
-  settled: held,
+  settled: readLowestHeld,
   prune: [pruneEvents],
 }
 
 /** Runs queries in order, each with a snapshot of its own. */
 type Run = (queries: readonly Query[]) => Promise<readonly Rows[]>
 
-async function answered<T>(steps: Steps<Statement, T>, run: Run): Promise<T> {
+async function runSteps<T>(steps: Steps<Statement, T>, run: Run): Promise<T> {
   let step = steps.next()
   while (!step.done) {
-    const asks = step.value.filter(ask => ask !== undefined)
-    step = steps.next(asks.length === 0 ? [] : await run(asks.map(ask => ask.statement.with(ask.inputs))))
+    const queries = step.value.filter(query => query !== undefined)
+    step = steps.next(
+      queries.length === 0 ? [] : await run(queries.map(query => query.statement.with(query.inputs))),
+    )
   }
   return step.value
 }
@@ -55,24 +57,24 @@ export class LogPruning {
     this.#now = now
   }
 
-  /** What is to be pruned; undefined: nothing. */
-  async look(run: Run): Promise<Prunable | undefined> {
-    const looking: Steps<Statement, LookedAt> = lookAtLog(statements, this.#retention, this.#now())
-    const { extent, prunable } = await answered(looking, run)
-    this.metrics.looked(extent)
+  /** The events to prune; undefined: none. */
+  async inspect(run: Run): Promise<Prunable | undefined> {
+    const steps: Steps<Statement, LogState> = inspectLog(statements, this.#retention, this.#now())
+    const { extent, prunable } = await runSteps(steps, run)
+    this.metrics.update(extent)
     return prunable
   }
 
   /** Returns the number of deleted events. */
   async prune(connection: Connection, prunable: Prunable): Promise<number> {
-    const count = await answered(prune(statements, prunable), queries => runOn(connection, queries))
-    this.metrics.pruned(count)
+    const count = await runSteps(prune(statements, prunable), queries => runOn(connection, queries))
+    this.metrics.addPruned(count)
     return count
   }
 }
 
 export async function runOn(connection: Connection, queries: readonly Query[]): Promise<readonly Rows[]> {
-  const { done, error } = await connection.run(queries)
+  const { results, error } = await connection.run(queries)
   if (error !== undefined) throw error
-  return done
+  return results
 }

@@ -1,7 +1,7 @@
 /** The query plans of lists on PostgreSQL, and the sizes of its tables. */
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { Totals } from '../../advice/facts.ts'
-import type { ListPlan, PlanReader } from '../../advice/look.ts'
+import type { ListPlan, PlanReader } from '../../advice/findings.ts'
 import { explainedSql } from '../../sql/explained.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'

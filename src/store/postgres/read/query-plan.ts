@@ -3,7 +3,7 @@
  * steps as SQLite's plans. Only what decides how many rows are visited is kept.
  */
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { ListPlan } from '../../advice/look.ts'
+import type { ListPlan } from '../../advice/findings.ts'
 import type { PlanAccess, PlanBlock, PlanStep, PlanTree } from '../../plans/steps.ts'
 
 type Node = Readonly<Record<string, JsonValue | undefined>>

@@ -7,7 +7,7 @@ import { type ListMemory, listsOf } from '../../read/known-lists.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
-import { type Actor, slotted } from '../../values.ts'
+import { type Actor, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
 import { type Query, type Rows, statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
@@ -90,7 +90,7 @@ export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
     },
     whole: collection => {
       if (isOn) return inputs => totals.with({ ...inputs, slots: [collection] })
-      const query = totals.with(slotted([collection]))
+      const query = totals.with(slotInputs([collection]))
       return () => query
     },
   }

@@ -15,13 +15,13 @@ export interface ReplicaOptions {
   readonly size: number
   readonly maxWaiting: number
   readonly timeline: Timeline
-  /** Asks for commits that were not visible on the primary at the last check. */
-  readonly news: () => Query
-  /** Called with the reason why it is no longer used; undefined: it is used again. */
+  /** A query for commits that were not visible on the primary at the last check. */
+  readonly newCommits: () => Query
+  /** Called with the reason when the replica is no longer used, and with undefined when it is used again. */
   readonly onChange: (trouble: string | undefined) => void
 }
 
-/** How often to ask for its position, in milliseconds; more often while a read waits for a later one. */
+/** How often to poll the position, in milliseconds: normally, and while a read needs a later position. */
 const pollIntervalMs = 500
 const shortPollIntervalMs = 5
 /** A standby of this primary may not have replayed the name of the timeline yet. */
@@ -34,28 +34,28 @@ export class Replica {
   readonly #options: ReplicaOptions
   readonly #pool: Pool
   readonly #watch: Pool
-  #place = -1
-  #wanted = 0
+  #position = -1
+  #soughtPosition = 0
   #unnamedPolls = 0
   #trouble: string | undefined
   #timer: NodeJS.Timeout | undefined
   #pauseMs = pollIntervalMs
-  #isAsking = false
+  #isPolling = false
   #isClosed = false
 
   constructor(options: ReplicaOptions) {
-    const { open, openWatch, size, maxWaiting, timeline, news } = options
+    const { open, openWatch, size, maxWaiting, timeline, newCommits } = options
     this.#options = options
     this.#watch = new Pool({ open: openWatch, size: 1, maxWaiting, tries: 1 })
     // The position is read before the snapshot, which is taken after the COMMIT.
-    const before = () => [begin.with(noInputs), timeline.replayed, commit.with(noInputs), news()]
-    this.#pool = new Pool({ open, size, maxWaiting, before, tries: 1 })
-    void this.#ask()
+    const firstQueries = () => [begin.with(noInputs), timeline.replayed, commit.with(noInputs), newCommits()]
+    this.#pool = new Pool({ open, size, maxWaiting, firstQueries, tries: 1 })
+    void this.#poll()
   }
 
-  /** Up to where it had replayed the WAL when it was last asked; -1: it is not available. */
-  get place(): number {
-    return this.#place
+  /** The position up to which it had replayed the WAL at the last poll; -1: it is not available. */
+  get position(): number {
+    return this.#position
   }
 
   get isUp(): boolean {
@@ -63,25 +63,25 @@ export class Replica {
   }
 
   /**
-   * Runs the queries in one snapshot. Undefined if that is before `need`, or contains commits to `reads` that the last check of
-   * the primary did not see. Rejects with an `ApiError`.
+   * Runs the queries in one snapshot. Undefined if the snapshot precedes `requiredPosition`, or contains commits to `reads`
+   * that the last check of the primary did not see. Rejects with an `ApiError`.
    */
   async read(
     queries: readonly Query[],
     reads: readonly string[],
-    need: number,
+    requiredPosition: number,
   ): Promise<readonly Rows[] | undefined> {
-    const [, replayed, , news, ...rows] = await this.#pool.ask(queries)
-    const place = placeIn(replayed?.[0])
-    this.#place = this.isUp && place >= 0 ? Math.max(place, this.#place) : -1
-    return place >= need && !isTouched(news?.[0], reads) ? rows : undefined
+    const [, replayed, , newCommits, ...rows] = await this.#pool.ask(queries)
+    const position = positionIn(replayed?.[0])
+    this.#position = this.isUp && position >= 0 ? Math.max(position, this.#position) : -1
+    return position >= requiredPosition && !isTouched(newCommits?.[0], reads) ? rows : undefined
   }
 
-  /** Asks for its position more often until it reaches `place`. */
-  seek(place: number): void {
-    if (place === Number.POSITIVE_INFINITY) return
-    this.#wanted = Math.max(place, this.#wanted)
-    if (this.isUp && !this.#isAsking && this.#pauseMs === pollIntervalMs) void this.#ask()
+  /** Polls the position more often until it reaches this one. */
+  seek(position: number): void {
+    if (position === Number.POSITIVE_INFINITY) return
+    this.#soughtPosition = Math.max(position, this.#soughtPosition)
+    if (this.isUp && !this.#isPolling && this.#pauseMs === pollIntervalMs) void this.#poll()
   }
 
   async close(): Promise<void> {
@@ -90,40 +90,40 @@ export class Replica {
     await Promise.all([this.#pool.close(), this.#watch.close()])
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     clearTimeout(this.#timer)
-    this.#isAsking = true
-    const before = this.#place
-    const trouble = await this.#find()
-    this.#isAsking = false
+    this.#isPolling = true
+    const previous = this.#position
+    const trouble = await this.#locate()
+    this.#isPolling = false
     if (this.#isClosed) return
     this.#settle(trouble)
-    this.#pauseMs = this.#pauseAfter(before)
-    this.#timer = setTimeout(() => void this.#ask(), this.#pauseMs)
+    this.#pauseMs = this.#pauseAfter(previous)
+    this.#timer = setTimeout(() => void this.#poll(), this.#pauseMs)
   }
 
-  /** Finds its position. Returns the reason if it has none. */
-  async #find(): Promise<string | undefined> {
+  /** Reads the position. Returns the reason if there is none. */
+  async #locate(): Promise<string | undefined> {
     const { timeline } = this.#options
     try {
       await timeline.learn()
     } catch {
-      return 'the primary does not tell which log it writes'
+      return 'the timeline of the primary cannot be read'
     }
     try {
       const [rows] = await this.#watch.ask([timeline.replayed])
-      this.#place = placeIn(rows?.[0])
+      this.#position = positionIn(rows?.[0])
     } catch {
       return 'it does not answer'
     }
-    this.#unnamedPolls = this.#place === -1 ? this.#unnamedPolls + 1 : 0
-    return this.#unnamedPolls > maxUnnamedPolls ? 'it is no standby of the primary' : undefined
+    this.#unnamedPolls = this.#position === -1 ? this.#unnamedPolls + 1 : 0
+    return this.#unnamedPolls > maxUnnamedPolls ? 'it is not a standby of the primary' : undefined
   }
 
   #settle(trouble: string | undefined): void {
     if (trouble !== undefined) {
-      this.#place = -1
-      this.#pool.lose()
+      this.#position = -1
+      this.#pool.disconnect()
     }
     if (trouble === this.#trouble) return
     this.#trouble = trouble
@@ -131,15 +131,15 @@ export class Replica {
   }
 
   /** While it makes no progress, the pause doubles. */
-  #pauseAfter(before: number): number {
-    if (!this.isUp || this.#place >= this.#wanted) return pollIntervalMs
-    if (this.#place > before || this.#pauseMs === pollIntervalMs) return shortPollIntervalMs
+  #pauseAfter(previous: number): number {
+    if (!this.isUp || this.#position >= this.#soughtPosition) return pollIntervalMs
+    if (this.#position > previous || this.#pauseMs === pollIntervalMs) return shortPollIntervalMs
     if (2 * this.#pauseMs < pollIntervalMs) return 2 * this.#pauseMs
-    this.#wanted = 0
+    this.#soughtPosition = 0
     return pollIntervalMs
   }
 }
 
-function placeIn(row: Row | undefined): number {
+function positionIn(row: Row | undefined): number {
   return typeof row?.[0] === 'number' ? row[0] : -1
 }

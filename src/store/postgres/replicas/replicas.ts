@@ -1,6 +1,6 @@
 /**
- * Chooses where a read is answered: by a standby whose data is exactly what the last check saw, else by the primary (see
- * `decisions/read-replicas.md`).
+ * Chooses the server for a read: a standby whose data is exactly what the last check saw, else the primary. See
+ * `decisions/read-replicas.md`.
  */
 import { ApiError } from '../../../errors.ts'
 import { sql } from '../../sql/writer.ts'
@@ -36,7 +36,7 @@ interface Open {
 
 const position = statementOf(sql`SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint`)
 
-/** It observes checks from before the first one on; `open` makes it a source of reads. */
+/** It observes all checks, from the first one on; `open` makes it a source of reads. */
 export class Replicas implements ReadSource, CheckObserver {
   readonly query = position.with(noInputs)
   readonly #positions = new Positions()
@@ -51,12 +51,12 @@ export class Replicas implements ReadSource, CheckObserver {
     const replicas = settings.replicas.map(
       ({ url, onChange = () => {} }) =>
         new Replica({
-          open: () => connector.replica(url),
-          openWatch: () => connector.watching(url),
+          open: () => connector.openReplica(url),
+          openWatch: () => connector.openWatcher(url),
           size: Math.max(1, connections - 1),
           maxWaiting,
           timeline,
-          news: () => checks.query,
+          newCommits: () => checks.query,
           onChange,
         }),
     )
@@ -65,11 +65,11 @@ export class Replicas implements ReadSource, CheckObserver {
 
   /** Rejects with an `ApiError`. */
   async ask(queries: readonly Query[], reads: readonly string[]): Promise<readonly Rows[]> {
-    const { primary } = this.#required()
-    const need = this.#positions.of(reads)
-    const replica = this.#choose(need)
+    const { primary } = this.#requireOpen()
+    const requiredPosition = this.#positions.required(reads)
+    const replica = this.#choose(requiredPosition)
     if (replica !== undefined) {
-      const rows = await replica.read(queries, reads, need).catch(refused)
+      const rows = await replica.read(queries, reads, requiredPosition).catch(undefinedUnlessTimeout)
       if (rows !== undefined) {
         this.#answers++
         return rows
@@ -79,15 +79,15 @@ export class Replicas implements ReadSource, CheckObserver {
     return primary.ask(queries)
   }
 
-  sent(): void {
-    this.#positions.sent()
+  onSent(): void {
+    this.#positions.checkSent()
   }
 
-  answered(row: Row | undefined, names: readonly string[] | undefined): void {
-    this.#positions.found(Number(row?.[0]), names)
+  onAnswered(row: Row | undefined, names: readonly string[] | undefined): void {
+    this.#positions.checkAnswered(Number(row?.[0]), names)
   }
 
-  committed(names: readonly string[]): void {
+  onCommitted(names: readonly string[]): void {
     this.#positions.committed(names)
   }
 
@@ -97,9 +97,9 @@ export class Replicas implements ReadSource, CheckObserver {
   }
 
   counts(): ReplicaCounts {
-    const { replicas } = this.#required()
+    const { replicas } = this.#requireOpen()
     const up = replicas.filter(replica => replica.isUp)
-    const lags = up.map(({ place }) => Math.max(0, this.#positions.newest - Math.max(0, place)))
+    const lags = up.map(({ position }) => Math.max(0, this.#positions.newest - Math.max(0, position)))
     return {
       known: replicas.length,
       up: up.length,
@@ -110,37 +110,37 @@ export class Replicas implements ReadSource, CheckObserver {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#required().replicas.map(replica => replica.close()))
+    await Promise.all(this.#requireOpen().replicas.map(replica => replica.close()))
   }
 
-  #required(): Open {
+  #requireOpen(): Open {
     if (this.#open === undefined) throw new TypeError('the replicas are not open yet')
     return this.#open
   }
 
-  /** Takes turns between the replicas that have what is needed. The others are polled until they have it. */
-  #choose(need: number): Replica | undefined {
-    const { replicas } = this.#required()
+  /** Takes turns between the replicas that have reached the position. Polls the others more often until they reach it. */
+  #choose(requiredPosition: number): Replica | undefined {
+    const { replicas } = this.#requireOpen()
     let chosen: Replica | undefined
     this.#next = (this.#next + 1) % replicas.length
-    for (let at = 0; at < replicas.length; at++) {
-      const replica = replicas[(this.#next + at) % replicas.length]
+    for (let step = 0; step < replicas.length; step++) {
+      const replica = replicas[(this.#next + step) % replicas.length]
       if (replica === undefined) continue
-      if (replica.place < need) replica.seek(need)
+      if (replica.position < requiredPosition) replica.seek(requiredPosition)
       else chosen ??= replica
     }
     return chosen
   }
 }
 
-/** The primary can answer what a standby cannot, unless the read timed out, which it would on the primary too. */
-function refused(error: unknown): undefined {
-  if (isTooLong(error)) throw error
+/** The primary can answer a read that a standby refused, unless it timed out: it would time out on the primary too. */
+function undefinedUnlessTimeout(error: unknown): undefined {
+  if (isTimeout(error)) throw error
   return undefined
 }
 
-/** `query_canceled`; a conflict with what is replayed has another code. */
-function isTooLong(error: unknown): boolean {
+/** `query_canceled`. A conflict with recovery has another code. */
+function isTimeout(error: unknown): boolean {
   const cause = error instanceof ApiError ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && cause.code === '57014'
 }

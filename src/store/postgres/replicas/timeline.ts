@@ -5,29 +5,29 @@
  */
 import { randomUUID } from 'node:crypto'
 import { slot, sql } from '../../sql/writer.ts'
-import { noInputs, slotted } from '../../values.ts'
+import { noInputs, slotInputs } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
 import { type Query, statementOf } from '../connections/statement.ts'
 import type { Writer } from '../write/writer.ts'
 
 /** The key is that of earlier versions. */
-const stored = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'lineage')`
+const storedName = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'lineage')`
 
 /** Unique to each cluster and each promotion. */
-const history = statementOf(
-  sql`SELECT (SELECT "system_identifier"::text FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), ${stored}`,
+const readTimeline = statementOf(
+  sql`SELECT (SELECT "system_identifier"::text FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), ${storedName}`,
 )
 
-const name = statementOf(
+const storeName = statementOf(
   sql`INSERT INTO "_portico" AS "p" ("key", "value") VALUES ('lineage', ${slot(0)}) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE NOT starts_with("p"."value", ${slot(1)})`,
 )
 
-/** Up to where a standby has replayed the timeline of that name; null on any other server. To be sent before the snapshot. */
-const replay = statementOf(
-  sql`SELECT CASE WHEN pg_is_in_recovery() AND ${stored} = ${slot(0)} THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint END`,
+/** The position up to which a standby has replayed the timeline of that name; null on any other server. To be sent before the snapshot. */
+const readReplayed = statementOf(
+  sql`SELECT CASE WHEN pg_is_in_recovery() AND ${storedName} = ${slot(0)} THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint END`,
 )
 
-const untouched: ReadonlySet<string> = new Set()
+const noNames: ReadonlySet<string> = new Set()
 const maxTries = 3
 
 export class Timeline {
@@ -42,9 +42,9 @@ export class Timeline {
     this.#writer = writer
   }
 
-  /** Asks a standby up to where it has replayed the WAL; null: it is none. Only later snapshots see all of that. */
+  /** Reads the position up to which a standby has replayed the WAL; null: it is no standby. Only later snapshots include it. */
   get replayed(): Query {
-    return replay.with(slotted([this.#name]))
+    return readReplayed.with(slotInputs([this.#name]))
   }
 
   /** Another server may be the primary from now on. No standby is recognised until its timeline's name is known. */
@@ -53,7 +53,7 @@ export class Timeline {
     this.#server = {}
   }
 
-  /** Rejects with an `ApiError` when the primary cannot be asked. */
+  /** Rejects with an `ApiError` if the primary does not answer. */
   async learn(): Promise<void> {
     if (this.#name !== '') return
     this.#learning ??= this.#learn().finally(() => {
@@ -65,9 +65,9 @@ export class Timeline {
   async #learn(): Promise<void> {
     const server = this.#server
     for (let tries = 0; tries < maxTries; tries++) {
-      const [current, known] = (await this.#primary.ask([history.with(noInputs)]))[0]?.[0] ?? []
+      const [current, stored] = (await this.#primary.ask([readTimeline.with(noInputs)]))[0]?.[0] ?? []
       if (server !== this.#server) return
-      if (String(known).startsWith(`${current}/`)) this.#name = String(known)
+      if (String(stored).startsWith(`${current}/`)) this.#name = String(stored)
       else await this.#write(`${current}/`)
       if (this.#name !== '') return
     }
@@ -76,8 +76,8 @@ export class Timeline {
   /** If several nodes write a name, the first one stays. */
   #write(prefix: string): Promise<void> {
     return this.#writer.work(function* () {
-      yield [{ statement: name, inputs: slotted([prefix + randomUUID(), prefix]) }]
-      return { value: undefined, changed: untouched }
+      yield [{ statement: storeName, inputs: slotInputs([prefix + randomUUID(), prefix]) }]
+      return { value: undefined, changed: noNames }
     }, 'timeline')
   }
 }

@@ -15,7 +15,6 @@ import { shortened } from '../../schema/postgres/ddl.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { searchTable, storedTable } from '../../sql/dialect.ts'
 import {
-  anywaySql,
   collectionOf,
   hasScope,
   once,
@@ -23,6 +22,7 @@ import {
   relationOf,
   ruleSql,
   setting,
+  unconditionalSql,
 } from './rule-sql.ts'
 
 /** The prefix of the names of Portico's triggers and their functions, and the name of the constraint that they report. */
@@ -68,21 +68,26 @@ export function rowSecurity(model: Model): RowSecurity {
 
 // --- policies
 
-const serviceIs = `${setting('service')} = 'on'`
-const isService = once(serviceIs)
-const actorIs = `${setting('actor')} IN ('anonymous', 'user', 'app')`
+const serviceCondition = `${setting('service')} = 'on'`
+const isService = once(serviceCondition)
+const actorCondition = `${setting('actor')} IN ('anonymous', 'user', 'app')`
 
-function may(action: 'read' | 'write', { singular }: Collection): string {
-  return `${actorIs} AND ${hasScope(`${action}:${singular}`)}`
+function mayAccess(action: 'read' | 'write', { singular }: Collection): string {
+  return `${actorCondition} AND ${hasScope(`${action}:${singular}`)}`
 }
 
 /** A write may refer to rows that its scopes do not allow it to read. */
 function mayRead({ singular }: Collection): string {
   const isWriting = `${setting('writing')} <> ''`
-  return `${actorIs} AND (${isWriting} OR ${hasScope(`read:${singular}`)})`
+  return `${actorCondition} AND (${isWriting} OR ${hasScope(`read:${singular}`)})`
 }
 
-function holds(rule: Rule, collection: Collection, model: Model, name = ident(collection.name)): string {
+function ruleCondition(
+  rule: Rule,
+  collection: Collection,
+  model: Model,
+  name = ident(collection.name),
+): string {
   return ruleSql(rule, { collection, name }, model)
 }
 
@@ -99,8 +104,8 @@ function deletion(collection: Collection, model: Model): string {
 /** A row that is changed or deleted must be readable too. */
 function changing(rule: Rule, collection: Collection, model: Model): string {
   const { read } = collection.access
-  const isAllowed = `${holds(read, collection, model)} AND ${holds(rule, collection, model)}`
-  return `${isService} OR (${once(may('write', collection))} AND ${isAllowed})`
+  const isAllowed = `${ruleCondition(read, collection, model)} AND ${ruleCondition(rule, collection, model)}`
+  return `${isService} OR (${once(mayAccess('write', collection))} AND ${isAllowed})`
 }
 
 interface Policy {
@@ -112,11 +117,11 @@ interface Policy {
 /** `portico.writing`: a statement may return the row that it wrote even if its caller cannot read it. */
 function policies(collection: Collection, model: Model): readonly Policy[] {
   const { name, access } = collection
-  const isWriting = once(`${actorIs} AND ${setting('writing')} = ${literal(name)}`)
-  const isRead = `${once(mayRead(collection))} AND ${holds(access.read, collection, model)}`
+  const isWriting = once(`${actorCondition} AND ${setting('writing')} = ${literal(name)}`)
+  const isRead = `${once(mayRead(collection))} AND ${ruleCondition(access.read, collection, model)}`
   const check = (rule: Rule) => {
-    const isAllowed = looksBack(rule, collection, model) ? 'TRUE' : holds(rule, collection, model)
-    return `(${isService} OR (${once(may('write', collection))} AND ${isAllowed}))`
+    const isAllowed = readsOwnTable(rule, collection, model) ? 'TRUE' : ruleCondition(rule, collection, model)
+    return `(${isService} OR (${once(mayAccess('write', collection))} AND ${isAllowed}))`
   }
   const update = changing(access.update, collection, model)
   return [
@@ -128,13 +133,13 @@ function policies(collection: Collection, model: Model): readonly Policy[] {
 }
 
 /** Forced, so that it applies to the owner too, which is Portico. */
-function lockedTable(table: string, all: readonly Policy[]): Part {
+function lockedTable(table: string, policies: readonly Policy[]): Part {
   return {
     sql: [
-      ...all.map(({ name, text }) => `CREATE POLICY ${ident(name)} ON ${ident(table)} ${text}`),
+      ...policies.map(({ name, text }) => `CREATE POLICY ${ident(name)} ON ${ident(table)} ${text}`),
       `ALTER TABLE ${ident(table)} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`,
     ],
-    objects: [...all.map(({ name }) => `policy ${table} ${name}`), `locked ${table} forced`],
+    objects: [...policies.map(({ name }) => `policy ${table} ${name}`), `locked ${table} forced`],
   }
 }
 
@@ -151,34 +156,34 @@ function searchOf({ name }: Collection): Part {
 function totalsSql(collections: readonly Collection[], model: Model): string {
   const whens = collections.map(collection => {
     const { name, access } = collection
-    const isAnyway = anywaySql(access.read, { collection, name: '' }, model)
-    return `WHEN ${literal(name)} THEN ${once(`${may('read', collection)} AND ${isAnyway}`)}`
+    const isForAll = unconditionalSql(access.read, { collection, name: '' }, model)
+    return `WHEN ${literal(name)} THEN ${once(`${mayAccess('read', collection)} AND ${isForAll}`)}`
   })
   return `CASE "collection" ${whens.join(' ')} ELSE FALSE END`
 }
 
 // --- rules that read the written table
 
-/** Whether the rule's result for a row depends on what the same statement does to the table. */
-function looksBack(rule: Rule, of: Collection, model: Model): boolean {
-  let isFound = false
-  walk(rule, of, model, true, ({ collection, isOwn }) => {
-    if (!isOwn && collection === of) isFound = true
+/** Whether the rule's result for a row depends on other changes that the same statement makes to the table. */
+function readsOwnTable(rule: Rule, written: Collection, model: Model): boolean {
+  let result = false
+  walk(rule, written, model, true, ({ collection, isOwn }) => {
+    if (!isOwn && collection === written) result = true
   })
-  return isFound
+  return result
 }
 
 /** A policy is evaluated before the row is stored, a trigger afterwards. */
 function triggers(collection: Collection, model: Model): readonly Part[] {
   return (['create', 'update'] as const)
-    .filter(operation => looksBack(collection.access[operation], collection, model))
+    .filter(operation => readsOwnTable(collection.access[operation], collection, model))
     .map(operation => {
       const { name, access } = collection
       const trigger = shortened(`${ROW_SECURITY}_${operation}_${name}`)
-      const refused = `new row violates row-level security policy for table ${ident(name)}`
+      const message = `new row violates row-level security policy for table ${ident(name)}`
       const body = `BEGIN
-  IF ${isService} OR ${holds(access[operation], collection, model, 'NEW')} THEN RETURN NULL; END IF;
-  RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = ${literal(refused)}, CONSTRAINT = ${literal(ROW_SECURITY)};
+  IF ${isService} OR ${ruleCondition(access[operation], collection, model, 'NEW')} THEN RETURN NULL; END IF;
+  RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = ${literal(message)}, CONSTRAINT = ${literal(ROW_SECURITY)};
 END`
       const event = operation === 'create' ? 'INSERT' : 'UPDATE'
       return {
@@ -191,32 +196,38 @@ END`
     })
 }
 
-// --- what rules read of other rows
+// --- the columns of other rows that rules read
 
-interface Seen {
+interface ReadColumns {
   readonly collection: Collection
   /** Whether it is the row that the rule is about. */
   readonly isOwn: boolean
   readonly columns: readonly string[]
 }
 
-function walk(rule: Rule, of: Collection, model: Model, isOwn: boolean, see: (seen: Seen) => void): void {
+function walk(
+  rule: Rule,
+  collection: Collection,
+  model: Model,
+  isOwn: boolean,
+  visit: (columns: ReadColumns) => void,
+): void {
   switch (rule.kind) {
     case 'and':
     case 'or':
-      for (const part of rule.rules) walk(part, of, model, isOwn, see)
+      for (const part of rule.rules) walk(part, collection, model, isOwn, visit)
       break
     case 'not':
-      walk(rule.rule, of, model, isOwn, see)
+      walk(rule.rule, collection, model, isOwn, visit)
       break
     case 'compare':
-      for (const path of pathsOf(rule)) walkPath(path, of, model, isOwn, see)
+      for (const path of pathsOf(rule)) walkPath(path, collection, model, isOwn, visit)
       if (rule.operand.kind === 'caller') {
-        see({ collection: collectionOf(model, 'users'), isOwn: false, columns: [rule.operand.field] })
+        visit({ collection: collectionOf(model, 'users'), isOwn: false, columns: [rule.operand.field] })
       }
       break
     case 'related':
-      walkRelated(rule, of, model, isOwn, see)
+      walkRelated(rule, collection, model, isOwn, visit)
       break
     default:
   }
@@ -224,48 +235,48 @@ function walk(rule: Rule, of: Collection, model: Model, isOwn: boolean, see: (se
 
 function walkPath(
   path: string,
-  of: Collection,
+  collection: Collection,
   model: Model,
   isOwn: boolean,
-  see: (seen: Seen) => void,
+  visit: (columns: ReadColumns) => void,
 ): void {
-  const { steps, field } = followPath(path, of, name => collectionOf(model, name))
-  let from: Pick<Seen, 'collection' | 'isOwn'> = { collection: of, isOwn }
+  const { steps, field } = followPath(path, collection, name => collectionOf(model, name))
+  let from: Pick<ReadColumns, 'collection' | 'isOwn'> = { collection, isOwn }
   for (const { relation, target } of steps) {
-    see({ ...from, columns: [relation.field] })
+    visit({ ...from, columns: [relation.field] })
     from = { collection: target, isOwn: false }
   }
-  see({ ...from, columns: [field.name] })
+  visit({ ...from, columns: [field.name] })
 }
 
 function walkRelated(
   { relation: name, rule }: Rule & { readonly kind: 'related' },
-  of: Collection,
+  collection: Collection,
   model: Model,
   isOwn: boolean,
-  see: (seen: Seen) => void,
+  visit: (columns: ReadColumns) => void,
 ): void {
-  const relation = relationOf(of, name)
+  const relation = relationOf(collection, name)
   const target = model.collections.get(relation.target)
-  if (!target) throw new Error(`${of.name}.${name} leads nowhere`)
-  see({ collection: of, isOwn, columns: relation.kind === 'one' ? [relation.field] : [] })
-  see({ collection: target, isOwn: false, columns: relation.kind === 'many' ? [relation.field] : [] })
+  if (!target) throw new Error(`${collection.name}.${name} leads nowhere`)
+  visit({ collection, isOwn, columns: relation.kind === 'one' ? [relation.field] : [] })
+  visit({ collection: target, isOwn: false, columns: relation.kind === 'many' ? [relation.field] : [] })
   if (relation.kind === 'manyToMany') {
     const through = model.collections.get(relation.through)
-    if (through) see({ collection: through, isOwn: false, columns: [relation.from, relation.to] })
+    if (through) visit({ collection: through, isOwn: false, columns: [relation.from, relation.to] })
   }
-  walk(rule, target, model, false, see)
+  walk(rule, target, model, false, visit)
 }
 
 /** The columns that rules read in other rows, by table; and, for events, the columns that the log does not have. */
 function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
-  const found = new Map<string, Set<string>>()
+  const columnsByTable = new Map<string, Set<string>>()
   const add = ({ name, fields }: Collection, columns: readonly string[]) => {
-    const known = found.get(name) ?? new Set(['id'])
-    found.set(name, known)
-    for (const column of columns) if (fields.has(column)) known.add(column)
+    const columnSet = columnsByTable.get(name) ?? new Set(['id'])
+    columnsByTable.set(name, columnSet)
+    for (const column of columns) if (fields.has(column)) columnSet.add(column)
   }
-  const see = ({ collection, isOwn, columns }: Seen) => {
+  const visit = ({ collection, isOwn, columns }: ReadColumns) => {
     const unlogged = columns.filter(column => {
       const field = collection.fields.get(column)
       return field?.internal || field?.writeOnly
@@ -273,8 +284,8 @@ function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
     if (!isOwn) add(collection, columns)
     else if (unlogged.length > 0) add(collection, unlogged)
   }
-  for (const [rule, collection] of rulesOf(model)) walk(rule, collection, model, true, see)
-  return found
+  for (const [rule, collection] of rulesOf(model)) walk(rule, collection, model, true, visit)
+  return columnsByTable
 }
 
 function parentOf(name: string, columns: ReadonlySet<string>, { collections }: Model): Part {
@@ -282,15 +293,15 @@ function parentOf(name: string, columns: ReadonlySet<string>, { collections }: M
   const [parent, child] = [ident(table), ident(name)]
   const fields = [...(collections.get(name)?.fields.values() ?? [])].filter(field => columns.has(field.name))
   const definitions = fields.map(field => `${ident(field.name)} ${field.type.encoding.postgres.type}`)
-  const locked = lockedTable(table, [
-    { name: 'portico_rules', text: `FOR SELECT USING (${once(`${serviceIs} OR ${actorIs}`)})` },
+  const lockedParent = lockedTable(table, [
+    { name: 'portico_rules', text: `FOR SELECT USING (${once(`${serviceCondition} OR ${actorCondition}`)})` },
   ])
   return {
     sql: [
       `CREATE TABLE ${parent} (${definitions.join(', ')})`,
       `ALTER TABLE ${child} INHERIT ${parent}`,
-      ...locked.sql,
+      ...lockedParent.sql,
     ],
-    objects: [`parent ${name} ${table}`, ...locked.objects],
+    objects: [`parent ${name} ${table}`, ...lockedParent.objects],
   }
 }

@@ -10,7 +10,7 @@ import { addressRecord } from '../../../records.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { storedTable } from '../../sql/dialect.ts'
 import { nowSql, withoutCollation } from '../../sql/postgres.ts'
-import { encoded } from '../../values.ts'
+import { encode } from '../../values.ts'
 
 /** As a subquery it is evaluated once per statement rather than once per row. */
 export function once(expression: string): string {
@@ -24,25 +24,25 @@ export function setting(name: string): string {
 const isSignedIn = `${setting('actor')} = 'user'`
 const userId = once(`nullif(${setting('user_id')}, '')::bigint`)
 
-function listed(texts: readonly string[]): string {
+function literalList(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
 }
 
 /** Like `hasScope` of the guard: `write:x` covers `read:x`, and `*` covers everything. */
 export function hasScope(scope: string): string {
   const covering = scope.startsWith('read:') ? [`write:${scope.slice('read:'.length)}`] : []
-  return `string_to_array(${setting('scopes')}, ' ') && ARRAY[${listed(['*', scope, ...covering])}]`
+  return `string_to_array(${setting('scopes')}, ' ') && ARRAY[${literalList(['*', scope, ...covering])}]`
 }
 
 /** Never NULL. */
-function certain(expression: string): string {
+function neverNull(expression: string): string {
   return once(`coalesce(${expression}, FALSE)`)
 }
 
-type Of<K extends Rule['kind']> = Rule & { readonly kind: K }
+type RuleOf<K extends Rule['kind']> = Rule & { readonly kind: K }
 
 /** The row to which a rule applies. */
-export interface Place {
+export interface RuleRow {
   readonly collection: Collection
   /** The qualifier of its columns, e.g. `"posts"`. */
   readonly name: string
@@ -56,11 +56,11 @@ interface Context {
   readonly depth: number
 }
 
-export function ruleSql(rule: Rule, place: Place, model: Model): string {
-  return sqlOf(rule, place, { model, exact: false, depth: 1 })
+export function ruleSql(rule: Rule, row: RuleRow, model: Model): string {
+  return sqlOf(rule, row, { model, exact: false, depth: 1 })
 }
 
-function sqlOf(rule: Rule, place: Place, context: Context): string {
+function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
   switch (rule.kind) {
     case 'anyone':
       return 'TRUE'
@@ -70,23 +70,23 @@ function sqlOf(rule: Rule, place: Place, context: Context): string {
     case 'firstParty':
     case 'role':
     case 'scope':
-      return certain(callerSql(rule))
+      return neverNull(callerSql(rule))
     case 'compare':
-      return compareSql(rule, place, context)
+      return compareSql(rule, row, context)
     case 'related':
-      return relatedSql(rule, place, context)
+      return relatedSql(rule, row, context)
     case 'and':
-      return joined(rule.rules, ' AND ', 'TRUE', place, context)
+      return combined(rule.rules, ' AND ', 'TRUE', row, context)
     case 'or':
-      return joined(rule.rules, ' OR ', 'FALSE', place, context)
+      return combined(rule.rules, ' OR ', 'FALSE', row, context)
     case 'not':
-      return `NOT (${sqlOf(rule.rule, place, { ...context, exact: true })})`
+      return `NOT (${sqlOf(rule.rule, row, { ...context, exact: true })})`
   }
 }
 
-/** Whether the rule holds, or with `not` does not hold, whatever the row is. */
-export function anywaySql(rule: Rule, place: Place, model: Model, not = false): string {
-  const nested = (part: Rule) => anywaySql(part, place, model, not)
+/** Whether the rule holds, or with `not` does not hold, for every row. */
+export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = false): string {
+  const nested = (part: Rule) => unconditionalSql(part, row, model, not)
   switch (rule.kind) {
     case 'anyone':
       return not ? 'FALSE' : 'TRUE'
@@ -100,7 +100,7 @@ export function anywaySql(rule: Rule, place: Place, model: Model, not = false): 
     case 'compare':
       return not ? neverSql(rule) : 'FALSE'
     case 'related':
-      return not ? anywaySql(rule.rule, targetOf(rule, place, model), model, true) : 'FALSE'
+      return not ? unconditionalSql(rule.rule, targetOf(rule, row, model), model, true) : 'FALSE'
     case 'and':
     case 'or': {
       const isAll = (rule.kind === 'and') !== not
@@ -108,11 +108,11 @@ export function anywaySql(rule: Rule, place: Place, model: Model, not = false): 
       return parts.length === 0 ? (isAll ? 'TRUE' : 'FALSE') : `(${parts.join(isAll ? ' AND ' : ' OR ')})`
     }
     case 'not':
-      return anywaySql(rule.rule, place, model, !not)
+      return unconditionalSql(rule.rule, row, model, !not)
   }
 }
 
-function neverSql({ operand, comparison }: Of<'compare'>): string {
+function neverSql({ operand, comparison }: RuleOf<'compare'>): string {
   if (operand.kind === 'now' || operand.kind === 'field') return comparison === 'in' ? 'TRUE' : 'FALSE'
   if (operand.kind !== 'literal') return `NOT coalesce(${isSignedIn}, FALSE)`
   const { value } = operand
@@ -121,30 +121,42 @@ function neverSql({ operand, comparison }: Of<'compare'>): string {
 }
 
 /** A condition on the caller, independent of the row. */
-function callerSql(rule: Of<'signedIn'> | Of<'firstParty'> | Of<'role'> | Of<'scope'>): string {
+function callerSql(
+  rule: RuleOf<'signedIn'> | RuleOf<'firstParty'> | RuleOf<'role'> | RuleOf<'scope'>,
+): string {
   if (rule.kind === 'signedIn') return isSignedIn
   if (rule.kind === 'firstParty') return `coalesce(${setting('third_party')}, '') = ''`
   if (rule.kind === 'scope') return `${setting('actor')} IN ('user', 'app') AND ${hasScope(rule.scope)}`
   if (rule.roles.length === 0) return 'FALSE'
-  return `${isSignedIn} AND ${setting('role')} IN (${listed(rule.roles)})`
+  return `${isSignedIn} AND ${setting('role')} IN (${literalList(rule.roles)})`
 }
 
-function joined(rules: readonly Rule[], by: string, empty: string, place: Place, context: Context): string {
+function combined(
+  rules: readonly Rule[],
+  operator: string,
+  empty: string,
+  row: RuleRow,
+  context: Context,
+): string {
   if (rules.length === 0) return empty
-  return `(${rules.map(rule => sqlOf(rule, place, context)).join(by)})`
+  return `(${rules.map(rule => sqlOf(rule, row, context)).join(operator)})`
 }
 
 const symbols = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=', in: '=' } as const
 
-function compareSql(rule: Of<'compare'>, place: Place, { model, exact }: Context): string {
-  const test = testSql(rule, place, model)
+function compareSql(rule: RuleOf<'compare'>, row: RuleRow, { model, exact }: Context): string {
+  const test = testSql(rule, row, model)
   return exact ? `coalesce(${test}, FALSE)` : test
 }
 
-function testSql({ field: path, comparison, operand }: Of<'compare'>, place: Place, model: Model): string {
-  const { field, sql: column } = valueSql(path, place, model)
+function testSql(
+  { field: path, comparison, operand }: RuleOf<'compare'>,
+  row: RuleRow,
+  model: Model,
+): string {
+  const { field, sql: column } = valueSql(path, row, model)
   if (operand.kind !== 'literal') {
-    return `${column} ${symbols[comparison]} ${operandSql(operand, field, place, model)}`
+    return `${column} ${symbols[comparison]} ${operandSql(operand, field, row, model)}`
   }
   const { value } = operand
   if (comparison === 'in') {
@@ -159,18 +171,18 @@ function testSql({ field: path, comparison, operand }: Of<'compare'>, place: Pla
 }
 
 /** The value of a field along a path: NULL if a relation of the path is empty. */
-function valueSql(path: string, place: Place, model: Model): { readonly field: Field; readonly sql: string } {
-  const { steps, field } = followPath(path, place.collection, name => collectionOf(model, name))
-  const rows = steps.map((step, at) => ({ ...step, alias: ident(`_p${at}`) }))
+function valueSql(path: string, row: RuleRow, model: Model): { readonly field: Field; readonly sql: string } {
+  const { steps, field } = followPath(path, row.collection, name => collectionOf(model, name))
+  const rows = steps.map((step, index) => ({ ...step, alias: ident(`_p${index}`) }))
   const [first, ...others] = rows
-  if (first === undefined) return { field, sql: `${place.name}.${ident(field.name)}` }
+  if (first === undefined) return { field, sql: `${row.name}.${ident(field.name)}` }
   const tables = [tableSql(first.target, first.alias)]
   let last = first.alias
   for (const { relation, target, alias } of others) {
     tables.push(`JOIN ${tableSql(target, alias)} ON ${alias}."id" = ${last}.${ident(relation.field)}`)
     last = alias
   }
-  const link = `${first.alias}."id" = ${place.name}.${ident(first.relation.field)}`
+  const link = `${first.alias}."id" = ${row.name}.${ident(first.relation.field)}`
   return { field, sql: `(SELECT ${last}.${ident(field.name)} FROM ${tables.join(' ')} WHERE ${link})` }
 }
 
@@ -184,7 +196,7 @@ const clock = `coalesce(nullif(${setting('now')}, '')::timestamptz, transaction_
 function operandSql(
   operand: Exclude<RuleOperand, { readonly kind: 'literal' }>,
   { type: { encoding } }: Field,
-  place: Place,
+  row: RuleRow,
   model: Model,
 ): string {
   switch (operand.kind) {
@@ -193,9 +205,9 @@ function operandSql(
     case 'now':
       return once(nowSql(operand.shiftMs, encoding, clock))
     case 'field':
-      return valueSql(operand.field, place, model).sql
+      return valueSql(operand.field, row, model).sql
     case 'caller':
-      return ofCaller(operand.field)
+      return callerFieldSql(operand.field)
     case 'claim':
       return once(claimSql(operand.claim, encoding))
   }
@@ -206,50 +218,50 @@ const isOwnAddress = `"kind" = ${literal(addressRecord)} AND "id" = ${setting('u
 export const ownAddressSql = `${once(isSignedIn)} AND ${isOwnAddress}`
 
 /** A field of the caller's own row. The email address only if it is confirmed. */
-function ofCaller(field: string): string {
+function callerFieldSql(field: string): string {
   const value = `"_caller".${ident(field)}`
-  const own = `SELECT ${value} FROM ${ident(storedTable('users'))} AS "_caller" WHERE "_caller"."id" = ${userId}`
-  if (field !== 'email') return `(${own})`
+  const callerValue = `SELECT ${value} FROM ${ident(storedTable('users'))} AS "_caller" WHERE "_caller"."id" = ${userId}`
+  if (field !== 'email') return `(${callerValue})`
   const isProven = `("payload"::json ->> 'verified')::boolean AND "payload"::json ->> 'email' = ${value}`
-  return `(${own} AND (SELECT ${isProven} FROM "_records" WHERE ${isOwnAddress}))`
+  return `(${callerValue} AND (SELECT ${isProven} FROM "_records" WHERE ${isOwnAddress}))`
 }
 
 /** NULL if the type of the claim differs from that of the field. */
 function claimSql(claim: string, encoding: Encoding): string {
   const claims = `nullif(${setting('claims')}, '')::json`
   const type = claimTypeOf(encoding) ?? 'null'
-  const is = `json_typeof(${claims} -> ${literal(claim)}) = ${literal(type)}`
-  return `CASE WHEN ${is} THEN (${claims} ->> ${literal(claim)})${claimCasts[type]} END`
+  const hasType = `json_typeof(${claims} -> ${literal(claim)}) = ${literal(type)}`
+  return `CASE WHEN ${hasType} THEN (${claims} ->> ${literal(claim)})${claimCasts[type]} END`
 }
 
 const claimCasts = { string: '', number: '::numeric', boolean: '::boolean', null: '' } as const
 
 function constant(value: Scalar | readonly Scalar[], { type }: Field): string {
-  const text = literal(String(encoded(value as Scalar, type.encoding)))
+  const text = literal(String(encode(value as Scalar, type.encoding)))
   return `${text}::${withoutCollation(type.encoding.postgres.type)}`
 }
 
 /** The rows at the other end of a relation, without a qualifier. */
-function targetOf(rule: Of<'related'>, { collection }: Place, model: Model): Place {
+function targetOf(rule: RuleOf<'related'>, { collection }: RuleRow, model: Model): RuleRow {
   const target = model.collections.get(relationOf(collection, rule.relation).target)
   if (!target) throw new Error(`${collection.name}.${rule.relation} leads nowhere`)
   return { collection: target, name: '' }
 }
 
-function relatedSql(rule: Of<'related'>, place: Place, { model, depth }: Context): string {
-  const relation = relationOf(place.collection, rule.relation)
-  const target = { ...targetOf(rule, place, model), name: ident(`_r${depth}`) }
+function relatedSql(rule: RuleOf<'related'>, row: RuleRow, { model, depth }: Context): string {
+  const relation = relationOf(row.collection, rule.relation)
+  const target = { ...targetOf(rule, row, model), name: ident(`_r${depth}`) }
   const from = `${ident(storedTable(relation.target))} AS ${target.name}`
-  const holds = sqlOf(rule.rule, target, { model, exact: false, depth: depth + 2 })
+  const condition = sqlOf(rule.rule, target, { model, exact: false, depth: depth + 2 })
   if (relation.kind === 'one') {
-    return `EXISTS (SELECT 1 FROM ${from} WHERE ${target.name}."id" = ${place.name}.${ident(relation.field)} AND ${holds})`
+    return `EXISTS (SELECT 1 FROM ${from} WHERE ${target.name}."id" = ${row.name}.${ident(relation.field)} AND ${condition})`
   }
   if (relation.kind === 'many') {
-    return `EXISTS (SELECT 1 FROM ${from} WHERE ${target.name}.${ident(relation.field)} = ${place.name}."id" AND ${holds})`
+    return `EXISTS (SELECT 1 FROM ${from} WHERE ${target.name}.${ident(relation.field)} = ${row.name}."id" AND ${condition})`
   }
   const through = ident(`_r${depth + 1}`)
   const joins = `${ident(storedTable(relation.through))} AS ${through}`
-  return `EXISTS (SELECT 1 FROM ${joins} JOIN ${from} ON ${target.name}."id" = ${through}.${ident(relation.to)} WHERE ${through}.${ident(relation.from)} = ${place.name}."id" AND ${holds})`
+  return `EXISTS (SELECT 1 FROM ${joins} JOIN ${from} ON ${target.name}."id" = ${through}.${ident(relation.to)} WHERE ${through}.${ident(relation.from)} = ${row.name}."id" AND ${condition})`
 }
 
 export function relationOf(collection: Collection, name: string) {
@@ -259,7 +271,7 @@ export function relationOf(collection: Collection, name: string) {
 }
 
 export function collectionOf({ collections }: Model, name: string): Collection {
-  const found = collections.get(name)
-  if (found === undefined) throw new Error(`a rule names the collection ${name}, which is not there`)
-  return found
+  const collection = collections.get(name)
+  if (collection === undefined) throw new Error(`a rule names the collection ${name}, which is not there`)
+  return collection
 }

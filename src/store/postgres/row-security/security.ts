@@ -6,8 +6,8 @@ import type { GuardedWrite } from '../../../plan/guarded.ts'
 import { type Claims, isAnonymous, type Principal } from '../../../principal.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { lockedPostgres, postgres } from '../../sql/postgres.ts'
-import { type Actor, type Inputs, service } from '../../values.ts'
-import type { Ask, Purpose } from '../../write/steps.ts'
+import { type Actor, type Inputs, serviceActor } from '../../values.ts'
+import type { Purpose, StepQuery } from '../../write/steps.ts'
 import type { Statement } from '../connections/statement.ts'
 
 export interface Security {
@@ -16,7 +16,7 @@ export interface Security {
   readonly dialect: Dialect
   actor(principal: Principal): Actor | undefined
   /** The inputs of a write's statements. */
-  inputsOf(plan: GuardedWrite): (ask: Ask<Statement>) => Inputs
+  inputsOf(plan: GuardedWrite): (ask: StepQuery<Statement>) => Inputs
 }
 
 const names = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing', 'claims', 'now', 'third_party']
@@ -25,7 +25,7 @@ const WRITING = 5
 
 export const nobody: Actor = settings.map(() => '')
 /** No collection has this name. */
-const nowhere = '-'
+const noCollection = '-'
 
 export const unlocked: Security = {
   isOn: false,
@@ -48,12 +48,12 @@ export function lockedBy(clock?: () => number): Security {
 export const locked = lockedBy()
 
 /** The inputs of a write's statements. `caller`: on whose behalf it runs. */
-function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: Ask<Statement>) => Inputs {
+function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: StepQuery<Statement>) => Inputs {
   const actors: Readonly<Record<Purpose, Actor>> = {
-    service,
-    // A change must see all rows of its collection, to return what it wrote, and those it refers to, whatever the scopes.
+    service: serviceActor,
+    // A change must see all rows of its collection, to return its own row, and the rows that it refers to, whatever the scopes.
     change: caller.with(WRITING, shape.collection.name),
-    references: caller.with(WRITING, nowhere),
+    references: caller.with(WRITING, noCollection),
   }
   return ({ inputs, purpose }) => {
     if (inputs.actor !== undefined) return inputs
@@ -63,14 +63,14 @@ function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: Ask<Statement>)
 
 function actorOf({ userId, access, claims }: Principal, now: number | undefined): Actor {
   const { system, signedIn, role, scopes, thirdParty } = access
-  if (system) return service
+  if (system) return serviceActor
   const kind = signedIn ? 'user' : isAnonymous(access) ? 'anonymous' : 'app'
   // Scopes are separated by spaces, and no known scope contains one.
-  const listed = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
+  const scopeList = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
   const id = userId === null ? '' : String(userId)
-  const moment = now === undefined ? '' : new Date(now).toISOString()
+  const nowText = now === undefined ? '' : new Date(now).toISOString()
   const claimsJson = claims === undefined ? '' : claimsText(claims)
-  return ['', kind, id, role ?? '', listed, '', claimsJson, moment, thirdParty ? 'yes' : '']
+  return ['', kind, id, role ?? '', scopeList, '', claimsJson, nowText, thirdParty ? 'yes' : '']
 }
 
 function claimsText({ values }: Claims): string {

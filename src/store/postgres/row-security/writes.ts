@@ -1,13 +1,13 @@
-/** Writes with row security: what PostgreSQL supplies to them, without what the policies hide. */
+/** PostgreSQL's part of writes with row security: policies hide some of the rows. */
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import { once } from '../../once.ts'
 import { lockedPostgres } from '../../sql/postgres.ts'
 import { deleteSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
-import { slotted } from '../../values.ts'
-import { type Look, type LookOptions, noRow, type RemovalOf } from '../../write/database.ts'
-import { referredElsewhere, type Walked } from '../../write/removal/cascade-set.ts'
+import { slotInputs } from '../../values.ts'
+import { noRow, type ReadBack, type ReadBackOptions, type RemovalOf } from '../../write/database.ts'
+import { type RemovalEffects, unknownReferenceError } from '../../write/removal/cascade-set.ts'
 import type { Rows, Steps, WriteScope } from '../../write/steps.ts'
 import { isForeignKeyFailure } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
@@ -22,22 +22,22 @@ export class SecuredWrites extends PostgresWrites {
   )
 
   /**
-   * The caller's answer is read on their behalf, and is null if they may not read the row; the other outputs are for the log,
-   * and are read on Portico's.
+   * The caller's answer is read on their behalf, and is null if they may not read the row. The other outputs are for the log,
+   * and are read on Portico's behalf.
    */
-  override look({ row, id, outputs, shown }: LookOptions): Look<Statement> {
-    const whole = statementOf(rowSql(row, id, outputs.with(shown, sql`NULL`)))
-    const seen = statementOf(rowSql(row, id, outputs.slice(shown, shown + 1)))
+  override readBack({ row, id, outputs, answerIndex }: ReadBackOptions): ReadBack<Statement> {
+    const othersStatement = statementOf(rowSql(row, id, outputs.with(answerIndex, sql`NULL`)))
+    const answerStatement = statementOf(rowSql(row, id, outputs.slice(answerIndex, answerIndex + 1)))
     return {
-      asks: inputs => [
-        { statement: whole, inputs, purpose: 'service' },
-        { statement: seen, inputs },
+      queries: inputs => [
+        { statement: othersStatement, inputs, purpose: 'service' },
+        { statement: answerStatement, inputs },
       ],
-      row: ([others, texts]) => (others?.[0] ?? noRow).with(shown, texts?.[0]?.[0] ?? null),
+      row: ([others, texts]) => (others?.[0] ?? noRow).with(answerIndex, texts?.[0]?.[0] ?? null),
     }
   }
 
-  /** Evaluates the policy. The database would do so only after the rows that go with this one are deleted. */
+  /** Evaluates the policy. The database would do so only after the rows that depend on this one are deleted. */
   permission(collection: Collection): Statement {
     const rule: Sql = [deleteRule(collection.name, this.model)]
     return statementOf(sql`SELECT 1 FROM ${name(collection.name)} WHERE "id" = ${slot(0)} AND (${rule})`)
@@ -45,23 +45,23 @@ export class SecuredWrites extends PostgresWrites {
 
   /** A row that is deleted alone is deleted on the caller's behalf, others on Portico's own. */
   override *remove(
-    walked: Walked<Statement>,
+    effects: RemovalEffects<Statement>,
     removalOf: RemovalOf<Statement>,
     scope: WriteScope<Statement>,
   ): Steps<Statement, void> {
-    const { cascadeSet, cleared } = walked
+    const { cascadeSet, cleared } = effects
     const [item, ...others] = cascadeSet.items
-    if (item === undefined || others.length > 0 || cascadeSet.again.length > 0 || cleared.size > 0) {
-      return yield* super.remove(walked, removalOf, scope)
+    if (item === undefined || others.length > 0 || cascadeSet.repeated.length > 0 || cleared.size > 0) {
+      return yield* super.remove(effects, removalOf, scope)
     }
-    let gone: Rows | undefined
+    let deletedRows: Rows | undefined
     try {
-      const inputs = { ...slotted([item.id]), actor: undefined }
-      ;[gone] = yield [{ statement: this.#remove(item.collection), inputs }]
+      const inputs = { ...slotInputs([item.id]), actor: undefined }
+      ;[deletedRows] = yield [{ statement: this.#remove(item.collection), inputs }]
     } catch (cause) {
-      throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
+      throw isForeignKeyFailure(cause) ? unknownReferenceError(cause) : cause
     }
-    // It is locked, so it exists: a policy hides it.
-    if (gone?.length === 0) throw new ApiError('FORBIDDEN')
+    // The row is locked, so it exists: a policy hides it.
+    if (deletedRows?.length === 0) throw new ApiError('FORBIDDEN')
   }
 }

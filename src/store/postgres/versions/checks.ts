@@ -1,11 +1,11 @@
 /**
- * Versions that count every node's commits. Each writing transaction leaves a row with the names of what it touched; a check
- * reads those that the previous check's snapshot did not see. One check serves all callers until it is sent.
+ * Versions that count every node's commits. Each writing transaction leaves a row with the names that it touched; a check
+ * reads the rows that the previous check's snapshot did not see. One check serves all callers until it is sent.
  */
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import { slot, sql } from '../../sql/writer.ts'
-import { type ResultRow, slotted } from '../../values.ts'
+import { type ResultRow, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
 import type { Pool } from '../connections/pool.ts'
 import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
@@ -14,7 +14,7 @@ import type { Lease } from './lease.ts'
 
 /** After more commits since the last check, everything counts as changed. */
 const maxCommits = 1000
-/** How many own commits, which no check has seen yet, are remembered. */
+/** How many of this node's commits that no check has seen yet are remembered. */
 const maxOwnCommits = 10_000
 
 const since = sql`${slot(0)}::text::pg_snapshot`
@@ -22,19 +22,19 @@ const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snaps
 const lost = sql`(SELECT "names"::xid8 FROM "_touched" WHERE "xid" = ${floorRow}) > pg_snapshot_xmin(${since})`
 const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
 
-/** Is notified of what the versions count. With an observer, leases are not used. */
+/** Is notified of checks and of this node's commits. With an observer, leases are not used. */
 export interface CheckObserver {
   /** Sent after the snapshot of each check is taken. */
   readonly query: Query
   /** A check is sent: its snapshot sees all commits of this node until now. */
-  sent(): void
+  onSent(): void
   /**
-   * The check that was sent is answered; the versions will count what it found. `names`: what the newly visible commits have
-   * touched; undefined: anything.
+   * The check was answered; the versions will count its commits. `names`: those that the newly visible commits touched;
+   * undefined: unknown, perhaps all.
    */
-  answered(row: Row | undefined, names: readonly string[] | undefined): void
+  onAnswered(row: Row | undefined, names: readonly string[] | undefined): void
   /** A commit of this node is counted. */
-  committed(names: readonly string[]): void
+  onCommitted(names: readonly string[]): void
   /** Another server may answer from now on. */
   forget(): void
 }
@@ -43,7 +43,7 @@ export interface ChecksParts {
   readonly pool: Pool
   readonly versions: Versions
   readonly lease: Lease
-  /** Something was committed that this node had not noticed. */
+  /** A commit of another node was noticed. */
   readonly onChange: () => void
   readonly observer?: CheckObserver | undefined
 }
@@ -70,9 +70,9 @@ interface PendingCheck {
 export class Checks {
   readonly #parts: ChecksParts
   readonly #statement = statementOf(check)
-  readonly #own = new Set<string>()
+  readonly #ownCommits = new Set<string>()
   #next: PendingCheck | undefined
-  #running = false
+  #isRunning = false
   /** Older than every other snapshot. */
   #snapshot = '1:1:'
   #isLost = false
@@ -83,7 +83,7 @@ export class Checks {
 
   /** A query to be sent with others: `isTouched` then shows whether their snapshot contains new commits. */
   get query(): Query {
-    return this.#statement.with(slotted([this.#snapshot, maxCommits + 1]))
+    return this.#statement.with(slotInputs([this.#snapshot, maxCommits + 1]))
   }
 
   /** Counts everything as changed: another server may answer from now on, with other transactions. */
@@ -93,7 +93,7 @@ export class Checks {
     this.#parts.observer?.forget()
   }
 
-  /** Afterwards the versions count every commit that was acknowledged before the call. Asks the database only if needed. */
+  /** Afterwards the versions count every commit that was acknowledged before the call. Queries the database only if needed. */
   refresh(): Awaitable<void> {
     const { lease } = this.#parts
     const now = performance.now()
@@ -101,11 +101,11 @@ export class Checks {
     if (lease.isDue(now)) this.look().catch(() => {})
   }
 
-  /** The same, of every commit that was visible before the call, whether acknowledged or not. */
+  /** Afterwards the versions count every commit that was visible before the call, whether acknowledged or not. */
   look(): Promise<void> {
     if (this.#next === undefined) {
       this.#next = Promise.withResolvers<void>()
-      if (!this.#running) setImmediate(() => void this.#run())
+      if (!this.#isRunning) setImmediate(() => void this.#run())
     }
     return this.#next.promise
   }
@@ -113,43 +113,43 @@ export class Checks {
   /** Counts a commit of this node, which no check has to count again. */
   committed(xid: string, names: readonly string[]): void {
     this.#parts.versions.bump(names)
-    this.#parts.observer?.committed(names)
-    this.#own.add(xid)
-    if (this.#own.size > maxOwnCommits) this.#own.clear()
+    this.#parts.observer?.onCommitted(names)
+    this.#ownCommits.add(xid)
+    if (this.#ownCommits.size > maxOwnCommits) this.#ownCommits.clear()
   }
 
   async #run(): Promise<void> {
-    const served = this.#next
-    if (served === undefined || this.#running) return
-    this.#running = true
+    const check = this.#next
+    if (check === undefined || this.#isRunning) return
+    this.#isRunning = true
     this.#next = undefined
     try {
-      await this.#ask()
-      served.resolve()
+      await this.#query()
+      check.resolve()
     } catch (error) {
-      served.reject(error)
+      check.reject(error)
     } finally {
-      this.#running = false
+      this.#isRunning = false
       if (this.#next !== undefined) setImmediate(() => void this.#run())
     }
   }
 
-  async #ask(): Promise<void> {
+  async #query(): Promise<void> {
     const { pool, observer, lease } = this.#parts
     const now = performance.now()
     if (observer !== undefined) {
-      observer.sent()
-      const [rows, observed] = await pool.ask([this.query, observer.query], true)
-      this.#apply(rows, observed)
+      observer.onSent()
+      const [rows, observerRows] = await pool.ask([this.query, observer.query], true)
+      this.#apply(rows, observerRows)
     } else if (lease.isDue(now)) {
-      const { query, answered } = lease.question(now)
+      const { query, onAnswer } = lease.renewal(now)
       const [writers = [], rows] = await pool.ask([query, this.query], true)
       this.#apply(rows)
-      answered(writers)
+      onAnswer(writers)
     } else this.#apply((await pool.ask([this.query], true))[0])
   }
 
-  #apply(rows: Rows | undefined, observed?: Rows): void {
+  #apply(rows: Rows | undefined, observerRows?: Rows): void {
     const { observer, onChange } = this.#parts
     const row = rows?.[0]
     if (row === undefined) throw new ApiError('UNAVAILABLE')
@@ -158,21 +158,21 @@ export class Checks {
     if (commits === undefined || this.#isLost) {
       this.#isLost = false
       this.#parts.versions.bumpAll()
-      this.#own.clear()
-      observer?.answered(observed?.[0], undefined)
+      this.#ownCommits.clear()
+      observer?.onAnswered(observerRows?.[0], undefined)
       onChange()
       return
     }
-    observer?.answered(
-      observed?.[0],
+    observer?.onAnswered(
+      observerRows?.[0],
       commits.flatMap(([, ...names]) => names),
     )
-    let others = false
+    let hasOtherCommits = false
     for (const [xid = '', ...names] of commits) {
-      if (this.#own.delete(xid) || names.every(name => name === '')) continue
-      others = true
+      if (this.#ownCommits.delete(xid) || names.every(name => name === '')) continue
+      hasOtherCommits = true
       this.#parts.versions.bump(names)
     }
-    if (others) onChange()
+    if (hasOtherCommits) onChange()
   }
 }

@@ -1,13 +1,13 @@
 /**
- * While no other node may write, what a node knows stays true without asking the database. A node that is about to write
- * first takes a lock that others see, and waits for as long as a lease lasts. So a node that saw no lock of another node
- * knows of every commit until its lease ends (Gray and Cheriton 1989, https://doi.org/10.1145/74850.74870).
+ * While no other node may write, a node's cache stays valid without asking the database. A node that is about to write first
+ * takes a lock that others see, and waits for as long as a lease lasts. So a node that saw no lock of another node knows of
+ * every commit until its lease ends (Gray and Cheriton 1989, https://doi.org/10.1145/74850.74870).
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { leaseMs, noticeMs, writerLockClass } from '../../schema/postgres/session.ts'
 import { slot, sql } from '../../sql/writer.ts'
-import { noInputs, slotted } from '../../values.ts'
+import { noInputs, slotInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost } from '../connections/failure.ts'
 import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
@@ -16,7 +16,7 @@ import { type Query, type Row, type Rows, statementOf } from '../connections/sta
 const renewalMs = leaseMs / 2
 const sharedRenewalMs = 1000
 
-/** Held until the session ends. Shared, so that nobody waits for it. */
+/** Held until the session ends. The lock is shared, so that no session waits for it. */
 const lock = statementOf(sql`SELECT pg_advisory_lock_shared(${[writerLockClass]}, ${slot(0)})`)
 
 /** The number and the session of each node that may write. */
@@ -24,9 +24,9 @@ const writers = statementOf(
   sql`SELECT "objid"::bigint, "pid" FROM pg_locks WHERE "locktype" = 'advisory' AND "classid" = ${[writerLockClass]} AND "objsubid" = 2 AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database())`,
 )
 
-interface Question {
+interface Renewal {
   readonly query: Query
-  readonly answered: (rows: Rows) => void
+  readonly onAnswer: (rows: Rows) => void
 }
 
 export class Lease {
@@ -34,18 +34,18 @@ export class Lease {
   readonly #node = randomInt(1, 2 ** 31)
   /** The connections of this node that may write, or are about to, by their process ids. */
   readonly #own = new Map<number, Connection>()
-  /** Those of them that have waited for the length of a lease. */
+  /** The ones among them that have waited for the length of a lease. */
   readonly #admitted = new Map<number, Connection>()
-  #until = 0
+  #expiresAt = 0
   #renewAt = 0
   /** The number of unanswered COMMITs: others may see them before this node counts them. */
   #unanswered = 0
   /** Increases when this node may have missed a commit. */
-  #doubts = 0
+  #invalidations = 0
 
-  /** Whether this node knows of every commit that anybody has seen. `now`: of `performance.now()`. */
+  /** Whether this node knows of every commit that any client has seen. `now`: of `performance.now()`. */
   holds(now: number): boolean {
-    return now < this.#until && this.#unanswered === 0
+    return now < this.#expiresAt && this.#unanswered === 0
   }
 
   /** Whether it is time to ask who may write. */
@@ -54,30 +54,29 @@ export class Lease {
   }
 
   /**
-   * Asks who may write. The caller then asks what was committed, with a later snapshot, and calls `answered` when that is
-   * counted.
+   * Asks who may write. The caller then reads the new commits with a later snapshot, counts them, and calls `onAnswer`.
    */
-  question(sent: number): Question {
-    const doubts = this.#doubts
+  renewal(sent: number): Renewal {
+    const invalidations = this.#invalidations
     this.#renewAt = sent + renewalMs
     return {
       query: writers.with(noInputs),
-      answered: rows => {
+      onAnswer: rows => {
         const isAlone = rows.every(row => this.#isOneOf(this.#own, row))
         if (!isAlone) this.#renewAt = sent + sharedRenewalMs
-        if (isAlone && doubts === this.#doubts) this.#until = sent + leaseMs
+        if (isAlone && invalidations === this.#invalidations) this.#expiresAt = sent + leaseMs
       },
     }
   }
 
   /** Another server may answer from now on. */
   end(): void {
-    this.#until = 0
+    this.#expiresAt = 0
     this.#renewAt = 0
-    this.#doubts++
+    this.#invalidations++
   }
 
-  /** A COMMIT is sent. The result is to be called with whether its outcome is known, and counted. */
+  /** A COMMIT is sent. The returned function is to be called when it has ended: `isKnown`: its outcome is known, and counted. */
   commit(): (isKnown: boolean) => void {
     this.#unanswered++
     return isKnown => {
@@ -87,7 +86,7 @@ export class Lease {
   }
 
   /**
-   * Settles when a connection may write: by then, every lease of another node has taken it into account. It need not wait if
+   * Settles when a connection may write: by then, every lease of another node takes it into account. It does not wait if
    * another connection of this node holds its lock. Rejects with `ConnectionLost`.
    */
   async admit(connection: Connection): Promise<void> {
@@ -98,9 +97,12 @@ export class Lease {
       for (const connections of [this.#own, this.#admitted])
         if (connections.get(pid) === connection) connections.delete(pid)
     })
-    const { done, error } = await connection.run([lock.with(slotted([this.#node])), writers.with(noInputs)])
-    const isSpokenFor = done[1]?.some(row => this.#isOneOf(this.#admitted, row))
-    if (error === undefined && !isSpokenFor) await wait(noticeMs)
+    const { results, error } = await connection.run([
+      lock.with(slotInputs([this.#node])),
+      writers.with(noInputs),
+    ])
+    const isAdmitted = results[1]?.some(row => this.#isOneOf(this.#admitted, row))
+    if (error === undefined && !isAdmitted) await wait(noticeMs)
     if (connection.isClosed || error !== undefined) {
       connection.destroy()
       throw new ConnectionLost('The connection was lost before it could write.', { cause: error })

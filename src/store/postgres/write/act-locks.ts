@@ -28,9 +28,9 @@ export class ActLocks {
   }
 
   #learn(name: string, more: Modes): void {
-    const known = this.#needed.get(name) ?? new Map<string, Mode>()
-    addAll(known, more)
-    this.#needed.set(name, known)
+    const modes = this.#needed.get(name) ?? new Map<string, Mode>()
+    addAll(modes, more)
+    this.#needed.set(name, modes)
   }
 }
 
@@ -46,12 +46,12 @@ export class HeldLocks {
   }
 
   /** The statements that lock the known tables, before any other statement. */
-  get first(): readonly Statement[] {
+  get initialStatements(): readonly Statement[] {
     return this.#locks.statements(this.#held)
   }
 
   /** The statements that lock the tables of a plan that are not locked yet. */
-  more(plan: GuardedPlanStep): readonly Statement[] {
+  missingFor(plan: GuardedPlanStep): readonly Statement[] {
     const needed = isWrite(plan)
       ? this.#locks.modesOf([plan.shape.collection.name])
       : readModes(plan.shape.reads)

@@ -6,7 +6,14 @@ import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
 import { failureOf, isLockTimeout, isTransient } from '../connections/failure.ts'
-import { Again, Groups, type GroupsOptions, type Job, type QueuedWrite, unavailable } from './group.ts'
+import {
+  Groups,
+  type GroupsOptions,
+  type Job,
+  type QueuedWrite,
+  RetryError,
+  unavailableError,
+} from './group.ts'
 import { WriteQueues } from './queues.ts'
 
 /** How often a group is tried if it meets a deadlock, or its connection breaks before the COMMIT. */
@@ -14,11 +21,11 @@ const maxTries = 5
 
 export interface CommitOptions<T> extends GroupsOptions<T> {
   readonly open: () => Promise<Connection>
-  /** How many connections write at the same time. */
+  /** The number of connections that write at the same time. */
   readonly lanes: number
   readonly maxWaiting: number
   /** Called between groups, for occasional cleaning. */
-  readonly atRest: (connection: Connection) => Promise<void>
+  readonly betweenGroups: (connection: Connection) => Promise<void>
 }
 
 export class CommitQueue<T> {
@@ -27,9 +34,9 @@ export class CommitQueue<T> {
   readonly #connections: ConnectionSet
   readonly #groups: Groups<T>
   readonly #queues: WriteQueues<T>
-  #scheduled = false
+  #isScheduled = false
   #lanes = 0
-  #resting: (() => void)[] = []
+  #onIdle: (() => void)[] = []
   #isClosed = false
 
   constructor(options: CommitOptions<T>) {
@@ -46,8 +53,8 @@ export class CommitQueue<T> {
 
   /** Runs a job within the next transaction, perhaps several times. An error of the job undoes that job only. */
   add(job: Job<T>): Promise<T> {
-    const refused = this.#refusal()
-    if (refused !== undefined) return Promise.reject(refused)
+    const refusal = this.#refusal()
+    if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#queues.add({ job, resolve, reject })
     this.#schedule()
@@ -59,16 +66,16 @@ export class CommitQueue<T> {
     this.#connections.dropIdle()
   }
 
-  /** The database is known to be unreachable: writes that wait for an answer are refused now. */
-  lose(): void {
-    this.#connections.lose()
+  /** Destroys all connections: the database is unreachable. Writes that wait for an answer are refused. */
+  disconnect(): void {
+    this.#connections.disconnect()
   }
 
   /** Finishes the queued writes, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#lanes > 0 || this.#queues.count > 0) {
-      await new Promise<void>(resolve => this.#resting.push(resolve))
+      await new Promise<void>(resolve => this.#onIdle.push(resolve))
     }
     await this.#connections.close()
   }
@@ -78,40 +85,40 @@ export class CommitQueue<T> {
     if (this.#queues.count >= this.#options.maxWaiting) {
       return temporaryRefusal('Too many changes are waiting to be stored.')
     }
-    return this.#connections.isAway ? new ApiError('UNAVAILABLE', unreachableMessage) : undefined
+    return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }
 
   #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(this.#drain)
   }
 
   #next(): void {
-    this.#scheduled = false
+    this.#isScheduled = false
     if (this.#queues.count === 0) {
-      if (this.#lanes === 0) for (const resolve of this.#resting.splice(0)) resolve()
+      if (this.#lanes === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
       return
     }
     // A second group only when the first is full: each commit has its cost.
     while (this.#lanes < this.#options.lanes) {
       const group = this.#queues.take()
       if (group.length === 0) return
-      this.#begin(group)
+      this.#start(group)
     }
   }
 
-  #begin(group: readonly QueuedWrite<T>[]): void {
+  #start(group: readonly QueuedWrite<T>[]): void {
     this.#lanes++
-    void this.#lane(group).finally(() => {
+    void this.#runGroup(group).finally(() => {
       this.#lanes--
-      this.#queues.ended(group)
+      this.#queues.finish(group)
       this.#schedule()
     })
   }
 
-  async #lane(group: readonly QueuedWrite<T>[]): Promise<void> {
-    const maxGroupTries = group[0]?.job.own?.tries ?? maxTries
+  async #runGroup(group: readonly QueuedWrite<T>[]): Promise<void> {
+    const maxGroupTries = group[0]?.job.ownTransaction?.tries ?? maxTries
     for (let tries = 1; ; tries++) {
       let connection: Connection | undefined
       try {
@@ -121,40 +128,41 @@ export class CommitQueue<T> {
         return
       } catch (cause) {
         // Any other failure may have left the transaction open: nothing else may be committed with it.
-        if (!(cause instanceof Again || cause instanceof ApiError)) connection?.destroy()
-        if (!(cause instanceof Again) || tries >= maxGroupTries) return this.#refuse(group, cause)
+        if (!(cause instanceof RetryError || cause instanceof ApiError)) connection?.destroy()
+        if (!(cause instanceof RetryError) || tries >= maxGroupTries) return this.#refuse(group, cause)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 20 * tries))
       } finally {
-        if (connection !== undefined) await this.#rest(connection)
+        if (connection !== undefined) await this.#release(connection)
       }
     }
   }
 
   async #admit(connection: Connection): Promise<void> {
     await this.#options.lease.admit(connection).catch(cause => {
-      throw new Again(cause)
+      throw new RetryError(cause)
     })
   }
 
-  async #rest(connection: Connection): Promise<void> {
-    if (!connection.isClosed) await this.#options.atRest(connection).catch(() => connection.destroy())
-    this.#connections.giveBack(connection)
+  async #release(connection: Connection): Promise<void> {
+    if (!connection.isClosed) await this.#options.betweenGroups(connection).catch(() => connection.destroy())
+    this.#connections.release(connection)
   }
 
   #refuse(group: readonly QueuedWrite<T>[], cause: unknown): void {
-    const failure = cause instanceof Again ? cause.cause : cause
-    const error = isConflict(group, failure) ? conflict(failure) : failureOf(failure)
+    const failure = cause instanceof RetryError ? cause.cause : cause
+    const error = isConflict(group, failure) ? conflictError(failure) : failureOf(failure)
     for (const { reject } of group)
-      reject(error.code === 'UNAVAILABLE' || error.code === 'CONFLICT' ? error : unavailable(cause))
+      reject(error.code === 'UNAVAILABLE' || error.code === 'CONFLICT' ? error : unavailableError(cause))
   }
 }
 
 /** Whether a transaction that limits its number of tries failed because of concurrent transactions. */
 function isConflict<T>([first]: readonly QueuedWrite<T>[], failure: unknown): boolean {
-  return first?.job.own?.tries !== undefined && (isTransient(failure) || isLockTimeout(failure))
+  return first?.job.ownTransaction?.tries !== undefined && (isTransient(failure) || isLockTimeout(failure))
 }
 
-function conflict(cause: unknown): ApiError {
-  const message = 'Others changed the same at the same moment, several times. Nothing was done: try again.'
+function conflictError(cause: unknown): ApiError {
+  const message =
+    'Other requests repeatedly changed the same data at the same time. Nothing was changed. Try again.'
   return new ApiError('CONFLICT', message, { headers: { 'Retry-After': '1' }, cause })
 }

@@ -1,4 +1,4 @@
-/** What PostgreSQL supplies to writes, while other transactions write too. */
+/** PostgreSQL's part of writes. Other transactions write at the same time. */
 
 import type { Collection, Field, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
@@ -7,19 +7,19 @@ import type { Dialect } from '../../sql/dialect.ts'
 import { postgres, withoutCollation } from '../../sql/postgres.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { join, name, type Sql, slot, sql } from '../../sql/writer.ts'
-import { noInputs, slotted } from '../../values.ts'
-import { notThere } from '../../write/checks.ts'
+import { noInputs, slotInputs } from '../../values.ts'
+import { missingReferenceError } from '../../write/checks.ts'
 import {
   type Insertion,
-  type Look,
-  type LookOptions,
-  plainLook,
+  plainReadBack,
+  type ReadBack,
+  type ReadBackOptions,
   type RemovalOf,
   type WriteDatabase,
 } from '../../write/database.ts'
 import type { References } from '../../write/references.ts'
-import { referredElsewhere, type Walked } from '../../write/removal/cascade-set.ts'
-import type { Ask, Steps, WriteScope } from '../../write/steps.ts'
+import { type RemovalEffects, unknownReferenceError } from '../../write/removal/cascade-set.ts'
+import type { StepQuery, Steps, WriteScope } from '../../write/steps.ts'
 import { isForeignKeyFailure, keyFields } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { SearchIndex } from './search-index.ts'
@@ -58,8 +58,8 @@ export class PostgresWrites implements WriteDatabase<Statement> {
     return { statement: statementOf(fragment), checksReferences: true }
   }
 
-  look({ row, id, outputs }: LookOptions): Look<Statement> {
-    return plainLook(statementOf(rowSql(row, id, outputs)))
+  readBack({ row, id, outputs }: ReadBackOptions): ReadBack<Statement> {
+    return plainReadBack(statementOf(rowSql(row, id, outputs)))
   }
 
   /**
@@ -67,23 +67,23 @@ export class PostgresWrites implements WriteDatabase<Statement> {
    * any direction, so they are checked at the end.
    */
   *remove(
-    { cascadeSet: { items, again } }: Walked<Statement>,
+    { cascadeSet: { items, repeated: again } }: RemovalEffects<Statement>,
     removalOf: RemovalOf<Statement>,
     scope: WriteScope<Statement>,
   ): Steps<Statement, void> {
     const isAlone = items.length === 1
     if (!isAlone) scope.defer(defer, noInputs)
     for (const { id, referrer } of again) {
-      if (referrer.field.optional) scope.defer(referrer.clear, slotted([id, scope.at]))
+      if (referrer.field.optional) scope.defer(referrer.clear, slotInputs([id, scope.at]))
     }
-    const asks: Ask<Statement>[] = items.toReversed().map(({ collection, id }) => {
-      return { statement: removalOf(collection), inputs: slotted([id]) }
+    const queries: StepQuery<Statement>[] = items.toReversed().map(({ collection, id }) => {
+      return { statement: removalOf(collection), inputs: slotInputs([id]) }
     })
-    if (!isAlone) asks.push({ statement: undefer, inputs: noInputs })
+    if (!isAlone) queries.push({ statement: undefer, inputs: noInputs })
     try {
-      yield asks
+      yield queries
     } catch (cause) {
-      throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
+      throw isForeignKeyFailure(cause) ? unknownReferenceError(cause) : cause
     }
   }
 
@@ -91,10 +91,10 @@ export class PostgresWrites implements WriteDatabase<Statement> {
     return collection.searchable.length === 0 ? undefined : new SearchIndex(collection)
   }
 
-  refused(cause: unknown, set: readonly GuardedAssignment[]): unknown {
+  changeError(cause: unknown, set: readonly GuardedAssignment[]): unknown {
     if (!isForeignKeyFailure(cause)) return cause
     const missing = keyFields(cause)
-    return notThere(
+    return missingReferenceError(
       set.map(({ field }) => field).filter(field => missing.includes(field.name)),
       cause,
     )
@@ -115,9 +115,9 @@ function checkedInsertSql(
   const values = fields.map(
     ({ type }, index): Sql => [slot(index), `::${withoutCollation(type.encoding.postgres.type)}`],
   )
-  const found = join(
+  const allFound = join(
     references.checks.map((_, index) => sql`"refs".${name(`r${index}`)}`),
     ' AND ',
   )
-  return sql`WITH "refs" AS MATERIALIZED (${references.sql}) INSERT INTO ${name(collection.name)} (${columns}) SELECT ${join(values, ', ')} FROM "refs" WHERE ${found} RETURNING ${join(outputs, ', ')}`
+  return sql`WITH "refs" AS MATERIALIZED (${references.sql}) INSERT INTO ${name(collection.name)} (${columns}) SELECT ${join(values, ', ')} FROM "refs" WHERE ${allFound} RETURNING ${join(outputs, ', ')}`
 }

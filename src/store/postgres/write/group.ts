@@ -1,24 +1,24 @@
 /** A group of writes as one transaction: each succeeds or fails as a whole, and is answered only after the COMMIT. */
 
 import { ApiError } from '../../../errors.ts'
-import { unconfirmed } from '../../refusals.ts'
+import { unconfirmedWriteError } from '../../refusals.ts'
 import { slot, sql } from '../../sql/writer.ts'
-import { noInputs, slotted } from '../../values.ts'
+import { noInputs, slotInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost, failureOf, isLockTimeout, isTransient, NotSent } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
 import type { Lease } from '../versions/lease.ts'
-import { type Ordered, ordered, runConcurrently } from './lock-order.ts'
+import { inLockOrder, runConcurrently, type WriteOrder } from './lock-order.ts'
 import { type Moment, Scope } from './scope.ts'
 
 /** How many groups use savepoints from the start, after one that needed them. */
 const savepointGroups = 20
 
-export interface Job<T> extends Ordered {
+export interface Job<T> extends WriteOrder {
   readonly run: (scope: Scope) => Promise<T>
   /** For a job whose transaction contains no other job. */
-  readonly own?: OwnTransaction
+  readonly ownTransaction?: OwnTransaction
 }
 
 export interface OwnTransaction {
@@ -29,13 +29,13 @@ export interface OwnTransaction {
   /** Whether it may wait for locks of tables, or reads much. */
   readonly isLong: boolean
   /**
-   * How often it is tried when concurrent transactions are in its way; then it fails with CONFLICT. Omitted: as often as
+   * How often it is tried if it conflicts with concurrent transactions, before it fails with CONFLICT. Omitted: as often as
    * other transactions.
    */
   readonly tries?: number | undefined
 }
 
-export interface Done<T> {
+export interface FinishedWrite<T> {
   readonly value: T
   readonly scope: Scope
 }
@@ -46,7 +46,7 @@ export interface QueuedWrite<T> {
   readonly reject: (error: ApiError) => void
 }
 
-type Outcome<T> = Done<T> | { readonly error: ApiError }
+type Outcome<T> = FinishedWrite<T> | { readonly error: ApiError }
 type Outcomes<T> = ReadonlyMap<QueuedWrite<T>, Outcome<T>>
 
 const begin = statementOf(sql`BEGIN`)
@@ -66,19 +66,19 @@ const firstTableLockMs = 50
 const lastTableLockMs = 400
 
 /** How long a write may wait for a lock after others of its group have used up the time, in milliseconds. */
-const leastLockMs = 100
+const minLockWaitMs = 100
 
 export interface GroupsOptions<T> {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   /** The value of `now` in rules; undefined: the database's own clock. */
   readonly clock?: (() => number) | undefined
-  /** How long writes run one after the other, in milliseconds, before the remaining ones are refused. */
-  readonly patience: number
-  /** How long the writes of a group wait for locks in all, in milliseconds; also the `lock_timeout` of the connections. */
+  /** How long the writes of a group may run one after the other, in milliseconds. Then the remaining ones are refused. */
+  readonly timeoutMs: number
+  /** How long the writes of a group wait for locks altogether, in milliseconds; also the `lock_timeout` of the connections. */
   readonly lockWaitMs: number
   /** Queues the statements that belong to the commit. Returns a function to be called after the commit. */
-  readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
+  readonly beforeCommit: (transaction: Transaction, finishedWrites: readonly FinishedWrite<T>[]) => () => void
   readonly lease: Lease
 }
 
@@ -92,27 +92,27 @@ export class Groups<T> {
     this.#options = options
   }
 
-  /** Answers each write. Throws if none of them was stored: `Again` if another try may succeed. */
+  /** Answers each write. Throws if none of them was stored: a `RetryError` if another try may succeed. */
   async transact(connection: Connection, group: readonly QueuedWrite<T>[]): Promise<void> {
     const transaction = new Transaction(connection)
-    const hasSavepoints = this.#savepointGroupsLeft > 0 || group[0]?.job.own !== undefined
+    const hasSavepoints = this.#savepointGroupsLeft > 0 || group[0]?.job.ownTransaction !== undefined
     const outcomes = await this.#outcomes(transaction, group)
     if (outcomes === undefined) return
-    const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
-    const after = this.#options.beforeCommit(transaction, done)
-    const over = this.#options.lease.commit()
+    const finishedWrites = [...outcomes.values()].filter(outcome => 'value' in outcome)
+    const afterCommit = this.#options.beforeCommit(transaction, finishedWrites)
+    const endCommit = this.#options.lease.commit()
     try {
       await transaction
         .rows(commit, noInputs)
-        .catch(cause => this.#failedCommit(connection, transaction, cause, hasSavepoints))
-      if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
+        .catch(cause => this.#handleFailedCommit(connection, transaction, cause, hasSavepoints))
+      if (transaction.tag !== 'COMMIT') throw unavailableError(transaction.failure)
     } catch (cause) {
-      over(false)
+      endCommit(false)
       throw cause
     }
     this.counts.commits++
-    this.counts.writes += done.length
-    over(isDone(after))
+    this.counts.writes += finishedWrites.length
+    endCommit(succeeds(afterCommit))
     for (const [{ resolve, reject }, outcome] of outcomes) {
       if ('error' in outcome) reject(outcome.error)
       else resolve(outcome.value)
@@ -125,15 +125,19 @@ export class Groups<T> {
     group: readonly QueuedWrite<T>[],
   ): Promise<Outcomes<T> | undefined> {
     const [first] = group
-    if (first?.job.own !== undefined) return this.#alone(transaction, first, first.job.own)
-    const began = performance.now()
-    return (await this.#plainly(transaction, group)) ?? this.#withSavepoints(transaction, group, began)
+    if (first?.job.ownTransaction !== undefined)
+      return this.#runAlone(transaction, first, first.job.ownTransaction)
+    const startedAt = performance.now()
+    return (
+      (await this.#runConcurrently(transaction, group)) ??
+      this.#runWithSavepoints(transaction, group, startedAt)
+    )
   }
 
-  /** One that fails is tried again only if another try may succeed. */
-  async #alone(
+  /** A transaction that fails is tried again only if another try may succeed. */
+  async #runAlone(
     transaction: Transaction,
-    waiting: QueuedWrite<T>,
+    write: QueuedWrite<T>,
     { locks: locksOf, isSnapshot, tries }: OwnTransaction,
   ): Promise<Outcomes<T> | undefined> {
     try {
@@ -141,15 +145,15 @@ export class Groups<T> {
       if (locks.length > 0) await this.#lockTables(transaction, locks)
       else transaction.queue(isSnapshot ? beginSnapshot : begin)
       const scope = new Scope(transaction, this.#moment())
-      const value = await waiting.job.run(scope)
-      // An action may have caught it: the transaction has failed all the same.
+      const value = await write.job.run(scope)
+      // An action may have caught the error, but the transaction has failed.
       if (transaction.failure !== undefined) throw transaction.failure
-      return new Map([[waiting, { value, scope }]])
+      return new Map([[write, { value, scope }]])
     } catch (cause) {
       const failure = transaction.failure ?? cause
       await this.#rollBack(transaction)
-      if (tries !== undefined && isLockTimeout(failure)) throw new Again(failure)
-      waiting.reject(failureOf(cause instanceof ApiError ? cause : failure))
+      if (tries !== undefined && isLockTimeout(failure)) throw new RetryError(failure)
+      write.reject(failureOf(cause instanceof ApiError ? cause : failure))
       return undefined
     }
   }
@@ -160,10 +164,10 @@ export class Groups<T> {
     const deadline = performance.now() + lockWaitMs
     for (let waitMs = firstTableLockMs; ; waitMs = Math.min(waitMs * 2, lastTableLockMs)) {
       transaction.queue(begin)
-      transaction.queue(limitLockWait, slotted([String(waitMs)]))
+      transaction.queue(limitLockWait, slotInputs([String(waitMs)]))
       try {
         await Promise.all(locks.map(lock => transaction.rows(lock)))
-        transaction.queue(limitLockWait, slotted([String(lockWaitMs)]))
+        transaction.queue(limitLockWait, slotInputs([String(lockWaitMs)]))
         return
       } catch (cause) {
         if (!isLockTimeout(transaction.failure) || performance.now() > deadline) throw cause
@@ -177,28 +181,28 @@ export class Groups<T> {
    * If the connection broke, the outcome of the COMMIT is unknown: it must not be tried again. If the database refused a
    * statement, it may be one that a write has deferred: with savepoints only that write fails.
    */
-  async #failedCommit(
+  async #handleFailedCommit(
     connection: Connection,
     transaction: Transaction,
     cause: unknown,
     hasSavepoints: boolean,
   ): Promise<never> {
     const failure = transaction.failure ?? cause
-    if (failure instanceof NotSent) throw new Again(failure)
-    if (failure instanceof ConnectionLost) throw unconfirmed(failure)
+    if (failure instanceof NotSent) throw new RetryError(failure)
+    if (failure instanceof ConnectionLost) throw unconfirmedWriteError(failure)
     transaction.recover()
     await transaction.rows(rollback).catch(() => connection.destroy())
-    if (isTransient(failure)) throw new Again(failure)
-    if (hasSavepoints || failureOf(failure).code === 'UNAVAILABLE') throw unavailable(failure)
+    if (isTransient(failure)) throw new RetryError(failure)
+    if (hasSavepoints || failureOf(failure).code === 'UNAVAILABLE') throw unavailableError(failure)
     this.#savepointGroupsLeft = savepointGroups
-    throw new Again(failure)
+    throw new RetryError(failure)
   }
 
   /**
    * Runs the writes concurrently. Hardly any write fails after it has changed something. When one does, all are rolled back,
    * to be run again one after the other, with savepoints. Undefined: they are rolled back.
    */
-  async #plainly(
+  async #runConcurrently(
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
   ): Promise<Outcomes<T> | undefined> {
@@ -209,44 +213,44 @@ export class Groups<T> {
     transaction.queue(begin)
     const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
-    const done: Scope[] = []
-    let undone = false
-    const run = async (waiting: QueuedWrite<T>) => {
-      const scope = new Scope(transaction, moment, done)
+    const finished: Scope[] = []
+    let mustRollBack = false
+    const run = async (write: QueuedWrite<T>) => {
+      const scope = new Scope(transaction, moment, finished)
       try {
-        outcomes.set(waiting, { value: await waiting.job.run(scope), scope })
-        done.push(scope)
+        outcomes.set(write, { value: await write.job.run(scope), scope })
+        finished.push(scope)
       } catch (cause) {
-        undone ||= scope.hasChanged || !(cause instanceof ApiError)
-        outcomes.set(waiting, { error: failureOf(cause) })
+        mustRollBack ||= scope.hasChanged || !(cause instanceof ApiError)
+        outcomes.set(write, { error: failureOf(cause) })
       }
     }
     await runConcurrently(group, run)
-    if (transaction.failure === undefined && !undone) return outcomes
+    if (transaction.failure === undefined && !mustRollBack) return outcomes
     await this.#rollBack(transaction)
     this.#savepointGroupsLeft = savepointGroups
     return undefined
   }
 
-  /** `began`: when the group was first tried, by `performance.now()`. */
-  async #withSavepoints(
+  /** `startedAt`: when the group was first tried, by `performance.now()`. */
+  async #runWithSavepoints(
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
-    began: number,
+    startedAt: number,
   ): Promise<Outcomes<T>> {
     transaction.queue(begin)
     const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
-    const done: Scope[] = []
+    const finished: Scope[] = []
     // Each write may wait for a lock as long as a statement may; all of them together may not.
-    const until = began + this.#options.patience
-    for (const waiting of ordered(group)) {
-      const scope = new Scope(transaction, moment, done)
-      this.#limitLockWait(transaction, began)
-      const isLate = performance.now() > until
-      const outcome = isLate ? tooLate() : await this.#savepoint(transaction, scope, waiting.job)
-      outcomes.set(waiting, outcome)
-      if ('value' in outcome) done.push(scope)
+    const deadline = startedAt + this.#options.timeoutMs
+    for (const write of inLockOrder(group)) {
+      const scope = new Scope(transaction, moment, finished)
+      this.#limitLockWait(transaction, startedAt)
+      const isLate = performance.now() > deadline
+      const outcome = isLate ? timeoutOutcome() : await this.#savepoint(transaction, scope, write.job)
+      outcomes.set(write, outcome)
+      if ('value' in outcome) finished.push(scope)
     }
     return outcomes
   }
@@ -257,11 +261,14 @@ export class Groups<T> {
   }
 
   /** A write that waited for its lock in the first try does not wait as long again. */
-  #limitLockWait(transaction: Transaction, began: number): void {
+  #limitLockWait(transaction: Transaction, startedAt: number): void {
     const { lockWaitMs } = this.#options
-    const used = performance.now() - began
-    if (used < leastLockMs) return
-    transaction.queue(limitLockWait, slotted([String(Math.ceil(Math.max(leastLockMs, lockWaitMs - used)))]))
+    const usedMs = performance.now() - startedAt
+    if (usedMs < minLockWaitMs) return
+    transaction.queue(
+      limitLockWait,
+      slotInputs([String(Math.ceil(Math.max(minLockWaitMs, lockWaitMs - usedMs)))]),
+    )
   }
 
   async #savepoint(transaction: Transaction, scope: Scope, job: Job<T>): Promise<Outcome<T>> {
@@ -274,27 +281,27 @@ export class Groups<T> {
       const failure = transaction.failure ?? cause
       if (failure instanceof ConnectionLost || isTransient(failure)) {
         await this.#rollBack(transaction)
-        throw new Again(failure)
+        throw new RetryError(failure)
       }
       transaction.recover()
       transaction.queue(rollbackTo)
-      await transaction.rows(release).catch(againIfLost)
+      await transaction.rows(release).catch(retryIfLost)
       return { error: failureOf(cause instanceof ApiError ? cause : failure) }
     }
   }
 
-  /** Throws `Again` if the whole transaction is to be tried again, perhaps on another connection. */
+  /** Throws a `RetryError` if the whole transaction is to be tried again, perhaps on another connection. */
   async #rollBack(transaction: Transaction): Promise<void> {
     const { failure } = transaction
-    if (failure instanceof ConnectionLost) throw new Again(failure)
+    if (failure instanceof ConnectionLost) throw new RetryError(failure)
     transaction.recover()
-    await transaction.rows(rollback).catch(againIfLost)
-    if (failure !== undefined && isTransient(failure)) throw new Again(failure)
+    await transaction.rows(rollback).catch(retryIfLost)
+    if (failure !== undefined && isTransient(failure)) throw new RetryError(failure)
   }
 }
 
 /** A stored write is not refused because a listener failed. */
-function isDone(after: () => void): boolean {
+function succeeds(after: () => void): boolean {
   try {
     after()
     return true
@@ -305,21 +312,21 @@ function isDone(after: () => void): boolean {
 }
 
 /** Nothing was stored, and another try may succeed. */
-export class Again extends Error {
+export class RetryError extends Error {
   constructor(cause: unknown) {
     super('The transaction should be tried again.', { cause })
   }
 }
 
-/** Of a rollback before any COMMIT: a transaction whose connection is lost stores nothing. */
-function againIfLost(cause: unknown): never {
-  throw cause instanceof ConnectionLost ? new Again(cause) : cause
+/** For a rollback before any COMMIT: a transaction whose connection is lost stores nothing. */
+function retryIfLost(cause: unknown): never {
+  throw cause instanceof ConnectionLost ? new RetryError(cause) : cause
 }
 
-function tooLate(): { readonly error: ApiError } {
+function timeoutOutcome(): { readonly error: ApiError } {
   return { error: new ApiError('UNAVAILABLE', 'The changes before this one took too long.') }
 }
 
-export function unavailable(cause: unknown): ApiError {
+export function unavailableError(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', undefined, { cause })
 }

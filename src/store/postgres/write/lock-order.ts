@@ -1,63 +1,63 @@
 /** The order in which the writes of one group run. */
 import type { GuardedCreate, GuardedWrite } from '../../../plan/guarded.ts'
-import { assigned } from '../../write/assign.ts'
+import { assignedValue } from '../../write/assign.ts'
 
 /** The properties of a write that decide when it runs within its group. */
-export interface Ordered {
+export interface WriteOrder {
   /** Writes with the same key run one after the other, in the order of keys; those without one, concurrently. */
   readonly key: string | undefined
-  /** Whether it runs concurrently with writes that have the same key. Then the key only decides the order. */
+  /** Whether it runs concurrently with writes that have the same key. The key then only decides the order. */
   readonly sharesKey?: boolean
   /** Whether it runs while no other write of the group runs. */
-  readonly alone: boolean
+  readonly runsAlone: boolean
 }
 
 interface OrderedWrite {
-  readonly job: Ordered
+  readonly job: WriteOrder
 }
 
 /** All groups lock rows in the same order, as far as it is known beforehand, so that deadlocks are rare. */
-export function ordered<W extends OrderedWrite>(group: readonly W[]): readonly W[] {
-  const keyed = group.filter(({ job }) => job.key !== undefined && !job.alone)
-  const alone = group.filter(({ job }) => job.alone)
-  const others = group.filter(({ job }) => job.key === undefined && !job.alone)
-  const order = (one: W, other: W) => compare(one.job.key ?? '', other.job.key ?? '')
+export function inLockOrder<W extends OrderedWrite>(group: readonly W[]): readonly W[] {
+  const keyed = group.filter(({ job }) => job.key !== undefined && !job.runsAlone)
+  const alone = group.filter(({ job }) => job.runsAlone)
+  const others = group.filter(({ job }) => job.key === undefined && !job.runsAlone)
+  const order = (left: W, right: W) => compare(left.job.key ?? '', right.job.key ?? '')
   return [...keyed.toSorted(order), ...others, ...alone.toSorted(order)]
 }
 
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Runs writes with the same key one after the other, and those that must run alone at the end. */
+/** Runs writes with the same key one after the other, and the writes that must run alone at the end. */
 export async function runConcurrently<W extends OrderedWrite>(
   group: readonly W[],
-  run: (waiting: W) => Promise<void>,
+  run: (write: W) => Promise<void>,
 ): Promise<void> {
   const last = new Map<string, Promise<void>>()
   const running: Promise<void>[] = []
   const alone: W[] = []
-  for (const waiting of ordered(group)) {
-    const { key, alone: isAlone, sharesKey = false } = waiting.job
-    if (isAlone) alone.push(waiting)
-    else if (key === undefined || sharesKey) running.push(run(waiting))
+  for (const write of inLockOrder(group)) {
+    const { key, runsAlone, sharesKey = false } = write.job
+    if (runsAlone) alone.push(write)
+    else if (key === undefined || sharesKey) running.push(run(write))
     else {
-      const before = last.get(key)
-      const ended = before === undefined ? run(waiting) : before.then(() => run(waiting))
-      last.set(key, ended)
-      running.push(ended)
+      const previous = last.get(key)
+      const current = previous === undefined ? run(write) : previous.then(() => run(write))
+      last.set(key, current)
+      running.push(current)
     }
   }
   await Promise.all(running)
-  for (const waiting of alone) await run(waiting)
+  for (const write of alone) await run(write)
 }
 
-/** The key of writes to one item: see `Ordered`. */
+/** The key of writes to one item: see `WriteOrder`. */
 export function itemKey(collection: string, id: unknown): string {
   return `${collection}/${String(id).padStart(16, '0')}`
 }
 
-/** Whether the write counts rows, also those of other writes of its transaction. */
+/** Whether the write counts rows, including rows of other writes of its transaction. */
 export function isLimited(shape: GuardedWrite['shape']): boolean {
   return shape.kind !== 'delete' && shape.limits.length > 0
 }
@@ -71,5 +71,7 @@ export function isLimited(shape: GuardedWrite['shape']): boolean {
 export function limitKey({ collection, limits, set }: GuardedCreate, plan: GuardedWrite): string | undefined {
   const per = limits.find(limit => limit.per !== undefined)?.per
   const assignment = set.find(({ field }) => field === per)
-  return assignment && itemKey(`${collection.name}.${assignment.field.name}`, assigned(assignment, plan, ''))
+  return (
+    assignment && itemKey(`${collection.name}.${assignment.field.name}`, assignedValue(assignment, plan, ''))
+  )
 }

@@ -32,26 +32,26 @@ export class WriteQueues<T> {
     this.#queues[kindOf(write)].push(write)
   }
 
-  /** The next writes, which share a transaction; empty if none may begin now. `ended` must be called with them. */
+  /** The next writes, which share a transaction; empty if none may begin now. `finish` must be called with them. */
   take(): readonly QueuedWrite<T>[] {
     for (let turn = 1; turn <= kinds.length; turn++) {
-      const at = (this.#last + turn) % kinds.length
-      const kind = kinds[at] ?? 'shared'
+      const index = (this.#last + turn) % kinds.length
+      const kind = kinds[index] ?? 'shared'
       const queue = this.#queues[kind]
       if (queue.length === 0 || (kind === 'long' && this.#long >= this.#maxLong)) continue
-      this.#last = at
+      this.#last = index
       if (kind === 'long') this.#long++
       return queue.splice(0, kind === 'shared' ? maxBatch : 1)
     }
     return []
   }
 
-  ended([first]: readonly QueuedWrite<T>[]): void {
+  finish([first]: readonly QueuedWrite<T>[]): void {
     if (first !== undefined && kindOf(first) === 'long') this.#long--
   }
 }
 
-function kindOf<T>({ job: { own } }: QueuedWrite<T>): Kind {
-  if (own === undefined) return 'shared'
-  return own.isLong ? 'long' : 'own'
+function kindOf<T>({ job: { ownTransaction } }: QueuedWrite<T>): Kind {
+  if (ownTransaction === undefined) return 'shared'
+  return ownTransaction.isLong ? 'long' : 'own'
 }

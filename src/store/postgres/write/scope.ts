@@ -1,8 +1,8 @@
-/** One write within a transaction on PostgreSQL: its statements, and what the commit needs of it. */
+/** One write within a transaction on PostgreSQL: its statements, and its events and totals for the commit. */
 import { slot, sql } from '../../sql/writer.ts'
-import { type Inputs, slotted } from '../../values.ts'
+import { type Inputs, slotInputs } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
-import type { Ask, Asks, Rows, Steps, WriteScope } from '../../write/steps.ts'
+import type { Rows, StepQueries, StepQuery, Steps, WriteScope } from '../../write/steps.ts'
 import { ConnectionLost, isLockTimeout, isTransient } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
@@ -33,25 +33,25 @@ export class Scope implements WriteScope<Statement> {
   hasChanged = false
   #hasDeferred = false
   /** The earlier writes of the same transaction. */
-  readonly #before: readonly Scope[]
+  readonly #earlier: readonly Scope[]
 
   constructor(transaction: Transaction, moment: Moment, before: readonly Scope[] = []) {
     this.#transaction = transaction
     this.#moment = moment
     this.at = moment.at
     this.now = moment.now
-    this.#before = before
+    this.#earlier = before
   }
 
   /** By how much the transaction has changed the number of items of a collection so far. */
-  grown(collection: string): number {
+  growth(collection: string): number {
     const own = this.totals.get(collection) ?? 0
-    return this.#before.reduce((sum, { totals }) => sum + (totals.get(collection) ?? 0), own)
+    return this.#earlier.reduce((sum, { totals }) => sum + (totals.get(collection) ?? 0), own)
   }
 
   /** The scope of one of several concurrent writes; to be joined in their order. */
-  beside(): Scope {
-    return new Scope(this.#transaction, this.#moment, [...this.#before, this])
+  fork(): Scope {
+    return new Scope(this.#transaction, this.#moment, [...this.#earlier, this])
   }
 
   join({ events, totals, hasChanged }: Scope): void {
@@ -63,14 +63,14 @@ export class Scope implements WriteScope<Statement> {
 
   /** Runs work that is undone alone if it fails, unless the whole transaction has to be tried again. */
   async savepoint<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    const own = this.beside()
+    const fork = this.fork()
     this.#transaction.queue(savepoint)
     try {
-      const value = await work(own)
+      const value = await work(fork)
       // A deferred statement may still fail, which must undo this work only.
-      if (own.#hasDeferred) await this.#transaction.rows(release)
+      if (fork.#hasDeferred) await this.#transaction.rows(release)
       else this.#transaction.queue(release)
-      this.join(own)
+      this.join(fork)
       return value
     } catch (cause) {
       const failure = this.#transaction.failure ?? cause
@@ -85,9 +85,9 @@ export class Scope implements WriteScope<Statement> {
   /** Locks tables, with a short wait, since the transaction holds other locks. `lockWaitMs`: the wait for later locks. */
   async lock(locks: readonly Statement[], lockWaitMs: number): Promise<void> {
     if (locks.length === 0) return
-    this.#transaction.queue(limitLockWait, slotted([String(heldLockMs)]))
+    this.#transaction.queue(limitLockWait, slotInputs([String(heldLockMs)]))
     const locked = locks.map(lock => this.#transaction.rows(lock))
-    this.#transaction.queue(limitLockWait, slotted([String(lockWaitMs)]))
+    this.#transaction.queue(limitLockWait, slotInputs([String(lockWaitMs)]))
     await Promise.all(locked)
   }
 
@@ -116,7 +116,7 @@ export class Scope implements WriteScope<Statement> {
   }
 
   /** Runs the steps to their end, each in as few round trips as possible. */
-  async answered<T>(steps: Steps<Statement, T>, inputsOf: (ask: Ask<Statement>) => Inputs): Promise<T> {
+  async run<T>(steps: Steps<Statement, T>, inputsOf: (query: StepQuery<Statement>) => Inputs): Promise<T> {
     let step = steps.next()
     while (!step.done) {
       step = await this.#rowsOf(step.value, inputsOf).then(
@@ -127,13 +127,16 @@ export class Scope implements WriteScope<Statement> {
     return step.value
   }
 
-  async #rowsOf(asks: Asks<Statement>, inputsOf: (ask: Ask<Statement>) => Inputs): Promise<readonly Rows[]> {
+  async #rowsOf(
+    queries: StepQueries<Statement>,
+    inputsOf: (ask: StepQuery<Statement>) => Inputs,
+  ): Promise<readonly Rows[]> {
     const rows: Rows[] = []
-    for (let at = 0; at < asks.length; at += maxStatementsAtOnce) {
-      const sent = asks.slice(at, at + maxStatementsAtOnce).map(ask => {
-        return ask === undefined ? noRows : this.rows(ask.statement, inputsOf(ask))
+    for (let start = 0; start < queries.length; start += maxStatementsAtOnce) {
+      const batch = queries.slice(start, start + maxStatementsAtOnce).map(query => {
+        return query === undefined ? noRows : this.rows(query.statement, inputsOf(query))
       })
-      rows.push(...(await Promise.all(sent)))
+      rows.push(...(await Promise.all(batch)))
     }
     return rows
   }

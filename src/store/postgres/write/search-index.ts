@@ -1,10 +1,10 @@
-/** Stores the search terms of rows, as arrays in a table of their own. A trigger deletes those of deleted rows. */
+/** Stores the search terms of rows, as arrays in a separate table. A trigger deletes the terms of deleted rows. */
 import type { Collection } from '../../../model/model.ts'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'
 import { allWords, arrayOf } from '../../sql/postgres.ts'
 import { join, name, slot, sql } from '../../sql/writer.ts'
-import { type SqlValue, slotted } from '../../values.ts'
+import { type SqlValue, slotInputs } from '../../values.ts'
 import type { SearchIndex as Index } from '../../write/database.ts'
 import type { WriteScope } from '../../write/steps.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
@@ -13,7 +13,7 @@ export class SearchIndex implements Index<Statement> {
   readonly #write: Statement
 
   constructor(collection: Collection) {
-    this.#write = statementTo(collection)
+    this.#write = writeStatement(collection)
   }
 
   write(
@@ -23,11 +23,11 @@ export class SearchIndex implements Index<Statement> {
     scope: WriteScope<Statement>,
   ): void {
     const terms = texts.map(text => indexedTerms(String(text ?? '')))
-    scope.defer(this.#write, slotted([id, arrayOf([...new Set(terms.flat())]), ...terms.map(arrayOf)]))
+    scope.defer(this.#write, slotInputs([id, arrayOf([...new Set(terms.flat())]), ...terms.map(arrayOf)]))
   }
 }
 
-function statementTo({ name: collection, searchable }: Collection): Statement {
+function writeStatement({ name: collection, searchable }: Collection): Statement {
   const columns = [name(allWords), ...searchable.map(field => name(field.name))]
   const values = columns.map((_, index) => sql`${slot(index + 1)}::text[]`)
   const replaced = columns.map(column => sql`${column} = excluded.${column}`)

@@ -1,6 +1,6 @@
 /**
- * Locks that keep other transactions from writing to tables until this one ends: what it has read stays true, so that it is
- * serialisable with all commits. Reads do not wait. See `decisions/batches-lock-tables.md`.
+ * Locks that keep other transactions from writing to tables until this one ends: the rows that it has read stay unchanged, so
+ * that it is serialisable with all commits. Reads do not wait. See `decisions/batches-lock-tables.md`.
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'
@@ -19,7 +19,7 @@ export type Modes = ReadonlyMap<string, Mode>
 
 export class TableLocks {
   readonly #model: Model
-  readonly #reached = new Map<string, Reached>()
+  readonly #affected = new Map<string, AffectedTables>()
   readonly #statements = new Map<string, Statement>()
 
   constructor(model: Model) {
@@ -27,14 +27,14 @@ export class TableLocks {
   }
 
   /**
-   * `EXCLUSIVE` for these collections, and for those that change with deletions in them; `SHARE` for those that decide reads
-   * and writes of them, by rules and references.
+   * `EXCLUSIVE` for these collections, and for the ones that deletions in them change; `SHARE` for the ones on which their
+   * rules and references depend.
    */
   modesOf(collections: readonly string[]): Modes {
     const modes = new Map<string, Mode>()
-    const reached = collections.map(collection => this.#reachedFrom(collection))
-    for (const { decides } of reached) for (const table of decides) modes.set(table, 'SHARE')
-    for (const { changes } of reached) for (const table of changes) modes.set(table, 'EXCLUSIVE')
+    const affected = collections.map(collection => this.#affectedBy(collection))
+    for (const { decides } of affected) for (const table of decides) modes.set(table, 'SHARE')
+    for (const { changes } of affected) for (const table of changes) modes.set(table, 'EXCLUSIVE')
     return modes
   }
 
@@ -52,86 +52,86 @@ export class TableLocks {
     return statement
   }
 
-  #reachedFrom(collection: string): Reached {
-    const cached = this.#reached.get(collection)
+  #affectedBy(collection: string): AffectedTables {
+    const cached = this.#affected.get(collection)
     if (cached !== undefined) return cached
-    const reached = reachedFrom(collection, this.#model)
-    this.#reached.set(collection, reached)
-    return reached
+    const affected = affectedBy(collection, this.#model)
+    this.#affected.set(collection, affected)
+    return affected
   }
 }
 
-interface Reached {
+interface AffectedTables {
   readonly changes: ReadonlySet<string>
   readonly decides: ReadonlySet<string>
 }
 
-function reachedFrom(collection: string, model: Model): Reached {
+function affectedBy(collection: string, model: Model): AffectedTables {
   const start = model.collections.get(collection)
-  const all = start === undefined ? new Set<Collection>() : withCascades(start, model)
+  const collections = start === undefined ? new Set<Collection>() : withCascades(start, model)
   const decides = new Set<string>()
-  for (const changed of all) addReached(changed, model, decides)
-  return { changes: new Set([...all].map(({ name: table }) => table)), decides }
+  for (const collection of collections) addDecidingTables(collection, model, decides)
+  return { changes: new Set([...collections].map(({ name: table }) => table)), decides }
 }
 
 /** A collection, and those whose items are deleted or changed by a deletion in it. */
 function withCascades(start: Collection, model: Model): ReadonlySet<Collection> {
-  const found = new Set([start])
-  // Iterating over a set includes what is added on the way.
-  for (const collection of found) {
+  const collections = new Set([start])
+  // Iterating over a set includes elements that are added meanwhile.
+  for (const collection of collections) {
     for (const { collection: referring, onDelete } of referencesTo(collection, model)) {
-      if (onDelete !== 'restrict') found.add(referring)
+      if (onDelete !== 'restrict') collections.add(referring)
     }
   }
-  return found
+  return collections
 }
 
-/** Adds a collection, and those that decide reads and writes of it. */
-function addReached(collection: Collection, model: Model, found: Set<string>): void {
-  found.add(collection.name)
+/** Adds a collection, and the ones on which its rules and references depend. */
+function addDecidingTables(collection: Collection, model: Model, tables: Set<string>): void {
+  tables.add(collection.name)
   const { access, fields } = collection
-  for (const rule of Object.values(access) as Rule[]) addRule(rule, collection, model, found)
+  for (const rule of Object.values(access) as Rule[]) addTablesOfRule(rule, collection, model, tables)
   for (const field of fields.values()) {
-    addRule(field.access.read, collection, model, found)
-    addRule(field.access.write, collection, model, found)
+    addTablesOfRule(field.access.read, collection, model, tables)
+    addTablesOfRule(field.access.write, collection, model, tables)
     const target = field.reference && model.collections.get(field.reference.target)
     if (target === undefined) continue
-    found.add(target.name)
-    addRule(target.access.read, target, model, found)
+    tables.add(target.name)
+    addTablesOfRule(target.access.read, target, model, tables)
   }
 }
 
-function addRule(rule: Rule, collection: Collection, model: Model, found: Set<string>): void {
+function addTablesOfRule(rule: Rule, collection: Collection, model: Model, tables: Set<string>): void {
   switch (rule.kind) {
     case 'and':
     case 'or':
-      for (const part of rule.rules) addRule(part, collection, model, found)
+      for (const part of rule.rules) addTablesOfRule(part, collection, model, tables)
       return
     case 'not':
-      addRule(rule.rule, collection, model, found)
+      addTablesOfRule(rule.rule, collection, model, tables)
       return
     case 'compare':
       for (const path of pathsOf(rule)) {
         for (const { target } of followPath(path, collection, collectionIn(model)).steps)
-          found.add(target.name)
+          tables.add(target.name)
       }
-      if (rule.operand.kind === 'caller') found.add('users')
+      if (rule.operand.kind === 'caller') tables.add('users')
       return
     case 'related': {
       const relation = collection.relations.get(rule.relation)
       const target = relation && model.collections.get(relation.target)
       if (relation === undefined || target === undefined) return
-      if (relation.kind === 'manyToMany') found.add(relation.through)
-      found.add(target.name)
-      addRule(rule.rule, target, model, found)
+      if (relation.kind === 'manyToMany') tables.add(relation.through)
+      tables.add(target.name)
+      addTablesOfRule(rule.rule, target, model, tables)
     }
   }
 }
 
 function collectionIn({ collections }: Model): (name: string) => Collection {
   return name => {
-    const found = collections.get(name)
-    if (found === undefined) throw new Error(`the model names ${name}, which does not exist`)
-    return found
+    const collection = collections.get(name)
+    if (collection === undefined) throw new Error(`the model names ${name}, which does not exist`)
+    return collection
   }
 }

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
+import type { Act, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
@@ -21,16 +21,16 @@ import {
   type GuardedStep,
   isAct,
   isEmission,
+  isIndependentWrites,
   isPlan,
   isRecordChange,
-  isTogether,
   isWrite,
   ProgramRun,
-  type StepDone,
+  type StepResult,
   writesOf,
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
-import type { Written } from '../../write/written.ts'
+import type { WriteResult } from '../../write/written.ts'
 import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
@@ -53,7 +53,7 @@ const ownTotals = statementOf(
 /** Reads within transactions: they neither use nor fill caches. */
 export class TransactionReads {
   readonly #security: Security
-  /** Bounds how many rows a list may look at. */
+  /** Bounds how many rows a list may scan. */
   readonly #statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
   readonly #runOf: (shape: ReadShape) => ShapeRun<Query>
 
@@ -92,7 +92,7 @@ export class TransactionReads {
       now: scope.now,
       claims: principal.claims,
       actor,
-      grown: (collection: string) => scope.grown(collection),
+      grown: (collection: string) => scope.growth(collection),
     }
     return this.#runOf(shape)(inputs, snapshot)
   }
@@ -119,43 +119,43 @@ export async function runProgram<T>(
   program: GuardedProgram<T>,
   scope: Scope,
   parts: TransactionParts,
-): Promise<[T, Written]> {
+): Promise<[T, WriteResult]> {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const until = performance.now() + parts.limitMs
+  const deadline = performance.now() + parts.limitMs
   for (let step = run.step; step !== undefined; step = run.step) {
-    let done: StepDone
+    let result: StepResult
     try {
-      if (performance.now() > until) throw tooLong()
-      done = isAct(step) ? await acted(step, run, scope, parts) : await lockedStep(step, scope, parts)
+      if (performance.now() > deadline) throw timeoutError()
+      result = isAct(step) ? await runActStep(step, run, scope, parts) : await lockedStep(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
-    run.next(done)
+    run.next(result)
   }
   return [run.result, run.written]
 }
 
-function tooLong(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
+function timeoutError(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The transaction took too long. Do less in one transaction.')
 }
 
 /** Locks the tables of a plan before their first use, in a transaction that does not know them beforehand. */
 async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: TransactionParts): Promise<void> {
-  if (locks !== undefined && isPlan(step)) await scope.lock(locks.more(step), limitMs)
+  if (locks !== undefined && isPlan(step)) await scope.lock(locks.missingFor(step), limitMs)
 }
 
 /** Each step is undone alone if it fails, so that the function can continue. */
-async function acted<T>(
+async function runActStep<T>(
   act: Act<GuardedPlanStep>,
   run: ProgramRun<T>,
   scope: Scope,
   parts: TransactionParts,
-): Promise<StepDone> {
+): Promise<StepResult> {
   await runActSlowly(act, async step => {
     try {
       await lock(step, scope, parts)
       // Reads too: without a savepoint, a failed one would end the transaction.
-      return run.answerOf(await scope.savepoint(own => stepDone(step, own, parts)))
+      return run.answerOf(await scope.savepoint(fork => runStep(step, fork, parts)))
     } catch (cause) {
       throw failureOf(cause)
     }
@@ -167,73 +167,73 @@ async function lockedStep(
   step: Exclude<GuardedStep, Act<unknown>>,
   scope: Scope,
   parts: TransactionParts,
-): Promise<StepDone> {
+): Promise<StepResult> {
   await lock(step, scope, parts)
-  return stepDone(step, scope, parts)
+  return runStep(step, scope, parts)
 }
 
-async function stepDone(
+async function runStep(
   step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
   scope: Scope,
   parts: TransactionParts,
-): Promise<StepDone> {
+): Promise<StepResult> {
   if (isRecordChange(step)) {
-    return { kind: 'record', done: await scope.answered(parts.records.steps(step), ({ inputs }) => inputs) }
+    return { kind: 'record', work: await scope.run(parts.records.steps(step), ({ inputs }) => inputs) }
   }
   if (isEmission(step)) {
     scope.log(changeOf(step))
     scope.hasChanged = true
     return { kind: 'emission' }
   }
-  if (isTogether(step)) return { kind: 'writes', all: await allWritten(step, scope, parts) }
-  if (isWrite(step)) return { kind: 'write', written: await written(step, scope, parts) }
+  if (isIndependentWrites(step)) return { kind: 'writes', all: await runWrites(step, scope, parts) }
+  if (isWrite(step)) return { kind: 'write', written: await runWrite(step, scope, parts) }
   return { kind: 'read', answer: await parts.reads.read(step, scope) }
 }
 
-async function written(
+async function runWrite(
   plan: GuardedWrite,
   scope: Scope,
   { writes, reads, security }: TransactionParts,
-): Promise<Written> {
-  const required = reads.requireAnswer(plan)
-  if (required !== undefined) await required
-  return scope.answered(writes.run(plan, scope), security.inputsOf(plan))
+): Promise<WriteResult> {
+  const requirement = reads.requireAnswer(plan)
+  if (requirement !== undefined) await requirement
+  return scope.run(writes.run(plan, scope), security.inputsOf(plan))
 }
 
 /** The statements that the writes yield in one turn are sent together. */
-async function allWritten(
-  step: Together<GuardedPlanStep>,
+async function runWrites(
+  step: IndependentWrites<GuardedPlanStep>,
   scope: Scope,
   parts: TransactionParts,
-): Promise<readonly Written[]> {
-  const all: Written[] = []
+): Promise<readonly WriteResult[]> {
+  const results: WriteResult[] = []
   const plans = writesOf(step)
   const concurrency = plans.some(({ shape }) => isLimited(shape)) ? 1 : maxConcurrentWrites
-  for (let at = 0; at < plans.length; at += concurrency) {
+  for (let start = 0; start < plans.length; start += concurrency) {
     const scopes: Scope[] = []
-    const settled = await Promise.allSettled(
-      plans.slice(at, at + concurrency).map(plan => {
-        const own = scope.beside()
-        scopes.push(own)
-        return written(plan, own, parts)
+    const outcomes = await Promise.allSettled(
+      plans.slice(start, start + concurrency).map(plan => {
+        const fork = scope.fork()
+        scopes.push(fork)
+        return runWrite(plan, fork, parts)
       }),
     )
     // In the order of the writes, whichever finished first.
-    for (const own of scopes) scope.join(own)
-    const failed = firstFailure(settled)
-    if (failed !== undefined) {
-      step.onFailure(at + failed)
-      throw (settled[failed] as PromiseRejectedResult).reason
+    for (const fork of scopes) scope.join(fork)
+    const failedIndex = firstFailure(outcomes)
+    if (failedIndex !== undefined) {
+      step.onFailure(start + failedIndex)
+      throw (outcomes[failedIndex] as PromiseRejectedResult).reason
     }
-    all.push(...settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : [])))
+    results.push(...outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : [])))
   }
-  return all
+  return results
 }
 
 /** The first failure that is not the consequence of another one. */
-function firstFailure(settled: readonly PromiseSettledResult<Written>[]): number | undefined {
-  const failed = settled.flatMap((result, index) =>
+function firstFailure(outcomes: readonly PromiseSettledResult<WriteResult>[]): number | undefined {
+  const failures = outcomes.flatMap((result, index) =>
     result.status === 'rejected' ? [{ index, cause: result.reason }] : [],
   )
-  return (failed.find(({ cause }) => !(cause instanceof TransactionFailed)) ?? failed[0])?.index
+  return (failures.find(({ cause }) => !(cause instanceof TransactionFailed)) ?? failures[0])?.index
 }

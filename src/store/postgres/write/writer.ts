@@ -1,4 +1,4 @@
-/** Runs guarded writes: queues them for the next commit, with their events and the names of what they changed. */
+/** Runs guarded writes: queues them for the next commit, with their events and the names that they changed. */
 
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
@@ -7,22 +7,23 @@ import type { Acts, GuardedProgram } from '../../../plan/transaction.ts'
 import type { RecordChanges } from '../../records.ts'
 import { arrayOf } from '../../sql/postgres.ts'
 import type { StoreCounts } from '../../store.ts'
-import { slotted } from '../../values.ts'
+import { slotInputs } from '../../values.ts'
 import type { OnCascade } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
-import { none, type Written } from '../../write/written.ts'
+import { none, type WriteResult } from '../../write/written.ts'
 import type { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connections/connection.ts'
 import type { Statement } from '../connections/statement.ts'
-import { first, type Transaction } from '../connections/transaction.ts'
+import { firstRow, type Transaction } from '../connections/transaction.ts'
 import { addEvents, addTotals, lockLog, touch } from '../log/event-log.ts'
 import type { Security } from '../row-security/security.ts'
 import type { Lease } from '../versions/lease.ts'
 import { ActLocks } from './act-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
-import type { Done, Job, OwnTransaction } from './group.ts'
+import type { FinishedWrite, Job, OwnTransaction } from './group.ts'
+import { independentDeletes } from './independent-deletes.ts'
 import { isLimited, itemKey, limitKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 import { TableLocks } from './table-locks.ts'
@@ -33,7 +34,7 @@ export interface WriterOptions {
   readonly lease: Lease
   readonly lanes: number
   /** See `Groups`. */
-  readonly patience: number
+  readonly timeoutMs: number
   readonly lockWaitMs: number
   readonly security: Security
   readonly reads: TransactionReads
@@ -44,56 +45,58 @@ export interface WriterOptions {
   readonly now: () => number
   /** See `Groups`. */
   readonly clock?: (() => number) | undefined
-  readonly atRest: (connection: Connection) => Promise<void>
-  /** After a commit. `xid`: of its transaction; `quiet`: it left no event. */
-  readonly atCommit: (commit: {
+  readonly betweenGroups: (connection: Connection) => Promise<void>
+  /** Called after a commit. `xid`: of its transaction; `hasNoEvent`: it logged no event. */
+  readonly onCommit: (commit: {
     readonly xid: string
     readonly names: readonly string[]
-    readonly quiet: boolean
+    readonly hasNoEvent: boolean
   }) => void
 }
 
 export class Writer {
   readonly #options: WriterOptions
-  readonly #queue: CommitQueue<Written>
+  readonly #queue: CommitQueue<WriteResult>
   readonly #writes: Writes<Statement>
   readonly #locks: TableLocks
   readonly #actLocks: ActLocks
+  readonly #independentDeletes: ReadonlySet<string>
 
   constructor(database: PostgresWrites, options: WriterOptions) {
-    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, clock, atRest } = options
+    const { open, lease, lanes, timeoutMs, lockWaitMs, maxWaiting, now, clock, betweenGroups } = options
     this.#options = options
     this.#writes = new Writes(database, options.onCascade)
     this.#locks = new TableLocks(database.model)
     this.#actLocks = new ActLocks(this.#locks)
+    this.#independentDeletes = independentDeletes(database.model)
     this.#queue = new CommitQueue({
       open,
       lease,
       lanes,
-      patience,
+      timeoutMs,
       lockWaitMs,
       maxWaiting,
       now,
       clock,
-      atRest,
-      beforeCommit: (transaction, done) => this.#leave(transaction, done),
+      betweenGroups,
+      beforeCommit: (transaction, finishedWrites) => this.#queueCommit(transaction, finishedWrites),
     })
   }
 
   async write(plan: GuardedWrite): Promise<WriteAnswer> {
-    const required = this.#options.reads.requireAnswer(plan)
-    if (required !== undefined) await required
+    const requirement = this.#options.reads.requireAnswer(plan)
+    if (requirement !== undefined) await requirement
     const { id, text } = await this.#add(this.#jobOf(plan))
     return { id, text }
   }
 
   /** Resolves once a commit without changes of items is durable. */
   async confirm(): Promise<void> {
-    const run = async (scope: Scope): Promise<Written> => {
+    const run = async (scope: Scope): Promise<WriteResult> => {
       scope.hasChanged = true
-      return { id: 0, text: null, changed: none, removed: none, quiet: true }
+      return { id: 0, text: null, changed: none, removed: none, hasNoEvent: true }
     }
-    await this.#add({ key: undefined, alone: false, run })
+    await this.#add({ key: undefined, runsAlone: false, run })
   }
 
   /** See `doWork`. Within a commit, work with the same key runs one after the other. */
@@ -101,8 +104,8 @@ export class Writer {
     return doWork(steps, run => {
       return this.#add({
         key,
-        alone: false,
-        run: scope => scope.answered(run(scope), ({ inputs }) => inputs),
+        runsAlone: false,
+        run: scope => scope.run(run(scope), ({ inputs }) => inputs),
       })
     })
   }
@@ -114,18 +117,18 @@ export class Writer {
   ): Promise<T> {
     const { security, reads, lockWaitMs } = this.#options
     const acting = program.acts && !program.snapshot ? this.#acting(program.acts, program) : undefined
-    const own = acting?.own ?? this.#ownTransaction(program)
-    const limitMs = own?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
+    const ownTransaction = acting?.own ?? this.#ownTransaction(program)
+    const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
     const parts = { writes: this.#writes, security, reads, records, limitMs }
-    let done: { readonly result: T } | undefined
-    const run = async (scope: Scope): Promise<Written> => {
+    let outcome: { readonly result: T } | undefined
+    const run = async (scope: Scope): Promise<WriteResult> => {
       const [result, written] = await runProgram(program, scope, { ...parts, locks: acting?.held() })
-      done = { result }
+      outcome = { result }
       return written
     }
-    await this.#add({ key: undefined, alone: true, run, ...(own && { own }) })
-    if (done === undefined) throw new ApiError('INTERNAL_ERROR')
-    return done.result
+    await this.#add({ key: undefined, runsAlone: true, run, ...(ownTransaction && { ownTransaction }) })
+    if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
+    return outcome.result
   }
 
   /** Undefined: it may share a transaction with single writes, after which it runs. */
@@ -143,10 +146,10 @@ export class Writer {
     let held = this.#actLocks.begin(acts, serial)
     const locks = () => {
       held = this.#actLocks.begin(acts, serial)
-      return held.first
+      return held.initialStatements
     }
-    const own: OwnTransaction = { locks, isSnapshot: false, isLong: true, tries: acts.tries }
-    return { own, held: () => held }
+    const ownTransaction: OwnTransaction = { locks, isSnapshot: false, isLong: true, tries: acts.tries }
+    return { own: ownTransaction, held: () => held }
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
@@ -158,7 +161,7 @@ export class Writer {
   }
 
   lose(): void {
-    this.#queue.lose()
+    this.#queue.disconnect()
   }
 
   /** Finishes the queued writes. */
@@ -166,63 +169,64 @@ export class Writer {
     return this.#queue.close()
   }
 
-  async #add(job: Job<Written>): Promise<Written> {
+  async #add(job: Job<WriteResult>): Promise<WriteResult> {
     try {
       return await this.#queue.add(job)
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'UNAVAILABLE') this.#options.health.suspect()
+      if (error instanceof ApiError && error.code === 'UNAVAILABLE') this.#options.health.recordFailure()
       throw error
     }
   }
 
-  #jobOf(plan: GuardedWrite): Job<Written> {
+  #jobOf(plan: GuardedWrite): Job<WriteResult> {
     const { shape, args } = plan
     const run = (scope: Scope) => {
-      return scope.answered(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
+      return scope.run(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
     }
-    if (shape.kind === 'create') return { key: limitKey(shape, plan), sharesKey: true, alone: false, run }
-    // The event of a write that makes room precedes the events of the writes that use it.
-    const alone = shape.kind === 'delete' || isLimited(shape)
-    return { key: itemKey(shape.collection.name, args[shape.id]), alone, run }
+    if (shape.kind === 'create') return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run }
+    // The event of a write that frees a place under a limit precedes the events of the writes that take it.
+    const runsAlone =
+      shape.kind === 'delete' ? !this.#independentDeletes.has(shape.collection.name) : isLimited(shape)
+    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run }
   }
 
-  /** Queues what the commit needs besides the changes: totals, events and the names of what changed. */
-  #leave(transaction: Transaction, done: readonly Done<Written>[]): () => void {
-    const events = done.flatMap(({ scope }) => scope.events)
-    const changed = new Set(done.flatMap(({ value }) => [...value.changed]))
+  /** Queues the statements of the commit besides the changes: totals, events and the changed names. */
+  #queueCommit(transaction: Transaction, writes: readonly FinishedWrite<WriteResult>[]): () => void {
+    const events = writes.flatMap(({ scope }) => scope.events)
+    const changed = new Set(writes.flatMap(({ value }) => [...value.changed]))
     const names = [...changed]
-    if (!done.some(({ scope }) => scope.hasChanged)) return () => {}
-    const totals = summed(done.map(({ scope }) => scope.totals))
+    if (!writes.some(({ scope }) => scope.hasChanged)) return () => {}
+    const totals = summedTotals(writes.map(({ scope }) => scope.totals))
     if (totals.size > 0) {
-      transaction.queue(addTotals, slotted([arrayOf([...totals.keys()]), arrayOf([...totals.values()])]))
+      transaction.queue(addTotals, slotInputs([arrayOf([...totals.keys()]), arrayOf([...totals.values()])]))
     }
     if (events.length > 0) {
       transaction.queue(lockLog)
-      transaction.queue(addEvents, slotted(columnsOf(events)))
+      transaction.queue(addEvents, slotInputs(columnsOf(events)))
     }
     let xid = ''
-    const { now, health, atCommit } = this.#options
-    transaction.rows(touch, slotted([names.join('\n'), now()])).then(
+    const { now, health, onCommit } = this.#options
+    transaction.rows(touch, slotInputs([names.join('\n'), now()])).then(
       rows => {
-        xid = String(first(rows)[0])
+        xid = String(firstRow(rows)[0])
       },
       () => {},
     )
     return () => {
-      health.stored()
-      atCommit({ xid, names, quiet: events.length === 0 })
+      health.recordCommit()
+      onCommit({ xid, names, hasNoEvent: events.length === 0 })
     }
   }
 }
 
 /** In the order of names, in which all transactions lock the rows of totals. */
-function summed(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+function summedTotals(totalsOfWrites: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
-  for (const totals of all) {
+  for (const totals of totalsOfWrites) {
     for (const [name, difference] of totals) sums.set(name, (sums.get(name) ?? 0) + difference)
   }
   return new Map(
-    [...sums].filter(([, sum]) => sum !== 0).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    [...sums].filter(([, sum]) => sum !== 0).toSorted(([left], [right]) => (left < right ? -1 : 1)),
   )
 }
 

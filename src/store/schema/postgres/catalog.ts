@@ -21,21 +21,21 @@ export interface Catalog {
   readonly tables: ReadonlyMap<string, ReadonlySet<string>>
   /** The columns that have a default, each as `table.column`. */
   readonly defaults: ReadonlySet<string>
-  /** Whether it is valid. */
+  /** By name; whether the index is valid. */
   readonly indexes: ReadonlyMap<string, boolean>
-  /** By table, then name; whether it is valid. */
+  /** By table, then name; whether the constraint is valid. */
   readonly constraints: ReadonlyMap<string, ReadonlyMap<string, boolean>>
 }
 
-const here = 'current_schema()::regnamespace'
+const currentSchema = 'current_schema()::regnamespace'
 
 const columns = `SELECT c.relname, a.attname, coalesce(a.atthasdef, false) FROM pg_class c
   LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-  WHERE c.relnamespace = ${here} AND c.relkind IN ('r', 'p')`
+  WHERE c.relnamespace = ${currentSchema} AND c.relkind IN ('r', 'p')`
 const indexes = `SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-  WHERE NOT i.indisprimary AND c.relnamespace = ${here}`
+  WHERE NOT i.indisprimary AND c.relnamespace = ${currentSchema}`
 const constraints = `SELECT t.relname, c.conname, c.convalidated FROM pg_constraint c
-  JOIN pg_class t ON t.oid = c.conrelid WHERE c.connamespace = ${here}`
+  JOIN pg_class t ON t.oid = c.conrelid WHERE c.connamespace = ${currentSchema}`
 
 type ColumnRow = readonly [string, string, boolean]
 
@@ -47,17 +47,19 @@ export async function readCatalog(client: ClientBase): Promise<Catalog> {
   const tables = new Map<string, Set<string>>()
   const defaults = new Set<string>()
   for (const [table, column, hasDefault] of await rows(client, columns)) {
-    const known = tables.get(table) ?? new Set()
-    tables.set(table, known.add(column))
+    const columnNames = tables.get(table) ?? new Set()
+    tables.set(table, columnNames.add(column))
     if (hasDefault) defaults.add(`${table}.${column}`)
   }
   const byTable = new Map<string, Map<string, boolean>>()
   for (const [table, name, isValid] of await rows(client, constraints)) {
-    const known = byTable.get(table) ?? new Map()
-    byTable.set(table, known.set(name, isValid))
+    const tableConstraints = byTable.get(table) ?? new Map()
+    byTable.set(table, tableConstraints.set(name, isValid))
   }
-  const valid = (await rows(client, indexes)).map(([name, isValid]) => [name, Boolean(isValid)] as const)
-  return { tables, defaults, indexes: new Map(valid), constraints: byTable }
+  const indexEntries = (await rows(client, indexes)).map(
+    ([name, isValid]) => [name, Boolean(isValid)] as const,
+  )
+  return { tables, defaults, indexes: new Map(indexEntries), constraints: byTable }
 }
 
 export function hasOwnTables({ tables }: Catalog): boolean {
@@ -67,7 +69,7 @@ export function hasOwnTables({ tables }: Catalog): boolean {
   )
 }
 
-/** The statements that create what is missing of Portico's own tables. */
+/** The statements that create the missing ones of Portico's own tables, and their missing columns. */
 export function missingOwnStatements({ tables, indexes }: Catalog): readonly string[] {
   return ownStatements(
     name => tables.has(name) || indexes.has(name),
@@ -75,7 +77,7 @@ export function missingOwnStatements({ tables, indexes }: Catalog): readonly str
   )
 }
 
-/** The columns that Portico created and that no longer exist. */
+/** The columns that Portico created but that no longer exist. */
 export function missingColumns({ tables }: Catalog, schema: Schema): readonly string[] {
   return schema.tables.flatMap(({ name, columns, search }) => {
     const searched = search.length === 0 ? [] : ['id', allWords, ...search]
@@ -104,7 +106,7 @@ export interface Unfinished {
 }
 
 /** Indexes that are missing or invalid, and references that were not validated yet. */
-export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfinished[] {
+export function unfinishedWork(catalog: Catalog, { tables }: Schema): readonly Unfinished[] {
   return tables.flatMap(table => {
     const indexes = table.indexes.flatMap(index => {
       const name = shortened(index.name)
@@ -121,7 +123,7 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
       const add = isValid === undefined ? [[addConstraint(table.name, name, clause, ' NOT VALID')]] : []
       return [
         {
-          sentence: `Check what ${table.name}.${column} refers to.`,
+          sentence: `Check the references of ${table.name}.${column}.`,
           isRequired: true,
           sql: [...add, [validate(table.name, name)]],
         },
@@ -131,8 +133,8 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
   })
 }
 
-/** The statements that remove what an unfinished migration has prepared. */
-export function leftovers({ tables, indexes, constraints }: Catalog): readonly string[] {
+/** The statements that remove the preparations of an unfinished migration. */
+export function cleanupStatements({ tables, indexes, constraints }: Catalog): readonly string[] {
   const isTemporary = (name: string) => name.startsWith(temporary)
   const temporaryTables = [...tables.keys()].filter(isTemporary)
   return [

@@ -3,7 +3,7 @@ import type { ColumnChange } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import type { Column, Table } from '../tables.ts'
-import { converted } from './conversion.ts'
+import { convertedSql } from './conversion.ts'
 import {
   addConstraint,
   columnDefinition,
@@ -27,23 +27,23 @@ export function changeColumn(
   switch (change.kind) {
     case 'add':
       return {
-        alter: [`${table} ADD COLUMN ${columnDefinition(change.is)}`],
-        after: addReference(to, change.is, ' NOT VALID'),
-        finish: change.is.reference ? [validate(to.name, referenceName(change.is.name))] : [],
+        alter: [`${table} ADD COLUMN ${columnDefinition(change.newColumn)}`],
+        after: addReference(to, change.newColumn, ' NOT VALID'),
+        finish: change.newColumn.reference ? [validate(to.name, referenceName(change.newColumn.name))] : [],
       }
     case 'drop':
-      return { alter: [`${table} DROP COLUMN ${ident(change.was.name)}`] }
+      return { alter: [`${table} DROP COLUMN ${ident(change.oldColumn.name)}`] }
     case 'rename':
       return { alter: renameColumn(table, change, columns) }
     case 'type':
-      return { alter: changeType(table, change.was, change.is) }
+      return { alter: changeType(table, change.oldColumn, change.newColumn) }
     case 'set not null':
-      return setNotNull(change.was, change.is, from, to)
+      return setNotNull(change.oldColumn, change.newColumn, from, to)
     case 'drop not null':
-      return { alter: [`${table} ALTER COLUMN ${ident(change.is.name)} DROP NOT NULL`] }
+      return { alter: [`${table} ALTER COLUMN ${ident(change.newColumn.name)} DROP NOT NULL`] }
     case 'reference': {
-      const isRetyped = columns.some(other => other.kind === 'type' && other.is === change.is)
-      return changeReference(change.was, change.is, from, to, isRetyped ? undefined : oldName)
+      const isRetyped = columns.some(other => other.kind === 'type' && other.newColumn === change.newColumn)
+      return changeReference(change.oldColumn, change.newColumn, from, to, isRetyped ? undefined : oldName)
     }
     case 'values':
       return {}
@@ -52,62 +52,72 @@ export function changeColumn(
 
 function renameColumn(
   table: string,
-  { was, is }: { readonly was: Column; readonly is: Column },
+  { oldColumn, newColumn }: { readonly oldColumn: Column; readonly newColumn: Column },
   changes: readonly ColumnChange[],
 ): string[] {
-  const [old, name] = [referenceName(was.name), referenceName(is.name)]
-  const isReplaced = changes.some(other => other.kind === 'reference' && other.is === is)
+  const [old, name] = [referenceName(oldColumn.name), referenceName(newColumn.name)]
+  const isReplaced = changes.some(other => other.kind === 'reference' && other.newColumn === newColumn)
   return [
-    `${table} RENAME COLUMN ${ident(was.name)} TO ${ident(is.name)}`,
-    ...(was.reference && !isReplaced ? [`${table} RENAME CONSTRAINT ${ident(old)} TO ${ident(name)}`] : []),
+    `${table} RENAME COLUMN ${ident(oldColumn.name)} TO ${ident(newColumn.name)}`,
+    ...(oldColumn.reference && !isReplaced
+      ? [`${table} RENAME CONSTRAINT ${ident(old)} TO ${ident(name)}`]
+      : []),
   ]
 }
 
-function changeType(table: string, was: Column, is: Column): string[] {
-  const column = `${table} ALTER COLUMN ${ident(is.name)}`
+function changeType(table: string, oldColumn: Column, newColumn: Column): string[] {
+  const column = `${table} ALTER COLUMN ${ident(newColumn.name)}`
   return [
-    ...(was.initial === null ? [] : [`${column} DROP DEFAULT`]),
-    ...(was.postgres === is.postgres ? [] : [`${column} TYPE ${is.postgres} USING ${converted(was, is)}`]),
-    ...(is.initial === null ? [] : [`${column} SET DEFAULT ${initialSql(is)}`]),
+    ...(oldColumn.initial === null ? [] : [`${column} DROP DEFAULT`]),
+    ...(oldColumn.postgres === newColumn.postgres
+      ? []
+      : [`${column} TYPE ${newColumn.postgres} USING ${convertedSql(oldColumn, newColumn)}`]),
+    ...(newColumn.initial === null ? [] : [`${column} SET DEFAULT ${initialSql(newColumn)}`]),
   ]
 }
 
-function setNotNull(was: Column, is: Column, from: Table, to: Table): Part {
+function setNotNull(oldColumn: Column, newColumn: Column, from: Table, to: Table): Part {
   const table = `ALTER TABLE ${ident(to.name)}`
-  const column = ident(is.name)
+  const column = ident(newColumn.name)
   const required = `${table} ALTER COLUMN ${column} SET NOT NULL`
-  if (is.initial !== null) {
-    const fill = `UPDATE ${ident(to.name)} SET ${column} = ${initialSql(is)} WHERE ${column} IS NULL`
-    return { alter: [fill, `${table} ALTER COLUMN ${column} SET DEFAULT ${initialSql(is)}`, required] }
+  if (newColumn.initial !== null) {
+    const fill = `UPDATE ${ident(to.name)} SET ${column} = ${initialSql(newColumn)} WHERE ${column} IS NULL`
+    return { alter: [fill, `${table} ALTER COLUMN ${column} SET DEFAULT ${initialSql(newColumn)}`, required] }
   }
   // With a validated constraint, SET NOT NULL does not scan the table under its lock.
-  const name = temporaryName(`${is.name}__required`)
-  const text = `CHECK (${ident(was.name)} IS NOT NULL)`
+  const name = temporaryName(`${newColumn.name}__required`)
+  const text = `CHECK (${ident(oldColumn.name)} IS NOT NULL)`
   return {
     prepare: [{ kind: 'constraint', table: from.name, name, text }],
     alter: [required, dropConstraint(to.name, name)],
   }
 }
 
-function changeReference(was: Column, is: Column, from: Table, to: Table, oldName?: OldName): Part {
-  const name = referenceName(is.name)
-  const before = was.reference ? [dropConstraint(from.name, referenceName(was.name))] : []
-  if (is.reference === null) return { before }
-  const target = oldName?.(is.reference.table)
-  if (target === undefined) return { before, after: addReference(to, is, '') }
+function changeReference(
+  oldColumn: Column,
+  newColumn: Column,
+  from: Table,
+  to: Table,
+  oldName?: OldName,
+): Part {
+  const name = referenceName(newColumn.name)
+  const drops = oldColumn.reference ? [dropConstraint(from.name, referenceName(oldColumn.name))] : []
+  if (newColumn.reference === null) return { before: drops }
+  const target = oldName?.(newColumn.reference.table)
+  if (target === undefined) return { before: drops, after: addReference(to, newColumn, '') }
   const temporary = temporaryName(name)
-  const text = referenceClause(was.name, target, is.reference)
+  const text = referenceClause(oldColumn.name, target, newColumn.reference)
   return {
     prepare: [{ kind: 'constraint', table: from.name, name: temporary, text }],
-    before,
+    before: drops,
     after: [`ALTER TABLE ${ident(to.name)} RENAME CONSTRAINT ${ident(temporary)} TO ${ident(name)}`],
   }
 }
 
-export function addReference(table: Table, { name, reference }: Column, how: '' | ' NOT VALID'): string[] {
+export function addReference(table: Table, { name, reference }: Column, suffix: '' | ' NOT VALID'): string[] {
   if (reference === null) return []
   return [
-    addConstraint(table.name, referenceName(name), referenceClause(name, reference.table, reference), how),
+    addConstraint(table.name, referenceName(name), referenceClause(name, reference.table, reference), suffix),
   ]
 }
 

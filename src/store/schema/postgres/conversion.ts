@@ -3,9 +3,12 @@ import { withoutCollation } from '../../sql/postgres.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
 
-export function converted(was: Column, is: Column): string {
-  const column = ident(is.name)
-  const before = { type: withoutCollation(was.postgres), json: was.encoding.postgres.json(column) }
-  const value = is.encoding.postgres.from?.(column, before) ?? `${column}::text`
-  return `${value}::${withoutCollation(is.postgres)}`
+export function convertedSql(oldColumn: Column, newColumn: Column): string {
+  const column = ident(newColumn.name)
+  const oldValues = {
+    type: withoutCollation(oldColumn.postgres),
+    json: oldColumn.encoding.postgres.json(column),
+  }
+  const value = newColumn.encoding.postgres.from?.(column, oldValues) ?? `${column}::text`
+  return `${value}::${withoutCollation(newColumn.postgres)}`
 }

@@ -5,25 +5,25 @@ import { withoutCollation } from '../../sql/postgres.ts'
 import { isConverted } from '../changes.ts'
 import {
   type DataCheck,
+  duplicatesSql,
   type InvalidRows,
   invalidRowsMessage,
-  sharedSql,
   type TableChecks,
   ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
-import { converted } from './conversion.ts'
+import { convertedSql } from './conversion.ts'
 import { initialSql } from './ddl.ts'
 
 /** The faults in the data, as sentences. */
 export async function dataFaults(
   client: pg.Client,
   model: Model,
-  all: readonly TableChecks[],
+  tables: readonly TableChecks[],
 ): Promise<readonly string[]> {
   const faults: string[] = []
-  for (const table of all) {
+  for (const table of tables) {
     for (const check of table.checks) {
       const invalid = await invalidRowsOf(client, model, table, check)
       if (invalid !== undefined) faults.push(invalidRowsMessage(table, check, invalid))
@@ -40,42 +40,51 @@ async function invalidRowsOf(
 ): Promise<InvalidRows | undefined> {
   switch (check.kind) {
     case 'present':
-      return countRows(client, from, check.was ? `${ident(check.was.name)} IS NULL` : 'true')
+      return countRows(client, from, check.oldColumn ? `${ident(check.oldColumn.name)} IS NULL` : 'true')
     case 'values': {
-      const checker = ValueChecker.of(model, to, check.is)
+      const checker = ValueChecker.of(model, to, check.newColumn)
       return (
         checker && withConversion(client, check, value => checkValues(client, checker, from, check, value))
       )
     }
     case 'unique': {
       // The check of the values has reported what cannot be converted.
-      if (check.columns.some(([was, is]) => was !== undefined && isConverted(was, is))) return undefined
+      if (
+        check.columns.some(
+          ([oldColumn, newColumn]) => oldColumn !== undefined && isConverted(oldColumn, newColumn),
+        )
+      )
+        return undefined
       return invalidRowsIn(
         await client.query(
-          sharedSql(
+          duplicatesSql(
             from,
-            check.columns.map(([was, is]) => newValue(was, is)),
+            check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
           ),
         ),
       )
     }
     case 'target':
-      return withConversion(client, check, value => countRows(client, from, dangling(value, check.target)))
+      return withConversion(client, check, value =>
+        countRows(client, from, danglingCondition(value, check.target)),
+      )
   }
 }
 
-function dangling(value: string, target: string | undefined): string {
-  const found =
+function danglingCondition(value: string, target: string | undefined): string {
+  const targetExists =
     target === undefined
       ? 'false'
       : `EXISTS (SELECT 1 FROM ${ident(target)} "t" WHERE "t"."id"::text = (${value})::text)`
-  return `(${value}) IS NOT NULL AND NOT ${found}`
+  return `(${value}) IS NOT NULL AND NOT ${targetExists}`
 }
 
-function newValue(was: Column | undefined, is: Column): string {
-  if (was === undefined) return initialSql(is)
-  const value = ident(was.name)
-  return was.optional && !is.optional && is.initial !== null ? `coalesce(${value}, ${initialSql(is)})` : value
+function newValue(oldColumn: Column | undefined, newColumn: Column): string {
+  if (oldColumn === undefined) return initialSql(newColumn)
+  const value = ident(oldColumn.name)
+  return oldColumn.optional && !newColumn.optional && newColumn.initial !== null
+    ? `coalesce(${value}, ${initialSql(newColumn)})`
+    : value
 }
 
 async function countRows(client: pg.Client, table: string, where: string): Promise<InvalidRows | undefined> {
@@ -94,12 +103,13 @@ const conversion = 'pg_temp."_portico_converted"'
 /** Runs `use` with the new value as SQL: null where it cannot be converted. */
 async function withConversion<T>(
   client: pg.Client,
-  { was, is }: { readonly was: Column | undefined; readonly is: Column },
+  { oldColumn, newColumn }: { readonly oldColumn: Column | undefined; readonly newColumn: Column },
   use: (value: string) => Promise<T>,
 ): Promise<T | undefined> {
-  if (was === undefined || !isConverted(was, is)) return use(newValue(was, is))
-  const from = withoutCollation(was.postgres)
-  const body = `BEGIN RETURN (${converted(was, { ...is, name: 'value' })})::text; EXCEPTION WHEN OTHERS THEN RETURN NULL; END`
+  if (oldColumn === undefined || !isConverted(oldColumn, newColumn))
+    return use(newValue(oldColumn, newColumn))
+  const from = withoutCollation(oldColumn.postgres)
+  const body = `BEGIN RETURN (${convertedSql(oldColumn, { ...newColumn, name: 'value' })})::text; EXCEPTION WHEN OTHERS THEN RETURN NULL; END`
   try {
     await client.query(
       `CREATE OR REPLACE FUNCTION ${conversion}("value" ${from}) RETURNS text LANGUAGE plpgsql AS $convert$ ${body} $convert$`,
@@ -110,7 +120,7 @@ async function withConversion<T>(
     throw cause
   }
   try {
-    return await use(`${conversion}(${ident(was.name)})`)
+    return await use(`${conversion}(${ident(oldColumn.name)})`)
   } finally {
     await client.query(`DROP FUNCTION IF EXISTS ${conversion}(${from})`)
   }
@@ -123,14 +133,14 @@ async function checkValues(
   client: pg.Client,
   checker: ValueChecker,
   table: string,
-  { was, is }: { readonly was: Column; readonly is: Column },
+  { oldColumn, newColumn }: { readonly oldColumn: Column; readonly newColumn: Column },
   value: string,
 ): Promise<InvalidRows | undefined> {
-  const text = `SELECT "id", (${value})::text AS "value" FROM ${ident(table)} WHERE ${ident(was.name)} IS NOT NULL AND "id" > $1 ORDER BY "id" LIMIT ${batchRows}`
+  const text = `SELECT "id", (${value})::text AS "value" FROM ${ident(table)} WHERE ${ident(oldColumn.name)} IS NOT NULL AND "id" > $1 ORDER BY "id" LIMIT ${batchRows}`
   for (let last = '-9223372036854775808', count = batchRows; count === batchRows; ) {
     const { rows } = await client.query(text, [last])
     for (const { id, value: text } of rows) {
-      checker.add(Number(id), text === null ? undefined : is.encoding.decode(text))
+      checker.add(Number(id), text === null ? undefined : newColumn.encoding.decode(text))
     }
     last = String(rows.at(-1)?.id ?? last)
     count = rows.length

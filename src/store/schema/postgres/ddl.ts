@@ -63,7 +63,7 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
 )`,
     added: { before: 'text', user_id: 'bigint', app_id: 'bigint', type: text, depth: 'integer' },
   },
-  // Which transactions changed what, for the caches of all nodes.
+  // The names that each transaction has changed, for the caches of all nodes.
   _touched: {
     table: `CREATE TABLE IF NOT EXISTS "_touched" (
   "xid" xid8 PRIMARY KEY,
@@ -97,7 +97,7 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
 }
 
 /** The trigger's function: deletes the search terms of deleted rows. The trigger names their table. */
-const unsearch = `CREATE OR REPLACE FUNCTION "_unsearch"() RETURNS trigger LANGUAGE plpgsql AS $$
+const unsearchFunction = `CREATE OR REPLACE FUNCTION "_unsearch"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('DELETE FROM %I.%I WHERE "id" = ANY ($1)', TG_TABLE_SCHEMA, TG_ARGV[0])
     USING ARRAY(SELECT "id" FROM "gone");
@@ -105,28 +105,28 @@ BEGIN
 END $$`
 
 /**
- * The statements that create what is missing of Portico's own tables. No statement is issued for an index that exists: even
- * `IF NOT EXISTS` would lock its table.
+ * The statements that create the missing ones of Portico's own tables, and their missing columns. No statement is issued for
+ * an index that exists: even `IF NOT EXISTS` would lock its table.
  */
 export function ownStatements(
-  isThere: (name: string) => boolean,
+  exists: (name: string) => boolean,
   columnsOf: (table: string) => ReadonlySet<string> | undefined,
 ): readonly string[] {
-  const lacking = Object.entries(ownTables).flatMap(([name, { table, added = {}, indexes = {} }]) => [
-    ...(isThere(name) ? addColumns(name, added, columnsOf(name)) : [table]),
-    ...Object.entries(indexes).flatMap(([index, text]) => (isThere(index) ? [] : [text])),
+  const missing = Object.entries(ownTables).flatMap(([name, { table, added = {}, indexes = {} }]) => [
+    ...(exists(name) ? addColumns(name, added, columnsOf(name)) : [table]),
+    ...Object.entries(indexes).flatMap(([index, text]) => (exists(index) ? [] : [text])),
   ])
-  return [...lacking, unsearch]
+  return [...missing, unsearchFunction]
 }
 
 function addColumns(
   table: string,
   added: Readonly<Record<string, string>>,
-  there: ReadonlySet<string> | undefined,
+  existingColumns: ReadonlySet<string> | undefined,
 ): readonly string[] {
-  const lacking = Object.entries(added).filter(([column]) => !there?.has(column))
-  const adds = lacking.map(([column, type]) => `ADD COLUMN IF NOT EXISTS ${ident(column)} ${type}`)
-  return adds.length === 0 ? [] : [`ALTER TABLE ${ident(table)} ${adds.join(', ')}`]
+  const missing = Object.entries(added).filter(([column]) => !existingColumns?.has(column))
+  const additions = missing.map(([column, type]) => `ADD COLUMN IF NOT EXISTS ${ident(column)} ${type}`)
+  return additions.length === 0 ? [] : [`ALTER TABLE ${ident(table)} ${additions.join(', ')}`]
 }
 
 export const allOwnStatements: readonly string[] = ownStatements(
@@ -168,9 +168,9 @@ export function createIndexConcurrently(table: string, index: TableIndex): reado
   return [dropped, createIndex(table, index, ' CONCURRENTLY')]
 }
 
-export function createIndex(table: string, index: TableIndex, how: '' | ' CONCURRENTLY' = ''): string {
+export function createIndex(table: string, index: TableIndex, option: '' | ' CONCURRENTLY' = ''): string {
   const kind = index.unique ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX'
-  return `${kind}${how} ${ident(shortened(index.name))} ON ${ident(table)} (${indexedColumns(index)})`
+  return `${kind}${option} ${ident(shortened(index.name))} ON ${ident(table)} (${indexedColumns(index)})`
 }
 
 /** Lists sort null as the smallest value, PostgreSQL as the largest: it uses an index only for the index's own order. */
@@ -201,9 +201,9 @@ export function addConstraint(
   table: string,
   name: string,
   clause: string,
-  how: '' | ' NOT VALID' = '',
+  suffix: '' | ' NOT VALID' = '',
 ): string {
-  return `ALTER TABLE ${ident(table)} ADD CONSTRAINT ${ident(name)} ${clause}${how}`
+  return `ALTER TABLE ${ident(table)} ADD CONSTRAINT ${ident(name)} ${clause}${suffix}`
 }
 
 export function validate(table: string, constraint: string): string {
@@ -231,7 +231,7 @@ export function createSearch(table: Table): string[] {
   ]
 }
 
-/** Texts are split into terms before (see `text-search.ts`). Nodes that do not know a column yet omit it. */
+/** Stores texts that are already split into terms (see `text-search.ts`). Nodes that do not know a column yet omit it. */
 export function createSearchTable(name: string, columns: readonly string[]): string {
   const lines = [allWords, ...columns].map(column => `  ${ident(column)} text[] NOT NULL DEFAULT '{}'`)
   const key = `"id" bigint CONSTRAINT ${ident(searchKeyName(name))} PRIMARY KEY`
@@ -252,9 +252,9 @@ export function searchKeyName(table: string): string {
   return shortened(`${table}__key`)
 }
 
-/** `of`: the table whose name the index has. */
-export function createSearchIndex(table: string, of: string): string {
-  return `CREATE INDEX ${ident(searchIndexName(of))} ON ${ident(table)} USING gin (${ident(allWords)})`
+/** `indexTable`: the table from whose name that of the index is derived. */
+export function createSearchIndex(table: string, indexTable: string): string {
+  return `CREATE INDEX ${ident(searchIndexName(indexTable))} ON ${ident(table)} USING gin (${ident(allWords)})`
 }
 
 export function searchIndexName(table: string): string {

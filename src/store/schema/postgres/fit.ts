@@ -1,4 +1,4 @@
-/** Whether the tables still fit the model, while others may migrate them. */
+/** Checks whether the tables still fit the model: other processes may migrate them. */
 import type { Model } from '../../../model/model.ts'
 import type { Pool } from '../../postgres/connections/pool.ts'
 import { statementOf } from '../../postgres/connections/statement.ts'
@@ -6,7 +6,7 @@ import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
 import { MigrationError } from '../refusal.ts'
 import { fits } from '../start.ts'
-import { planned, stateOf } from './plan.ts'
+import { planFor, stateOf } from './plan.ts'
 import { withConnection } from './session.ts'
 
 /** It changes whenever a column is added, changed or dropped. */
@@ -18,7 +18,7 @@ export class PostgresFit {
   readonly #url: string
   readonly #model: Model
   readonly #pool: Pool
-  #seen: unknown
+  #lastFingerprint: unknown
   #isFit = false
 
   constructor(url: string, model: Model, pool: Pool) {
@@ -27,18 +27,18 @@ export class PostgresFit {
     this.#pool = pool
   }
 
-  /** Records that the present tables fit. */
+  /** Records that the current tables fit. */
   async remember(): Promise<void> {
-    this.#seen = await this.#fingerprint()
+    this.#lastFingerprint = await this.#fingerprint()
     this.#isFit = true
   }
 
   /** Whether a service of the model can continue. The tables may have more than it knows. */
   async isFit(): Promise<boolean> {
-    const found = await this.#fingerprint()
-    if (found === this.#seen) return this.#isFit
-    this.#isFit = await this.#look()
-    this.#seen = found
+    const current = await this.#fingerprint()
+    if (current === this.#lastFingerprint) return this.#isFit
+    this.#isFit = await this.#check()
+    this.#lastFingerprint = current
     return this.#isFit
   }
 
@@ -47,10 +47,10 @@ export class PostgresFit {
     return rows[0]?.[0]
   }
 
-  async #look(): Promise<boolean> {
+  async #check(): Promise<boolean> {
     const state = await withConnection(this.#url, stateOf)
     try {
-      const { steps } = planned(state, { model: this.#model, isLocked: undefined })
+      const { steps } = planFor(state, { model: this.#model, isLocked: undefined })
       return fits(steps, { autoMigrate: false })
     } catch (error) {
       if (error instanceof MigrationError) return false

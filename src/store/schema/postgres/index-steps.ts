@@ -8,11 +8,11 @@ import type { Part } from './sql.ts'
 
 /** The new names of the old columns. */
 function newNames({ from, to }: TableChange): ReadonlyMap<string, string> {
-  const old = columnsByName(from)
+  const oldColumns = columnsByName(from)
   return new Map(
     to.columns.flatMap(column => {
-      const was = predecessor(column, old)
-      return was ? [[was.name, column.name] as const] : []
+      const oldColumn = predecessor(column, oldColumns)
+      return oldColumn ? [[oldColumn.name, column.name] as const] : []
     }),
   )
 }
@@ -22,7 +22,7 @@ function renamed(index: TableIndex, nameOf: (column: string) => string): TableIn
   return {
     ...index,
     columns: columns.map(nameOf),
-    ...(order && { order: order.map(each => ({ ...each, column: nameOf(each.column) })) }),
+    ...(order && { order: order.map(key => ({ ...key, column: nameOf(key.column) })) }),
   }
 }
 
@@ -30,20 +30,20 @@ export function changeIndexes(change: TableChange): Part {
   const { from, to } = change
   const names = newNames(change)
   const shape = (index: TableIndex) => `${index.unique} ${indexedColumns(index)}`
-  const wanted = new Map(to.indexes.map(index => [shape(index), index]))
+  const newIndexes = new Map(to.indexes.map(index => [shape(index), index]))
   const dropped: string[] = []
   const renames: string[] = []
   for (const index of from.indexes) {
     const key = shape(renamed(index, column => names.get(column) ?? ''))
-    const replacement = wanted.get(key)
+    const replacement = newIndexes.get(key)
     const old = ident(shortened(index.name))
     if (replacement === undefined) dropped.push(`DROP INDEX IF EXISTS ${old}`)
     else if (replacement.name !== index.name) {
       renames.push(`ALTER INDEX IF EXISTS ${old} RENAME TO ${ident(shortened(replacement.name))}`)
     }
-    wanted.delete(key)
+    newIndexes.delete(key)
   }
-  const additions = [...wanted.values()].map(index => addIndex(index, change))
+  const additions = [...newIndexes.values()].map(index => addIndex(index, change))
   return {
     prepare: additions.flatMap(part => part.prepare ?? []),
     before: dropped,
@@ -58,13 +58,15 @@ export function changeIndexes(change: TableChange): Part {
  * `catalog.ts`), else within it.
  */
 function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
-  const old = columnsByName(from)
-  const wantedColumns = columnsByName(to)
+  const oldColumns = columnsByName(from)
+  const newColumns = columnsByName(to)
   const predecessorOf = (name: string) => {
-    const column = wantedColumns.get(name)
-    return column && predecessor(column, old)
+    const column = newColumns.get(name)
+    return column && predecessor(column, oldColumns)
   }
-  const retyped = columns.some(change => change.kind === 'type' && index.columns.includes(change.is.name))
+  const retyped = columns.some(
+    change => change.kind === 'type' && index.columns.includes(change.newColumn.name),
+  )
   if (!retyped && index.columns.every(column => predecessorOf(column) !== undefined)) {
     const name = temporaryName(index.name)
     const old = renamed(index, column => predecessorOf(column)?.name ?? column)
@@ -72,7 +74,7 @@ function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
     const rename = `ALTER INDEX ${ident(name)} RENAME TO ${ident(shortened(index.name))}`
     return { prepare: [{ kind: 'index', texts }], after: [rename] }
   }
-  const isNull = index.columns.some(name => !old.has(name) && wantedColumns.get(name)?.initial === null)
+  const isNull = index.columns.some(name => !oldColumns.has(name) && newColumns.get(name)?.initial === null)
   if (!index.unique || (isNull && !retyped)) return { finish: createIndexConcurrently(to.name, index) }
   return { after: [createIndex(to.name, index)] }
 }

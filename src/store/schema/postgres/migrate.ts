@@ -4,16 +4,31 @@ import type { Model } from '../../../model/model.ts'
 import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import type { Step } from '../diff.ts'
-import { MigrationError, preventedByRows, rowsWrittenMeanwhile, wouldLoseData } from '../refusal.ts'
+import { concurrentRowsError, dataLossError, invalidRowsError, MigrationError } from '../refusal.ts'
 import { fits, requireAdditive, type Start } from '../start.ts'
-import { accepts, type Schema, schemaOf, schemaText } from '../tables.ts'
-import { leftovers, missingOwnStatements, readCatalog, type Unfinished, unfinished } from './catalog.ts'
+import { hasValueSchemas, type Schema, schemaOf, schemaText } from '../tables.ts'
+import {
+  cleanupStatements,
+  missingOwnStatements,
+  readCatalog,
+  type Unfinished,
+  unfinishedWork,
+} from './catalog.ts'
 import { dataFaults } from './data.ts'
 import { addConstraint, createSchema, validate } from './ddl.ts'
-import { lockTimeoutMs, reasonOf, runWithRetries, step, withRetries } from './patience.ts'
-import { type Aim, isDone, leftStep, type PostgresStep, planned, type State, shown, stateOf } from './plan.ts'
-import { catchUp, type Filled, fillSearch } from './search.ts'
-import { announce, tryWithMigrationLock, withConnection, withMigrationLock } from './session.ts'
+import {
+  asStep,
+  isUpToDate,
+  type MigrationTarget,
+  type PostgresStep,
+  planFor,
+  type State,
+  stateOf,
+  unfinishedStep,
+} from './plan.ts'
+import { lockTimeoutMs, reasonOf, runStep, runWithRetries, withRetries } from './retries.ts'
+import { catchUp, type FilledSearch, fillSearch } from './search.ts'
+import { announceWriter, tryWithMigrationLock, withConnection, withMigrationLock } from './session.ts'
 import type { Preparation } from './sql.ts'
 
 /** The statements that create the model's tables in an empty PostgreSQL database. */
@@ -25,13 +40,13 @@ export function postgresSchemaSql(model: Model, isLocked = false): string {
 /** The steps that migrate the database to `model`; empty if it fits. `isLocked`: as in `applyPostgres`. */
 export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
   return withConnection(url, async client => {
-    const { left, steps } = planned(await stateOf(client), { model, isLocked })
+    const { unfinished, steps } = planFor(await stateOf(client), { model, isLocked })
     const checked: Step[] = []
     for (const step of steps) {
       const faults = await dataFaults(client, model, checksIn([step]))
-      checked.push(faults.length === 0 ? shown(step) : { ...shown(step), faults })
+      checked.push(faults.length === 0 ? asStep(step) : { ...asStep(step), faults })
     }
-    return [...left.map(leftStep), ...checked]
+    return [...unfinished.map(unfinishedStep), ...checked]
   })
 }
 
@@ -51,7 +66,7 @@ export function applyPostgres(
     withMigrationLock(client, () =>
       migrate(client, { model, isLocked }, steps => {
         const destructive = steps.filter(step => step.destructive)
-        if (destructive.length > 0 && !allowDestructive) throw wouldLoseData(destructive)
+        if (destructive.length > 0 && !allowDestructive) throw dataLossError(destructive)
       }),
     ),
   )
@@ -62,8 +77,8 @@ interface PostgresStart extends Start {
 }
 
 /**
- * What a start does: creates the tables of an empty database, applies additive changes if it may, and throws a
- * `MigrationError` for everything else. If several processes start at once, one does it and the others wait.
+ * For a start: creates the tables of an empty database, applies additive changes if it may, and throws a `MigrationError`
+ * for everything else. If several processes start at once, one migrates the database and the others wait.
  */
 export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
   const { autoMigrate, isLocked } = start
@@ -72,26 +87,29 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
     if (isLocked) await requireRestrained(client)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
-      const hasLeftovers = autoMigrate && leftovers(state.catalog).length > 0
+      const hasLeftovers = autoMigrate && cleanupStatements(state.catalog).length > 0
       // The leftovers are of another migration, so this start does not fail because of them.
       if (hasLeftovers) await tryWithMigrationLock(client, () => clean(client)).catch(() => {})
       return
     }
     await withMigrationLock(client, () =>
-      migrate(client, aim, (todo, isNew) => {
-        if (!isNew) requireAdditive(todo, start)
+      migrate(client, aim, (steps, isNew) => {
+        if (!isNew) requireAdditive(steps, start)
       }),
     )
   })
 }
 
-/** Whether nothing has to be done. */
-function isPrepared(state: State, aim: Aim, start: Start): boolean {
+/** Whether no step is needed. */
+function isPrepared(state: State, aim: MigrationTarget, start: Start): boolean {
   try {
-    const plan = planned(state, aim)
+    const plan = planFor(state, aim)
     const { stored } = state
-    if (start.autoMigrate && stored !== undefined && !accepts(stored)) return false
-    return isDone(state, { left: [], steps: [] }) && fits([...plan.left.map(leftStep), ...plan.steps], start)
+    if (start.autoMigrate && stored !== undefined && !hasValueSchemas(stored)) return false
+    return (
+      isUpToDate(state, { unfinished: [], steps: [] }) &&
+      fits([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
+    )
   } catch (error) {
     if (error instanceof MigrationError) return false
     throw error
@@ -100,46 +118,46 @@ function isPrepared(state: State, aim: Aim, start: Start): boolean {
 
 type Check = (steps: readonly Omit<Step, 'sql'>[], isNew: boolean) => void
 
-async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<readonly Step[]> {
+async function migrate(client: pg.Client, aim: MigrationTarget, check: Check): Promise<readonly Step[]> {
   if (aim.isLocked) await requireRestrained(client)
   const state = await stateOf(client)
-  const plan = planned(state, aim)
-  const { left, steps } = plan
-  const isNeeded = !isDone(state, plan) || (state.stored !== undefined && !accepts(state.stored))
-  if (isNeeded) check([...left.map(leftStep), ...steps], state.stored === undefined)
+  const plan = planFor(state, aim)
+  const { unfinished, steps } = plan
+  const isNeeded = !isUpToDate(state, plan) || (state.stored !== undefined && !hasValueSchemas(state.stored))
+  if (isNeeded) check([...unfinished.map(unfinishedStep), ...steps], state.stored === undefined)
   await clean(client)
-  // Another process has done it in the meantime.
+  // Another process has migrated the database in the meantime.
   if (!isNeeded) return []
   const checks = checksIn(steps)
   const faults = await dataFaults(client, aim.model, checks)
-  if (faults.length > 0) throw preventedByRows(faults)
-  await finish(client, left)
+  if (faults.length > 0) throw invalidRowsError(faults)
+  await finish(client, unfinished)
   const schema = schemaOf(aim.model)
   try {
-    const filled = await prepare(client, steps)
-    if (state.stored !== undefined) await announce(client)
-    await transact(client, { own: missingOwnStatements(state.catalog), filled, steps, schema })
+    const filledSearches = await prepare(client, steps)
+    if (state.stored !== undefined) await announceWriter(client)
+    await transact(client, { own: missingOwnStatements(state.catalog), filledSearches, steps, schema })
   } catch (error) {
     await clean(client).catch(() => {})
     throw error
   }
-  await finish(client, unfinished(await readCatalog(client), schema))
+  await finish(client, unfinishedWork(await readCatalog(client), schema))
   const newFaults = await dataFaults(client, aim.model, checks.map(checksAfter))
-  if (newFaults.length > 0) throw rowsWrittenMeanwhile(newFaults)
-  return [...left.map(leftStep), ...steps.map(shown)]
+  if (newFaults.length > 0) throw concurrentRowsError(newFaults)
+  return [...unfinished.map(unfinishedStep), ...steps.map(asStep)]
 }
 
 function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[] {
   return steps.flatMap(step => step.checks ?? [])
 }
 
-/** Removes what an unfinished migration has prepared. */
+/** Removes the preparations of an unfinished migration. */
 async function clean(client: pg.Client): Promise<void> {
-  for (const text of leftovers(await readCatalog(client))) await runWithRetries(client, text)
+  for (const text of cleanupStatements(await readCatalog(client))) await runWithRetries(client, text)
 }
 
-async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<void> {
-  for (const { sentence, sql } of left) {
+async function finish(client: pg.Client, work: readonly Unfinished[]): Promise<void> {
+  for (const { sentence, sql } of work) {
     try {
       for (const texts of sql) await runWithRetries(client, ...texts)
     } catch (cause) {
@@ -151,20 +169,20 @@ async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<v
   }
 }
 
-async function prepare(client: pg.Client, steps: readonly PostgresStep[]): Promise<readonly Filled[]> {
-  const filled: Filled[] = []
+async function prepare(client: pg.Client, steps: readonly PostgresStep[]): Promise<readonly FilledSearch[]> {
+  const filledSearches: FilledSearch[] = []
   for (const { sentence, sql } of steps) {
     for (const preparation of sql.prepare) {
-      await step(sentence, async () => {
-        const done = await prepareOne(client, preparation)
-        if (done !== undefined) filled.push(done)
+      await runStep(sentence, async () => {
+        const search = await prepareOne(client, preparation)
+        if (search !== undefined) filledSearches.push(search)
       })
     }
   }
-  return filled
+  return filledSearches
 }
 
-async function prepareOne(client: pg.Client, preparation: Preparation): Promise<Filled | undefined> {
+async function prepareOne(client: pg.Client, preparation: Preparation): Promise<FilledSearch | undefined> {
   switch (preparation.kind) {
     case 'index':
       await runWithRetries(client, ...preparation.texts)
@@ -181,23 +199,26 @@ async function prepareOne(client: pg.Client, preparation: Preparation): Promise<
 }
 
 interface Transaction {
-  /** The statements that create what is missing of Portico's own tables. */
+  /** The statements that create the missing ones of Portico's own tables, and their missing columns. */
   readonly own: readonly string[]
-  readonly filled: readonly Filled[]
+  readonly filledSearches: readonly FilledSearch[]
   readonly steps: readonly PostgresStep[]
   readonly schema: Schema
 }
 
-/** All or nothing. Gives up soon if others hold a lock, because later statements would queue behind this one. */
-async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
+/** Gives up soon if others hold a lock, because later statements would queue behind this one. Then nothing is changed. */
+async function transact(
+  client: pg.Client,
+  { own, filledSearches, steps, schema }: Transaction,
+): Promise<void> {
   await withRetries(async () => {
     try {
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
-      await step('Create the tables of Portico itself.', () => client.query(own.join(';\n')))
-      for (const each of filled) await catchUp(client, each)
+      await runStep('Create the tables of Portico itself.', () => client.query(own.join(';\n')))
+      for (const search of filledSearches) await catchUp(client, search)
       for (const part of ['before', 'alter', 'after'] as const) {
         for (const { sentence, sql } of steps) {
-          if (sql[part].length > 0) await step(sentence, () => client.query(sql[part].join(';\n')))
+          if (sql[part].length > 0) await runStep(sentence, () => client.query(sql[part].join(';\n')))
         }
       }
       await storePostgresSchema(client, schema)

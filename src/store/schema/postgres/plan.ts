@@ -2,13 +2,13 @@
 import type pg from 'pg'
 import type { Model } from '../../../model/model.ts'
 import {
-  type FoundSecurity,
   fingerprintIn,
   readSecurity,
+  type StoredSecurity,
   withSecurity,
 } from '../../postgres/row-security/migration.ts'
 import { diff, type Step } from '../diff.ts'
-import { changedOutside, unfinishedCopy } from '../refusal.ts'
+import { missingColumnsError, unfinishedCopyError } from '../refusal.ts'
 import { type Schema, schemaFrom, schemaOf } from '../tables.ts'
 import {
   type Catalog,
@@ -16,13 +16,13 @@ import {
   missingColumns,
   readCatalog,
   type Unfinished,
-  unfinished,
+  unfinishedWork,
 } from './catalog.ts'
 import { type PostgresSql, preparationSql } from './sql.ts'
 import { postgresSteps } from './steps.ts'
 
 /** The aim of a migration. */
-export interface Aim {
+export interface MigrationTarget {
   readonly model: Model
   /** Whether row security is on; undefined: it does not change. */
   readonly isLocked: boolean | undefined
@@ -34,7 +34,7 @@ export interface State {
   /** Undefined: Portico has created nothing here yet. */
   readonly stored: Schema | undefined
   readonly catalog: Catalog
-  readonly security: FoundSecurity
+  readonly security: StoredSecurity
 }
 
 /** Reads one snapshot, because another process may be migrating. */
@@ -53,37 +53,40 @@ async function readState(client: pg.Client): Promise<State> {
   if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
   const { rows } = await client.query(`SELECT "key", "value" FROM "_portico"`)
   const values = new Map(rows.map(row => [row.key, String(row.value)]))
-  if (values.has('copy')) throw unfinishedCopy()
+  if (values.has('copy')) throw unfinishedCopyError()
   const text = values.get('schema')
   const security = await readSecurity(client, fingerprintIn(values))
   return { stored: text === undefined ? undefined : schemaFrom(text), catalog, security }
 }
 
 export interface Plan {
-  readonly left: readonly Unfinished[]
+  readonly unfinished: readonly Unfinished[]
   readonly steps: readonly PostgresStep[]
 }
 
-export function planned(
+export function planFor(
   { stored = { tables: [] }, catalog, security }: State,
-  { model, isLocked }: Aim,
+  { model, isLocked }: MigrationTarget,
 ): Plan {
   const missing = missingColumns(catalog, stored)
-  if (missing.length > 0) throw changedOutside(missing)
+  if (missing.length > 0) throw missingColumnsError(missing)
   const after = schemaOf(model)
   const steps = diff(stored, after, postgresSteps(stored, after, catalog.defaults))
-  return { left: unfinished(catalog, stored), steps: withSecurity(steps, security, model, isLocked) }
+  return {
+    unfinished: unfinishedWork(catalog, stored),
+    steps: withSecurity(steps, security, model, isLocked),
+  }
 }
 
-export function isDone({ stored, catalog }: State, { left, steps }: Plan): boolean {
-  return stored !== undefined && left.length === 0 && steps.length === 0 && hasOwnTables(catalog)
+export function isUpToDate({ stored, catalog }: State, { unfinished, steps }: Plan): boolean {
+  return stored !== undefined && unfinished.length === 0 && steps.length === 0 && hasOwnTables(catalog)
 }
 
-export function leftStep({ sentence, isRequired, sql }: Unfinished): Step {
+export function unfinishedStep({ sentence, isRequired, sql }: Unfinished): Step {
   return { sentence, sql: sql.flat(), destructive: false, additive: true, surplus: !isRequired }
 }
 
-export function shown({ sql, ...step }: PostgresStep): Step {
+export function asStep({ sql, ...step }: PostgresStep): Step {
   const { prepare, before, alter, after, finish } = sql
   return { ...step, sql: [...prepare.flatMap(preparationSql), ...before, ...alter, ...after, ...finish] }
 }

@@ -4,7 +4,7 @@ import { columnsByName, isConverted, predecessor } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import type { Column, Table } from '../tables.ts'
-import { converted } from './conversion.ts'
+import { convertedSql } from './conversion.ts'
 import { createSearchTrigger, searchIndexName, searchKeyName, temporaryName } from './ddl.ts'
 import type { Part, SearchPreparation } from './sql.ts'
 
@@ -30,16 +30,16 @@ export function changeSearch({ from, to }: TableChange): Part {
 }
 
 function searchPreparation(from: Table, to: Table): SearchPreparation {
-  const old = columnsByName(from)
-  const wanted = columnsByName(to)
+  const oldColumns = columnsByName(from)
+  const newColumns = columnsByName(to)
   const sources = to.search.map(name => {
-    const column = wanted.get(name)
-    const was = column && predecessor(column, old)
+    const column = newColumns.get(name)
+    const oldColumn = column && predecessor(column, oldColumns)
     const initial = column?.initial?.kind === 'value' ? column.initial.value : null
-    const isFilled = was === undefined || column?.optional === false
+    const isFilled = oldColumn === undefined || column?.optional === false
     return {
       column: name,
-      expression: column && was && newValue(was, column),
+      expression: column && oldColumn && newValue(oldColumn, column),
       text: isFilled ? String(initial ?? '') : '',
     }
   })
@@ -47,6 +47,8 @@ function searchPreparation(from: Table, to: Table): SearchPreparation {
 }
 
 /** The value of a column after the migration, from a row before it. */
-function newValue(was: Column, is: Column): string {
-  return isConverted(was, is) ? converted(was, { ...is, name: was.name }) : ident(was.name)
+function newValue(oldColumn: Column, newColumn: Column): string {
+  return isConverted(oldColumn, newColumn)
+    ? convertedSql(oldColumn, { ...newColumn, name: oldColumn.name })
+    : ident(oldColumn.name)
 }

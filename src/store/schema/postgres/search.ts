@@ -11,12 +11,12 @@ import type { SearchPreparation } from './sql.ts'
 const rowsPerBatch = 500
 
 /** A filled search table. Rows that transactions from `since` on have changed must be read again. */
-export interface Filled {
+export interface FilledSearch {
   readonly preparation: SearchPreparation
   readonly since: string
 }
 
-export async function fillSearch(client: ClientBase, preparation: SearchPreparation): Promise<Filled> {
+export async function fillSearch(client: ClientBase, preparation: SearchPreparation): Promise<FilledSearch> {
   const { from, to, sources } = preparation
   const temporaryTable = temporaryName(searchTable(to))
   const columns = sources.map(source => source.column)
@@ -44,7 +44,7 @@ export async function fillWords(
 }
 
 /** Within the transaction. */
-export async function catchUp(client: ClientBase, { preparation, since }: Filled): Promise<void> {
+export async function catchUp(client: ClientBase, { preparation, since }: FilledSearch): Promise<void> {
   const { from, to, sources } = preparation
   const table = ident(from)
   const name = temporaryName(searchTable(to))
@@ -53,11 +53,11 @@ export async function catchUp(client: ClientBase, { preparation, since }: Filled
   await client.query(
     `DELETE FROM ${temporaryTable} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
   )
-  // The age of a frozen row may be anything: some are read needlessly.
+  // The age of a frozen row is arbitrary: some frozen rows are read needlessly.
   const young = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
   const batch = await readRows(client, `${selectOf(sources)} FROM ${table} WHERE ${young} ORDER BY "id"`)
-  for (let at = 0; at < batch.length; at += rowsPerBatch) {
-    await store(client, name, sources, batch.slice(at, at + rowsPerBatch))
+  for (let start = 0; start < batch.length; start += rowsPerBatch) {
+    await store(client, name, sources, batch.slice(start, start + rowsPerBatch))
   }
 }
 
@@ -89,8 +89,8 @@ async function store(
     const terms = sources.map(({ expression, text }) =>
       indexedTerms((expression === undefined ? undefined : texts[next++]) ?? text),
     )
-    const marks = [id, [...new Set(terms.flat())], ...terms].map(value => `$${values.push(value)}`)
-    return `(${marks.join(', ')})`
+    const placeholders = [id, [...new Set(terms.flat())], ...terms].map(value => `$${values.push(value)}`)
+    return `(${placeholders.join(', ')})`
   })
   const updates = columns.map(column => `${ident(column)} = excluded.${ident(column)}`)
   await client.query(

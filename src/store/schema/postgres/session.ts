@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { isConnectionLost, MigrationError } from '../refusal.ts'
-import { reasonOf } from './patience.ts'
+import { reasonOf } from './retries.ts'
 
 /** Runs `use` with a connection of its own. */
 export async function withConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -10,14 +10,14 @@ export async function withConnection<T>(url: string, use: (client: pg.Client) =>
   try {
     return await use(client)
   } catch (cause) {
-    throw explained(cause)
+    throw asMigrationError(cause)
   } finally {
     await client.end().catch(() => {})
   }
 }
 
-/** Errors of the database as sentences; our own unchanged. */
-function explained(cause: unknown): unknown {
+/** An error of the database as a `MigrationError`; any other error unchanged. */
+function asMigrationError(cause: unknown): unknown {
   if (cause instanceof pg.DatabaseError) {
     return new MigrationError(`The database refuses: ${reasonOf(cause)}.`, { cause })
   }
@@ -37,7 +37,7 @@ export async function connect(url: string): Promise<pg.Client> {
     application_name: 'portico migrate',
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    // So that a vanished server is noticed: nothing else ends the wait for a long statement.
+    // Detects a vanished server: nothing else ends the wait for a long statement.
     keepAliveInitialDelayMillis: 10_000,
   })
   // The statement that is running rejects with the same error.
@@ -52,7 +52,7 @@ export async function connect(url: string): Promise<pg.Client> {
     return client
   } catch (cause) {
     await client.end().catch(() => {})
-    throw explained(cause)
+    throw asMigrationError(cause)
   }
 }
 
@@ -62,7 +62,7 @@ async function prepare(client: pg.Client): Promise<void> {
       "SET portico.service = 'on'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding",
     )
     .then(results => (Array.isArray(results) ? results.at(-1) : results))
-  // So that the server notices if this process is killed, even during a statement. Not every system supports it.
+  // Lets the server detect that this process was killed, even during a statement. Not every system supports it.
   await client.query("SET client_connection_check_interval = '2s'").catch(() => {})
   const encoding = String(rows[0]?.server_encoding)
   if (encoding !== 'UTF8') {
@@ -80,7 +80,7 @@ export const leaseMs = 50
 export const noticeMs = leaseMs + 10
 
 /** To be called before the first change to rows that nodes may have cached: see `lease.ts`. The lock is held until the connection ends. */
-export async function announce(client: pg.Client): Promise<void> {
+export async function announceWriter(client: pg.Client): Promise<void> {
   await client.query(`SELECT pg_advisory_lock_shared(${writerLockClass}, 0)`)
   await wait(noticeMs)
 }
@@ -92,24 +92,24 @@ const maxLockWaitMs = 10 * 60 * 1000
  * process that has the lock would wait.
  */
 export async function withMigrationLock<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
-  const until = Date.now() + maxLockWaitMs
+  const deadline = Date.now() + maxLockWaitMs
   while (!(await tryLock(client))) {
-    if (Date.now() > until) {
+    if (Date.now() > deadline) {
       throw new MigrationError(
         'Another process has been migrating the database for ten minutes. Try again later.',
       )
     }
     await wait(50 + Math.random() * 50)
   }
-  return unlocking(client, run)
+  return runAndUnlock(client, run)
 }
 
 /** The same, but does nothing if another process has the lock. */
 export async function tryWithMigrationLock(client: pg.Client, run: () => Promise<void>): Promise<void> {
-  if (await tryLock(client)) await unlocking(client, run)
+  if (await tryLock(client)) await runAndUnlock(client, run)
 }
 
-async function unlocking<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
+async function runAndUnlock<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } finally {

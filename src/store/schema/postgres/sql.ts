@@ -4,11 +4,11 @@ import { addConstraint, createSearchTable, keepWordStatistics, temporaryName, va
 
 export interface PostgresSql {
   readonly prepare: readonly Preparation[]
-  /** In the transaction, before the tables change, while they change, and after all of them did. */
+  /** In the transaction: before the tables change, the changes of the tables, and after all of them. */
   readonly before: readonly string[]
   readonly alter: readonly string[]
   readonly after: readonly string[]
-  /** What `catalog.ts` will find unfinished afterwards; for display. */
+  /** The work that `catalog.ts` will find unfinished afterwards; for display. */
   readonly finish: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export interface SearchPreparation {
   }[]
 }
 
-export const nothing: PostgresSql = { prepare: [], before: [], alter: [], after: [], finish: [] }
+export const noStatements: PostgresSql = { prepare: [], before: [], alter: [], after: [], finish: [] }
 
 export type Part = Partial<PostgresSql>
 
@@ -48,8 +48,8 @@ export function preparationSql(preparation: Preparation): string[] {
     }
     case 'search': {
       const columns = preparation.sources.map(source => source.column)
-      const made = temporaryName(searchTable(preparation.to))
-      return [createSearchTable(made, columns), keepWordStatistics(made)]
+      const table = temporaryName(searchTable(preparation.to))
+      return [createSearchTable(table, columns), keepWordStatistics(table)]
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The steps of a migration on PostgreSQL, in three parts: what takes long is prepared under other names while the service
- * runs; one short transaction changes the tables; then what could not be prepared is finished.
+ * The steps of a migration on PostgreSQL, in three parts: slow work is prepared under other names while the service runs; one
+ * short transaction changes the tables; then the work that could not be prepared is finished.
  */
 import { searchTable } from '../../sql/dialect.ts'
 import { predecessor } from '../changes.ts'
@@ -11,7 +11,7 @@ import { addReference, changeColumn, dropConstraint, type OldName } from './colu
 import { createTableWithIndexes, indexedColumns, referenceName } from './ddl.ts'
 import { changeIndexes } from './index-steps.ts'
 import { changeSearch } from './search-steps.ts'
-import { nothing, type Part, type PostgresSql } from './sql.ts'
+import { noStatements, type Part, type PostgresSql } from './sql.ts'
 
 /** `before`: the existing tables, to which references can be prepared. `defaults`: as in the catalog. */
 export function postgresSteps(
@@ -20,23 +20,23 @@ export function postgresSteps(
   defaults: ReadonlySet<string>,
 ): MigrationDialect<PostgresSql> {
   const oldName = (target: string): string | undefined => {
-    const table = after.tables.find(each => each.name === target)
-    const old = new Map(before.tables.map(each => [each.name, each]))
+    const table = after.tables.find(table => table.name === target)
+    const old = new Map(before.tables.map(table => [table.name, table]))
     return table && predecessor(table, old)?.name
   }
   const fillsDefault = (table: string, { name }: Column) => defaults.has(`${table}.${name}`)
   return {
     fillsDefault,
     definition: indexedColumns,
-    createTable: makeTable,
+    createTable,
     dropTable,
     alterTable: change => alterTable(change, oldName),
   }
 }
 
-function makeTable(table: Table): PostgresSql {
+function createTable(table: Table): PostgresSql {
   const references = table.columns.flatMap(column => addReference(table, column, ''))
-  return { ...nothing, alter: createTableWithIndexes(table), after: references }
+  return { ...noStatements, alter: createTableWithIndexes(table), after: references }
 }
 
 function dropTable({ name }: Table, before: Schema): PostgresSql {
@@ -46,7 +46,7 @@ function dropTable({ name }: Table, before: Schema): PostgresSql {
       .map(column => dropConstraint(table.name, referenceName(column.name))),
   )
   return {
-    ...nothing,
+    ...noStatements,
     before: references,
     alter: [
       `DROP TABLE IF EXISTS ${ident(searchTable(name))}`,
@@ -60,7 +60,7 @@ function alterTable(change: TableChange, oldName: OldName): PostgresSql {
   const { from, to, columns, searchChanged } = change
   const parts = [
     ...(from.name === to.name ? [] : [renameTable(from, to)]),
-    ...columns.map(each => changeColumn(each, change, oldName)),
+    ...columns.map(column => changeColumn(column, change, oldName)),
     changeIndexes(change),
     ...(searchChanged ? [changeSearch(change)] : []),
   ]
@@ -77,7 +77,10 @@ function renameTable(from: Table, to: Table): Part {
   return {
     alter: [
       `ALTER TABLE ${ident(from.name)} RENAME TO ${ident(to.name)}`,
-      `UPDATE "_totals" SET "collection" = ${literal(to.name)} WHERE "collection" = ${literal(from.name)}`,
+      ...['_totals', '_events'].map(
+        table =>
+          `UPDATE "${table}" SET "collection" = ${literal(to.name)} WHERE "collection" = ${literal(from.name)}`,
+      ),
     ],
   }
 }

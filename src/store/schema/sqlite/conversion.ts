@@ -2,8 +2,8 @@
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
 
-export function converted(was: Column, is: Column): string {
-  const column = ident(was.name)
-  const before = { type: was.sqlite, json: was.encoding.sqlite.json(column) }
-  return is.encoding.sqlite.from?.(column, before) ?? column
+export function convertedSql(oldColumn: Column, newColumn: Column): string {
+  const column = ident(oldColumn.name)
+  const oldValues = { type: oldColumn.sqlite, json: oldColumn.encoding.sqlite.json(column) }
+  return newColumn.encoding.sqlite.from?.(column, oldValues) ?? column
 }

@@ -6,24 +6,24 @@ import type { Model } from '../../../model/model.ts'
 import { isConverted } from '../changes.ts'
 import {
   type DataCheck,
+  duplicatesSql,
   type InvalidRows,
   invalidRowsMessage,
-  sharedSql,
   type TableChecks,
   ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
-import { converted } from './conversion.ts'
+import { convertedSql } from './conversion.ts'
 import { initialSql } from './ddl.ts'
 
 /** The faults in the data, as sentences. */
 export function dataFaults(
   database: DatabaseSync,
   model: Model,
-  all: readonly TableChecks[],
+  tables: readonly TableChecks[],
 ): readonly string[] {
-  return all.flatMap(table =>
+  return tables.flatMap(table =>
     table.checks.flatMap(check => {
       const invalid = invalidRowsOf(database, model, table, check)
       return invalid === undefined ? [] : [invalidRowsMessage(table, check, invalid)]
@@ -39,35 +39,41 @@ function invalidRowsOf(
 ): InvalidRows | undefined {
   switch (check.kind) {
     case 'present':
-      return countRows(database, from, check.was ? `${ident(check.was.name)} IS NULL` : '1')
+      return countRows(database, from, check.oldColumn ? `${ident(check.oldColumn.name)} IS NULL` : '1')
     case 'values': {
-      const checker = ValueChecker.of(model, to, check.is)
+      const checker = ValueChecker.of(model, to, check.newColumn)
       if (checker === undefined) return undefined
       for (const [id, value] of valuesOf(database, from, check)) checker.add(id, value)
       return checker.invalid
     }
     case 'unique':
-      return sharedRows(
+      return duplicateRows(
         database,
         from,
-        check.columns.map(([was, is]) => newValue(was, is)),
+        check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
       )
     case 'target':
-      return countRows(database, from, dangling(newValue(check.was, check.is), check.target))
+      return countRows(
+        database,
+        from,
+        danglingCondition(newValue(check.oldColumn, check.newColumn), check.target),
+      )
   }
 }
 
-function dangling(value: string, target: string | undefined): string {
-  const found =
+function danglingCondition(value: string, target: string | undefined): string {
+  const targetExists =
     target === undefined ? '0' : `EXISTS (SELECT 1 FROM ${ident(target)} "t" WHERE "t"."id" = ${value})`
-  return `(${value}) IS NOT NULL AND NOT ${found}`
+  return `(${value}) IS NOT NULL AND NOT ${targetExists}`
 }
 
 /** The value of a new column in a row of the old table. */
-function newValue(was: Column | undefined, is: Column): string {
-  if (was === undefined) return initialSql(is)
-  const value = isConverted(was, is) ? converted(was, is) : ident(was.name)
-  return was.optional && !is.optional && is.initial !== null ? `coalesce(${value}, ${initialSql(is)})` : value
+function newValue(oldColumn: Column | undefined, newColumn: Column): string {
+  if (oldColumn === undefined) return initialSql(newColumn)
+  const value = isConverted(oldColumn, newColumn) ? convertedSql(oldColumn, newColumn) : ident(oldColumn.name)
+  return oldColumn.optional && !newColumn.optional && newColumn.initial !== null
+    ? `coalesce(${value}, ${initialSql(newColumn)})`
+    : value
 }
 
 function countRows(database: DatabaseSync, table: string, where: string): InvalidRows | undefined {
@@ -82,33 +88,33 @@ function invalidRowsIn(row: Readonly<Record<string, unknown>> | undefined): Inva
   return count === 0 ? undefined : { count, example: Number(row?.id), other: Number(row?.other ?? 0) }
 }
 
-function sharedRows(
+function duplicateRows(
   database: DatabaseSync,
   table: string,
   values: readonly string[],
 ): InvalidRows | undefined {
-  return invalidRowsIn(database.prepare(sharedSql(table, values)).get())
+  return invalidRowsIn(database.prepare(duplicatesSql(table, values)).get())
 }
 
 /** Every value that is not null, converted; undefined if it cannot be converted. */
 function* valuesOf(
   database: DatabaseSync,
   table: string,
-  { was, is }: { readonly was: Column; readonly is: Column },
+  { oldColumn, newColumn }: { readonly oldColumn: Column; readonly newColumn: Column },
 ): Generator<readonly [number, JsonValue | undefined]> {
-  const column = ident(was.name)
+  const column = ident(oldColumn.name)
   const rows = `SELECT "id", ${column} AS "value" FROM ${ident(table)} WHERE ${column} IS NOT NULL ORDER BY "id"`
-  if (!isConverted(was, is)) {
+  if (!isConverted(oldColumn, newColumn)) {
     for (const { id, value } of database.prepare(rows).iterate())
-      yield [Number(id), is.encoding.decode(value as Cell)]
+      yield [Number(id), newColumn.encoding.decode(value as Cell)]
     return
   }
   // A separate STRICT table decides which values a column of the type accepts.
   database.exec(
-    `DROP TABLE IF EXISTS temp."_converted"; CREATE TEMP TABLE "_converted" ("id" INTEGER PRIMARY KEY, "value" ${is.sqlite}) STRICT`,
+    `DROP TABLE IF EXISTS temp."_converted"; CREATE TEMP TABLE "_converted" ("id" INTEGER PRIMARY KEY, "value" ${newColumn.sqlite}) STRICT`,
   )
   const attempt = database.prepare(
-    `INSERT OR REPLACE INTO temp."_converted" SELECT 0, ${converted(was, is)} FROM ${ident(table)} WHERE "id" = ?`,
+    `INSERT OR REPLACE INTO temp."_converted" SELECT 0, ${convertedSql(oldColumn, newColumn)} FROM ${ident(table)} WHERE "id" = ?`,
   )
   const result = database.prepare('SELECT "value" FROM temp."_converted"')
   for (const { id } of database.prepare(rows).all()) {
@@ -118,7 +124,7 @@ function* valuesOf(
       yield [Number(id), undefined]
       continue
     }
-    yield [Number(id), is.encoding.decode(result.get()?.value as Cell)]
+    yield [Number(id), newColumn.encoding.decode(result.get()?.value as Cell)]
   }
   database.exec('DROP TABLE temp."_converted"')
 }

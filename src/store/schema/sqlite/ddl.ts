@@ -57,10 +57,10 @@ export function createTableWithIndexes(table: Table): string[] {
   ]
 }
 
-/** `as`: another name for the table itself, while it is being rebuilt. */
-export function createTable(table: Table, as = table.name): string {
+/** `name`: another name for the table itself, while it is being rebuilt. */
+export function createTable(table: Table, name = table.name): string {
   const columns = table.columns.map(column => `  ${columnDefinition(column)}`)
-  return `CREATE TABLE ${ident(as)} (\n${columns.join(',\n')}\n) STRICT`
+  return `CREATE TABLE ${ident(name)} (\n${columns.join(',\n')}\n) STRICT`
 }
 
 export function columnDefinition(column: Column): string {
@@ -120,12 +120,12 @@ export function createTotalsAndSearch(table: Table): string[] {
 }
 
 function createTotals({ name }: Table): string[] {
-  const totals = (change: string) =>
+  const updateTotal = (change: string) =>
     `UPDATE "_totals" SET "n" = "n" ${change} 1 WHERE "collection" = ${literal(name)}`
   return [
     `INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT ${literal(name)}, count(*) FROM ${ident(name)}`,
-    `CREATE TRIGGER ${ident(`_${name}_added`)} AFTER INSERT ON ${ident(name)} BEGIN ${totals('+')}; END`,
-    `CREATE TRIGGER ${ident(`_${name}_removed`)} AFTER DELETE ON ${ident(name)} BEGIN ${totals('-')}; END`,
+    `CREATE TRIGGER ${ident(`_${name}_added`)} AFTER INSERT ON ${ident(name)} BEGIN ${updateTotal('+')}; END`,
+    `CREATE TRIGGER ${ident(`_${name}_removed`)} AFTER DELETE ON ${ident(name)} BEGIN ${updateTotal('-')}; END`,
   ]
 }
 
@@ -141,7 +141,7 @@ export function createSearch({ name, search }: Table): string[] {
   ]
 }
 
-/** Undoes `createUpkeep`. */
+/** Undoes `createTotalsAndSearch`. */
 export function dropTotalsAndSearch({ name }: { readonly name: string }): string[] {
   return [
     `DROP TRIGGER IF EXISTS ${ident(`_${name}_added`)}`,

@@ -1,4 +1,4 @@
-/** Whether the tables still fit the model, while others may migrate them. */
+/** Checks whether the tables still fit the model: other processes may migrate them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Model } from '../../../model/model.ts'
 import { MigrationError } from '../refusal.ts'
@@ -10,7 +10,7 @@ export class SqliteFit {
   readonly #model: Model
   readonly #version: StatementSync
   /** It increases with every change of tables (https://sqlite.org/pragma.html#pragma_schema_version). */
-  #seen: unknown
+  #lastVersion: unknown
   #isFit = true
 
   /** For a database that fits. */
@@ -18,19 +18,19 @@ export class SqliteFit {
     this.#database = database
     this.#model = model
     this.#version = database.prepare('PRAGMA schema_version')
-    this.#seen = this.#readVersion()
+    this.#lastVersion = this.#readVersion()
   }
 
   /** Whether a service of the model can continue. The tables may have more than it knows. */
   isFit(): boolean {
     const version = this.#readVersion()
-    if (version === this.#seen) return this.#isFit
-    this.#isFit = this.#look()
-    this.#seen = version
+    if (version === this.#lastVersion) return this.#isFit
+    this.#isFit = this.#check()
+    this.#lastVersion = version
     return this.#isFit
   }
 
-  #look(): boolean {
+  #check(): boolean {
     try {
       return fits(stepsFor(this.#database, this.#model), { autoMigrate: false })
     } catch (error) {

@@ -7,14 +7,28 @@ import { indexedTerms } from '../../../plan/text-search.ts'
 import { syncName } from '../../../private-files.ts'
 import { searchTable } from '../../sql/dialect.ts'
 import { openDatabase } from '../../sqlite/connection.ts'
-import { commitSurely, Unsettled } from '../../sqlite/file/empty-commit.ts'
+import { commitOrUndo, UnsettledCommit } from '../../sqlite/file/empty-commit.ts'
 import { openWritable } from '../../sqlite/file/writable.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import { diff, type Step } from '../diff.ts'
 import { ident } from '../quoted.ts'
-import { changedOutside, MigrationError, preventedByRows, unfinishedCopy, wouldLoseData } from '../refusal.ts'
+import {
+  dataLossError,
+  invalidRowsError,
+  MigrationError,
+  missingColumnsError,
+  unfinishedCopyError,
+} from '../refusal.ts'
 import { fits, requireAdditive, type Start } from '../start.ts'
-import { accepts, type Column, type Schema, schemaFrom, schemaOf, schemaText, type Table } from '../tables.ts'
+import {
+  type Column,
+  hasValueSchemas,
+  type Schema,
+  schemaFrom,
+  schemaOf,
+  schemaText,
+  type Table,
+} from '../tables.ts'
 import { dataFaults } from './data.ts'
 import { addedColumns, createSchema, ownTables } from './ddl.ts'
 import { sqliteSteps } from './steps.ts'
@@ -35,7 +49,7 @@ export function planMigration(file: string, model: Model): readonly Step[] {
       schemaOf(model),
       sqliteSteps(() => true),
     )
-  const database = openDatabase({ file, busyTimeout: 5000 })
+  const database = openDatabase({ file, busyTimeoutMs: 5000 })
   try {
     // One snapshot, beside other processes that migrate.
     database.exec('BEGIN')
@@ -59,11 +73,11 @@ export interface MigrationOptions {
  */
 export function applyMigration(file: string, model: Model, options: MigrationOptions): readonly Step[] {
   createFolders(file)
-  const database = openWritable({ file, busyTimeout: 5000 })
+  const database = openWritable({ file, busyTimeoutMs: 5000 })
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)
-      if (destructive.length > 0 && !options.allowDestructive) throw wouldLoseData(destructive)
+      if (destructive.length > 0 && !options.allowDestructive) throw dataLossError(destructive)
     })
   } finally {
     database.close()
@@ -71,8 +85,8 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
 }
 
 /**
- * What a start does: creates the tables of an empty database, applies additive changes if it may, and throws a
- * `MigrationError` for everything else.
+ * For a start: creates the tables of an empty database, applies additive changes if it may, and throws a `MigrationError`
+ * for everything else.
  */
 export function prepareDatabase(database: DatabaseSync, model: Model, start: Start): void {
   if (isPrepared(database, model, start)) return
@@ -83,10 +97,11 @@ export function prepareDatabase(database: DatabaseSync, model: Model, start: Sta
   })
 }
 
-/** Whether nothing has to be done. What is read during another process's migration may be inconsistent: then it is false. */
+/** Whether no step is needed. False if the database looks inconsistent, perhaps because another process migrates it. */
 function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean {
   const stored = storedSchema(database)
-  if (stored === undefined || (start.autoMigrate && !accepts(stored)) || !hasOwnTables(database)) return false
+  if (stored === undefined || (start.autoMigrate && !hasValueSchemas(stored)) || !hasOwnTables(database))
+    return false
   try {
     return fits(stepsFor(database, model), start)
   } catch (error) {
@@ -114,19 +129,19 @@ function missingColumnStatements(database: DatabaseSync): readonly string[] {
 /** Creates the folder of a database file. */
 export function createFolders(file: string): void {
   if (file === ':memory:') return
-  if (existsSync(file) && !statSync(file).isFile()) throw cannotOpen(`${file} is not a file`)
+  if (existsSync(file) && !statSync(file).isFile()) throw cannotOpenError(`${file} is not a file`)
   // Not `recursive`, which never returns below /proc, where nothing can be created.
   const missing: string[] = []
   let folder = dirname(file)
   for (; !existsSync(folder) && folder !== dirname(folder); folder = dirname(folder)) missing.push(folder)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw cannotOpen(`${folder} is not a folder`)
+    throw cannotOpenError(`${folder} is not a folder`)
   for (const missingFolder of missing.toReversed()) createFolder(missingFolder)
 }
 
-function cannotOpen(why: string): MigrationError {
+function cannotOpenError(reason: string): MigrationError {
   return new MigrationError(
-    `The database cannot be opened: ${why}. \`--database\` or DATABASE_URL names its file.`,
+    `The database cannot be opened: ${reason}. \`--database\` or DATABASE_URL names its file.`,
   )
 }
 
@@ -143,7 +158,7 @@ function createFolder(folder: string): void {
 /** The steps that migrate an open database to `model`. Throws a `MigrationError` if something else changed its tables. */
 export function stepsFor(database: DatabaseSync, model: Model): Step[] {
   // See `copy/sides.ts`.
-  if (storedValue(database, 'copy') !== undefined) throw unfinishedCopy()
+  if (storedValue(database, 'copy') !== undefined) throw unfinishedCopyError()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
   const defaultOf = database.prepare('SELECT "dflt_value" FROM pragma_table_info(?) WHERE "name" = ?')
@@ -171,7 +186,7 @@ function requireTables(database: DatabaseSync, { tables }: Schema): void {
     const existing = columnsOf.all(table.name).map(row => String(row.name))
     const missing = table.columns.filter(column => !existing.includes(column.name))
     if (missing.length === 0) continue
-    throw changedOutside(missing.map(column => `${table.name}.${column.name}`))
+    throw missingColumnsError(missing.map(column => `${table.name}.${column.name}`))
   }
 }
 
@@ -211,15 +226,15 @@ function checksIn(steps: readonly Step[]): readonly TableChecks[] {
 }
 
 function requireFit(faults: readonly string[]): void {
-  if (faults.length > 0) throw preventedByRows(faults)
+  if (faults.length > 0) throw invalidRowsError(faults)
 }
 
-/** If it fails, the error says whether the migration may still have been applied. */
+/** If the commit fails, the error tells whether the migration may still have been applied. */
 function commit(database: DatabaseSync): void {
   try {
-    commitSurely(database)
+    commitOrUndo(database)
   } catch (cause) {
-    if (cause instanceof Unsettled) {
+    if (cause instanceof UnsettledCommit) {
       throw new MigrationError(
         'The migration may have been applied: the disk failed before it could be confirmed. Run `portico migrate` to see what is left to do.',
         { cause },

@@ -3,7 +3,7 @@ import { type ColumnChange, columnsByName, isConverted, predecessor } from '../c
 import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Table, TableIndex } from '../tables.ts'
-import { converted } from './conversion.ts'
+import { convertedSql } from './conversion.ts'
 import {
   columnDefinition,
   createIndex,
@@ -46,8 +46,8 @@ function alterTable({ from, to, columns, searchChanged }: TableChange): string[]
 /** Those of `indexes` that the table does not have under the same name. */
 function missingIn({ indexes: others }: Table, indexes: readonly TableIndex[]): readonly TableIndex[] {
   const keyOf = (index: TableIndex) => `${index.name} ${index.unique} ${indexedColumns(index)}`
-  const known = new Set(others.map(keyOf))
-  return indexes.filter(index => !known.has(keyOf(index)))
+  const otherKeys = new Set(others.map(keyOf))
+  return indexes.filter(index => !otherKeys.has(keyOf(index)))
 }
 
 function dropIndex({ name }: { readonly name: string }): string {
@@ -55,7 +55,7 @@ function dropIndex({ name }: { readonly name: string }): string {
 }
 
 function needsRebuild(change: ColumnChange): boolean {
-  if (change.kind === 'add') return !isAddable(change.is)
+  if (change.kind === 'add') return !isAddable(change.newColumn)
   return change.kind !== 'rename' && change.kind !== 'values'
 }
 
@@ -66,21 +66,32 @@ function isAddable({ initial, optional }: Column): boolean {
 
 function alter(from: Table, to: Table, changes: readonly ColumnChange[]): string[] {
   const table = ident(to.name)
-  const rename = from.name === to.name ? [] : [`ALTER TABLE ${ident(from.name)} RENAME TO ${table}`]
+  const rename = from.name === to.name ? [] : renameTable(from, to)
   const columns = changes.flatMap(change => {
-    if (change.kind === 'add') return [`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(change.is)}`]
+    if (change.kind === 'add')
+      return [`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(change.newColumn)}`]
     if (change.kind !== 'rename') return []
-    return [`ALTER TABLE ${table} RENAME COLUMN ${ident(change.was.name)} TO ${ident(change.is.name)}`]
+    return [
+      `ALTER TABLE ${table} RENAME COLUMN ${ident(change.oldColumn.name)} TO ${ident(change.newColumn.name)}`,
+    ]
   })
   return [...rename, ...columns]
+}
+
+/** The events that are in the log take the new name, so that listeners that resume from them get them. */
+function renameTable(from: Table, to: Table): string[] {
+  return [
+    `ALTER TABLE ${ident(from.name)} RENAME TO ${ident(to.name)}`,
+    `UPDATE "_events" SET "collection" = ${literal(to.name)} WHERE "collection" = ${literal(from.name)}`,
+  ]
 }
 
 /** https://sqlite.org/lang_altertable.html, 7: create a new table, copy the rows, drop the old table, rename the new one. Foreign keys are off. */
 function rebuild(from: Table, to: Table): string[] {
   const rebuilt = `_new_${to.name}`
-  const old = columnsByName(from)
+  const oldColumns = columnsByName(from)
   const columns = to.columns.map(column => ident(column.name)).join(', ')
-  const values = to.columns.map(column => copiedValue(predecessor(column, old), column)).join(', ')
+  const values = to.columns.map(column => copiedValue(predecessor(column, oldColumns), column)).join(', ')
   const sequence = `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(to.name)})`
   return [
     // The rename is first, so that other tables' references follow it.
@@ -95,9 +106,10 @@ function rebuild(from: Table, to: Table): string[] {
   ]
 }
 
-function copiedValue(was: Column | undefined, is: Column): string {
-  if (was === undefined) return initialSql(is)
-  const value = isConverted(was, is) ? converted(was, is) : ident(was.name)
-  if (was.optional && !is.optional && is.initial !== null) return `coalesce(${value}, ${initialSql(is)})`
+function copiedValue(oldColumn: Column | undefined, newColumn: Column): string {
+  if (oldColumn === undefined) return initialSql(newColumn)
+  const value = isConverted(oldColumn, newColumn) ? convertedSql(oldColumn, newColumn) : ident(oldColumn.name)
+  if (oldColumn.optional && !newColumn.optional && newColumn.initial !== null)
+    return `coalesce(${value}, ${initialSql(newColumn)})`
   return value
 }

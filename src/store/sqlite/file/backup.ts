@@ -15,7 +15,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { makePrivate, syncFile, syncName } from '../../../private-files.ts'
 import { markRestored } from '../log/opening.ts'
 
-/** A backup or restore is not possible. The message says what to do. */
+/** A backup or restore is not possible. The message tells the operator what to do. */
 export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
@@ -77,7 +77,7 @@ export async function restore({ from, to, overwrite }: RestoreOptions): Promise<
     checkCopy(partial)
     if (existsSync(to)) requireUnused(to)
     // SQLite would apply the log of the replaced database to this one.
-    for (const end of ['-wal', '-shm']) rmSync(to + end, { force: true })
+    for (const suffix of ['-wal', '-shm']) rmSync(to + suffix, { force: true })
     // Otherwise a power failure could leave the old log beside the new file.
     syncName(to)
     putInPlace(partial, to, overwrite)
@@ -101,26 +101,26 @@ function requireTarget(from: string, to: string, overwrite: boolean): void {
 async function withPartial<T>(path: string, make: (partial: string) => Promise<T>): Promise<T> {
   const partial = `${path}.${process.pid}.partial`
   const remove = () => {
-    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(partial + end, { force: true })
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(partial + suffix, { force: true })
   }
-  const interrupted = () => {
+  const onInterrupt = () => {
     remove()
     process.exit(1)
   }
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt)
   try {
     remove()
     closeSync(openSync(partial, 'wx', 0o600))
     return await make(partial)
   } catch (error) {
-    throw explained(error, path)
+    throw asBackupError(error, path)
   } finally {
     remove()
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
+    process.off('SIGINT', onInterrupt).off('SIGTERM', onInterrupt)
   }
 }
 
-function explained(error: unknown, path: string): unknown {
+function asBackupError(error: unknown, path: string): unknown {
   if (error instanceof BackupError || !(error instanceof Error)) return error
   if (!('errcode' in error || 'errno' in error)) return error
   return new BackupError(`${path} cannot be written: ${error.message}.`)

@@ -46,14 +46,14 @@ export class Checkpoints {
   run(): void {
     if (this.#clock() < this.#pausedUntil) return
     try {
-      if (this.#connection.log().pages >= checkpointPages) this.#connection.checkpoint()
+      if (this.#connection.logState().pages >= checkpointPages) this.#connection.checkpoint()
       this.#pauseMs = minPauseMs
     } catch (cause) {
-      this.#failed(cause)
+      this.#onFailure(cause)
     }
   }
 
-  #failed(cause: unknown): void {
+  #onFailure(cause: unknown): void {
     this.#pausedUntil = this.#clock() + this.#pauseMs
     this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs)
     // If no page had been copied before, the next checkpoint copies all pages again, and its sync covers them.
@@ -64,7 +64,7 @@ export class Checkpoints {
 
   #mayHaveCopied(): boolean {
     try {
-      return this.#connection.log().copied > 0
+      return this.#connection.logState().copied > 0
     } catch {
       return true
     }

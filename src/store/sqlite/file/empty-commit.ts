@@ -1,14 +1,14 @@
 /** A commit that changes nothing. It ensures that a failed commit is undone: see `log-tail.ts`. */
 import type { DatabaseSync } from 'node:sqlite'
-import { isSurelyUndone } from '../failure.ts'
+import { isCertainlyUndone } from '../failure.ts'
 
-/** A COMMIT has failed, but may turn out to be applied when the database is opened again. */
-export class Unsettled extends Error {
+/** A COMMIT has failed, but may be applied when the database is opened again. */
+export class UnsettledCommit extends Error {
   override readonly name = 'Unsettled'
 }
 
 /** Commits an unchanged page. Throws if that cannot be made durable. */
-export function mark(database: DatabaseSync): void {
+export function commitEmpty(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     const number = database.prepare('PRAGMA user_version').get()?.user_version
@@ -20,17 +20,17 @@ export function mark(database: DatabaseSync): void {
   }
 }
 
-/** Commits the transaction. Throws the failure if the transaction is certainly undone, otherwise `Unsettled`. */
-export function commitSurely(database: DatabaseSync): void {
+/** Commits the transaction. Throws the failure if the transaction is certainly undone, otherwise an `UnsettledCommit`. */
+export function commitOrUndo(database: DatabaseSync): void {
   try {
     database.exec('COMMIT')
   } catch (cause) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    if (isSurelyUndone(cause)) throw cause
+    if (isCertainlyUndone(cause)) throw cause
     try {
-      mark(database)
+      commitEmpty(database)
     } catch {
-      throw new Unsettled('The COMMIT has failed.', { cause })
+      throw new UnsettledCommit('The COMMIT has failed.', { cause })
     }
     throw cause
   }

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs'
 const checkIntervalMs = 1000
 
 /**
- * A file that is replaced or deleted stays open, and what is written to it then is lost when the process ends
+ * A file that is replaced or deleted stays open, and later writes to it are lost when the process ends
  * (https://sqlite.org/howtocorrupt.html, 2.4 and 2.5). The same is true of its log.
  */
 export class FileIdentity {
@@ -34,7 +34,7 @@ export class FileIdentity {
   }
 
   /** The result of the last check, unless it is too old. */
-  wasSame(): boolean {
+  wasRecentlySame(): boolean {
     return performance.now() - this.#checkedAt < checkIntervalMs ? this.#isSame : this.isSame()
   }
 }

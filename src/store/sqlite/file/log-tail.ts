@@ -1,6 +1,6 @@
 /**
- * What a failed COMMIT may have left at the end of the log. If its sync failed, the log ends with the frames of the
- * transaction, with valid checksums. The next process that opens the database would apply them, although the change was
+ * Removes the frames that a failed COMMIT may have left at the end of the log. If its sync failed, the log ends with the frames
+ * of the transaction, with valid checksums. The next process that opens the database would apply them, although the change was
  * refused (https://sqlite.org/fileformat2.html#walformat; wal.c, sqlite3WalFrames). The next commit overwrites the first of
  * these frames. The checksums are cumulative, so those of the other frames become invalid. So once an empty commit is
  * durable, the failed one is certainly undone.
@@ -24,19 +24,19 @@ export class LogTail {
     this.#onDue = onDue
   }
 
-  /** The failure after which the content of the log is unknown; undefined: the log contains exactly what was acknowledged. */
+  /** The failure after which the content of the log is unknown; undefined: the log contains exactly the acknowledged commits. */
   get failure(): unknown {
     return this.#failure
   }
 
   /**
-   * Tries to make sure that nothing of a failed COMMIT is left. Returns whether it succeeded. If not, `onDue` is called
-   * repeatedly until a later call succeeds. `waits`: whether to wait for another process's write.
+   * Tries to ensure that a failed COMMIT is undone. Returns whether it succeeded. If not, `onDue` is called repeatedly until
+   * a later call succeeds. `waits`: whether to wait for another process's write.
    */
   settle(cause: unknown, waits: boolean): boolean {
     clearTimeout(this.#timer)
     try {
-      this.#connection.mark(waits)
+      this.#connection.commitEmpty(waits)
       this.#failure = undefined
       this.#pauseMs = minPauseMs
       return true

@@ -7,7 +7,7 @@ export interface OtherThreads {
   /** Increases whenever one of their writes is refused for a reason that would fail other writes, too. */
   failures(): number
   /** A write of this store was refused for such a reason. */
-  failed(): void
+  addFailure(): void
   readonly lock: {
     /** Returns whether this store may write now. If not, calls `retry` when it should try again. */
     take(retry: () => void): boolean
@@ -21,6 +21,6 @@ export const noOtherThreads: OtherThreads = {
   commits: () => 0,
   committed() {},
   failures: () => 0,
-  failed() {},
+  addFailure() {},
   lock: { take: () => true, release() {} },
 }

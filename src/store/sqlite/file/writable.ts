@@ -9,13 +9,13 @@ const probeWaitMs = 100
 
 /** Like `openDatabase`. Throws a `MigrationError` that names the file if the file or its folder cannot be written. */
 export function openWritable(options: ConnectionOptions): DatabaseSync {
-  const { file, busyTimeout } = options
+  const { file, busyTimeoutMs } = options
   let database: DatabaseSync | undefined
   try {
     database = openDatabase(options)
     database.exec(`PRAGMA busy_timeout = ${probeWaitMs}`)
     probe(database)
-    database.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     return database
   } catch (cause) {
     database?.close()

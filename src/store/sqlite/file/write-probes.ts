@@ -22,7 +22,7 @@ export interface ProbesOptions {
 export class Probes {
   readonly #options: ProbesOptions
   #waiting: Probe[] = []
-  /** Since when another process has had the lock. */
+  /** When another process was first seen to hold the lock. */
   #busySince: number | undefined
   /** The last failure for another reason. */
   #trouble: ApiError | undefined
@@ -43,23 +43,23 @@ export class Probes {
   }
 
   /** A commit that changed something is durable. */
-  stored(): void {
+  recordCommit(): void {
     this.#trouble = undefined
     this.#busySince = undefined
-    this.#options.health.stored()
+    this.#options.health.recordCommit()
   }
 
-  /** Makes an empty commit, without waiting for another process's write. Returns why that is not possible; undefined: it is. */
-  look(): ApiError | undefined {
+  /** Makes an empty commit, without waiting for another process's write. Returns the error if that is not possible. */
+  probe(): ApiError | undefined {
     const { connection, health, clock } = this.#options
     try {
-      connection.mark(false)
-      this.stored()
+      connection.commitEmpty(false)
+      this.recordCommit()
     } catch (cause) {
       const now = clock()
       if (isBusy(cause)) this.#busySince ??= now
       if (isBusy(cause) && now - (this.#busySince ?? now) < maxBusyMs) return this.#trouble
-      health.suspect()
+      health.recordFailure()
       this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
     }
     return this.#trouble

@@ -5,7 +5,7 @@ import type { LogMetrics } from '../../log/log-metrics.ts'
 import { afterSql, afterWithinSql, loggedChange } from '../../log/logged-change.ts'
 import { sql } from '../../sql/writer.ts'
 import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
-import { noInputs, slotted } from '../../values.ts'
+import { noInputs, slotInputs } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
 
 interface ChangeLogParts {
@@ -41,8 +41,8 @@ export class ChangeLog implements Changes {
     this.#connection.hold()
     const rows =
       maxBytes === undefined
-        ? this.#after.all(slotted([event, limit]))
-        : this.#afterWithin.all(slotted([event, limit, maxBytes]))
+        ? this.#after.all(slotInputs([event, limit]))
+        : this.#afterWithin.all(slotInputs([event, limit, maxBytes]))
     return rows.map(loggedChange)
   }
 
@@ -62,10 +62,10 @@ export class ChangeLog implements Changes {
   }
 
   look(): void {
-    this.#connection.look()
+    this.#connection.renewSnapshot()
   }
 
-  tell(from: 'here' | 'elsewhere'): void {
+  notify(from: 'here' | 'elsewhere'): void {
     for (const listener of this.#listeners) listener(from)
   }
 }

@@ -1,12 +1,12 @@
 /** Writes the event log in the transaction of each change, and prunes it there. */
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
-import { lookAtLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
+import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
 import { quoted, slot, sql } from '../../sql/writer.ts'
-import { slotted } from '../../values.ts'
+import { slotInputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
 import type { Connection, Statement } from '../connection.ts'
-import { answered } from '../write/database.ts'
+import { runSteps } from '../write/database.ts'
 
 /** The maximum pause after a check that found nothing to prune, in milliseconds. */
 const maxPauseMs = 10_000
@@ -35,7 +35,7 @@ export class EventLog {
   add(at: string, { collection, itemId, kind, data, changed, before, by, type }: ItemChange): void {
     const names = changed === undefined ? null : JSON.stringify(changed)
     this.#insert.run(
-      slotted([
+      slotInputs([
         ...[at, collection, itemId, kind, data, names, before],
         ...[by.userId, by.appId, type ?? null, by.depth ?? null],
       ]),
@@ -45,9 +45,9 @@ export class EventLog {
   /** Within a transaction: prunes some events if the pause is over. `now`: in milliseconds. */
   prune(now: number): void {
     if (now < this.#nextPrune) return
-    const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
-    this.metrics.looked(extent)
-    if (prunable !== undefined) this.metrics.pruned(answered(prune(this.#statements, prunable)))
+    const { extent, prunable } = runSteps(inspectLog(this.#statements, this.#retention, now))
+    this.metrics.update(extent)
+    if (prunable !== undefined) this.metrics.addPruned(runSteps(prune(this.#statements, prunable)))
     this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now
   }
 
@@ -55,8 +55,8 @@ export class EventLog {
   isPrunable(now: number): boolean {
     if (now < this.#nextPrune) return false
     this.#connection.hold()
-    const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
-    this.metrics.looked(extent)
+    const { extent, prunable } = runSteps(inspectLog(this.#statements, this.#retention, now))
+    this.metrics.update(extent)
     if (prunable === undefined) this.#nextPrune = now + this.#pauseMs
     return prunable !== undefined
   }

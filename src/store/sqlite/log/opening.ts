@@ -1,16 +1,17 @@
 /** Prepares a log for writing: stores its bounds, and continues above the numbers of a log that a backup has replaced. */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { basesKey, prunedKey, restoredKey } from '../../log/keys.ts'
-import { basesIn } from '../../log/pruning.ts'
+import { parseBases } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
-import { commitSurely } from '../file/empty-commit.ts'
+import { commitOrUndo } from '../file/empty-commit.ts'
 
 /** The database must have Portico's own tables. `now`: in milliseconds. */
 export function openLog(database: DatabaseSync, now: () => number): void {
-  if (stored(database, prunedKey) !== undefined && stored(database, restoredKey) === undefined) return
+  if (storedValue(database, prunedKey) !== undefined && storedValue(database, restoredKey) === undefined)
+    return
   transact(database, () => {
     requireBounds(database)
-    if (stored(database, restoredKey) !== undefined) raise(database, now())
+    if (storedValue(database, restoredKey) !== undefined) raise(database, now())
   })
 }
 
@@ -24,46 +25,50 @@ export function raiseLog(database: DatabaseSync, now: () => number): void {
 
 /** Marks a copy: when it is opened, its log continues far above its present numbers. */
 export function markRestored(database: DatabaseSync): void {
-  store(database, restoredKey, 'copy')
+  storeValue(database, restoredKey, 'copy')
 }
 
 /** Stores the pruned number if an earlier version did not. */
 function requireBounds(database: DatabaseSync): void {
-  if (stored(database, prunedKey) !== undefined) return
+  if (storedValue(database, prunedKey) !== undefined) return
   const oldest = oldestOf(database)
-  store(database, prunedKey, String(oldest === undefined ? drawnIn(database) : oldest - 1))
+  storeValue(database, prunedKey, String(oldest === undefined ? lastDrawn(database) : oldest - 1))
 }
 
 function raise(database: DatabaseSync, now: number): void {
-  const base = baseAbove(drawnIn(database), now)
-  const bases = withBase(basesIn(stored(database, basesKey)), base, oldestOf(database))
+  const base = baseAbove(lastDrawn(database), now)
+  const bases = withBase(parseBases(storedValue(database, basesKey)), base, oldestOf(database))
   database.exec(`DELETE FROM "sqlite_sequence" WHERE "name" = '_events'`)
   database.prepare(`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES ('_events', ?)`).run(base)
-  store(database, prunedKey, String(base))
-  store(database, basesKey, JSON.stringify(bases))
+  storeValue(database, prunedKey, String(base))
+  storeValue(database, basesKey, JSON.stringify(bases))
   database.prepare('DELETE FROM "_portico" WHERE "key" = ?').run(restoredKey)
 }
 
-function drawnIn(database: DatabaseSync): number {
-  return Number(first(database, `SELECT "seq" FROM "sqlite_sequence" WHERE "name" = '_events'`) ?? 0)
+function lastDrawn(database: DatabaseSync): number {
+  return Number(firstValue(database, `SELECT "seq" FROM "sqlite_sequence" WHERE "name" = '_events'`) ?? 0)
 }
 
 function oldestOf(database: DatabaseSync): number | undefined {
-  const id = first(database, 'SELECT min("id") FROM "_events"')
+  const id = firstValue(database, 'SELECT min("id") FROM "_events"')
   return id === null || id === undefined ? undefined : Number(id)
 }
 
-function stored(database: DatabaseSync, key: string): string | undefined {
-  const value = first(database, 'SELECT "value" FROM "_portico" WHERE "key" = ?', key)
+function storedValue(database: DatabaseSync, key: string): string | undefined {
+  const value = firstValue(database, 'SELECT "value" FROM "_portico" WHERE "key" = ?', key)
   return value === undefined ? undefined : String(value)
 }
 
-function first(database: DatabaseSync, text: string, ...values: SQLInputValue[]): SQLOutputValue | undefined {
+function firstValue(
+  database: DatabaseSync,
+  text: string,
+  ...values: SQLInputValue[]
+): SQLOutputValue | undefined {
   const row = database.prepare(text).get(...values)
   return row && Object.values(row)[0]
 }
 
-function store(database: DatabaseSync, key: string, value: string): void {
+function storeValue(database: DatabaseSync, key: string, value: string): void {
   database.prepare('INSERT OR REPLACE INTO "_portico" ("key", "value") VALUES (?, ?)').run(key, value)
 }
 
@@ -71,7 +76,7 @@ function transact(database: DatabaseSync, work: () => void): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     work()
-    commitSurely(database)
+    commitOrUndo(database)
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error

@@ -6,10 +6,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { budgetFunction } from '../../sql/sqlite.ts'
 
-class BudgetSpent extends Error {}
+class BudgetSpentError extends Error {}
 
 /** Shared: creating an error with its stack trace for each read would be slow. */
-const spent = new BudgetSpent('the read takes too long for the event loop')
+const budgetSpent = new BudgetSpentError('the read takes too long for the event loop')
 
 const unlimited = Number.POSITIVE_INFINITY
 
@@ -27,15 +27,15 @@ export class ReadBudget {
     })
   }
 
-  /** In two halves: if the system suspends the thread once, only one half is lost. */
+  /** The budget has two halves: if the system suspends the thread once, only one half is lost. */
   #spend(): void {
-    if (this.#isHalfSpent) throw spent
+    if (this.#isHalfSpent) throw budgetSpent
     this.#isHalfSpent = true
     this.#endsAt = performance.now() + this.#halfMs
   }
 
   /** Whether the budget is 0: then only reads that are certainly fast run on the event loop. */
-  get isNone(): boolean {
+  get isZero(): boolean {
     return this.#budgetMs === 0
   }
 
@@ -47,7 +47,7 @@ export class ReadBudget {
     try {
       return read()
     } catch (cause) {
-      if (cause === spent) return undefined
+      if (cause === budgetSpent) return undefined
       throw cause
     } finally {
       this.#endsAt = unlimited

@@ -1,4 +1,4 @@
-/** Statements that count the items of a list, if that is not a whole collection. */
+/** Statements that count the items of a list that is not a whole collection. */
 import type { CountSql, WholeList } from '../../read/database.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { countSql } from '../../sql/read.ts'
@@ -14,7 +14,7 @@ type CountContext = InlineContext & {
   readonly dialect: Dialect
 }
 
-/** Counting so many entries of one index takes about 2 ms, and checking the time would double that. */
+/** Counting this many entries of one index takes about 2 ms; checking the time would double that. */
 const unlimitedEntries = 100_000
 
 /**
@@ -35,8 +35,8 @@ export function countStatement<L extends WholeList>(
     const form = relatedForm(shape, context)
     const isUnlimited = isCheap && totals.of(shape.collection.name) <= unlimitedEntries
     const key = `${form} ${isUnlimited}`
-    const prepared = statements.get(key)
-    if (prepared !== undefined) return prepared
+    const existing = statements.get(key)
+    if (existing !== undefined) return existing
     const statement = connection.prepare(build(shape, isUnlimited ? sqlite : context.dialect, form))
     statements.set(key, statement)
     return statement

@@ -1,5 +1,5 @@
-/** The plans of lists on SQLite, and how large its tables are. */
-import type { ListPlan, PlanReader } from '../../advice/look.ts'
+/** The query plans of lists on SQLite, and the sizes of its tables. */
+import type { ListPlan, PlanReader } from '../../advice/findings.ts'
 import { explainedSql } from '../../sql/explained.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import type { Connection } from '../connection.ts'

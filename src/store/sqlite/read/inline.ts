@@ -46,11 +46,11 @@ const never = () => false
 export const inlineSnapshot: Snapshot<InlineQuery> = {
   row: ({ statement, inputs }) => statement.get(inputs),
   list({ rows, parent, count, total }) {
-    if (parent !== undefined && parent.statement.get(parent.inputs) === undefined) return missing
+    if (parent !== undefined && parent.statement.get(parent.inputs) === undefined) return missingParent
     const counted = count?.of(count.query.statement.get(count.query.inputs))
     const size = total ?? counted
     return { rows: rows.statement.all(rows.inputs, size?.total), count: counted, isNewer: never }
   },
 }
 
-const missing = { rows: undefined, count: undefined, isNewer: never }
+const missingParent = { rows: undefined, count: undefined, isNewer: never }

@@ -1,7 +1,7 @@
 /**
- * Parses the rows of `EXPLAIN QUERY PLAN` (https://sqlite.org/eqp.html). The texts are those of SQLite 3.46 to 3.53, written
- * by `wherecode.c` and `select.c`. Their format is not stable, so any other text becomes a step of the kind `unknown`, which
- * `estimatePlan` counts as unbounded.
+ * Parses the rows of `EXPLAIN QUERY PLAN` (https://sqlite.org/eqp.html), as `wherecode.c` and `select.c` of SQLite 3.46 to
+ * 3.53 write them. Their format is not stable, so any other text becomes a step of the kind `unknown`, which `estimatePlan`
+ * counts as unbounded.
  */
 import type { PlanAccess, PlanBase, PlanBlock, PlanNote, PlanStep, PlanTree } from '../../plans/steps.ts'
 import type { ResultRow } from '../../values.ts'

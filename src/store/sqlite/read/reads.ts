@@ -2,7 +2,7 @@
 import type { Principal } from '../../../principal.ts'
 import type { Answer, Answers, ReadShape } from '../../read/answers.ts'
 import type { ReadDatabase, Run } from '../../read/database.ts'
-import type { Later } from '../../read/in-flight.ts'
+import type { AnswerQuery } from '../../read/in-flight.ts'
 import { type KnownLists, type ListMemory, listsOf } from '../../read/known-lists.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { Inputs } from '../../values.ts'
@@ -57,7 +57,7 @@ export class SqliteReads implements ReadDatabase {
     const lists = isPaged ? listsOf(shape, shape.window, memory) : undefined
     const inline = inlineRun(shapeRun(shape, inlineStatements(this.#parts, false), lists))
     if (slow === undefined) return inline
-    const route = new ShapeRoute(shape, plannedRoute(shape, this.#parts), !slow.budget.isNone)
+    const route = new ShapeRoute(shape, plannedRoute(shape, this.#parts), !slow.budget.isZero)
     return route.canBeSlow(isPaged) ? routedRun(shape, this.#parts, { slow, lists, inline, route }) : inline
   }
 }
@@ -69,24 +69,28 @@ function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): Syn
   return inputs => run(inputs, inlineSnapshot) as Answer
 }
 
-interface Routed {
+interface RoutedRunParts {
   readonly slow: SlowReads
   readonly lists: KnownLists | undefined
   readonly inline: SyncRun
   readonly route: ShapeRoute
 }
 
-/** For a shape of which some reads may be slow. */
-function routedRun(shape: ReadShape, parts: SqliteReadsParts, { slow, lists, inline, route }: Routed): Run {
+/** For a shape some of whose reads may be slow. */
+function routedRun(
+  shape: ReadShape,
+  parts: SqliteReadsParts,
+  { slow, lists, inline, route }: RoutedRunParts,
+): Run {
   const { budget, pool } = slow
   let budgeted: SyncRun | undefined
   const pooled = shapeRun(shape, pooledStatements(parts), lists)
-  const later =
-    (inputs: Inputs, { budgetKey }: Principal): Later =>
+  const runInPool =
+    (inputs: Inputs, { budgetKey }: Principal): AnswerQuery =>
     async signal => {
       const snapshot = pooledSnapshot(async queries => {
         const { results, ms } = await pool.run(budgetKey, queries, signal)
-        route.took(ms)
+        route.recordPoolRead(ms)
         return results
       }, parts.connection)
       return pooled(inputs, snapshot)
@@ -94,14 +98,14 @@ function routedRun(shape: ReadShape, parts: SqliteReadsParts, { slow, lists, inl
   return (inputs, principal) => {
     // Portico's own reads are by keys.
     if (principal.access.system) return inline(inputs)
-    const destination = route.of(inputs, lists?.skipped(inputs) ?? 0)
+    const destination = route.choose(inputs, lists?.skipped(inputs) ?? 0)
     if (destination === 'inline') return inline(inputs)
-    if (destination === 'pool') return later(inputs, principal)
+    if (destination === 'pool') return runInPool(inputs, principal)
     budgeted ??= inlineRun(shapeRun(shape, inlineStatements(parts, true), lists))
     const run = budgeted
     const answer = budget.run(() => run(inputs))
     if (answer !== undefined) return answer
-    route.overran()
-    return later(inputs, principal)
+    route.recordOverrun()
+    return runInPool(inputs, principal)
   }
 }

@@ -29,7 +29,7 @@ export class RelatedRows implements InlineStatement {
   readonly #context: Context
   #byLookUp: Statement | undefined
   #bySet: Statement | undefined
-  /** Null: no index has the list's order, so a walk would have to sort all rows. */
+  /** Null: no index has the list's order, so a walk would sort all rows. */
   #walk: Statement | null | undefined
 
   constructor(shape: GuardedList, slice: Slice, size: SliceSize, context: Context) {
@@ -45,41 +45,41 @@ export class RelatedRows implements InlineStatement {
 
   all(inputs: Inputs, total?: number): readonly ResultRow[] {
     const { totals, connection, walkedRows, dialect } = this.#context
-    const whole = totals.of(this.#shape.collection.name)
-    if (whole <= walkedRows || !prefersSets(this.#shape, this.#context)) {
+    const totalRows = totals.of(this.#shape.collection.name)
+    if (totalRows <= walkedRows || !prefersSets(this.#shape, this.#context)) {
       this.#byLookUp ??= connection.prepare(listSql(this.#shape, this.#slice, dialect))
       return this.#byLookUp.all(inputs)
     }
-    const rows = this.#isNear(inputs, total, whole) ? this.#walked(inputs) : undefined
-    return rows ?? this.#fromSet(inputs)
+    const rows = this.#areMatchesNear(inputs, total, totalRows) ? this.#walkRows(inputs) : undefined
+    return rows ?? this.#rowsFromSet(inputs)
   }
 
   /** Whether the first rows probably contain enough matches. */
-  #isNear(inputs: Inputs, total: number | undefined, whole: number): boolean {
+  #areMatchesNear(inputs: Inputs, total: number | undefined, totalRows: number): boolean {
     if (total === undefined) return true
-    const wanted = this.#size.skipped(inputs) + this.#size.rows(inputs)
-    return 2 * wanted * whole <= this.#context.walkedRows * total
+    const neededRows = this.#size.skipped(inputs) + this.#size.rows(inputs)
+    return 2 * neededRows * totalRows <= this.#context.walkedRows * total
   }
 
   /** Undefined if it found too few rows. */
-  #walked(inputs: Inputs): readonly ResultRow[] | undefined {
+  #walkRows(inputs: Inputs): readonly ResultRow[] | undefined {
     if (this.#walk === undefined) {
       const { connection, walkedRows } = this.#context
       const fragment = walkSql(this.#shape, this.#slice, walkedRows, sqlite)
-      this.#walk = sorts(fragment, connection) ? null : connection.prepare(fragment)
+      this.#walk = needsSort(fragment, connection) ? null : connection.prepare(fragment)
     }
     const rows = this.#walk?.all(inputs)
     return rows?.length === this.#size.rows(inputs) ? rows : undefined
   }
 
-  #fromSet(inputs: Inputs): readonly ResultRow[] {
+  #rowsFromSet(inputs: Inputs): readonly ResultRow[] {
     const { connection, dialect } = this.#context
     this.#bySet ??= connection.prepare(listSql(this.#shape, { ...this.#slice, related: 'set' }, dialect))
     return this.#bySet.all(inputs)
   }
 }
 
-function sorts(fragment: ReturnType<typeof walkSql>, connection: Connection): boolean {
+function needsSort(fragment: ReturnType<typeof walkSql>, connection: Connection): boolean {
   return connection.explain(fragment).rows.some(([, , , detail]) => String(detail).includes('TEMP B-TREE'))
 }
 

@@ -30,7 +30,7 @@ import type { Totals } from './totals.ts'
 /** `budgeted`: on the event loop until its time budget is spent. */
 export type Route = 'inline' | 'budgeted' | 'pool'
 
-/** Tables with more rows are not scanned on the event loop. Scanning so many takes 2 to 5 ms. */
+/** Tables with more rows are not scanned on the event loop. Scanning this many rows takes 2 to 5 ms. */
 const wholeTableRows = 5000
 /** The number of rows of all nested lists of one read, beyond which its time is limited. */
 const maxInlineRows = 1000
@@ -38,8 +38,8 @@ const maxInlineRows = 1000
 const maxSkippedRows = 20_000
 const maxSkippedRowsById = 100_000
 /** The size of the largest page plus the largest offset of a page that is not deep. */
-const take = 300
-/** After a read that was too slow, the shape's reads go to the pool until so many of them were fast there. */
+const maxTakenRows = 300
+/** After a read that was too slow, the shape's reads run in the pool until this many of them were fast there. */
 const fastReadsToReturn = 2
 const fastReadMs = 1.5
 
@@ -71,21 +71,21 @@ export class ShapeRoute {
   }
 
   /** `skipped`: how many rows a deep page skips after the nearest anchor. */
-  of({ args }: Inputs, skipped: number): Route {
+  choose({ args }: Inputs, skipped: number): Route {
     if (skipped > this.#maxSkipped) return 'pool'
     const route = this.#planned()
     if (route === 'pool') return 'pool'
-    if (route === 'inline' && rowsAtMost(this.#limits, args) <= maxInlineRows) return 'inline'
+    if (route === 'inline' && maxRows(this.#limits, args) <= maxInlineRows) return 'inline'
     return this.#slowLeft > 0 || !this.#isBudgeted ? 'pool' : 'budgeted'
   }
 
   /** A read has spent its budget on the event loop. */
-  overran(): void {
+  recordOverrun(): void {
     this.#slowLeft = fastReadsToReturn
   }
 
   /** A read has run in the pool. `ms`: its processor time. */
-  took(ms: number): void {
+  recordPoolRead(ms: number): void {
     this.#slowLeft = ms > fastReadMs ? fastReadsToReturn : Math.max(0, this.#slowLeft - 1)
   }
 }
@@ -118,39 +118,41 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
   const isBounded = plans.every(({ steps, rowsOf, counts }) => {
     const facts = {
       rowsOf,
-      take: counts ? undefined : take,
+      take: counts ? undefined : maxTakenRows,
       filtered,
-      counts: counts !== false || shape.counts || isComposite(shape),
+      counts: counts !== false || shape.readsUnboundedLists || isComposite(shape),
     }
     return estimatePlan(steps, facts).bounded
   })
   if (isBounded) return () => 'inline'
-  const whole = plans.flatMap(({ steps, counts, rowsOf }) =>
-    wholeScans(steps, counts).map(table => () => rowsOf(table) ?? 0),
+  const scanSizes = plans.flatMap(({ steps, counts, rowsOf }) =>
+    scannedTables(steps, counts).map(table => () => rowsOf(table) ?? 0),
   )
-  if (whole.length === 0) return () => 'budgeted'
-  return () => (whole.some(rows => rows() > wholeTableRows) ? 'pool' : 'budgeted')
+  if (scanSizes.length === 0) return () => 'budgeted'
+  return () => (scanSizes.some(rows => rows() > wholeTableRows) ? 'pool' : 'budgeted')
 }
 
 function planOf(fragment: Sql, counts: Counts, { connection, totals }: PlanContext): StatementPlan {
   const { text, rows } = connection.explain(fragment)
   const tables = tablesByAlias(text)
   const rowsOf = (table: string): number | undefined => {
-    const stored = tables.get(table) ?? table
-    if (stored === 'json_each') return undefined
-    return totals.of(stored.replace(/^_search_/, ''))
+    const tableName = tables.get(table) ?? table
+    if (tableName === 'json_each') return undefined
+    return totals.of(tableName.replace(/^_search_/, ''))
   }
   return { steps: parsePlan(rows), counts, rowsOf }
 }
 
 /** The tables that are scanned whatever the parameters are, since their rows are sorted or counted. */
-function wholeScans(steps: readonly PlanStep[], counts: Counts): string[] {
+function scannedTables(steps: readonly PlanStep[], counts: Counts): string[] {
   const sorts = steps.some(step => step.kind === 'tree' && step.lastTerms === undefined)
-  const own = sorts || counts ? steps.flatMap(step => (isScan(step) ? [step.table] : [])) : []
+  const ownScans = sorts || counts ? steps.flatMap(step => (isScan(step) ? [step.table] : [])) : []
   const outputs = steps.flatMap(step => (step.kind === 'block' && step.name !== undefined ? [step.name] : []))
-  const within = (step: PlanBlock) => counts === 'groups' && step.block === 'rows'
-  const inner = steps.flatMap(step => (step.kind === 'block' ? wholeScans(step.steps, within(step)) : []))
-  return [...own.filter(table => !outputs.includes(table)), ...inner]
+  const innerCounts = (step: PlanBlock) => counts === 'groups' && step.block === 'rows'
+  const innerScans = steps.flatMap(step =>
+    step.kind === 'block' ? scannedTables(step.steps, innerCounts(step)) : [],
+  )
+  return [...ownScans.filter(table => !outputs.includes(table)), ...innerScans]
 }
 
 function isScan(step: PlanStep): step is PlanAccess {
@@ -161,18 +163,21 @@ function statementsOf(
   shape: ReadShape,
   context: PlanContext,
 ): readonly { readonly fragment: Sql; readonly counts: Counts }[] {
-  const plain = (fragment: Sql) => ({ fragment, counts: false })
-  if (shape.kind === 'item') return [plain(itemSql(shape, sqlite))]
+  const withoutCount = (fragment: Sql) => ({ fragment, counts: false })
+  if (shape.kind === 'item') return [withoutCount(itemSql(shape, sqlite))]
   if (shape.kind === 'composite') {
     // The limits of a composite apply to its lists, not to its aggregates.
     const aggregates = shape.roots.flatMap(root =>
-      root.kind === 'aggregate' ? aggregateAlone(root, shape) : [],
+      root.kind === 'aggregate' ? asAggregate(root, shape) : [],
     )
-    return [plain(compositeSql(shape, sqlite)), ...aggregates.map(aggregate => groupsOf(aggregate, context))]
+    return [
+      withoutCount(compositeSql(shape, sqlite)),
+      ...aggregates.map(aggregate => groupsOf(aggregate, context)),
+    ]
   }
   if (shape.kind === 'aggregate') {
     const { within } = shape
-    return [groupsOf(shape, context), ...(within ? [plain(parentSql(within, sqlite))] : [])]
+    return [groupsOf(shape, context), ...(within ? [withoutCount(parentSql(within, sqlite))] : [])]
   }
   const { window, within } = shape
   const slice =
@@ -180,8 +185,8 @@ function statementsOf(
       ? fromStart(window, arg(window.offset), sqlite)
       : cursorSlice(shape, window, sqlite)
   const related = relatedForm(shape, context)
-  const statements = [plain(listSql(shape, { ...slice, related }, sqlite))]
-  if (within !== undefined) statements.push(plain(parentSql(within, sqlite)))
+  const statements = [withoutCount(listSql(shape, { ...slice, related }, sqlite))]
+  if (within !== undefined) statements.push(withoutCount(parentSql(within, sqlite)))
   if (isCounted(shape)) {
     const isEstimate = window.kind === 'page' && window.total === 'estimate'
     const fragment = (isEstimate ? estimateSql : countSql)(shape, sqlite, related)
@@ -195,12 +200,22 @@ function groupsOf(shape: GuardedAggregate, context: PlanContext) {
 }
 
 /** An aggregate root as a separate read. */
-function aggregateAlone(
+function asAggregate(
   { collection, rows, aggregation }: GuardedAggregateRoot,
-  { reads, personal, volatile, counts }: GuardedComposite,
+  { reads, personal, volatile, readsUnboundedLists }: GuardedComposite,
 ): GuardedAggregate {
   const within = undefined
-  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile, counts }
+  return {
+    kind: 'aggregate',
+    collection,
+    within,
+    rows,
+    aggregation,
+    reads,
+    personal,
+    volatile,
+    readsUnboundedLists,
+  }
 }
 
 function isComposite({ kind }: ReadShape): boolean {
@@ -209,22 +224,22 @@ function isComposite({ kind }: ReadShape): boolean {
 
 /** Whether a list of the shape may visit rows that it does not return. */
 function isFiltered(shape: ReadShape): boolean {
-  if (shape.kind === 'item') return selectFilters(shape.select)
+  if (shape.kind === 'item') return isSelectionFiltered(shape.select)
   if (shape.kind === 'aggregate') return isCondition(shape.rows)
-  if (shape.kind === 'composite') return shape.roots.some(rootFilters)
+  if (shape.kind === 'composite') return shape.roots.some(isRootFiltered)
   const { window, sort, rows, select } = shape
   const after = window.kind === 'cursor' ? window.after : undefined
-  return isCondition(rows) || isFilter(after, sort) || selectFilters(select)
+  return isCondition(rows) || isKeysetFilter(after, sort) || isSelectionFiltered(select)
 }
 
-function rootFilters(root: GuardedRoot): boolean {
+function isRootFiltered(root: GuardedRoot): boolean {
   if (isCondition(root.rows) || root.kind === 'aggregate') return true
-  if (selectFilters(root.select)) return true
-  return root.kind === 'list' && isFilter(root.list.after, root.list.sort)
+  if (isSelectionFiltered(root.select)) return true
+  return root.kind === 'list' && isKeysetFilter(root.list.after, root.list.sort)
 }
 
 /** A keyset of several keys: rows before it may have the same first key. */
-function isFilter(after: readonly Param[] | undefined, sort: readonly GuardedSort[]): boolean {
+function isKeysetFilter(after: readonly Param[] | undefined, sort: readonly GuardedSort[]): boolean {
   return after !== undefined && sort.length > 1
 }
 
@@ -232,14 +247,14 @@ function isCondition({ kind }: Condition): boolean {
   return kind !== 'always'
 }
 
-function selectFilters(select: readonly GuardedSelected[]): boolean {
+function isSelectionFiltered(select: readonly GuardedSelected[]): boolean {
   return select.some(selected => {
     if (selected.kind !== 'relation') return false
     const { list } = selected
     return (
       isCondition(selected.rows) ||
-      selectFilters(selected.select) ||
-      (list && isFilter(list.after, list.sort)) === true
+      isSelectionFiltered(selected.select) ||
+      (list && isKeysetFilter(list.after, list.sort)) === true
     )
   })
 }
@@ -263,7 +278,7 @@ function listLimits(limit: Param, select: readonly GuardedSelected[]): (readonly
 }
 
 /** The maximum number of rows of all nested lists. */
-function rowsAtMost(limits: readonly (readonly Param[])[], args: Inputs['args']): number {
+function maxRows(limits: readonly (readonly Param[])[], args: Inputs['args']): number {
   let rows = 0
   for (const chain of limits) {
     let product = 1

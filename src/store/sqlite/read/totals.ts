@@ -1,6 +1,6 @@
 /** The number of rows of whole collections. */
 import { slot, sql } from '../../sql/writer.ts'
-import { slotted } from '../../values.ts'
+import { slotInputs } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
 
 /** The number of rows of the collection that slot 0 names. */
@@ -17,6 +17,6 @@ export class Totals {
 
   of(collection: string): number {
     this.#statement ??= this.#connection.prepare(totalSql)
-    return Number(this.#statement.get(slotted([collection]))?.[0] ?? 0)
+    return Number(this.#statement.get(slotInputs([collection]))?.[0] ?? 0)
   }
 }

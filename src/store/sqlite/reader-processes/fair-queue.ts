@@ -7,11 +7,11 @@ interface CallerJobs<T> {
 
 export interface FairQueueOptions {
   /** How many jobs of one caller may wait. */
-  readonly maxOfCaller: number
-  /** How many may wait in all. */
+  readonly maxWaitingPerCaller: number
+  /** How many jobs of all callers may wait. */
   readonly maxWaiting: number
   /** How many jobs of one caller may run at a time. */
-  readonly maxRunningOfCaller: number
+  readonly maxRunningPerCaller: number
 }
 
 export class FairQueue<T> {
@@ -30,19 +30,19 @@ export class FairQueue<T> {
 
   /** Returns false if the queue is full. */
   add(caller: string, job: T): boolean {
-    const { maxOfCaller, maxWaiting } = this.#options
+    const { maxWaitingPerCaller, maxWaiting } = this.#options
     const jobs = this.#callers.get(caller) ?? { waiting: [], running: 0 }
-    if (this.#waiting >= maxWaiting || jobs.waiting.length >= maxOfCaller) return false
+    if (this.#waiting >= maxWaiting || jobs.waiting.length >= maxWaitingPerCaller) return false
     jobs.waiting.push(job)
     this.#waiting++
     this.#callers.set(caller, jobs)
     return true
   }
 
-  /** The next job, which counts as running until `done` is called. Undefined: no job waits, or none may run. */
+  /** The next job, which counts as running until `finish` is called. Undefined: no job waits, or none may run. */
   next(): T | undefined {
     for (const [caller, jobs] of this.#callers) {
-      if (jobs.running >= this.#options.maxRunningOfCaller) continue
+      if (jobs.running >= this.#options.maxRunningPerCaller) continue
       const job = jobs.waiting.shift()
       if (job === undefined) continue
       jobs.running++
@@ -55,7 +55,7 @@ export class FairQueue<T> {
   }
 
   /** A job of this caller has ended. */
-  done(caller: string): void {
+  finish(caller: string): void {
     const jobs = this.#callers.get(caller)
     if (jobs === undefined) return
     jobs.running--
@@ -65,9 +65,9 @@ export class FairQueue<T> {
   /** Removes a waiting job. Returns whether it was in the queue. */
   remove(caller: string, job: T): boolean {
     const jobs = this.#callers.get(caller)
-    const at = jobs?.waiting.indexOf(job) ?? -1
-    if (jobs === undefined || at === -1) return false
-    jobs.waiting.splice(at, 1)
+    const index = jobs?.waiting.indexOf(job) ?? -1
+    if (jobs === undefined || index === -1) return false
+    jobs.waiting.splice(index, 1)
     this.#waiting--
     this.#forget(caller, jobs)
     return true
@@ -75,10 +75,10 @@ export class FairQueue<T> {
 
   /** Removes and returns all waiting jobs. */
   takeAll(): T[] {
-    const all = [...this.#callers.values()].flatMap(({ waiting }) => waiting.splice(0))
+    const jobs = [...this.#callers.values()].flatMap(({ waiting }) => waiting.splice(0))
     this.#waiting = 0
     for (const [caller, jobs] of this.#callers) this.#forget(caller, jobs)
-    return all
+    return jobs
   }
 
   #forget(caller: string, { waiting, running }: CallerJobs<T>): void {

@@ -33,7 +33,7 @@ export type ReaderReply =
   | { readonly id: number; readonly failure: ReaderFailure }
 
 /** The options of a reader process: JSON in its first argument. */
-export interface ReaderOrders {
+export interface ReaderProcessOptions {
   readonly file: string
   /** `FileIdentity.expected` of the file and of its log. */
   readonly identities: readonly (readonly [path: string, identity: string])[]

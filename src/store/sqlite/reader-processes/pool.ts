@@ -6,11 +6,11 @@ import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'
 import { FairQueue } from './fair-queue.ts'
-import type { ReaderOrders, ReaderQuery, ReaderRows } from './messages.ts'
+import type { ReaderProcessOptions, ReaderQuery, ReaderRows } from './messages.ts'
 import { ReaderLost, ReaderProcess } from './process.ts'
 
 export interface ReaderPoolOptions {
-  readonly orders: ReaderOrders
+  readonly processOptions: ReaderProcessOptions
   /** The maximum number of processes. */
   readonly size: number
   /** How long a read may take, including its time in the queue, in milliseconds. */
@@ -19,7 +19,7 @@ export interface ReaderPoolOptions {
   readonly idleMs?: number
   /** How many reads may wait, in total and of one caller; 1,000 and 200 by default. */
   readonly maxWaiting?: number
-  readonly maxOfCaller?: number
+  readonly maxWaitingPerCaller?: number
   /** Called with the cause when a process ends unexpectedly. */
   readonly onLost?: ((cause: unknown) => void) | undefined
 }
@@ -44,18 +44,22 @@ export class ReaderPool {
   readonly #options: Required<Omit<ReaderPoolOptions, 'onLost'>> & Pick<ReaderPoolOptions, 'onLost'>
   readonly #queue: FairQueue<Job>
   readonly #processes = new Set<ReaderProcess>()
-  /** The last one is used first, so that the others can be ended. */
+  /** The last process is used first, so that the others can be ended. */
   readonly #idle: ReaderProcess[] = []
   readonly #idleTimers = new Map<ReaderProcess, NodeJS.Timeout>()
   readonly #counts = { running: 0, done: 0, timedOut: 0, refused: 0, killed: 0 }
-  #pause: NodeJS.Timeout | undefined
+  #restartTimer: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(options: ReaderPoolOptions) {
-    this.#options = { idleMs: 30_000, maxWaiting: 1000, maxOfCaller: 200, ...options }
-    const { size, maxWaiting, maxOfCaller } = this.#options
+    this.#options = { idleMs: 30_000, maxWaiting: 1000, maxWaitingPerCaller: 200, ...options }
+    const { size, maxWaiting, maxWaitingPerCaller } = this.#options
     // The reads of one caller cannot occupy all processes, unless there is only one.
-    this.#queue = new FairQueue({ maxOfCaller, maxWaiting, maxRunningOfCaller: Math.max(1, size - 1) })
+    this.#queue = new FairQueue({
+      maxWaitingPerCaller,
+      maxWaiting,
+      maxRunningPerCaller: Math.max(1, size - 1),
+    })
   }
 
   get counts(): SlowReadCounts {
@@ -73,7 +77,7 @@ export class ReaderPool {
    */
   run(caller: string, queries: readonly ReaderQuery[], signal?: AbortSignal): Promise<ReaderRows> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal())
-    if (signal?.aborted === true) return Promise.reject(abandoned())
+    if (signal?.aborted === true) return Promise.reject(abandonedRefusal())
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
     const job: Job = { caller, queries, resolve, reject, timer: undefined, process: undefined, tries: 0 }
     if (!this.#queue.add(caller, job)) {
@@ -82,39 +86,41 @@ export class ReaderPool {
     }
     job.timer = setTimeout(() => this.#timeOut(job), this.#options.timeoutMs)
     signal?.addEventListener('abort', () => this.#abandon(job), { once: true })
-    this.#serve()
+    this.#startJobs()
     return promise
   }
 
   /** Refuses all waiting and running reads. Resolves when every process has ended. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#pause)
+    clearTimeout(this.#restartTimer)
     for (const timer of this.#idleTimers.values()) clearTimeout(timer)
     for (const job of this.#queue.takeAll()) this.#refuse(job, stoppingRefusal())
     await Promise.all([...this.#processes].map(process => process.kill()))
   }
 
-  #serve(): void {
+  #startJobs(): void {
     if (this.#isClosed) return
     while (this.#idle.length > 0 || this.#mayStart()) {
       const job = this.#queue.next()
       if (job === undefined) return
-      void this.#run(job, this.#take())
+      void this.#run(job, this.#takeProcess())
     }
   }
 
   #mayStart(): boolean {
-    return this.#processes.size < this.#options.size && this.#pause === undefined
+    return this.#processes.size < this.#options.size && this.#restartTimer === undefined
   }
 
-  #take(): ReaderProcess {
+  #takeProcess(): ReaderProcess {
     const idle = this.#idle.pop()
     if (idle !== undefined) {
       clearTimeout(this.#idleTimers.get(idle))
       return idle
     }
-    const process = new ReaderProcess(this.#options.orders, ended => this.#ended(ended))
+    const process = new ReaderProcess(this.#options.processOptions, endedProcess =>
+      this.#onProcessEnd(endedProcess),
+    )
     this.#processes.add(process)
     return process
   }
@@ -129,20 +135,20 @@ export class ReaderPool {
       clearTimeout(job.timer)
       job.resolve(rows)
     } catch (cause) {
-      this.#failed(job, cause)
+      this.#onJobFailure(job, cause)
     }
     this.#counts.running--
     job.process = undefined
-    this.#queue.done(job.caller)
-    if (process.isUsable) this.#rest(process)
-    this.#serve()
+    this.#queue.finish(job.caller)
+    if (process.isUsable) this.#keepIdle(process)
+    this.#startJobs()
   }
 
-  #failed(job: Job, cause: unknown): void {
-    // It has timed out: it was refused, and its process was killed.
+  #onJobFailure(job: Job, cause: unknown): void {
+    // The job has timed out: it was refused, and its process was killed.
     if (job.timer === undefined) return
-    const isAgain = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
-    if (isAgain && this.#queue.add(job.caller, job)) return
+    const mayRetry = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
+    if (mayRetry && this.#queue.add(job.caller, job)) return
     if (this.#isClosed) this.#refuse(job, stoppingRefusal())
     else if (cause instanceof ReaderLost) this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause }))
     else this.#refuse(job, failureOf(cause))
@@ -155,7 +161,7 @@ export class ReaderPool {
   }
 
   #abandon(job: Job): void {
-    if (this.#queue.remove(job.caller, job)) this.#refuse(job, abandoned())
+    if (this.#queue.remove(job.caller, job)) this.#refuse(job, abandonedRefusal())
   }
 
   #timeOut(job: Job): void {
@@ -168,44 +174,44 @@ export class ReaderPool {
     this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause: new Error(timeoutCause) }))
   }
 
-  /** Keeps the process for further reads, and ends it if none comes. */
-  #rest(process: ReaderProcess): void {
+  /** Keeps the process for further reads, and ends it if it stays idle. */
+  #keepIdle(process: ReaderProcess): void {
     this.#idle.push(process)
     const timer = setTimeout(() => {
-      this.#leave(process)
+      this.#removeIdle(process)
       void process.kill()
     }, this.#options.idleMs)
     timer.unref()
     this.#idleTimers.set(process, timer)
   }
 
-  #leave(process: ReaderProcess): void {
+  #removeIdle(process: ReaderProcess): void {
     clearTimeout(this.#idleTimers.get(process))
     this.#idleTimers.delete(process)
-    const at = this.#idle.indexOf(process)
-    if (at !== -1) this.#idle.splice(at, 1)
+    const index = this.#idle.indexOf(process)
+    if (index !== -1) this.#idle.splice(index, 1)
   }
 
-  #ended(process: ReaderProcess): void {
-    this.#leave(process)
+  #onProcessEnd(process: ReaderProcess): void {
+    this.#removeIdle(process)
     this.#processes.delete(process)
     if (this.#isClosed) return
     if (!process.wasKilled) this.#options.onLost?.(process.cause)
     if (!process.wasKilled && !process.hasAnswered) this.#waitToStart()
-    this.#serve()
+    this.#startJobs()
   }
 
-  /** A process that ends at its start would do so again at once. */
+  /** If a process ends right after its start, the next one probably would, too. */
   #waitToStart(): void {
-    clearTimeout(this.#pause)
-    this.#pause = setTimeout(() => {
-      this.#pause = undefined
-      this.#serve()
+    clearTimeout(this.#restartTimer)
+    this.#restartTimer = setTimeout(() => {
+      this.#restartTimer = undefined
+      this.#startJobs()
     }, restartPauseMs)
-    this.#pause.unref()
+    this.#restartTimer.unref()
   }
 }
 
-function abandoned(): ApiError {
-  return temporaryRefusal('Nobody waits for this read.')
+function abandonedRefusal(): ApiError {
+  return temporaryRefusal('The result of this read is no longer needed.')
 }

@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { moved } from '../write/writer.ts'
-import type { ReaderJob, ReaderOrders, ReaderQuery, ReaderReply, ReaderRows } from './messages.ts'
+import { movedFileError } from '../write/writer.ts'
+import type { ReaderJob, ReaderProcessOptions, ReaderQuery, ReaderReply, ReaderRows } from './messages.ts'
 
 /** The process ended before it answered. */
 export class ReaderLost extends Error {
@@ -37,10 +37,13 @@ function environment(): NodeJS.ProcessEnv {
  * Undefined if the system cannot start a process, e.g. for lack of descriptors or memory: `onFailure` is called later. Node
  * throws some of these failures; for others it returns a child without pipes, which emits them.
  */
-function start(orders: ReaderOrders, onFailure: (cause: unknown) => void): ChildProcess | undefined {
+function startProcess(
+  options: ReaderProcessOptions,
+  onFailure: (cause: unknown) => void,
+): ChildProcess | undefined {
   let child: ChildProcess
   try {
-    child = fork(program, [JSON.stringify(orders)], {
+    child = fork(program, [JSON.stringify(options)], {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       serialization: 'advanced',
       env: environment(),
@@ -66,7 +69,7 @@ function start(orders: ReaderOrders, onFailure: (cause: unknown) => void): Child
   return child
 }
 
-interface Running {
+interface RunningJob {
   readonly id: number
   readonly resolve: (rows: ReaderRows) => void
   readonly reject: (cause: unknown) => void
@@ -74,31 +77,31 @@ interface Running {
 
 export class ReaderProcess {
   readonly #child: ChildProcess | undefined
-  readonly #ended = Promise.withResolvers<void>()
-  #running: Running | undefined
+  readonly #end = Promise.withResolvers<void>()
+  #running: RunningJob | undefined
   #lastId = 0
-  #isOver = false
-  /** Whether it has ever answered. */
+  #hasEnded = false
+  /** Whether it has answered at least once. */
   hasAnswered = false
   /** Whether the service has ended it. */
   wasKilled = false
-  /** Why it has ended: an error, a signal or an exit code. */
+  /** The reason why it has ended: an error, a signal or an exit code. */
   cause: unknown
 
   /** Starts the process. Calls `onEnd` once it has ended, whatever the reason. */
-  constructor(orders: ReaderOrders, onEnd: (process: ReaderProcess) => void) {
-    const over = (cause?: unknown): void => {
-      if (this.#isOver) return
-      this.#isOver = true
+  constructor(options: ReaderProcessOptions, onEnd: (process: ReaderProcess) => void) {
+    const onExit = (cause?: unknown): void => {
+      if (this.#hasEnded) return
+      this.#hasEnded = true
       this.cause = cause
-      this.#settle()?.reject(new ReaderLost('A reader process has ended.', { cause }))
-      this.#ended.resolve()
+      this.#takeRunning()?.reject(new ReaderLost('A reader process has ended.', { cause }))
+      this.#end.resolve()
       onEnd(this)
     }
-    this.#child = start(orders, over)
-    this.#hold(false)
-    this.#child?.on('message', (reply: ReaderReply) => this.#take(reply))
-    this.#child?.on('exit', (code, signal) => over(signal ?? code))
+    this.#child = startProcess(options, onExit)
+    this.#setReferenced(false)
+    this.#child?.on('message', (reply: ReaderReply) => this.#handleReply(reply))
+    this.#child?.on('exit', (code, signal) => onExit(signal ?? code))
   }
 
   get pid(): number | undefined {
@@ -107,7 +110,7 @@ export class ReaderProcess {
 
   /** Whether it accepts jobs. */
   get isUsable(): boolean {
-    return !this.#isOver && !this.wasKilled
+    return !this.#hasEnded && !this.wasKilled
   }
 
   /** Runs the queries in one snapshot, one job at a time. Rejects with `ReaderLost`, or with the failure. */
@@ -115,7 +118,7 @@ export class ReaderProcess {
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
     const job: ReaderJob = { id: ++this.#lastId, queries }
     this.#running = { id: job.id, resolve, reject }
-    this.#hold(true)
+    this.#setReferenced(true)
     // If the job cannot be sent, the process has ended or is about to end.
     this.#child?.send(job, cause => {
       if (cause) this.#child?.kill('SIGKILL')
@@ -126,34 +129,34 @@ export class ReaderProcess {
   /** Kills the process. Resolves when it has ended. */
   kill(): Promise<void> {
     this.wasKilled = true
-    if (!this.#isOver) {
+    if (!this.#hasEnded) {
       // A program with nothing else to do must not exit before the returned promise settles.
       this.#child?.ref()
       this.#child?.kill('SIGKILL')
     }
-    return this.#ended.promise
+    return this.#end.promise
   }
 
-  #take(reply: ReaderReply): void {
+  #handleReply(reply: ReaderReply): void {
     if (reply.id !== this.#running?.id) return
     this.hasAnswered = true
-    const running = this.#settle()
+    const running = this.#takeRunning()
     if ('rows' in reply) running?.resolve(reply.rows)
     else {
       const { message, errcode, isMoved } = reply.failure
-      running?.reject(isMoved ? moved() : new ReaderError(message, errcode))
+      running?.reject(isMoved ? movedFileError() : new ReaderError(message, errcode))
     }
   }
 
-  #settle(): Running | undefined {
+  #takeRunning(): RunningJob | undefined {
     const running = this.#running
     this.#running = undefined
-    if (!this.#isOver) this.#hold(false)
+    if (!this.#hasEnded) this.#setReferenced(false)
     return running
   }
 
   /** An idle process does not keep the program running: it ends with the program. */
-  #hold(isBusy: boolean): void {
+  #setReferenced(isBusy: boolean): void {
     const child = this.#child
     const pipe = child?.stdio[4] as { unref?(): void } | null | undefined
     pipe?.unref?.()

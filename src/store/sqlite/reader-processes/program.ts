@@ -10,7 +10,7 @@ import {
   lifelineDescriptor,
   type ReaderFailure,
   type ReaderJob,
-  type ReaderOrders,
+  type ReaderProcessOptions,
   type ReaderReply,
 } from './messages.ts'
 
@@ -18,17 +18,17 @@ import {
 const maxStatements = 200
 
 /** Runs in a separate thread, because statements block the event loop of this one. Blocks until the pipe ends. */
-const watch = `require('node:fs').readSync(${lifelineDescriptor}, Buffer.alloc(1)); process.kill(process.pid, 'SIGKILL')`
+const watchScript = `require('node:fs').readSync(${lifelineDescriptor}, Buffer.alloc(1)); process.kill(process.pid, 'SIGKILL')`
 
 class MovedFile extends Error {}
 
 class FileReader {
-  readonly #orders: ReaderOrders
+  readonly #options: ReaderProcessOptions
   readonly #statements = new Map<string, StatementSync>()
   #database: DatabaseSync | undefined
 
-  constructor(orders: ReaderOrders) {
-    this.#orders = orders
+  constructor(options: ReaderProcessOptions) {
+    this.#options = options
   }
 
   run({ queries }: ReaderJob): readonly (readonly ResultRow[])[] {
@@ -36,7 +36,7 @@ class FileReader {
     const database = this.#database
     database.exec('BEGIN')
     try {
-      return queries.map(({ sql, values }) => this.#prepared(database, sql).all(...values) as never)
+      return queries.map(({ sql, values }) => this.#statement(database, sql).all(...values) as never)
     } finally {
       if (database.isTransaction) database.exec('ROLLBACK')
     }
@@ -44,7 +44,7 @@ class FileReader {
 
   /** Checks the identity before and after, because the file may be replaced at any time. */
   #open(): DatabaseSync {
-    const { file, busyTimeoutMs } = this.#orders
+    const { file, busyTimeoutMs } = this.#options
     this.#requireSameFile()
     const database = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })
     // `temp_store` is not MEMORY, unlike in the service: sorted rows may not fit in memory.
@@ -56,13 +56,13 @@ class FileReader {
   }
 
   #requireSameFile(): void {
-    const isSame = this.#orders.identities.every(([path, identity]) => identityOf(path) === identity)
+    const isSame = this.#options.identities.every(([path, identity]) => identityOf(path) === identity)
     if (!isSame) throw new MovedFile('the database file is not the one that the service has open')
   }
 
-  #prepared(database: DatabaseSync, sql: string): StatementSync {
-    const prepared = this.#statements.get(sql)
-    if (prepared !== undefined) return prepared
+  #statement(database: DatabaseSync, sql: string): StatementSync {
+    const cached = this.#statements.get(sql)
+    if (cached !== undefined) return cached
     if (this.#statements.size >= maxStatements) this.#statements.clear()
     const statement = database.prepare(sql)
     statement.setReturnArrays(true)
@@ -86,10 +86,10 @@ function cpuMs(since: NodeJS.CpuUsage): number {
 
 function replyTo(reader: FileReader, job: ReaderJob): ReaderReply {
   const { id } = job
-  const began = process.cpuUsage()
+  const cpuBefore = process.cpuUsage()
   try {
     const results = reader.run(job)
-    return { id, rows: { results, ms: cpuMs(began) } }
+    return { id, rows: { results, ms: cpuMs(cpuBefore) } }
   } catch (cause) {
     return { id, failure: failureOf(cause) }
   }
@@ -98,8 +98,8 @@ function replyTo(reader: FileReader, job: ReaderJob): ReaderReply {
 function main(): void {
   // Terminals and supervisors signal the whole process group: running reads are still answered.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-  new Worker(watch, { eval: true, execArgv: [] }).unref()
-  const reader = new FileReader(JSON.parse(process.argv[2] ?? '') as ReaderOrders)
+  new Worker(watchScript, { eval: true, execArgv: [] }).unref()
+  const reader = new FileReader(JSON.parse(process.argv[2] ?? '') as ReaderProcessOptions)
   process.on('message', (job: ReaderJob) => {
     process.send?.(replyTo(reader, job))
   })

@@ -3,17 +3,17 @@
  * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
-import { unconfirmed } from '../../refusals.ts'
+import { unconfirmedWriteError } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
-import { failureOf, isBusy, isForeignKeyFailure, isSurelyUndone, storageTrouble } from '../failure.ts'
+import { failureOf, isBusy, isCertainlyUndone, isForeignKeyFailure, storageTrouble } from '../failure.ts'
 import { LogTail } from '../file/log-tail.ts'
 import type { OtherThreads } from '../file/other-threads.ts'
 import { Probes } from '../file/write-probes.ts'
 
 const maxBatch = 1000
 /** The maximum time that a write waits for further writes, in milliseconds. */
-const maxPatienceMs = 10
+const maxBatchWaitMs = 10
 /** How many batches use savepoints from the start, after one that needed them. */
 const savepointBatches = 100
 
@@ -31,8 +31,8 @@ interface QueuedWrite<T, A> {
   readonly reject: (error: ApiError) => void
 }
 
-/** A COMMIT failed. What it left is not known yet. */
-class CommitFailed extends Error {}
+/** A COMMIT failed. Its outcome is not known yet. */
+class CommitError extends Error {}
 
 type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
 
@@ -44,9 +44,9 @@ export interface CommitOptions<T, A> {
   /** The lock of the threads of this process. Without it, a commit would block the event loop while another thread commits. */
   readonly lock: OtherThreads['lock']
   /** Within the transaction, before the writes. */
-  readonly atBegin: () => void
+  readonly onBegin: () => void
   /** After the commit, with the result of each write in it. */
-  readonly atCommit: (result: T) => void
+  readonly onCommit: (result: T) => void
   /** After a commit, before the lock is released. The answers are sent afterwards, in microtasks. */
   readonly afterCommit?: () => void
   readonly health?: WriteHealth
@@ -61,20 +61,20 @@ export class CommitQueue<T, A> {
   readonly #options: CommitOptions<T, A>
   readonly #clock: () => number
   readonly #drain = (): void => this.#next()
-  readonly #locked = (): void => this.#commitNext()
-  readonly #tail: LogTail
+  readonly #onLock = (): void => this.#commitNext()
+  readonly #logTail: LogTail
   readonly #health: WriteHealth
   readonly #probes: Probes
   #waiting: QueuedWrite<T, A>[] = []
   /** Whether the next attempt to settle the end of the log is due. */
   #isSettlingDue = false
-  #scheduled = false
+  #isScheduled = false
   #savepointBatchesLeft = 0
-  /** The number of waiting writes a turn ago, and when the first of them was seen. */
-  #seen = 0
-  #seenSince = 0
+  /** The number of waiting writes in the previous turn, and the time when the first of them was seen. */
+  #previousCount = 0
+  #collectingSince = 0
   /** How long a write may wait for further writes: as long as the last transaction took, in milliseconds. */
-  #patienceMs = 0
+  #batchWaitMs = 0
   /** The pause before the next attempt to take the lock of another process, in milliseconds; 0: no process has it. */
   #retryMs = 0
   /** The number of commits, and of the writes in them. */
@@ -86,7 +86,7 @@ export class CommitQueue<T, A> {
     this.#clock = options.clock ?? (() => performance.now())
     this.#health = options.health ?? new WriteHealth()
     this.#probes = new Probes({ connection, health: this.#health, clock: this.#clock })
-    this.#tail = new LogTail(connection, () => {
+    this.#logTail = new LogTail(connection, () => {
       this.#isSettlingDue = true
       this.#schedule()
     })
@@ -100,7 +100,7 @@ export class CommitQueue<T, A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(temporaryRefusal('Too many changes are waiting to be stored.'))
     }
-    if (this.#tail.failure !== undefined) return Promise.reject(this.#unsettled())
+    if (this.#logTail.failure !== undefined) return Promise.reject(this.#unsettledError())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
     this.#waiting.push({ job, hasSteps, addedAt: this.#clock(), resolve, reject })
     this.#schedule()
@@ -109,7 +109,7 @@ export class CommitQueue<T, A> {
 
   /** Resolves once a commit is durable, of the waiting writes or an empty one. Rejects if none can be made durable. */
   confirm(): Promise<void> {
-    if (this.#tail.failure !== undefined) return Promise.reject(this.#unsettled())
+    if (this.#logTail.failure !== undefined) return Promise.reject(this.#unsettledError())
     this.#schedule()
     return this.#probes.add()
   }
@@ -123,42 +123,42 @@ export class CommitQueue<T, A> {
   close(): void {
     this.flush()
     this.#probes.answer(stoppingRefusal())
-    if (this.#tail.failure !== undefined) this.#tail.settle(this.#tail.failure, false)
-    this.#tail.stop()
+    if (this.#logTail.failure !== undefined) this.#logTail.settle(this.#logTail.failure, false)
+    this.#logTail.stop()
   }
 
   #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(this.#drain)
   }
 
   #next(): void {
-    if (this.#awaitsMore()) setImmediate(this.#drain)
+    if (this.#mayGrow()) setImmediate(this.#drain)
     else this.#commitNext()
   }
 
   /**
-   * Whether the turn that ends has added writes, so that the next may add more: one transaction costs less than two.
+   * Whether this turn has added writes, so that the next turn may add more: one transaction costs less than two.
    */
-  #awaitsMore(): boolean {
+  #mayGrow(): boolean {
     const { length } = this.#waiting
-    if (length === this.#seen || length >= maxBatch) return false
+    if (length === this.#previousCount || length >= maxBatch) return false
     const now = this.#clock()
-    if (this.#seen === 0) this.#seenSince = now
-    this.#seen = length
-    return now - this.#seenSince < this.#patienceMs
+    if (this.#previousCount === 0) this.#collectingSince = now
+    this.#previousCount = length
+    return now - this.#collectingSince < this.#batchWaitMs
   }
 
   #commitNext(): void {
     const { lock, afterCommit } = this.#options
     const hasWork = this.#waiting.length > 0 || this.#probes.areWaiting || this.#isSettlingDue
-    if (hasWork && !lock.take(this.#locked)) return
-    this.#scheduled = false
+    if (hasWork && !lock.take(this.#onLock)) return
+    this.#isScheduled = false
     if (this.#isSettlingDue) this.#settleAgain()
     let isStored = this.#waiting.length > 0 && this.#commit(this.#take())
     if (this.#probes.areWaiting) {
-      const error = isStored ? undefined : this.#probed()
+      const error = isStored ? undefined : this.#probe()
       this.#probes.answer(error)
       isStored ||= error === undefined
     }
@@ -170,8 +170,8 @@ export class CommitQueue<T, A> {
   }
 
   #retryLater(): void {
-    this.#scheduled = true
-    setTimeout(this.#locked, this.#retryMs)
+    this.#isScheduled = true
+    setTimeout(this.#onLock, this.#retryMs)
   }
 
   #take(): readonly QueuedWrite<T, A>[] {
@@ -183,10 +183,10 @@ export class CommitQueue<T, A> {
 
   /** Returns whether something was stored. */
   #commit(batch: readonly QueuedWrite<T, A>[]): boolean {
-    const began = this.#clock()
-    this.#seen = 0
-    if (this.#tail.failure !== undefined) {
-      for (const { reject } of batch) reject(this.#unsettled())
+    const startedAt = this.#clock()
+    this.#previousCount = 0
+    if (this.#logTail.failure !== undefined) {
+      for (const { reject } of batch) reject(this.#unsettledError())
       return false
     }
     let outcomes: readonly Outcome<T>[]
@@ -194,10 +194,10 @@ export class CommitQueue<T, A> {
       outcomes = this.#transaction(batch)
       this.#retryMs = 0
     } catch (cause) {
-      if (isBusy(cause) && !this.#connection.isTransaction) return this.#putBack(batch, cause)
-      return this.#failed(batch, cause)
+      if (isBusy(cause) && !this.#connection.isTransaction) return this.#requeue(batch, cause)
+      return this.#handleFailure(batch, cause)
     }
-    this.#patienceMs = Math.min(this.#clock() - began, maxPatienceMs)
+    this.#batchWaitMs = Math.min(this.#clock() - startedAt, maxBatchWaitMs)
     batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index]
       if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))
@@ -208,43 +208,43 @@ export class CommitQueue<T, A> {
   }
 
   #refuse(reject: (error: ApiError) => void, error: ApiError): void {
-    if (error.code === 'UNAVAILABLE') this.#health.suspect()
+    if (error.code === 'UNAVAILABLE') this.#health.recordFailure()
     reject(error)
   }
 
   /** Refuses the writes of the transaction. Returns whether some of them were stored after all. */
-  #failed(batch: readonly QueuedWrite<T, A>[], thrown: unknown): boolean {
-    const cause = thrown instanceof CommitFailed ? thrown.cause : thrown
+  #handleFailure(batch: readonly QueuedWrite<T, A>[], thrown: unknown): boolean {
+    const cause = thrown instanceof CommitError ? thrown.cause : thrown
     const error = this.#undo(cause)
-    // A failed deferred foreign key does not show whose it is, so each write is committed separately.
+    // The failure of a deferred foreign key does not name the write, so each write is committed separately.
     if (isForeignKeyFailure(cause) && batch.length > 1) {
       return batch.map(write => this.#commit([write])).some(isStored => isStored)
     }
-    this.#health.suspect()
+    this.#health.recordFailure()
     const isUndone =
-      !(thrown instanceof CommitFailed) || isSurelyUndone(cause) || this.#tail.settle(cause, true)
-    for (const { reject } of batch) reject(isUndone ? error : unconfirmed(cause))
+      !(thrown instanceof CommitError) || isCertainlyUndone(cause) || this.#logTail.settle(cause, true)
+    for (const { reject } of batch) reject(isUndone ? error : unconfirmedWriteError(cause))
     return false
   }
 
-  /** The error for all writes while the outcome of a failed COMMIT is unknown, since theirs would be unknown as well. */
-  #unsettled(): ApiError {
-    const { failure } = this.#tail
+  /** The error for all writes while the outcome of a failed COMMIT is unknown: their outcome would be unknown as well. */
+  #unsettledError(): ApiError {
+    const { failure } = this.#logTail
     return new ApiError('UNAVAILABLE', storageTrouble(failure), { cause: failure })
   }
 
   #settleAgain(): void {
     this.#isSettlingDue = false
-    const { failure } = this.#tail
-    if (failure !== undefined && this.#tail.settle(failure, false)) this.#probes.stored()
+    const { failure } = this.#logTail
+    if (failure !== undefined && this.#logTail.settle(failure, false)) this.#probes.recordCommit()
   }
 
-  #probed(): ApiError | undefined {
-    return this.#tail.failure === undefined ? this.#probes.look() : this.#unsettled()
+  #probe(): ApiError | undefined {
+    return this.#logTail.failure === undefined ? this.#probes.probe() : this.#unsettledError()
   }
 
   /** Another process has the lock, so nothing has been changed. Writes whose time is not over keep waiting. */
-  #putBack(batch: readonly QueuedWrite<T, A>[], cause: unknown): false {
+  #requeue(batch: readonly QueuedWrite<T, A>[], cause: unknown): false {
     const deadline = this.#clock() - this.#options.lockWaitMs
     this.#waiting = [...batch.filter(({ addedAt }) => addedAt > deadline), ...this.#waiting]
     for (const { addedAt, reject } of batch) if (addedAt <= deadline) this.#refuse(reject, failureOf(cause))
@@ -253,14 +253,14 @@ export class CommitQueue<T, A> {
   }
 
   #transaction(batch: readonly QueuedWrite<T, A>[]): readonly Outcome<T>[] {
-    const outcomes = this.#plainly(batch) ?? this.#withSavepoints(batch)
+    const outcomes = this.#runWithoutSavepoints(batch) ?? this.#runWithSavepoints(batch)
     try {
       this.#connection.commit()
     } catch (cause) {
-      throw new CommitFailed('COMMIT has failed.', { cause })
+      throw new CommitError('COMMIT has failed.', { cause })
     }
     this.counts.commits++
-    if (outcomes.some(outcome => 'value' in outcome)) this.#probes.stored()
+    if (outcomes.some(outcome => 'value' in outcome)) this.#probes.recordCommit()
     for (const outcome of outcomes) {
       if (!('value' in outcome)) continue
       this.counts.writes++
@@ -272,7 +272,7 @@ export class CommitQueue<T, A> {
   /** A stored write is not refused because a listener failed. */
   #notify(result: T): void {
     try {
-      this.#options.atCommit(result)
+      this.#options.onCommit(result)
     } catch (cause) {
       process.emitWarning(cause instanceof Error ? cause : String(cause))
     }
@@ -280,14 +280,14 @@ export class CommitQueue<T, A> {
 
   #begin(): void {
     this.#connection.beginWrite()
-    this.#options.atBegin()
+    this.#options.onBegin()
   }
 
   /**
    * Savepoints make a write 10 % slower, and hardly any write fails after it has changed something. When one does, all are
    * rolled back, to be run again with savepoints. Undefined: nothing was changed.
    */
-  #plainly(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] | undefined {
+  #runWithoutSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] | undefined {
     if (this.#savepointBatchesLeft > 0) {
       this.#savepointBatchesLeft--
       return undefined
@@ -299,12 +299,12 @@ export class CommitQueue<T, A> {
         outcomes.push(this.#savepoint(job))
         continue
       }
-      const before = this.#connection.changes
+      const changesBefore = this.#connection.changes
       try {
         outcomes.push({ value: job() })
       } catch (cause) {
         this.#requireTransaction(cause)
-        if (this.#connection.changes !== before) {
+        if (this.#connection.changes !== changesBefore) {
           this.#connection.rollback()
           this.#savepointBatchesLeft = savepointBatches
           return undefined
@@ -315,7 +315,7 @@ export class CommitQueue<T, A> {
     return outcomes
   }
 
-  #withSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] {
+  #runWithSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] {
     this.#begin()
     return batch.map(({ job }) => this.#savepoint(job))
   }

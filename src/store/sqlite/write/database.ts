@@ -1,4 +1,4 @@
-/** What SQLite supplies to writes. Only one transaction writes at a time, so rows are not locked. */
+/** SQLite's part of writes. Only one transaction writes at a time, so rows are not locked. */
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
 import type { TimeLimit } from '../../../time-limit.ts'
@@ -6,19 +6,19 @@ import { once } from '../../once.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
-import { type SqlValue, slotted } from '../../values.ts'
-import { notThere } from '../../write/checks.ts'
+import { type SqlValue, slotInputs } from '../../values.ts'
+import { missingReferenceError } from '../../write/checks.ts'
 import {
   type Insertion,
-  type Look,
-  type LookOptions,
-  plainLook,
+  plainReadBack,
+  type ReadBack,
+  type ReadBackOptions,
   type RemovalOf,
   type WriteDatabase,
 } from '../../write/database.ts'
 import type { References } from '../../write/references.ts'
-import type { Referrer, Walked } from '../../write/removal/cascade-set.ts'
-import type { Ask, Rows, Steps } from '../../write/steps.ts'
+import type { Referrer, RemovalEffects } from '../../write/removal/cascade-set.ts'
+import type { Rows, StepQuery, Steps } from '../../write/steps.ts'
 import type { Connection, Statement } from '../connection.ts'
 import { isForeignKeyFailure } from '../failure.ts'
 import { SearchIndex } from './search-index.ts'
@@ -53,8 +53,8 @@ export class SqliteWrites implements WriteDatabase<Statement> {
     return { statement: this.prepare(insertSql(collection, fields, outputs)), checksReferences: false }
   }
 
-  look({ row, id, outputs }: LookOptions): Look<Statement> {
-    return plainLook(this.prepare(rowSql(row, id, outputs)))
+  readBack({ row, id, outputs }: ReadBackOptions): ReadBack<Statement> {
+    return plainReadBack(this.prepare(rowSql(row, id, outputs)))
   }
 
   /**
@@ -62,15 +62,15 @@ export class SqliteWrites implements WriteDatabase<Statement> {
    * at most 1,000 deep. Other references between the rows may go in any direction, so they are checked at the end.
    */
   *remove(
-    { cascadeSet: { items, again } }: Walked<Statement>,
+    { cascadeSet: { items, repeated: again } }: RemovalEffects<Statement>,
     removalOf: RemovalOf<Statement>,
   ): Steps<Statement, void> {
     const isAlone = items.length === 1
     if (!isAlone) this.#connection.deferReferences(true)
     try {
-      if (!isAlone) for (const { id, referrer } of again) this.#detach(referrer).run(slotted([id]))
+      if (!isAlone) for (const { id, referrer } of again) this.#detach(referrer).run(slotInputs([id]))
       yield items.toReversed().map(({ collection, id }) => {
-        return { statement: removalOf(collection), inputs: slotted([id]) }
+        return { statement: removalOf(collection), inputs: slotInputs([id]) }
       })
     } finally {
       if (!isAlone) this.#connection.deferReferences(false)
@@ -82,15 +82,17 @@ export class SqliteWrites implements WriteDatabase<Statement> {
   }
 
   /** SQLite does not name the column of a failed foreign key, so each reference is looked up. */
-  refused(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown {
+  changeError(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown {
     if (!isForeignKeyFailure(cause)) return cause
     const missing = set.filter(({ field }, index) => {
       const value = values[index]
       if (!field.reference || value === null || value === undefined) return false
-      const look = this.prepare(sql`SELECT 1 FROM ${name(field.reference.target)} WHERE "id" = ${slot(0)}`)
-      return look.get(slotted([value])) === undefined
+      const reference = this.prepare(
+        sql`SELECT 1 FROM ${name(field.reference.target)} WHERE "id" = ${slot(0)}`,
+      )
+      return reference.get(slotInputs([value])) === undefined
     })
-    return notThere(
+    return missingReferenceError(
       missing.map(({ field }) => field),
       cause,
     )
@@ -98,7 +100,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
 }
 
 /** Runs the steps to their end, synchronously. */
-export function answered<T>(steps: Steps<Statement, T>): T {
+export function runSteps<T>(steps: Steps<Statement, T>): T {
   let step = steps.next()
   while (!step.done) {
     let rows: readonly Rows[]
@@ -115,6 +117,6 @@ export function answered<T>(steps: Steps<Statement, T>): T {
 
 const noRows: Rows = []
 
-function rowsOf(ask: Ask<Statement> | undefined): Rows {
-  return ask === undefined ? noRows : ask.statement.all(ask.inputs)
+function rowsOf(query: StepQuery<Statement> | undefined): Rows {
+  return query === undefined ? noRows : query.statement.all(query.inputs)
 }

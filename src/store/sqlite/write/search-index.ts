@@ -1,9 +1,9 @@
-/** Stores the search terms of rows in a full-text index (FTS5). A trigger deletes those of deleted rows. */
+/** Stores the search terms of rows in a full-text index (FTS5). A trigger deletes the terms of deleted rows. */
 import type { Collection } from '../../../model/model.ts'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'
 import { join, name, slot, sql } from '../../sql/writer.ts'
-import { type SqlValue, slotted } from '../../values.ts'
+import { type SqlValue, slotInputs } from '../../values.ts'
 import type { SearchIndex as Index } from '../../write/database.ts'
 import type { Connection, Statement } from '../connection.ts'
 
@@ -22,7 +22,7 @@ export class SearchIndex implements Index<Statement> {
   }
 
   write(id: number, texts: readonly (SqlValue | undefined)[], isNew: boolean): void {
-    if (!isNew) this.#remove.run(slotted([id]))
-    this.#insert.run(slotted([id, ...texts.map(text => indexedTerms(String(text ?? '')).join(' '))]))
+    if (!isNew) this.#remove.run(slotInputs([id]))
+    this.#insert.run(slotInputs([id, ...texts.map(text => indexedTerms(String(text ?? '')).join(' '))]))
   }
 }

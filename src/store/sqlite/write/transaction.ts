@@ -4,7 +4,7 @@
  */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
+import type { Act, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
@@ -20,21 +20,21 @@ import {
   type GuardedStep,
   isAct,
   isEmission,
+  isIndependentWrites,
   isRecordChange,
-  isTogether,
   isWrite,
   ProgramRun,
-  type StepDone,
+  type StepResult,
   writesOf,
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
-import type { Written } from '../../write/written.ts'
+import type { WriteResult } from '../../write/written.ts'
 import type { Connection, Statement } from '../connection.ts'
 import { failureOf } from '../failure.ts'
 import type { ReadBudget } from '../read/budget.ts'
 import { inlineSnapshot, inlineStatements } from '../read/inline.ts'
 import type { InlineContext } from '../read/inline-statement.ts'
-import { answered } from './database.ts'
+import { runSteps } from './database.ts'
 import type { SqliteScope } from './scope.ts'
 
 /** How long the reads of one transaction may block the event loop, in milliseconds. A reader process would not see its changes. */
@@ -44,7 +44,7 @@ export interface TransactionReadsParts extends InlineContext {
   readonly lists: ListMemory
   /** Undefined: reads are not limited. */
   readonly budget: ReadBudget | undefined
-  /** Bounds how many rows a list may look at. */
+  /** Bounds how many rows a list may scan. */
   readonly statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
 }
 
@@ -65,18 +65,18 @@ export class TransactionReads {
   }
 
   /** `now`: see `Inputs`. */
-  read(plan: GuardedRead | GuardedCompositeRead, spent: Spent, now: number): Answer {
+  read(plan: GuardedRead | GuardedCompositeRead, readTime: ReadTime, now: number): Answer {
     // Portico's own reads are by keys.
     if (plan.principal === system) return this.#runOf(plan.shape)(plan, now)
     // Synchronous on SQLite.
     this.#statistics?.require(plan)
     if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, now)
-    const began = performance.now()
+    const startedAt = performance.now()
     const run = this.#budgetedRunOf(plan.shape)
-    const leftMs = spent.readBudgetMs - spent.readMs
-    const answer = leftMs > 0 ? this.#budget.run(() => run(plan, now), leftMs) : undefined
-    spent.readMs += performance.now() - began
-    if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow(spent))
+    const remainingMs = readTime.readBudgetMs - readTime.readMs
+    const answer = remainingMs > 0 ? this.#budget.run(() => run(plan, now), remainingMs) : undefined
+    readTime.readMs += performance.now() - startedAt
+    if (answer === undefined) throw new ApiError('BAD_REQUEST', readTimeMessage(readTime))
     return answer
   }
 
@@ -87,13 +87,13 @@ export class TransactionReads {
   }
 }
 
-interface Spent {
+interface ReadTime {
   /** How long reads may take in this transaction, and how long they have taken, in milliseconds. */
   readBudgetMs: number
   readMs: number
 }
 
-function tooSlow({ readBudgetMs: budgetMs }: Spent): string {
+function readTimeMessage({ readBudgetMs: budgetMs }: ReadTime): string {
   return `The reads of a transaction may take ${budgetMs} ms together. Read this in a request of its own.`
 }
 
@@ -115,38 +115,38 @@ export interface TransactionParts {
 }
 
 /** Runs the program within the current transaction. */
-export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, Written] {
+export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const spent = { readBudgetMs: Math.max(readBudgetMs, program.acts?.limitMs ?? 0), readMs: 0 }
+  const readTime = { readBudgetMs: Math.max(readBudgetMs, program.acts?.limitMs ?? 0), readMs: 0 }
   for (let step = run.step; step !== undefined; step = run.step) {
-    let done: StepDone
+    let result: StepResult
     try {
-      done = isAct(step) ? acted(step, run, parts, spent) : stepDone(step, parts, spent)
+      result = isAct(step) ? runActStep(step, run, parts, readTime) : runStep(step, parts, readTime)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
-    run.next(done)
+    run.next(result)
   }
   return [run.result, run.written]
 }
 
 /** Each step is undone alone if it fails, so that the function can continue. */
-function acted<T>(
+function runActStep<T>(
   act: Act<GuardedPlanStep>,
   run: ProgramRun<T>,
   parts: TransactionParts,
-  spent: Spent,
-): StepDone {
+  readTime: ReadTime,
+): StepResult {
   parts.scope.isActing = true
   try {
-    runAct(act, step => run.answerOf(undoneAlone(parts.connection, () => stepDone(step, parts, spent))))
+    runAct(act, step => run.answerOf(runInSavepoint(parts.connection, () => runStep(step, parts, readTime))))
   } finally {
     parts.scope.isActing = false
   }
   return { kind: 'act' }
 }
 
-function undoneAlone<T>(connection: Connection, work: () => T): T {
+function runInSavepoint<T>(connection: Connection, work: () => T): T {
   // A full disk may have rolled back the whole transaction.
   if (!connection.isTransaction) throw new ApiError('UNAVAILABLE')
   try {
@@ -156,32 +156,32 @@ function undoneAlone<T>(connection: Connection, work: () => T): T {
   }
 }
 
-function stepDone(
+function runStep(
   step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
   { writes, scope, reads, records }: TransactionParts,
-  spent: Spent,
-): StepDone {
-  if (isRecordChange(step)) return { kind: 'record', done: answered(records.steps(step)) }
+  readTime: ReadTime,
+): StepResult {
+  if (isRecordChange(step)) return { kind: 'record', work: runSteps(records.steps(step)) }
   if (isEmission(step)) {
     scope.log(changeOf(step))
     return { kind: 'emission' }
   }
-  const write = (plan: GuardedWrite): Written => {
+  const runWrite = (plan: GuardedWrite): WriteResult => {
     reads.requireAnswer(plan)
-    return answered(writes.run(plan, scope))
+    return runSteps(writes.run(plan, scope))
   }
-  if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
-  if (isWrite(step)) return { kind: 'write', written: write(step) }
-  return { kind: 'read', answer: reads.read(step, spent, scope.now) }
+  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite) }
+  if (isWrite(step)) return { kind: 'write', written: runWrite(step) }
+  return { kind: 'read', answer: reads.read(step, readTime, scope.now) }
 }
 
-function oneByOne(
-  step: Together<GuardedPlanStep>,
-  write: (plan: GuardedWrite) => Written,
-): readonly Written[] {
+function runWrites(
+  step: IndependentWrites<GuardedPlanStep>,
+  runWrite: (plan: GuardedWrite) => WriteResult,
+): readonly WriteResult[] {
   return writesOf(step).map((plan, index) => {
     try {
-      return write(plan)
+      return runWrite(plan)
     } catch (cause) {
       step.onFailure(index)
       throw cause

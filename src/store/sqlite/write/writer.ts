@@ -10,7 +10,7 @@ import type { StoreCounts } from '../../store.ts'
 import type { OnCascade } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
-import type { Written } from '../../write/written.ts'
+import type { WriteResult } from '../../write/written.ts'
 import type { WriteHealth } from '../../write-health.ts'
 import type { Connection, Statement } from '../connection.ts'
 import type { FileIdentity } from '../file/identity.ts'
@@ -18,7 +18,7 @@ import type { OtherThreads } from '../file/other-threads.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { RecordPruning } from '../record-pruning.ts'
 import { CommitQueue } from './commit.ts'
-import { answered, SqliteWrites } from './database.ts'
+import { runSteps, SqliteWrites } from './database.ts'
 import { SqliteScope } from './scope.ts'
 import { runProgram, type TransactionReads } from './transaction.ts'
 
@@ -34,7 +34,7 @@ export interface WriterOptions {
   readonly lock: OtherThreads['lock']
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  readonly atCommit: (written: Written) => void
+  readonly onCommit: (written: WriteResult) => void
   readonly afterCommit: () => void
   readonly health: WriteHealth
   readonly identity: FileIdentity
@@ -44,33 +44,33 @@ export interface WriterOptions {
 }
 
 export class Writer {
-  readonly #queue: CommitQueue<Written, WriteAnswer>
+  readonly #queue: CommitQueue<WriteResult, WriteAnswer>
   readonly #writes: Writes<Statement>
   readonly #scope: SqliteScope
   readonly #reads: TransactionReads
   readonly #connection: Connection
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
-    const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
+    const { maxWaiting, lockWaitMs, lock, now, onCommit, afterCommit, health, identity } = options
     this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.onCascade)
     this.#scope = new SqliteScope(events)
     this.#reads = options.reads
     this.#connection = connection
     const pruning = new RecordPruning(connection)
-    const atBegin = (): void => {
-      if (!identity.wasSame()) throw moved()
-      const at = now()
-      this.#scope.at = new Date(at).toISOString()
-      this.#scope.now = at
-      events.prune(at)
-      pruning.prune(at)
+    const onBegin = (): void => {
+      if (!identity.wasRecentlySame()) throw movedFileError()
+      const nowMs = now()
+      this.#scope.at = new Date(nowMs).toISOString()
+      this.#scope.now = nowMs
+      events.prune(nowMs)
+      pruning.prune(nowMs)
     }
     this.#queue = new CommitQueue(connection, {
       maxWaiting,
       lockWaitMs,
       lock,
-      atBegin,
-      atCommit,
+      onBegin,
+      onCommit,
       afterCommit,
       health,
       answer: answerOf,
@@ -80,13 +80,13 @@ export class Writer {
   write(plan: GuardedWrite): Promise<WriteAnswer> {
     return this.#queue.add(() => {
       this.#reads.requireAnswer(plan)
-      return answered(this.#writes.run(plan, this.#scope))
+      return runSteps(this.#writes.run(plan, this.#scope))
     })
   }
 
   /** See `doWork`. */
   work<T>(steps: WorkSteps<Statement, T>): Promise<T> {
-    return doWork(steps, run => this.#queue.add(() => answered(run(this.#scope))))
+    return doWork(steps, run => this.#queue.add(() => runSteps(run(this.#scope))))
   }
 
   /** Runs the program within the next commit, perhaps several times. */
@@ -98,14 +98,14 @@ export class Writer {
       ...{ connection: this.#connection, writes: this.#writes, scope: this.#scope, reads: this.#reads },
       records,
     }
-    let done: { readonly result: T } | undefined
+    let outcome: { readonly result: T } | undefined
     await this.#queue.add(() => {
       const [result, written] = runProgram(program, parts)
-      done = { result }
+      outcome = { result }
       return written
     }, true)
-    if (done === undefined) throw new ApiError('INTERNAL_ERROR')
-    return done.result
+    if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
+    return outcome.result
   }
 
   /** See `SqliteScope`. */
@@ -129,10 +129,10 @@ export class Writer {
 }
 
 /** The error for writes to a file that has lost its name: they would be lost. */
-export function moved(): ApiError {
+export function movedFileError(): ApiError {
   return new ApiError('UNAVAILABLE', 'The file of the database was moved, replaced or removed.')
 }
 
-function answerOf({ id, text }: Written): WriteAnswer {
+function answerOf({ id, text }: WriteResult): WriteAnswer {
   return { id, text }
 }

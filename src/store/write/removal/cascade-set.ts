@@ -28,11 +28,11 @@ export function referencesTo(target: Collection, { collections }: Model): readon
   )
 }
 
-/** The rows that are deleted, in the order in which they were found: a row comes after the one that leads to it. */
+/** The deleted rows, in the order in which they were found: a row follows the row that it refers to. */
 export class CascadeSet<R> {
   readonly items: Item[] = []
-  /** References from rows that had already been found. They form cycles. */
-  readonly again: { readonly id: number; readonly referrer: R }[] = []
+  /** References from rows that are already in the set. They form cycles. */
+  readonly repeated: { readonly id: number; readonly referrer: R }[] = []
   readonly #ids = new Map<Collection, Set<number>>()
 
   /** Returns false if the set already contains it. */
@@ -67,26 +67,29 @@ export function clearedNames(field: Field, { fields }: Collection): readonly str
 }
 
 /** The error for a row to which the database finds references that the walk did not find. */
-export function referredElsewhere(cause: unknown): ApiError {
+export function unknownReferenceError(cause: unknown): ApiError {
   return new ApiError('CONFLICT', 'Other items still refer to this one.', { cause })
 }
 
-export function stillReferred({ collection, id }: Item, { collection: from, field }: Reference): ApiError {
+export function stillReferencedError(
+  { collection, id }: Item,
+  { collection: from, field }: Reference,
+): ApiError {
   const message = `Items of ${from.name} still refer to item ${id} of ${collection.name}, by ${field.name}.`
   return new ApiError('CONFLICT', message)
 }
 
 export interface Referrer<S> extends Reference {
-  /** The ids of the rows that refer to an id, at most as many as the second slot says. */
+  /** The ids of the rows that refer to an id. The second slot is the limit. */
   readonly rows: S
   /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
-  /** Clears the reference of an id through the collection's own code and limits; undefined: it has none. */
-  readonly judged: ((id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>) | undefined
+  /** Clears the reference of the row with an id, and runs the collection's own code and limits. Undefined: it has none. */
+  readonly checkedClear: ((id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>) | undefined
 }
 
-/** The part of a removal that all databases share: the rows themselves are not deleted yet. */
-export interface Walked<S> {
+/** The effects of a deletion, determined before its rows are deleted. */
+export interface RemovalEffects<S> {
   readonly cascadeSet: CascadeSet<Referrer<S>>
   /** The names of the collections whose rows are deleted. */
   readonly removed: ReadonlySet<string>

@@ -1,9 +1,9 @@
-/** Counts what deletions cascade to, and reports large cascades, for which other writes wait. */
+/** Counts the items to which deletions cascade, and reports large cascades, for which other writes wait. */
 import type { Collection } from '../../../model/model.ts'
 import type { Item } from './cascade-set.ts'
 
 /** A deletion that deletes more items besides its own, or clears their references, is reported. */
-export const maxSilentCascade = 1000
+export const maxUnreportedCascade = 1000
 
 /** One deletion. It may still be undone with its transaction. */
 export interface Cascade {
@@ -19,7 +19,7 @@ export interface Cascade {
 
 export type OnCascade = (cascade: Cascade) => void
 
-interface Counted {
+interface CascadeCounts {
   readonly cascadeSet: {
     readonly collections: readonly Collection[]
     countOf(collection: Collection): number
@@ -37,12 +37,12 @@ export class Cascades {
   }
 
   /** `startedAt`: of `performance.now()`. */
-  note({ collection, id }: Item, { cascadeSet, cleared }: Counted, startedAt: number): void {
+  record({ collection, id }: Item, { cascadeSet, cleared }: CascadeCounts, startedAt: number): void {
     let items = -1
     for (const deleted of cascadeSet.collections) items += cascadeSet.countOf(deleted)
     for (const count of cleared.values()) items += count
     this.items += items
-    if (items <= maxSilentCascade || this.#onLarge === undefined) return
+    if (items <= maxUnreportedCascade || this.#onLarge === undefined) return
     const removed = cascadeSet.collections.map(
       deleted => [deleted.name, cascadeSet.countOf(deleted)] as const,
     )

@@ -11,7 +11,7 @@ import type { Principal } from '../../../principal.ts'
 import { Row } from '../../sql/row.ts'
 import { eventSql, itemSql, returned, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'
-import { encoded, type SqlValue, slotted } from '../../values.ts'
+import { encode, type SqlValue, slotInputs } from '../../values.ts'
 import { cardinalityLimits } from '../cardinality-limit.ts'
 import type { WriteDatabase } from '../database.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
@@ -25,17 +25,20 @@ const ITEM = 0
 const EVENT = 1
 const GROUPS = 2
 
-/** Undefined if only the reference changes. */
-export function judgedClearing<S>(reference: Reference, database: WriteDatabase<S>): Clearing<S> | undefined {
+/** Undefined for a collection without code and limits: only the reference changes. */
+export function checkedClearing<S>(
+  reference: Reference,
+  database: WriteDatabase<S>,
+): Clearing<S> | undefined {
   const { collection, field } = reference
   const logic = writeLogicOf(collection, database.timeLimit)
-  const concerned = limitsOf(database.model, collection).filter(limit => {
+  const concernedLimits = limitsOf(database.model, collection).filter(limit => {
     return collection.prepare !== undefined || concerns(limit, [{ field }])
   })
-  if (logic === undefined && concerned.length === 0) return undefined
-  const limits = cardinalityLimits(collection, concerned, database)
+  if (logic === undefined && concernedLimits.length === 0) return undefined
+  const limits = cardinalityLimits(collection, concernedLimits, database)
   const row = new Row(database.dialect, collection.name)
-  const look = database.prepare(
+  const storedStatement = database.prepare(
     rowSql(row, slot(0), [
       itemSql(collection, row),
       eventSql(collection, row),
@@ -44,16 +47,22 @@ export function judgedClearing<S>(reference: Reference, database: WriteDatabase<
   )
   const change = changerOf(collection, database)
   return function* clear(id, by, scope) {
-    const [rows] = yield [{ statement: look, inputs: slotted([id]) }]
+    const [rows] = yield [{ statement: storedStatement, inputs: slotInputs([id]) }]
     const stored = rows?.[0] ?? []
     const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
     const data = yield* change(id, values, scope)
     if (limits !== undefined) yield* limits.require(id, stored.slice(GROUPS))
     if (collection.unlogged) return
-    const changed = [...values.keys()]
+    const changedNames = [...values.keys()]
       .filter(field => !field.internal && !field.writeOnly)
       .map(({ name }) => name)
-    const event = { collection: collection.name, itemId: id, kind: 'updated', changed, by } as const
+    const event = {
+      collection: collection.name,
+      itemId: id,
+      kind: 'updated',
+      changed: changedNames,
+      by,
+    } as const
     scope.log({ ...event, data, before: stored[EVENT] ?? null })
   }
 }
@@ -68,8 +77,8 @@ function clearedValues(
 ): PreparedValues {
   const { collection, field } = reference
   const values = new Map<Field, JsonValue>([[field, null]])
-  const touched = collection.fields.get('updated_at')
-  if (touched !== undefined) values.set(touched, touched.type.encoding.now?.(now) ?? now)
+  const updatedAt = collection.fields.get('updated_at')
+  if (updatedAt !== undefined) values.set(updatedAt, updatedAt.type.encoding.now?.(now) ?? now)
   if (logic === undefined) return values
   const previous = JSON.parse(stored)
   const cleared = [...values].map(([{ name: key }, value]) => [key, value] as const)
@@ -93,16 +102,16 @@ function runLogic({ collection, field }: Reference, run: () => PreparedValues): 
 type Changer<S> = (id: number, values: PreparedValues, scope: WriteScope<S>) => Steps<S, SqlValue>
 
 function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Changer<S> {
-  const own = returned(collection, database.dialect)
+  const storedRow = returned(collection, database.dialect)
   const index = database.searchIndex(collection)
   const texts = collection.searchable.map((field): Sql => name(field.name))
   const statements = new Map<string, S>()
   const statementFor = (set: readonly GuardedAssignment[]): S => {
     const key = set.map(({ field }) => field.name).join()
-    const prepared = statements.get(key)
-    if (prepared !== undefined) return prepared
+    const existing = statements.get(key)
+    if (existing !== undefined) return existing
     if (statements.size >= maxStatements) statements.clear()
-    const outputs = [eventSql(collection, own), ...texts]
+    const outputs = [eventSql(collection, storedRow), ...texts]
     const statement = database.prepare(
       updateSql(collection, set, slot(set.length), outputs, database.dialect),
     )
@@ -111,19 +120,19 @@ function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Chang
   }
   return function* change(id, values, scope) {
     const set = [...values.keys()].map(field => ({ field, value: noValue }))
-    const slots = [...values].map(([{ type }, value]) => encoded(value, type.encoding))
-    const ask = { statement: statementFor(set), inputs: slotted([...slots, id]) }
-    let changed: readonly SqlValue[] | undefined
+    const slots = [...values].map(([{ type }, value]) => encode(value, type.encoding))
+    const update = { statement: statementFor(set), inputs: slotInputs([...slots, id]) }
+    let outputs: readonly SqlValue[] | undefined
     try {
-      const [rows] = yield [ask]
-      changed = rows?.[0]
+      const [rows] = yield [update]
+      outputs = rows?.[0]
     } catch (cause) {
-      throw database.refused(cause, set, slots)
+      throw database.changeError(cause, set, slots)
     }
     if (index !== undefined && set.some(({ field }) => field.searchable)) {
-      index.write(id, changed?.slice(1) ?? [], false, scope)
+      index.write(id, outputs?.slice(1) ?? [], false, scope)
     }
-    return changed?.[0] ?? null
+    return outputs?.[0] ?? null
   }
 }
 

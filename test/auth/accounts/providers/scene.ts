@@ -131,16 +131,16 @@ export async function openScene(
 }
 
 export function page(answer: Page | Departure): Page {
-  assert.ok('text' in answer, `left for ${'left' in answer ? answer.left.href : ''}`)
+  assert.ok('text' in answer, `left for ${'location' in answer ? answer.location.href : ''}`)
   return answer
 }
 
 export function left(answer: Page | Departure): URL {
   assert.ok(
-    'left' in answer,
+    'location' in answer,
     'text' in answer ? `${answer.url.pathname} ${answer.status}: ${textOf(answer)}` : '',
   )
-  return answer.left
+  return answer.location
 }
 
 /** The text that a person reads. */

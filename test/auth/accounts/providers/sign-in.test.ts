@@ -90,13 +90,13 @@ test('GitHub: an unverified primary address is confirmed with a mailed link and 
   const addressPage = await signIn(scene, browser, 'github', user, { emails })
   assert.match(textOf(addressPage), /Create an account/)
   const sent = page(await browser.submit(formWithField(addressPage, 'email'), { email }))
-  assert.match(textOf(sent), /Look into your mail/)
+  assert.match(textOf(sent), /Check your mail/)
   assert.equal(await scene.find(email), undefined)
   const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
   const opened = page(await browser.open(link))
   const left = await browser.submit(formWithField(opened, 'account'))
-  assert.ok('left' in left)
-  await browser.open(scene.providers.authorize(left.left, user, { emails }))
+  assert.ok('location' in left)
+  await browser.open(scene.providers.authorize(left.location, user, { emails }))
   assert.equal(await whoIs(browser), email)
   assert.match(textOf(page(await browser.open('/account'))), /Confirmed/)
 })
@@ -187,7 +187,7 @@ test('fields that the model requires at sign-up are asked for before the account
     })
     assert.equal(await strict.find(email), undefined)
     const form = formWithField(fieldsPage, 'field_company')
-    assert.match(textOf(page(await browser.submit(form))), /Company: an answer is needed/)
+    assert.match(textOf(page(await browser.submit(form))), /Company is required/)
     assert.match(
       textOf(page(await browser.submit(form, { field_company: 'Evil' }))),
       /Company: is not welcome/,

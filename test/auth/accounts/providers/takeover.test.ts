@@ -195,7 +195,7 @@ const set = (shape: typeof setEmail, id: number, value: string | boolean) =>
 const over = /This sign-in is over/
 const refused = /could not sign you in/
 const asksForAddress = /Create an account .*We send a link there/
-const offered = /There is an account with the address that you have/
+const offered = /An account with your address at .* exists already/
 
 /** A browser in the middle of a sign-in with the provider. */
 async function unfinishedSignIn(provider = 'corp') {
@@ -268,7 +268,7 @@ const attempts: readonly Attempt[] = [
       assert.doesNotMatch(scene.mails.findLast(({ to }) => to === email)?.text ?? 'account=', /account=/)
       return { browser, shown: done }
     },
-    expected: /Look into your mail/,
+    expected: /Check your mail/,
   },
   ...(['true', 'false', 1, null, undefined, {}] as const).map(email_verified => ({
     name: `\`email_verified\`: ${JSON.stringify(email_verified)} does not verify the address`,
@@ -751,7 +751,7 @@ const attempts: readonly Attempt[] = [
       const callback = scene.providers.authorize(await startLink(browser, 'corp'), claims)
       return { browser, shown: await open(browser, callback), as: email }
     },
-    expected: /signs in to another account here/,
+    expected: /is linked to another account here/,
   },
   {
     name: 'a session with an old sign-in must confirm it before it links a provider',
@@ -1067,7 +1067,7 @@ const attempts: readonly Attempt[] = [
       const csrf = await csrfOf(browser)
       return { browser, shown: await post(browser, '/account/verify', { csrf, account, password }) }
     },
-    expected: /does not work any more/,
+    expected: /no longer works/,
   },
   {
     name: 'HTML in a name is escaped',

@@ -87,7 +87,7 @@ test('only known metadata is registered, with RFC 7591’s defaults for the rest
     jwks_uri: 'https://app.example/keys',
     scope: null,
   })
-  assert.ok(checked.kind === 'fine')
+  assert.ok(checked.kind === 'accepted')
   assert.deepEqual(checked.metadata, {
     client_name: 'app.example',
     application_type: 'web',
@@ -101,6 +101,6 @@ test('only known metadata is registered, with RFC 7591’s defaults for the rest
 
 test('an app with client credentials alone needs no redirect URI', () => {
   const checked = checkedRegistration(rules, { client_name: 'A job', grant_types: ['client_credentials'] })
-  assert.ok(checked.kind === 'fine')
+  assert.ok(checked.kind === 'accepted')
   assert.deepEqual(checked.metadata.response_types, [])
 })

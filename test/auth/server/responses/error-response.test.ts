@@ -46,7 +46,7 @@ test('a wrong method gets invalid_request, and the right one in Allow', () =>
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST'])
     assert.deepEqual(await answer.json(), {
       error: 'invalid_request',
-      error_description: '/oauth/token takes POST.',
+      error_description: '/oauth/token accepts POST.',
     })
   }))
 

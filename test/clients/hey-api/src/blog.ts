@@ -17,27 +17,27 @@ import { SERVICE, TOKEN, write } from './environment.js'
 const querySerializer = { object: { style: 'form', explode: true } } as const
 client.setConfig({ baseUrl: SERVICE, auth: TOKEN, querySerializer })
 
-function given<T>({ data, error }: { data?: T; error?: ErrorResponse }): T {
+function dataOf<T>({ data, error }: { data?: T; error?: ErrorResponse }): T {
   if (data === undefined) throw new Error(error?.error.message)
   return data
 }
 
 const titles = (posts: readonly Post[]): string[] => posts.map(({ title }) => title)
 
-const post: Post = given(await createPost({ body: { title: 'Hello' } }))
+const post: Post = dataOf(await createPost({ body: { title: 'Hello' } }))
 const path = { id: post.id }
-const read = given(await getPost({ path, query: { include: 'author' } }))
-const { data: listed, meta } = given(
+const read = dataOf(await getPost({ path, query: { include: 'author' } }))
+const { data: listed, meta } = dataOf(
   await listPosts({ query: { filter: { 'title[contains]': 'ell', 'created_at[gte]': post.created_at } } }),
 )
-const equal = given(await listPosts({ query: { filter: { title: 'Hello' } } }))
+const equal = dataOf(await listPosts({ query: { filter: { title: 'Hello' } } }))
 const byAuthor = { 'author.role': 'admin', 'not[title]': 'Other' }
-const related = given(await listPosts({ query: { more_filters: byAuthor } }))
+const related = dataOf(await listPosts({ query: { more_filters: byAuthor } }))
 const recent = { 'id[gte]': '1', 'author.role[eq]': 'admin' }
-const counted = given(await aggregatePosts({ query: { filter: recent } }))
-const updated = given(await updatePost({ path, body: { title: 'Hello again', body: 'Much' } }))
-const replaced = given(await replacePost({ path, body: { title: 'New', author_id: post.author_id } }))
-const ofAuthor = given(await listPostsOfUser({ path: { id: post.author_id } }))
+const counted = dataOf(await aggregatePosts({ query: { filter: recent } }))
+const updated = dataOf(await updatePost({ path, body: { title: 'Hello again', body: 'Much' } }))
+const replaced = dataOf(await replacePost({ path, body: { title: 'New', author_id: post.author_id } }))
+const ofAuthor = dataOf(await listPostsOfUser({ path: { id: post.author_id } }))
 const deleted = await deletePost({ path })
 const gone = await getPost({ path })
 write({

@@ -5,6 +5,6 @@ declare const process: {
 
 export const { SERVICE = '', TOKEN = '' } = process.env
 
-export function write(seen: unknown): void {
-  process.stdout.write(JSON.stringify(seen))
+export function write(results: unknown): void {
+  process.stdout.write(JSON.stringify(results))
 }

@@ -27,22 +27,22 @@ import {
 const querySerializer = { object: { style: 'form', explode: true } } as const
 client.setConfig({ baseUrl: SERVICE, auth: TOKEN, querySerializer })
 
-function given<T>({ data, error }: { data?: T; error?: ErrorResponse }): T {
+function dataOf<T>({ data, error }: { data?: T; error?: ErrorResponse }): T {
   if (data === undefined) throw new Error(error?.error.message)
   return data
 }
 
 async function add(body: TaskCreate): Promise<Task> {
-  return given(await createTask({ body }))
+  return dataOf(await createTask({ body }))
 }
 
 const engines: FoundOrganizationInput = { name: 'Engines' }
-const organization = given(await foundOrganization({ body: engines }))
-const project = given(await createProject({ body: { organization_id: organization.id, name: 'Loom' } }))
+const organization = dataOf(await foundOrganization({ body: engines }))
+const project = dataOf(await createProject({ body: { organization_id: organization.id, name: 'Loom' } }))
 const weave = await add({ project_id: project.id, title: 'Weave' })
 await add({ project_id: project.id, title: 'Card', status: 'doing', due_on: '2026-12-24' })
 const urgent = await createTask({ body: { project_id: project.id, title: 'Now', urgent: true } })
-const doing = given(
+const doing = dataOf(
   await listTasksOfProject({
     path: { id: project.id },
     query: { filter: { 'status[ne]': 'open' }, sort: '-title' },
@@ -50,14 +50,14 @@ const doing = given(
 )
 const change: TaskUpdate = { status: 'done' }
 const path = { id: weave.id }
-const done = given(await updateTask({ path, body: change }))
-const archived = given(await archiveProject({ path: { id: project.id } }))
-const report: ReportOfOrganizationOutput = given(
+const done = dataOf(await updateTask({ path, body: change }))
+const archived = dataOf(await archiveProject({ path: { id: project.id } }))
+const report: ReportOfOrganizationOutput = dataOf(
   await reportOfOrganization({ query: { id: organization.id } }),
 )
-const groups = given(await aggregateTasks({ query: { group_by: 'status' } }))
+const groups = dataOf(await aggregateTasks({ query: { group_by: 'status' } }))
 const trashed = await trashTask({ path })
-const restored = given(await restoreTask({ path }))
+const restored = dataOf(await restoreTask({ path }))
 const deleted = await deleteProject({ path: { id: project.id } })
 write({
   task: [weave.title, weave.status, weave.points, weave.details],

@@ -9,20 +9,20 @@ import * as api from './values-api/index.js'
 const querySerializer = { object: { style: 'form', explode: true } } as const
 client.setConfig({ baseUrl: SERVICE, auth: TOKEN, querySerializer })
 
-function given<T>({ data, error }: { data?: T; error?: unknown }): T {
+function dataOf<T>({ data, error }: { data?: T; error?: unknown }): T {
   if (data === undefined) throw new Error(JSON.stringify(error))
   return data
 }
 
 async function create(body: ThingCreate): Promise<Thing> {
-  return given(await api.createThing({ body }))
+  return dataOf(await api.createThing({ body }))
 }
 
 const names = (things: readonly Thing[]): string[] => things.map(({ name }) => name)
 
 async function page() {
   const query = { page: 2, per_page: 2, sort: 'name' }
-  const { data, meta } = given(await api.listThings({ query }))
+  const { data, meta } = dataOf(await api.listThings({ query }))
   return { names: names(data), total: meta.total, page: meta.page }
 }
 
@@ -30,7 +30,7 @@ async function cursor() {
   const pages: string[][] = []
   for (let next: string | null = ''; next !== null; ) {
     const query: { cursor: string; per_page: number } = { cursor: next, per_page: 2 }
-    const { data, meta } = given(await api.listThings({ query }))
+    const { data, meta } = dataOf(await api.listThings({ query }))
     pages.push(names(data))
     next = meta.next_cursor ?? null
   }
@@ -57,8 +57,8 @@ async function main() {
   const two = await create({ name: 'two', parent_id: one.id })
   const three = await create({ name: 'three' })
   const path = (id: number) => ({ path: { id } })
-  const include = given(await api.getThing({ ...path(two.id), query: { include: 'parent.owner' } }))
-  const updated = given(
+  const include = dataOf(await api.getThing({ ...path(two.id), query: { include: 'parent.owner' } }))
+  const updated = dataOf(
     await api.updateThing({
       ...path(one.id),
       body: { body: 'changed', mood: 'good', mail: null, payload: { a: null, b: 1 }, shape: { unit: null } },
@@ -66,8 +66,8 @@ async function main() {
   )
   const lists = { page: await page(), cursor: await cursor() }
   const filter = { query: { filter: { 'state[in]': 'in-between,done' } } }
-  const filtered = given(await api.listThings(filter))
-  const replaced = given(await api.replaceThing({ ...path(one.id), body: { name: 'replaced' } }))
+  const filtered = dataOf(await api.listThings(filter))
+  const replaced = dataOf(await api.replaceThing({ ...path(one.id), body: { name: 'replaced' } }))
   const conflict = await api.createThing({ body: { name: 'two' } })
   const deleted = await api.deleteThing(path(three.id))
   const missing = await api.getThing(path(three.id))

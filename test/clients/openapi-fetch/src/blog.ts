@@ -12,33 +12,33 @@ const client = createClient<paths, 'application/json'>({
   querySerializer: { object: { style: 'form', explode: true } },
 })
 
-function given<T>({ data, error }: { data?: T; error?: components['schemas']['ErrorResponse'] }): T {
+function dataOf<T>({ data, error }: { data?: T; error?: components['schemas']['ErrorResponse'] }): T {
   if (data === undefined) throw new Error(error?.error.message)
   return data
 }
 
 const titles = (posts: readonly Post[]): string[] => posts.map(({ title }) => title)
 
-const post: Post = given(await client.POST('/api/v1/posts', { body: { title: 'Hello' } }))
+const post: Post = dataOf(await client.POST('/api/v1/posts', { body: { title: 'Hello' } }))
 const at = { path: { id: post.id } }
-const read = given(
+const read = dataOf(
   await client.GET('/api/v1/posts/{id}', { params: { ...at, query: { include: 'author' } } }),
 )
 const author = read.author?.name
 const filter = { 'title[contains]': 'ell', 'created_at[gte]': post.created_at }
-const { data: listed, meta } = given(await client.GET('/api/v1/posts', { params: { query: { filter } } }))
-const equal = given(await client.GET('/api/v1/posts', { params: { query: { filter: { title: 'Hello' } } } }))
+const { data: listed, meta } = dataOf(await client.GET('/api/v1/posts', { params: { query: { filter } } }))
+const equal = dataOf(await client.GET('/api/v1/posts', { params: { query: { filter: { title: 'Hello' } } } }))
 const byAuthor = { 'author.role': 'admin', 'not[title]': 'Other' }
-const related = given(await client.GET('/api/v1/posts', { params: { query: { more_filters: byAuthor } } }))
+const related = dataOf(await client.GET('/api/v1/posts', { params: { query: { more_filters: byAuthor } } }))
 const recent = { 'id[gte]': '1', 'author.role[eq]': 'admin' }
-const counted = given(await client.GET('/api/v1/posts/aggregate', { params: { query: { filter: recent } } }))
-const updated = given(
+const counted = dataOf(await client.GET('/api/v1/posts/aggregate', { params: { query: { filter: recent } } }))
+const updated = dataOf(
   await client.PATCH('/api/v1/posts/{id}', { params: at, body: { title: 'Hello again', body: 'Much' } }),
 )
-const replaced = given(
+const replaced = dataOf(
   await client.PUT('/api/v1/posts/{id}', { params: at, body: { title: 'New', author_id: post.author_id } }),
 )
-const ofAuthor = given(
+const ofAuthor = dataOf(
   await client.GET('/api/v1/users/{id}/posts', { params: { path: { id: post.author_id } } }),
 )
 const deleted = await client.DELETE('/api/v1/posts/{id}', { params: at })

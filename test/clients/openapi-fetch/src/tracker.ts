@@ -12,18 +12,18 @@ const client = createClient<paths, 'application/json'>({
   querySerializer: { object: { style: 'form', explode: true } },
 })
 
-function given<T>({ data, error }: { data?: T; error?: Schemas['ErrorResponse'] }): T {
+function dataOf<T>({ data, error }: { data?: T; error?: Schemas['ErrorResponse'] }): T {
   if (data === undefined) throw new Error(error?.error.message)
   return data
 }
 
 async function add(task: Schemas['TaskCreate']): Promise<Schemas['Task']> {
-  return given(await client.POST('/api/v1/tasks', { body: task }))
+  return dataOf(await client.POST('/api/v1/tasks', { body: task }))
 }
 
-const found: Schemas['FoundOrganizationInput'] = { name: 'Engines' }
-const organization = given(await client.POST('/api/v1/organizations/found', { body: found }))
-const project = given(
+const engines: Schemas['FoundOrganizationInput'] = { name: 'Engines' }
+const organization = dataOf(await client.POST('/api/v1/organizations/found', { body: engines }))
+const project = dataOf(
   await client.POST('/api/v1/projects', { body: { organization_id: organization.id, name: 'Loom' } }),
 )
 const weave = await add({ project_id: project.id, title: 'Weave' })
@@ -35,21 +35,21 @@ const ofProject = {
   path: { id: project.id },
   query: { filter: { 'status[ne]': 'open' as const }, sort: '-title' },
 }
-const doing = given(await client.GET('/api/v1/projects/{id}/tasks', { params: ofProject }))
+const doing = dataOf(await client.GET('/api/v1/projects/{id}/tasks', { params: ofProject }))
 const change: Schemas['TaskUpdate'] = { status: 'done' }
 const path = { id: weave.id }
-const done = given(await client.PATCH('/api/v1/tasks/{id}', { params: { path }, body: change }))
-const archived = given(
+const done = dataOf(await client.PATCH('/api/v1/tasks/{id}', { params: { path }, body: change }))
+const archived = dataOf(
   await client.POST('/api/v1/projects/{id}/archive', { params: { path: { id: project.id } } }),
 )
-const report: Schemas['ReportOfOrganizationOutput'] = given(
+const report: Schemas['ReportOfOrganizationOutput'] = dataOf(
   await client.GET('/api/v1/queries/report', { params: { query: { id: organization.id } } }),
 )
-const groups = given(
+const groups = dataOf(
   await client.GET('/api/v1/tasks/aggregate', { params: { query: { group_by: 'status' } } }),
 )
 const trashed = await client.POST('/api/v1/tasks/{id}/trash', { params: { path } })
-const restored = given(await client.POST('/api/v1/tasks/{id}/restore', { params: { path } }))
+const restored = dataOf(await client.POST('/api/v1/tasks/{id}/restore', { params: { path } }))
 const deleted = await client.DELETE('/api/v1/projects/{id}', { params: { path: { id: project.id } } })
 write({
   task: [weave.title, weave.status, weave.points, weave.details],

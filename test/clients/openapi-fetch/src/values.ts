@@ -14,20 +14,20 @@ const client = createClient<paths, 'application/json'>({
 type Thing = components['schemas']['Thing']
 type NewThing = components['schemas']['ThingCreate']
 
-function given<T>({ data, error }: { data?: T; error?: unknown }): T {
+function dataOf<T>({ data, error }: { data?: T; error?: unknown }): T {
   if (data === undefined) throw new Error(JSON.stringify(error))
   return data
 }
 
 async function create(body: NewThing): Promise<Thing> {
-  return given(await client.POST('/api/v1/things', { body }))
+  return dataOf(await client.POST('/api/v1/things', { body }))
 }
 
 const names = (things: readonly Thing[]): string[] => things.map(({ name }) => name)
 
 async function page() {
   const query = { page: 2, per_page: 2, sort: 'name' }
-  const { data, meta } = given(await client.GET('/api/v1/things', { params: { query } }))
+  const { data, meta } = dataOf(await client.GET('/api/v1/things', { params: { query } }))
   return { names: names(data), total: meta.total, page: meta.page }
 }
 
@@ -35,7 +35,7 @@ async function cursor() {
   const pages: string[][] = []
   for (let next: string | null = ''; next !== null; ) {
     const query: { cursor: string; per_page: number } = { cursor: next, per_page: 2 }
-    const { data, meta } = given(await client.GET('/api/v1/things', { params: { query } }))
+    const { data, meta } = dataOf(await client.GET('/api/v1/things', { params: { query } }))
     pages.push(names(data))
     next = meta.next_cursor ?? null
   }
@@ -62,12 +62,12 @@ async function main() {
   const two = await create({ name: 'two', parent_id: one.id })
   const three = await create({ name: 'three' })
   const path = (id: number) => ({ path: { id } })
-  const include = given(
+  const include = dataOf(
     await client.GET('/api/v1/things/{id}', {
       params: { ...path(two.id), query: { include: 'parent.owner' } },
     }),
   )
-  const updated = given(
+  const updated = dataOf(
     await client.PATCH('/api/v1/things/{id}', {
       params: path(one.id),
       body: { body: 'changed', mood: 'good', mail: null, payload: { a: null, b: 1 }, shape: { unit: null } },
@@ -75,8 +75,8 @@ async function main() {
   )
   const lists = { page: await page(), cursor: await cursor() }
   const filter = { params: { query: { filter: { 'state[in]': 'in-between,done' } } } }
-  const filtered = given(await client.GET('/api/v1/things', filter))
-  const replaced = given(
+  const filtered = dataOf(await client.GET('/api/v1/things', filter))
+  const replaced = dataOf(
     await client.PUT('/api/v1/things/{id}', { params: path(one.id), body: { name: 'replaced' } }),
   )
   const conflict = await client.POST('/api/v1/things', { body: { name: 'two' } })

@@ -8,7 +8,7 @@ import { Connection } from '../../../../src/store/postgres/connections/connectio
 import { ConnectionLost, Unreachable } from '../../../../src/store/postgres/connections/failure.ts'
 import { type Statement, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { slot, sql } from '../../../../src/store/sql/writer.ts'
-import { noInputs, slotted } from '../../../../src/store/values.ts'
+import { noInputs, slotInputs } from '../../../../src/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
 
 /** The number of statements that a connection keeps prepared. */
@@ -18,8 +18,8 @@ async function withConnection(use: (connection: Connection, url: string) => Prom
   await withPostgres(async url => {
     const connection = await Connection.open({
       url,
-      connectTimeout: 20_000,
-      answerTimeout: 60_000,
+      connectTimeoutMs: 20_000,
+      answerTimeoutMs: 60_000,
       settings: '',
     })
     try {
@@ -41,9 +41,9 @@ async function numbers(
   connection: Connection,
   statements: readonly Statement[],
 ): Promise<readonly unknown[]> {
-  const { done, error } = await connection.run(statements.map(statement => statement.with(noInputs)))
+  const { results, error } = await connection.run(statements.map(statement => statement.with(noInputs)))
   assert.equal(error, undefined)
-  return done.map(rows => rows[0]?.[0])
+  return results.map(rows => rows[0]?.[0])
 }
 
 test('a statement evicted by a failed batch can be prepared again', async () => {
@@ -52,8 +52,8 @@ test('a statement evicted by a failed batch can be prepared again', async () => 
     const all = statements.map((_, at) => at)
     assert.deepEqual(await numbers(connection, statements), all)
     // It evicts the first statement and fails when it is executed.
-    const { done, error } = await connection.run([quotient.with(slotted([0]))])
-    assert.deepEqual(done, [])
+    const { results, error } = await connection.run([quotient.with(slotInputs([0]))])
+    assert.deepEqual(results, [])
     assert.match(String(error), /division by zero/)
     assert.deepEqual(await numbers(connection, statements), all)
     assert.deepEqual(await numbers(connection, [prepared]), [KEPT])
@@ -66,13 +66,13 @@ test('a statement that a failed batch did not reach is prepared by the next batc
     assert.ok(one !== undefined && other !== undefined)
     const failed = await connection.run([
       one.with(noInputs),
-      quotient.with(slotted([0])),
+      quotient.with(slotInputs([0])),
       other.with(noInputs),
     ])
-    assert.deepEqual(failed.done, [[[0]]])
+    assert.deepEqual(failed.results, [[[0]]])
     assert.deepEqual(await numbers(connection, [other, one, prepared]), [1, 0, 4])
-    const { done } = await connection.run([quotient.with(slotted([1]))])
-    assert.deepEqual(done, [[[1]]])
+    const { results } = await connection.run([quotient.with(slotInputs([1]))])
+    assert.deepEqual(results, [[[1]]])
   })
 })
 
@@ -102,8 +102,8 @@ test('a connection lost during a batch fails the unanswered statements and every
     const sleep = statementOf(sql`SELECT 1 FROM pg_sleep(60)`)
     const running = connection.run([sleep.with(noInputs), one.with(noInputs)])
     await query(url, 'SELECT pg_terminate_backend($1)', [pid])
-    const { done, error } = await running
-    assert.deepEqual(done, [])
+    const { results, error } = await running
+    assert.deepEqual(results, [])
     assert.ok(error instanceof ConnectionLost, String(error))
     while (closed === 0) await new Promise(resolve => setTimeout(resolve, 5))
     assert.equal(connection.isClosed, true)
@@ -128,7 +128,7 @@ test('opening a connection fails in time if the server falls silent after the lo
   try {
     const settings = 'SET jit = off'
     await assert.rejects(
-      Connection.open({ url, connectTimeout: 300, answerTimeout: 300, settings }),
+      Connection.open({ url, connectTimeoutMs: 300, answerTimeoutMs: 300, settings }),
       Unreachable,
     )
     const waited = performance.now() - began

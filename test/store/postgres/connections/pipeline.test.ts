@@ -17,14 +17,14 @@ test('statements that follow a COMMIT in one pipeline share a single new snapsho
     await query(url, 'CREATE TABLE things (id int)')
     const connection = await Connection.open({
       url,
-      connectTimeout: 10_000,
-      answerTimeout: 60_000,
+      connectTimeoutMs: 10_000,
+      answerTimeoutMs: 60_000,
       settings: "SET default_transaction_isolation = 'repeatable read'",
     })
     const other = await Connection.open({
       url,
-      connectTimeout: 10_000,
-      answerTimeout: 60_000,
+      connectTimeoutMs: 10_000,
+      answerTimeoutMs: 60_000,
       settings: 'SELECT pg_advisory_lock(1), pg_advisory_lock(2)',
     })
     const queryOf = (text: typeof count) => statementOf(text).with(noInputs)
@@ -37,10 +37,10 @@ test('statements that follow a COMMIT in one pipeline share a single new snapsho
         await query(url, 'INSERT INTO things VALUES (1)')
         await other.run([queryOf(sql`SELECT pg_advisory_unlock(${[lock]})`)])
       }
-      const { done, error } = await pipeline
+      const { results, error } = await pipeline
       assert.equal(error, undefined)
       assert.deepEqual(
-        [1, 4, 6].map(at => done[at]?.[0]?.[0]),
+        [1, 4, 6].map(at => results[at]?.[0]?.[0]),
         [0, 1, 1],
       )
     } finally {

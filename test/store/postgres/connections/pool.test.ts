@@ -19,9 +19,9 @@ const ask = statementOf(sql`SELECT 1`)
 function stubPool(answer: (index: number) => Answer, { size = 1, maxWaiting = 10 } = {}) {
   const connections: ReturnType<typeof stubConnection>[] = []
   const open = async () => {
-    const made = stubConnection(answer(connections.length))
-    connections.push(made)
-    return made.connection
+    const connection = stubConnection(answer(connections.length))
+    connections.push(connection)
+    return connection.connection
   }
   return { pool: new Pool({ open, size, maxWaiting }), connections }
 }
@@ -32,6 +32,15 @@ test('a read is sent up to three times if connections break, and then refused', 
   assert.equal(connections.length, 3)
   const mending = stubPool(index => () => (index < 2 ? new ConnectionLost('broken') : [[7]]))
   assert.deepEqual(await mending.pool.rows(ask, noInputs), [[7]])
+})
+
+test('after a failed attempt to connect, reads are refused as in normal operation, so that the log has one error for many', async () => {
+  const open = async () => {
+    throw new Unreachable(new Error('connect ECONNREFUSED'))
+  }
+  const pool = new Pool({ open, size: 1, maxWaiting: 10 })
+  await assert.rejects(pool.rows(ask, noInputs), { code: 'UNAVAILABLE', isExpected: false })
+  await assert.rejects(pool.rows(ask, noInputs), { code: 'UNAVAILABLE', isExpected: true })
 })
 
 test('the pool never opens more connections than its size, however many reads wait', async () => {
@@ -66,9 +75,9 @@ test('after the server has refused a connection, the pool does not try again whi
   await turn()
   const second = pool.rows(ask, noInputs)
   for (let turns = 0; turns < 20; turns++) await turn()
-  const found = tries
+  const triesBefore = tries
   busy.resolve([[7]])
-  assert.equal(found, 2)
+  assert.equal(triesBefore, 2)
   assert.deepEqual(await Promise.all([first, second]), [[[7]], [[7]]])
 })
 
@@ -82,12 +91,12 @@ test('a read beyond maxWaiting is refused', async () => {
 })
 
 test('a read in flight when the pool closes is refused and not sent on another connection', async () => {
-  const answered = Promise.withResolvers<ConnectionLost>()
-  const { pool, connections } = stubPool(() => () => answered.promise)
+  const answer = Promise.withResolvers<ConnectionLost>()
+  const { pool, connections } = stubPool(() => () => answer.promise)
   const read = pool.rows(ask, noInputs)
   while (connections[0]?.statements.length !== 1) await turn()
   const closed = pool.close()
-  answered.resolve(new ConnectionLost('closed'))
+  answer.resolve(new ConnectionLost('closed'))
   await assert.rejects(read, { code: 'UNAVAILABLE' })
   await closed
   assert.equal(connections.length, 1)
@@ -95,7 +104,8 @@ test('a read in flight when the pool closes is refused and not sent on another c
 
 test('a read whose connection the server terminates is repeated on another connection', async () => {
   await withPostgres(async url => {
-    const open = () => Connection.open({ url, connectTimeout: 20_000, answerTimeout: 60_000, settings: '' })
+    const open = () =>
+      Connection.open({ url, connectTimeoutMs: 20_000, answerTimeoutMs: 60_000, settings: '' })
     const pool = new Pool({ open, size: 1, maxWaiting: 10 })
     try {
       const slow = pool.rows(statementOf(sql`SELECT pg_backend_pid() FROM pg_sleep(1)`), noInputs)
@@ -120,8 +130,8 @@ test('a connection that is lost before its first use is not counted as open', as
     const open = async () => {
       const connection = await Connection.open({
         url,
-        connectTimeout: 20_000,
-        answerTimeout: 60_000,
+        connectTimeoutMs: 20_000,
+        answerTimeoutMs: 60_000,
         settings: '',
       })
       connection.destroy()
@@ -139,12 +149,12 @@ test('no read waits for a locked table longer than its limit, however many wait'
   })
   const open = async () => stubConnection(() => wait(20).then(() => refusal)).connection
   const pool = new Pool({ open, size: 2, maxWaiting: 200, lockWaitMs: 200 })
-  const began = performance.now()
+  const start = performance.now()
   const reads = Array.from({ length: 100 }, () =>
     assert.rejects(pool.rows(statementOf(sql`SELECT 1 FROM "locks"`), noInputs), { code: 'UNAVAILABLE' }),
   )
   await Promise.all(reads)
-  const waited = performance.now() - began
+  const waited = performance.now() - start
   assert.ok(waited >= 199 && waited < 1000, `${waited} ms`)
   await pool.close()
 })

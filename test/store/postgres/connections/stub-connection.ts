@@ -31,11 +31,11 @@ export function stubConnection(answer: Answer = () => undefined): StubConnection
       statements.push(statement.text)
       const rows = (await answer(statement.text)) ?? []
       if (rows instanceof ConnectionLost) close()
-      if (rows instanceof Error) return { done, tags, error: rows }
+      if (rows instanceof Error) return { results: done, tags, error: rows }
       done.push(rows)
       tags.push(statement.text.split(' ', 1)[0] ?? '')
     }
-    return { done, tags, error: undefined }
+    return { results: done, tags, error: undefined }
   }
   const stub = {
     pid: ++lastPid,

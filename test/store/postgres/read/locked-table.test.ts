@@ -25,15 +25,15 @@ interface Fixture {
   unlock(): Promise<unknown>
 }
 
-function withLocked(timeout: number, use: (fixture: Fixture) => Promise<void>): Promise<void> {
+function withLocked(timeoutMs: number, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   return withPostgres(async url => {
     // Without a cache, every read queries the database.
-    const store = await openPostgres(two, { url, connections: 10, timeout, cacheBytes: 0 })
+    const store = await openPostgres(two, { url, connections: 10, timeoutMs, cacheBytes: 0 })
     const client = new Client(store, two)
     await client.create('locks', { name: 'x' })
     await client.create('others', { name: 'y' })
-    const other = new pg.Client({ connectionString: url })
-    await other.connect()
+    const otherClient = new pg.Client({ connectionString: url })
+    await otherClient.connect()
     try {
       const locked = (count: number) =>
         Array.from({ length: count }, (_, n) =>
@@ -43,10 +43,10 @@ function withLocked(timeout: number, use: (fixture: Fixture) => Promise<void>): 
         )
       await Promise.all(locked(4))
       await client.item('others', 1)
-      await other.query('BEGIN; LOCK TABLE locks IN ACCESS EXCLUSIVE MODE')
-      await use({ client, locked, unlock: () => other.query('ROLLBACK') })
+      await otherClient.query('BEGIN; LOCK TABLE locks IN ACCESS EXCLUSIVE MODE')
+      await use({ client, locked, unlock: () => otherClient.query('ROLLBACK') })
     } finally {
-      await other.end()
+      await otherClient.end()
       await store.close()
     }
   })
@@ -57,14 +57,14 @@ async function pace({ client, locked }: Fixture, more: (reads: readonly Promise<
   const times: number[] = []
   const end = performance.now() + 3000
   while (performance.now() < end) {
-    const began = performance.now()
+    const start = performance.now()
     const blocked = locked(4)
     more(blocked)
     assert.equal(((await client.item('others', 1)) as { name: string }).name, 'y')
-    times.push(performance.now() - began)
+    times.push(performance.now() - start)
     await wait(5)
   }
-  return times.sort((one, other) => one - other)
+  return times.sort((a, b) => a - b)
 }
 
 test('reads of other tables continue while a table is locked, and its own reads complete once it is unlocked', () =>
@@ -84,9 +84,9 @@ test('reads of other tables continue while a table is locked, and its own reads 
 
 test('a read of a locked table is refused after its timeout, and reads succeed once the table is unlocked', () =>
   withLocked(1500, async ({ client, locked, unlock }) => {
-    const began = performance.now()
+    const start = performance.now()
     await Promise.all(locked(3).map(read => assert.rejects(read, failure('UNAVAILABLE'))))
-    const waited = performance.now() - began
+    const waited = performance.now() - start
     assert.ok(waited > 1000 && waited < 6000, `${waited} ms`)
     const next = client.item('locks', 1)
     await unlock()
@@ -95,28 +95,28 @@ test('a read of a locked table is refused after its timeout, and reads succeed o
 
 test('writes blocked by a lock are refused together within one timeout, and the other writes of their group are stored', () =>
   withPostgres(async url => {
-    const timeout = 4000
-    const store = await openPostgres(two, { url, connections: 10, timeout })
+    const timeoutMs = 4000
+    const store = await openPostgres(two, { url, connections: 10, timeoutMs })
     const client = new Client(store, two)
     for (const name of ['a', 'b', 'c', 'd']) await client.create('locks', { name })
-    const other = new pg.Client({ connectionString: url })
-    await other.connect()
+    const otherClient = new pg.Client({ connectionString: url })
+    await otherClient.connect()
     try {
-      await other.query('BEGIN; SELECT 1 FROM locks WHERE id <= 3 FOR UPDATE')
+      await otherClient.query('BEGIN; SELECT 1 FROM locks WHERE id <= 3 FOR UPDATE')
       // The second round uses savepoints from the start.
       for (const round of [1, 2]) {
-        const began = performance.now()
+        const start = performance.now()
         const writes = [1, 2, 3, 4].map(id => client.update('locks', id, { name: `changed ${round}` }))
         const results = await Promise.allSettled(writes)
-        const waited = performance.now() - began
+        const waited = performance.now() - start
         assert.deepEqual(
           results.map(result => (result.status === 'fulfilled' ? 'stored' : result.reason.code)),
           ['UNAVAILABLE', 'UNAVAILABLE', 'UNAVAILABLE', 'stored'],
         )
-        assert.ok(waited > timeout * 0.45 && waited < timeout * 0.85, `${waited} ms`)
+        assert.ok(waited > timeoutMs * 0.45 && waited < timeoutMs * 0.85, `${waited} ms`)
       }
     } finally {
-      await other.end()
+      await otherClient.end()
       await store.close()
     }
   }))

@@ -44,9 +44,9 @@ function open(security: Security = unlocked) {
 
 test('equal reads share one query until the collection changes', async () => {
   const { read, questions, changed } = open()
-  const [one, same] = [read(), read()]
+  const [first, second] = [read(), read()]
   questions[0]?.('first')
-  assert.deepEqual(await Promise.all([one, same, read()]), ['first', 'first', 'first'])
+  assert.deepEqual(await Promise.all([first, second, read()]), ['first', 'first', 'first'])
   assert.equal(questions.length, 1)
   changed()
   const other = read()

@@ -10,13 +10,13 @@ import type { Store } from '../../../../src/store/store.ts'
 import { query } from '../../../databases/postgres.ts'
 import { proxyOf } from '../../../databases/proxy.ts'
 import {
-  caughtUp,
   type Everywhere,
   pauseReplay,
-  type Replicated,
+  type ReplicatedServers,
   resumeReplay,
   startStandbys,
   until,
+  untilCaughtUp,
 } from '../../../databases/replicated.ts'
 import { blog, Client, fields, listOfPosts } from '../../blog.ts'
 
@@ -35,8 +35,8 @@ class Node extends Client {
 
   static async open(url: string, replicas: readonly string[], cacheBytes = 1_000_000): Promise<Node> {
     const reports: (string | undefined)[] = []
-    const settings = replicas.map((at): ReplicaSettings => {
-      return { url: at, onChange: trouble => void reports.push(trouble) }
+    const settings = replicas.map((url): ReplicaSettings => {
+      return { url, onChange: trouble => void reports.push(trouble) }
     })
     return new Node(
       await openPostgres(blog, { url, replicas: settings, connections: 4, cacheBytes }),
@@ -76,7 +76,10 @@ interface Fixture extends Everywhere {
 }
 
 /** Provides a database with users 1 and 2, and with post 1, whose title is `first`. */
-async function withFixture(servers: Replicated, use: (fixture: Fixture) => Promise<void>): Promise<void> {
+async function withFixture(
+  servers: ReplicatedServers,
+  use: (fixture: Fixture) => Promise<void>,
+): Promise<void> {
   const everywhere = await servers.newDatabase()
   const [standby = ''] = everywhere.standbys
   const nodes: Node[] = []
@@ -110,7 +113,7 @@ async function readers(url: string, table: string): Promise<number> {
   return Number(row?.n)
 }
 
-let servers: Replicated
+let servers: ReplicatedServers
 before(async () => {
   servers = await startStandbys(1)
 })
@@ -133,22 +136,22 @@ test('every node reads a collection from the primary until the standby has repla
     const [writer, other] = [await node(), await node(1_000_000)]
     // Another item each time, since answers of the primary are cached.
     let id = 1000
-    for (const one of [writer, other]) await one.settled(() => one.title(id++))
+    for (const node of [writer, other]) await node.settled(() => node.title(id++))
     await pauseReplay(standby)
     await writer.update('posts', 1, { title: 'second' }, ann)
     const [stale] = await query(standby, 'SELECT title FROM posts WHERE id = 1')
     assert.equal(stale?.title, 'first', 'the standby has not replayed the update')
-    for (const one of [writer, other]) {
-      const { answers, up } = one.counts
+    for (const node of [writer, other]) {
+      const { answers, up } = node.counts
       for (let round = 0; round < 3; round++) {
         for (const who of [ann, user(2, 'user', 'all'), anonymous('127.0.0.1')]) {
-          assert.equal(await one.title(1, who), 'second')
+          assert.equal(await node.title(1, who), 'second')
         }
       }
-      assert.equal(one.counts.answers, answers, 'no standby has answered')
+      assert.equal(node.counts.answers, answers, 'no standby has answered')
       assert.equal(up, 1, 'a standby that lags is still up')
-      assert.deepEqual(await one.names(), ['ann', 'bob'])
-      assert.equal(one.counts.answers, answers + 1, 'it has replayed all changes of users')
+      assert.deepEqual(await node.names(), ['ann', 'bob'])
+      assert.equal(node.counts.answers, answers + 1, 'it has replayed all changes of users')
     }
     assert.ok(writer.counts.lag > 0)
     await resumeReplay(standby)
@@ -214,9 +217,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 async function compare({ standby, node }: Fixture, actions: readonly Action[]): Promise<number> {
   const nodes = [await node(1_000_000), await node(1_000_000)] as const
   const plain = await node(0, [])
-  const made = Array.from({ length: 400 }, (_, at) => plain.create('posts', { title: `${at}` }, ann))
-  const ids = [1, ...(await Promise.all(made)).map(({ id }) => id)]
-  const handlers: { [Kind in Action['kind']]: (one: Extract<Action, { kind: Kind }>) => Promise<unknown> } = {
+  const creates = Array.from({ length: 400 }, (_, index) => plain.create('posts', { title: `${index}` }, ann))
+  const ids = [1, ...(await Promise.all(creates)).map(({ id }) => id)]
+  const handlers: {
+    [Kind in Action['kind']]: (action: Extract<Action, { kind: Kind }>) => Promise<unknown>
+  } = {
     pause: () => pauseReplay(standby),
     resume: () => resumeReplay(standby),
     async create({ by, nth }) {
@@ -237,11 +242,11 @@ async function compare({ standby, node }: Fixture, actions: readonly Action[]): 
     },
     async page({ by, offset }) {
       const page = await nodes[by % 2 ? 1 : 0].list(listOfPosts, [offset, 3], ann)
-      const whole = await plain.list(listOfPosts, [0, 1000], ann)
-      assert.deepEqual(page, { ...whole, items: whole.items?.slice(offset, offset + 3) })
+      const wholeList = await plain.list(listOfPosts, [0, 1000], ann)
+      assert.deepEqual(page, { ...wholeList, items: wholeList.items?.slice(offset, offset + 3) })
     },
   }
-  for (const one of actions) await handlers[one.kind](one as never)
+  for (const action of actions) await handlers[action.kind](action as never)
   await resumeReplay(standby)
   return nodes[0].counts.answers + nodes[1].counts.answers
 }
@@ -263,7 +268,7 @@ test('a server that is not a standby of the primary answers no reads', () =>
   withFixture(servers, async ({ url, node }) => {
     const client = await node(0, [url])
     await until('the standby is excluded', () => client.reports.length > 0)
-    assert.deepEqual(client.reports, ['it is no standby of the primary'])
+    assert.deepEqual(client.reports, ['it is not a standby of the primary'])
     assert.equal(await client.title(1), 'first')
     const { up, known, answers } = client.counts
     assert.deepEqual({ up, known, answers }, { up: 0, known: 1, answers: 0 })
@@ -276,9 +281,9 @@ test('a standby that stops responding is excluded until it responds again, and n
       const client = await node(0, [proxy.url])
       await client.settled(() => client.title(1))
       proxy.state.isSilent = true
-      const began = performance.now()
+      const start = performance.now()
       for (let round = 0; round < 10; round++) assert.equal(await client.title(1), 'first')
-      assert.ok(performance.now() - began < 14_000, 'sooner than the answer timeout')
+      assert.ok(performance.now() - start < 14_000, 'sooner than the answer timeout')
       await until('the standby is excluded', () => client.counts.up === 0)
       assert.deepEqual(client.reports, ['it does not answer'])
       proxy.state.isSilent = false
@@ -329,12 +334,12 @@ test('after a promotion, a standby of the old primary answers no reads, however 
       await old.create('users', { name: 'ann', email: 'ann@example.com' })
       await old.create('posts', { title: 'first' }, ann)
       await old.settled(() => old.title(1))
-      await caughtUp(url, promoted)
+      await untilCaughtUp(url, promoted)
       await query(promoted, 'SELECT pg_promote()')
       // The new primary does not have this update.
       await old.update('posts', 1, { title: 'lost' }, ann)
       await query(url, "SELECT pg_logical_emit_message(true, 'x', repeat('x', 10000000))")
-      await caughtUp(url, left)
+      await untilCaughtUp(url, left)
     } finally {
       await old.store.close()
     }

@@ -5,7 +5,7 @@ import { user } from '../../../../src/principal.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import { urlFor } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
-import { caughtUp, startStandbys, until } from '../../../databases/replicated.ts'
+import { startStandbys, until, untilCaughtUp } from '../../../databases/replicated.ts'
 import { blog, Client, fields, listOfPosts } from '../../blog.ts'
 
 const owner = { name: 'table_owner', password: 'no superuser' }
@@ -21,7 +21,7 @@ test('with row security, a standby serves the reads of callers, and plain SQL se
       `CREATE ROLE ${owner.name} LOGIN PASSWORD '${owner.password}'; ALTER DATABASE "${database}" OWNER TO ${owner.name}`,
     )
     const url = urlFor(admin, owner)
-    const [standby = ''] = standbys.map(at => urlFor(at, owner))
+    const [standby = ''] = standbys.map(url => urlFor(url, owner))
     const replicas = [{ url: standby }]
     const store = await openPostgres(blog, {
       url,
@@ -47,7 +47,7 @@ test('with row security, a standby serves the reads of callers, and plain SQL se
         logged.map(({ collection, kind }) => `${collection} ${kind}`),
         ['users created', 'posts created', 'posts updated'],
       )
-      await caughtUp(admin, standby)
+      await untilCaughtUp(admin, standby)
       assert.deepEqual(await query(standby, 'SELECT name FROM users'), [])
       assert.deepEqual(await query(standby, `SET portico.service = 'on'; SELECT name FROM users`), [
         { name: 'ann' },

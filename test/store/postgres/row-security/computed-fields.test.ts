@@ -43,12 +43,12 @@ const declared = checkModel(
 
 const created_at = '2026-01-01T00:00:00.000Z'
 const data = {
-  users: ['red', 'blue'].map((team, at) => {
-    return { id: at + 1, name: team, email: `${team}@example.com`, role: 'user', team, created_at }
+  users: ['red', 'blue'].map((team, index) => {
+    return { id: index + 1, name: team, email: `${team}@example.com`, role: 'user', team, created_at }
   }),
   projects: [{ id: 1, name: 'a', secret: 'a', created_at }],
-  tasks: [1, 1, 2].map((assignee_id, at) => ({
-    id: at + 1,
+  tasks: [1, 1, 2].map((assignee_id, index) => ({
+    id: index + 1,
     title: 'a',
     project_id: 1,
     assignee_id,

@@ -26,7 +26,7 @@ import { anonymous, app, type Principal, system, user } from '../../../../src/pr
 import { locked, lockedBy, nobody, settings } from '../../../../src/store/postgres/row-security/security.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import type { Store } from '../../../../src/store/store.ts'
-import { service } from '../../../../src/store/values.ts'
+import { serviceActor } from '../../../../src/store/values.ts'
 import {
   dropUser,
   lockedDatabase,
@@ -51,19 +51,22 @@ const everything = { read: anyone, create: anyone, update: anyone, delete: anyon
 
 /** A guard without rules: its plans carry the brand, but no conditions. */
 function forgetfulGuard(model: Model) {
-  const open = (one: Collection): Collection => ({
-    ...one,
+  const open = (collection: Collection): Collection => ({
+    ...collection,
     access: everything,
     fields: new Map(
-      [...one.fields].map(([name, field]) => [name, { ...field, access: { read: anyone, write: anyone } }]),
+      [...collection.fields].map(([name, field]) => [
+        name,
+        { ...field, access: { read: anyone, write: anyone } },
+      ]),
     ),
   })
-  const collections = new Map([...model.collections].map(([name, one]) => [name, open(one)]))
+  const collections = new Map([...model.collections].map(([name, collection]) => [name, open(collection)]))
   const guard = createGuard({ ...model, collections })
   // It ignores scopes too, but the database still receives the caller.
   return (plan: Plan, { userId, access, claims }: Principal) => {
-    const made = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
-    return { ...made, principal: { userId, access, claims, appId: null } } as never
+    const guarded = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
+    return { ...guarded, principal: { userId, access, claims, appId: null } } as never
   }
 }
 
@@ -99,7 +102,7 @@ const { within } = seededStore
 
 async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
   await client.query('BEGIN')
-  const set = settings.map((name, at) => `set_config('${name}', $${at + 1}, true)`)
+  const set = settings.map((name, index) => `set_config('${name}', $${index + 1}, true)`)
   await client.query(`SELECT ${set.join(', ')}`, [...actor])
   const { rows } = await client.query({ text, rowMode: 'array' })
   await client.query('ROLLBACK')
@@ -137,7 +140,7 @@ async function checkOtherRole(model: Model, data: Data, admin: string, callers: 
       }
       assert.deepEqual(await rowsAs(client, nobody, text), [])
       assert.deepEqual((await client.query(text)).rows, [])
-      assert.deepEqual(await rowsAs(client, service, text), all)
+      assert.deepEqual(await rowsAs(client, serviceActor, text), all)
     }
   })
 }
@@ -203,7 +206,9 @@ test('a rule on related rows works even if a collection is named like an alias',
 /** Only the guard, not row security, prevents a create from referencing a hidden row of its own collection. */
 function refersToOwn({ shape }: { readonly shape: WriteShape }): boolean {
   return (
-    shape.kind === 'create' && shape.collection === 'users' && shape.set.some(one => one.field === 'boss_id')
+    shape.kind === 'create' &&
+    shape.collection === 'users' &&
+    shape.set.some(assignment => assignment.field === 'boss_id')
   )
 }
 
@@ -233,7 +238,7 @@ test('an unguarded plan changes only what random rules let its caller change', a
   let [done, refused] = [0, 0]
   const plans = writePlans.filter(plan => {
     const { shape } = plan
-    const names = shape.kind === 'delete' ? [] : shape.set.map(one => one.field)
+    const names = shape.kind === 'delete' ? [] : shape.set.map(assignment => assignment.field)
     const isKnown = !names.some(name => ['id', 'nothing', 'password_hash'].includes(name))
     return isKnown && !refersToOwn(plan) && (shape.kind === 'create' || shape.ifMatch === undefined)
   })
@@ -271,8 +276,8 @@ async function seeded(
     for (const [collection, values] of rows) await client.create(collection, values, system)
     const data: Record<string, Data[string]> = {}
     for (const name of model.collections.keys()) {
-      const found = await query(database.admin, `SELECT * FROM "${name}" ORDER BY id`)
-      data[name] = found as Data[string]
+      const rows = await query(database.admin, `SELECT * FROM "${name}" ORDER BY id`)
+      data[name] = rows as Data[string]
     }
     await use(store, database, data)
   } finally {

@@ -21,7 +21,9 @@ function open() {
   const pool = {
     ask: async (queries: readonly Query[]) => {
       snapshots.push(queries.at(-1)?.values[0])
-      return queries.map((_, at) => (at === queries.length - 1 ? [answers.shift() ?? assert.fail()] : []))
+      return queries.map((_, index) =>
+        index === queries.length - 1 ? [answers.shift() ?? assert.fail()] : [],
+      )
     },
   } as unknown as Pool
   const checks = new Checks({ pool, versions, lease: new Lease(), onChange: () => changes++ })

@@ -12,7 +12,7 @@ const sent = 1_000_000
 
 /** A lease that asked at `sent` which nodes may write, and got these. */
 function leaseWith(writers: readonly Row[] = [], lease = new Lease()): Lease {
-  lease.question(sent).answered(writers)
+  lease.renewal(sent).onAnswer(writers)
   return lease
 }
 
@@ -44,27 +44,27 @@ test('while another node may write, the lease does not hold and is renewed less 
 
 test('a lease holds until its end even after another node becomes a writer', () => {
   const lease = leaseWith()
-  lease.question(sent + 10).answered([otherNode])
+  lease.renewal(sent + 10).onAnswer([otherNode])
   assert.equal(lease.holds(sent + leaseMs - 1), true)
   assert.equal(lease.holds(sent + leaseMs), false)
 })
 
 test('the lease does not hold while an own COMMIT is unanswered', () => {
   const lease = leaseWith()
-  const [one, other] = [lease.commit(), lease.commit()]
+  const [first, second] = [lease.commit(), lease.commit()]
   assert.equal(lease.holds(sent), false)
-  one(true)
+  first(true)
   assert.equal(lease.holds(sent), false)
-  other(true)
+  second(true)
   assert.equal(lease.holds(sent), true)
 })
 
 test('a COMMIT with an unknown outcome ends the lease and voids the questions sent before', () => {
   const lease = leaseWith()
-  const pending = lease.question(sent + 1)
+  const pending = lease.renewal(sent + 1)
   lease.commit()(false)
   assert.deepEqual([lease.holds(sent), lease.isDue(sent)], [false, true])
-  pending.answered([])
+  pending.onAnswer([])
   assert.equal(lease.holds(sent + 1), false)
   assert.equal(leaseWith([], lease).holds(sent), true)
 })
@@ -80,9 +80,9 @@ async function admitted(lease: Lease, others: (node: number) => readonly Row[]) 
     node = Number(queries[0]?.values[0])
     return run(queries)
   }
-  const began = performance.now()
+  const start = performance.now()
   await lease.admit(stub.connection)
-  return { stub, node, waited: performance.now() - began }
+  return { stub, node, waited: performance.now() - start }
 }
 
 test('the first connection of a node waits until the leases of other nodes have ended, later ones do not wait', async () => {

@@ -25,12 +25,12 @@ interface Fixture {
   readonly client: Client
 }
 
-async function withStore(use: (fixture: Fixture) => Promise<void>, of: Model = blog): Promise<void> {
+async function withStore(use: (fixture: Fixture) => Promise<void>, model: Model = blog): Promise<void> {
   await withPostgres(async url => {
     const proxy = await proxyOf(url)
-    const store = await openPostgres(of, { url: proxy.url })
+    const store = await openPostgres(model, { url: proxy.url })
     try {
-      await use({ url, proxy, store, client: new Client(store, of) })
+      await use({ url, proxy, store, client: new Client(store, model) })
     } finally {
       await store.close()
       proxy.close()
@@ -53,11 +53,11 @@ function isAlone(store: Store): boolean {
  * Runs rounds until `count` of them are conclusive: those in which the node held a lease, so that it could have been wrong.
  * That depends on timing, so up to ten times as many rounds are tried.
  */
-async function rounds(count: number, one: (round: number) => Promise<boolean>): Promise<void> {
-  let shown = 0
-  for (let round = 0; shown < count; round++) {
-    assert.ok(round < 10 * count, `${shown} of ${round} rounds were conclusive`)
-    if (await one(round)) shown++
+async function rounds(count: number, attempt: (round: number) => Promise<boolean>): Promise<void> {
+  let shownCount = 0
+  for (let round = 0; shownCount < count; round++) {
+    assert.ok(round < 10 * count, `${shownCount} of ${round} rounds were conclusive`)
+    if (await attempt(round)) shownCount++
   }
 }
 
@@ -74,15 +74,15 @@ test('a node that writes alone checks the database only at intervals, and for ev
   withStore(async ({ url, store, client }) => {
     const { id } = await client.create('users', ada)
     await alone(store)
-    const other = await openPostgres(blog, { url })
-    await new Client(other).update('users', id, { name: 'Eve' })
+    const otherStore = await openPostgres(blog, { url })
+    await new Client(otherStore).update('users', id, { name: 'Eve' })
     assert.equal(isAlone(store), false)
     assert.equal(await nameOf(client, id), 'Eve')
     for (let round = 0; round < 20; round++) {
       await wait(10)
       assert.equal(isAlone(store), false)
     }
-    await other.close()
+    await otherStore.close()
     await alone(store)
   }))
 
@@ -91,20 +91,20 @@ test('a write of another node is visible once it is acknowledged, even if that n
     const { id } = await client.create('users', ada)
     let last = 'Ada'
     await rounds(6, async round => {
-      const other = await openPostgres(blog, { url })
+      const otherStore = await openPostgres(blog, { url })
       const reading = during(() => nameOf(client, id))
       await alone(store)
       assert.equal(await nameOf(client, id), last)
       await alone(store)
       const isShown = isAlone(store)
       last = `new ${round}`
-      await new Client(other).update('users', id, { name: last })
+      await new Client(otherStore).update('users', id, { name: last })
       const now = nameOf(client, id)
-      if (round % 2 === 0) await other.close()
+      if (round % 2 === 0) await otherStore.close()
       assert.equal(await now, last)
       assert.equal(await nameOf(client, id), last)
       await reading.end()
-      if (round % 2 === 1) await other.close()
+      if (round % 2 === 1) await otherStore.close()
       return isShown
     })
   }))
@@ -166,8 +166,8 @@ test('a commit whose answer is lost before it completes is visible to the node o
     await commits.release()
     for (let name: unknown = 'Ada'; name === 'Ada'; ) {
       name = await stored(url, id)
-      const known = await nameOf(client, id)
-      if (name === 'Eve') assert.equal(known, 'Eve')
+      const storedName = await nameOf(client, id)
+      if (name === 'Eve') assert.equal(storedName, 'Eve')
     }
   }))
 

@@ -26,22 +26,27 @@ function open(
   const queue = new CommitQueue<string>({
     open: async () => {
       await opening
-      const made = stubConnection(answer(connections.length))
-      connections.push(made)
-      return made.connection
+      const connection = stubConnection(answer(connections.length))
+      connections.push(connection)
+      return connection.connection
     },
     lanes: 1,
     maxWaiting,
-    patience: 10_000,
+    timeoutMs: 10_000,
     lockWaitMs: 5000,
     now: () => 0,
     // Without other nodes, a connection is admitted at once.
     lease: Object.assign(new Lease(), { admit: async () => {} }),
-    atRest: async () => {},
+    betweenGroups: async () => {},
     beforeCommit,
   })
-  const add = (name: string, run: Job<string>['run'] = async () => name, own?: OwnTransaction) => {
-    const added = queue.add({ key: undefined, alone: false, run, ...(own && { own }) })
+  const add = (name: string, run: Job<string>['run'] = async () => name, ownTransaction?: OwnTransaction) => {
+    const added = queue.add({
+      key: undefined,
+      runsAlone: false,
+      run,
+      ...(ownTransaction && { ownTransaction }),
+    })
     return added.then(
       () => answers.push(`${name} stored`),
       error => answers.push(`${name} ${error instanceof ApiError ? error.code : error}`),
@@ -231,10 +236,10 @@ test('a deadlock is retried, and reported after five attempts', async () => {
 
 test('a write is retried if the connection breaks before COMMIT, and fails without a retry if it breaks at COMMIT', async () => {
   const breaking =
-    (at: string) =>
+    (statement: string) =>
     (index: number): Answer =>
     text =>
-      index === 0 && text === at ? new ConnectionLost('broken') : undefined
+      index === 0 && text === statement ? new ConnectionLost('broken') : undefined
   const early = open(breaking(change.text))
   await early.add('one', changing)
   assert.deepEqual(early.answers, ['one stored'])
@@ -251,17 +256,17 @@ test('a connection that breaks during a rollback fails no other write', async ()
     await changing(scope)
     throw new ApiError('CONFLICT')
   }
-  for (const at of ['ROLLBACK', 'ROLLBACK TO "one_write"']) {
+  for (const statement of ['ROLLBACK', 'ROLLBACK TO "one_write"']) {
     const breaking = (index: number): Answer => {
-      return text => (index === 0 && text === at ? new ConnectionLost('broken') : undefined)
+      return text => (index === 0 && text === statement ? new ConnectionLost('broken') : undefined)
     }
     const { queue, add, answers } = open(breaking)
     await Promise.all([add('good', changing), add('bad', failing)])
-    assert.deepEqual(answers.toSorted(), ['bad CONFLICT', 'good stored'], at)
+    assert.deepEqual(answers.toSorted(), ['bad CONFLICT', 'good stored'], statement)
     await queue.close()
     const alone = open(breaking)
     await alone.add('alone', failing, { isSnapshot: false, locks: () => [], isLong: false })
-    assert.deepEqual(alone.answers, ['alone CONFLICT'], at)
+    assert.deepEqual(alone.answers, ['alone CONFLICT'], statement)
     await alone.queue.close()
   }
 })

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ordered, runConcurrently } from '../../../../src/store/postgres/write/lock-order.ts'
+import { inLockOrder, runConcurrently } from '../../../../src/store/postgres/write/lock-order.ts'
 
-const waiting = (name: string, key: string | undefined, alone = false) => ({ name, job: { key, alone } })
+const waiting = (name: string, key: string | undefined, runsAlone = false) => ({
+  name,
+  job: { key, runsAlone },
+})
 const group = [
   waiting('delete c', 'c', true),
   waiting('update b', 'b'),
@@ -16,7 +19,7 @@ const group = [
 const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
 
 test('writes are ordered by key and then by arrival, followed by writes without a key and by deletions', () => {
-  assert.deepEqual(names(ordered(group)), [
+  assert.deepEqual(names(inLockOrder(group)), [
     'update a',
     'update b',
     'update b again',
@@ -32,7 +35,7 @@ test('writes of one key run one after the other, others concurrently, and a dele
   await runConcurrently(group, async ({ name, job }) => {
     log.push(`begin ${name}`)
     running++
-    if (job.alone) assert.equal(running, 1, name)
+    if (job.runsAlone) assert.equal(running, 1, name)
     await turn()
     running--
     log.push(`end ${name}`)

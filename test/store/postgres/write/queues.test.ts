@@ -7,8 +7,13 @@ import { WriteQueues } from '../../../../src/store/postgres/write/queues.ts'
 const own: OwnTransaction = { isSnapshot: false, locks: () => [], isLong: false }
 const long: OwnTransaction = { isSnapshot: true, locks: () => [], isLong: true }
 
-function write(name: string, of?: OwnTransaction): QueuedWrite<string> {
-  const job = { key: undefined, alone: false, run: async () => name, ...(of && { own: of }) }
+function write(name: string, ownTransaction?: OwnTransaction): QueuedWrite<string> {
+  const job = {
+    key: undefined,
+    runsAlone: false,
+    run: async () => name,
+    ...(ownTransaction && { ownTransaction }),
+  }
   return { job, resolve: () => {}, reject: () => {} }
 }
 
@@ -24,7 +29,7 @@ test('the kinds of writes take turns, and single writes share a transaction', as
   const order: string[][] = []
   for (let group = queues.take(); group.length > 0; group = queues.take()) {
     order.push(await namesOf(group))
-    queues.ended(group)
+    queues.finish(group)
   }
   assert.deepEqual(order, [['c'], ['e'], ['a', 'b'], ['d'], ['f']])
   assert.equal(queues.count, 0)
@@ -41,6 +46,6 @@ test('while the maximum of long writes runs, only other writes start', async () 
   assert.deepEqual(await namesOf(queues.take()), ['a'])
   assert.deepEqual(await namesOf(queues.take()), ['c'])
   assert.deepEqual(queues.take(), [])
-  queues.ended(first)
+  queues.finish(first)
   assert.deepEqual(await namesOf(queues.take()), ['f'])
 })

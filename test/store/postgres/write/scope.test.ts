@@ -39,7 +39,7 @@ test('a step fails with its deferred statement, and its changes and events are u
   await assert.rejects(step(true), refused)
   await step(false)
   assert.equal(scope.events.length, 1)
-  assert.equal(scope.grown('things'), 1)
+  assert.equal(scope.growth('things'), 1)
   assert.deepEqual(statements, [
     'SAVEPOINT "one_step"',
     change.text,

@@ -73,7 +73,7 @@ test('writes beyond the size of one transaction use the free connections', async
 
 test('writes that time out on a lock are refused together, and the others of their group are stored', async () => {
   await withPostgres(async url => {
-    const client = new Client(await openPostgres(blog, { url, connections: 4, timeout: 1000 }))
+    const client = new Client(await openPostgres(blog, { url, connections: 4, timeoutMs: 1000 }))
     const other = new pg.Client({ connectionString: url })
     await other.connect()
     try {

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { index, text, unique } from '../../../../src/index.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import { applyPostgres, planPostgres } from '../../../../src/store/schema/postgres/migrate.ts'
-import { planned, stateOf } from '../../../../src/store/schema/postgres/plan.ts'
+import { planFor, stateOf } from '../../../../src/store/schema/postgres/plan.ts'
 import { MigrationError } from '../../../../src/store/schema/refusal.ts'
 import { postgres } from '../../../databases/migratable.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
@@ -40,7 +40,7 @@ async function abandon(url: string): Promise<void> {
 }
 
 /** The number of objects that a migration has prepared but not completed. */
-async function prepared(url: string): Promise<number> {
+async function countPrepared(url: string): Promise<number> {
   const names = `SELECT relname FROM pg_class WHERE relname LIKE '\\_new\\_%' UNION ALL SELECT conname FROM pg_constraint WHERE conname LIKE '\\_new\\_%'`
   return (await query(url, names)).length
 }
@@ -50,9 +50,9 @@ test('the next start or command removes what an abandoned migration has prepared
     await make(url)
     for (const next of [() => make(url), () => applyPostgres(url, plain, { allowDestructive: false })]) {
       await abandon(url)
-      assert.equal(await prepared(url), 3)
+      assert.equal(await countPrepared(url), 3)
       await next()
-      assert.equal(await prepared(url), 0)
+      assert.equal(await countPrepared(url), 0)
       await postgres.requireSound(url)
       assert.deepEqual(await planPostgres(url, plain), [])
     }
@@ -62,13 +62,13 @@ test('a start neither waits for a running migration nor removes what it has prep
   withPostgres(async url => {
     await make(url)
     await abandon(url)
-    await withClient(url, async other => {
-      await other.query('SELECT pg_advisory_lock(20591, 1)')
+    await withClient(url, async otherClient => {
+      await otherClient.query('SELECT pg_advisory_lock(20591, 1)')
       await make(url)
-      assert.equal(await prepared(url), 3)
+      assert.equal(await countPrepared(url), 3)
     })
     await make(url, false)
-    assert.equal(await prepared(url), 3, 'a start without autoMigrate')
+    assert.equal(await countPrepared(url), 3, 'a start without autoMigrate')
   }))
 
 /** Waits until a statement like `text` waits for a lock. */
@@ -85,14 +85,14 @@ async function stuck(client: pg.Client, like: string): Promise<void> {
 async function inDeadlock<T>(url: string, like: string, run: () => Promise<T>): Promise<T> {
   const name = new URL(url).pathname.slice(1)
   await query(url, `ALTER DATABASE "${name}" SET deadlock_timeout = '3s'`)
-  return withClient(url, async other => {
-    await other.query("SET deadlock_timeout = '5min'")
-    await other.query(`BEGIN; INSERT INTO books (title, created_at) VALUES ('other', '2026')`)
+  return withClient(url, async otherClient => {
+    await otherClient.query("SET deadlock_timeout = '5min'")
+    await otherClient.query(`BEGIN; INSERT INTO books (title, created_at) VALUES ('other', '2026')`)
     const running = run()
     running.catch(() => {})
     await withClient(url, watch => stuck(watch, like))
-    await other.query('LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE')
-    await other.query('ROLLBACK')
+    await otherClient.query('LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE')
+    await otherClient.query('ROLLBACK')
     return running
   })
 }
@@ -113,10 +113,10 @@ test('creating an index is retried after a deadlock', () =>
 test('a migration does not wait for transactions that write records', () =>
   withPostgres(async url => {
     await make(url)
-    await withClient(url, async other => {
-      await other.query(`BEGIN; INSERT INTO _records (kind, id, payload) VALUES ('a', 'b', '{}')`)
+    await withClient(url, async otherClient => {
+      await otherClient.query(`BEGIN; INSERT INTO _records (kind, id, payload) VALUES ('a', 'b', '{}')`)
       await applyPostgres(url, noted, { allowDestructive: false })
-      await other.query('COMMIT')
+      await otherClient.query('COMMIT')
     })
     await postgres.requireSound(url)
     await query(url, 'DROP INDEX "_records__owner"; DROP TABLE "_touched"')
@@ -165,6 +165,6 @@ test('a plan is not confused by a migration that another process commits while i
       }
       const state = await stateOf(Object.assign(client, { query }))
       assert.ok(isMigrated)
-      assert.deepEqual(planned(state, { model: plain, isLocked: undefined }).steps, [])
+      assert.deepEqual(planFor(state, { model: plain, isLocked: undefined }).steps, [])
     })
   }))

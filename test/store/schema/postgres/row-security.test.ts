@@ -66,14 +66,14 @@ async function seed(url: string): Promise<void> {
 }
 
 /** The number of posts that SQL of the owner sees without a caller. */
-async function seenByOwner({ url }: OrdinaryDatabase): Promise<number> {
+async function countForOwner({ url }: OrdinaryDatabase): Promise<number> {
   return (await query(url, 'SELECT 1 FROM posts')).length
 }
 
-async function seenBy(made: Model, { url }: OrdinaryDatabase, id: number): Promise<unknown> {
-  const store = await openPostgres(made, { url, rowSecurity: true, autoMigrate: false })
+async function rowsFor(model: Model, { url }: OrdinaryDatabase, id: number): Promise<unknown> {
+  const store = await openPostgres(model, { url, rowSecurity: true, autoMigrate: false })
   try {
-    const client = new Client(store, made)
+    const client = new Client(store, model)
     const list = { ...listOfPosts, select: fields('title') }
     const { items } = await client.list(list, [0, 10], user(id, 'user', 'all'))
     return items?.map(({ title }) => title)
@@ -88,7 +88,7 @@ test('a migration switches row security on or off; a start without it does not s
   await withOrdinary(async database => {
     const { url } = database
     await seed(url)
-    assert.equal(await seenByOwner(database), 2)
+    assert.equal(await countForOwner(database), 2)
     const [step] = await planPostgres(url, plain, true)
     assert.match(step?.sentence ?? '', /^Lock the rows by policies/)
     assert.ok(step?.sql.some(text => text.startsWith('CREATE POLICY "portico_read" ON "posts"')))
@@ -99,8 +99,8 @@ test('a migration switches row security on or off; a start without it does not s
     await applyPostgres(url, plain, { allowDestructive: false, isLocked: true })
     assert.deepEqual(await planPostgres(url, plain, true), [])
     assert.deepEqual(await planPostgres(url, plain), [])
-    assert.equal(await seenByOwner(database), 0)
-    assert.deepEqual(await seenBy(plain, database, 1), ['By ada'])
+    assert.equal(await countForOwner(database), 0)
+    assert.deepEqual(await rowsFor(plain, database, 1), ['By ada'])
     await assert.rejects(openPostgres(plain, { url }), /Remove the policies of row security: every row/)
     const off = { isLocked: false }
     await assert.rejects(
@@ -109,7 +109,7 @@ test('a migration switches row security on or off; a start without it does not s
     )
     await applyPostgres(url, plain, { allowDestructive: true, ...off })
     assert.deepEqual(await planPostgres(url, plain, false), [])
-    assert.equal(await seenByOwner(database), 2)
+    assert.equal(await countForOwner(database), 2)
     const left = await query(url, `SELECT 1 FROM pg_class WHERE relname LIKE '\\_all\\_%' OR relrowsecurity`)
     assert.deepEqual(left, [])
     await (await openPostgres(plain, { url })).close()
@@ -142,7 +142,7 @@ test('a migration replaces the policies of changed rules and restores dropped on
     assert.equal(sentences.length, 2)
     assert.match(sentences[1] ?? '', /^Lock the rows/)
     await applyPostgres(url, open, allowed)
-    assert.deepEqual(await seenBy(open, database, 1), ['By ada', 'By ben'])
+    assert.deepEqual(await rowsFor(open, database, 1), ['By ada', 'By ben'])
     for (const harm of [
       'DROP POLICY portico_read ON posts',
       'ALTER TABLE posts NO FORCE ROW LEVEL SECURITY',
@@ -219,8 +219,8 @@ test('a database with row security can be copied to SQLite and back', async () =
       await applyPostgres(from.url, plain, allowed)
       const file = join(folder, 'copy.db')
       const options = { live: false, onProgress: () => {} }
-      const postgres = (url: string, name: string) => ({ at: url, kind: 'postgres', name }) as const
-      const sqlite = { at: file, kind: 'sqlite', name: 'file' } as const
+      const postgres = (url: string, name: string) => ({ location: url, kind: 'postgres', name }) as const
+      const sqlite = { location: file, kind: 'sqlite', name: 'file' } as const
       await copyDatabase(plain, { from: postgres(from.url, 'one'), to: sqlite, ...options })
       const store = openSqlite(plain, { file })
       assert.equal((await new Client(store, plain).list(listOfPosts, [0, 10])).items?.length, 2)
@@ -229,8 +229,8 @@ test('a database with row security can be copied to SQLite and back', async () =
         await copyDatabase(plain, { from: sqlite, to: postgres(to.url, 'two'), ...options })
         const copied = await openPostgres(plain, { url: to.url, rowSecurity: true })
         await copied.close()
-        assert.equal(await seenByOwner(to), 0)
-        assert.deepEqual(await seenBy(plain, to, 2), ['By ben'])
+        assert.equal(await countForOwner(to), 0)
+        assert.deepEqual(await rowsFor(plain, to, 2), ['By ben'])
       })
     })
   } finally {

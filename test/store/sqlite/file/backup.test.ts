@@ -17,10 +17,10 @@ import { user } from '../../../../src/principal.ts'
 import { BackupError, backUp, restore } from '../../../../src/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { ordinaryUser } from '../../../databases/programs.ts'
-import { type Acknowledged, check } from '../../../faults/stored.ts'
+import { type AcknowledgedTitles, check } from '../../../faults/stored.ts'
 import { blog, Client, withFile } from '../../blog.ts'
 
-interface Filled {
+interface FilledDatabase {
   readonly file: string
   readonly copy: string
   readonly client: Client
@@ -28,7 +28,7 @@ interface Filled {
   readonly close: () => Promise<void>
 }
 
-async function withBlog(use: (filled: Filled) => Promise<void>): Promise<void> {
+async function withBlog(use: (filled: FilledDatabase) => Promise<void>): Promise<void> {
   await withFile(async file => {
     const store = openSqlite(blog, { file })
     const client = new Client(store)
@@ -57,14 +57,15 @@ const titles = (file: string): unknown[] => {
   }
 }
 
-const refused = (work: Promise<unknown>, says: RegExp) =>
-  assert.rejects(work, error => error instanceof BackupError && says.test(error.message))
+const assertRefused = (work: Promise<unknown>, message: RegExp) =>
+  assert.rejects(work, error => error instanceof BackupError && message.test(error.message))
 
 describe('a backup', () => {
   it('taken during writes contains a single snapshot', () =>
     withBlog(async ({ file, copy, write }) => {
-      const before: Acknowledged = new Map()
-      for (let at = 0; at < 400; at++) before.set(await write(`before ${at}`), [`before ${at}`])
+      const before: AcknowledgedTitles = new Map()
+      for (let index = 0; index < 400; index++)
+        before.set(await write(`before ${index}`), [`before ${index}`])
       let writing = true
       let during = 0
       const writer = (async () => {
@@ -76,11 +77,11 @@ describe('a backup', () => {
       assert.ok(during > 0)
       assert.equal(statSync(copy).size, bytes)
       check(copy, before)
-      const found = titles(copy)
-      const numbers = found.slice(400).map(title => Number(String(title).replace('during ', '')))
+      const copiedTitles = titles(copy)
+      const numbers = copiedTitles.slice(400).map(title => Number(String(title).replace('during ', '')))
       assert.deepEqual(
         numbers,
-        numbers.map((_, at) => at),
+        numbers.map((_, index) => index),
       )
     }))
 
@@ -90,9 +91,9 @@ describe('a backup', () => {
       const other = new DatabaseSync(file, { timeout: 5000 })
       let changes = 0
       // Before each step another connection changes the database: without a snapshot, the copy would restart.
-      const onProgress = (done: number, all: number) => {
+      const onProgress = (pages: number, all: number) => {
         changes++
-        assert.ok(done <= all)
+        assert.ok(pages <= all)
         other.exec(`UPDATE posts SET title = 'changed ${changes}' WHERE id = 1`)
         assert.ok(changes < 50, 'the copy restarts at every step')
       }
@@ -115,7 +116,7 @@ describe('a backup', () => {
     withBlog(async ({ file, copy, write }) => {
       await write('one')
       writeFileSync(copy, 'precious')
-      await refused(backUp({ from: file, to: copy, overwrite: false }), /--overwrite/)
+      await assertRefused(backUp({ from: file, to: copy, overwrite: false }), /--overwrite/)
       assert.equal(readFileSync(copy, 'utf8'), 'precious')
       await backUp({ from: file, to: copy, overwrite: true })
       assert.deepEqual(titles(copy), ['one'])
@@ -124,21 +125,21 @@ describe('a backup', () => {
   it('is refused if the target is the database or a folder, or if a path does not exist', () =>
     withBlog(async ({ file, copy }) => {
       const overwrite = true
-      await refused(backUp({ from: file, to: file, overwrite }), /another file/)
+      await assertRefused(backUp({ from: file, to: file, overwrite }), /another file/)
       mkdirSync(copy)
-      await refused(backUp({ from: file, to: copy, overwrite }), /not a file/)
-      await refused(backUp({ from: file, to: join(copy, 'none', 'a.db'), overwrite }), /no folder/)
-      await refused(backUp({ from: `${file}.none`, to: join(copy, 'a.db'), overwrite }), /no database/)
+      await assertRefused(backUp({ from: file, to: copy, overwrite }), /not a file/)
+      await assertRefused(backUp({ from: file, to: join(copy, 'none', 'a.db'), overwrite }), /no folder/)
+      await assertRefused(backUp({ from: `${file}.none`, to: join(copy, 'a.db'), overwrite }), /no database/)
     }))
 
   it('of a damaged database is refused and leaves no file', () =>
     withBlog(async ({ file, copy, write, close }) => {
-      for (let at = 0; at < 100; at++) await write(`post ${at}`)
+      for (let index = 0; index < 100; index++) await write(`post ${index}`)
       await close()
       const bytes = readFileSync(file)
       bytes.fill(0x55, 40_960, bytes.length - 4096)
       writeFileSync(file, bytes)
-      await refused(backUp({ from: file, to: copy, overwrite: false }), /damaged|malformed|sound/)
+      await assertRefused(backUp({ from: file, to: copy, overwrite: false }), /damaged|malformed|sound/)
       assert.deepEqual(
         readdirSync(dirname(copy)).filter(name => name.startsWith('copy')),
         [],
@@ -171,7 +172,7 @@ describe('a restore', () => {
     withBlog(async ({ file, copy, write, close }) => {
       await write('kept')
       await backUp({ from: file, to: copy, overwrite: false })
-      for (let at = 0; at < 50; at++) await write(`lost ${at}`)
+      for (let index = 0; index < 50; index++) await write(`lost ${index}`)
       const log = readFileSync(`${file}-wal`)
       await close()
       writeFileSync(`${file}-wal`, log)
@@ -185,8 +186,8 @@ describe('a restore', () => {
       await write('one')
       await backUp({ from: file, to: copy, overwrite: false })
       await write('two')
-      await refused(restore({ from: copy, to: file, overwrite: false }), /--overwrite/)
-      await refused(restore({ from: copy, to: file, overwrite: true }), /stop the service/)
+      await assertRefused(restore({ from: copy, to: file, overwrite: false }), /--overwrite/)
+      await assertRefused(restore({ from: copy, to: file, overwrite: true }), /stop the service/)
       await write('three')
       await close()
       assert.deepEqual(titles(file), ['one', 'two', 'three'])
@@ -223,9 +224,9 @@ describe('a restore', () => {
       await write('one')
       await close()
       writeFileSync(copy, 'nothing of the kind'.repeat(1000))
-      await refused(restore({ from: copy, to: file, overwrite: true }), /not a valid database/)
+      await assertRefused(restore({ from: copy, to: file, overwrite: true }), /not a valid database/)
       writeFileSync(copy, '')
-      await refused(restore({ from: copy, to: file, overwrite: true }), /Portico/)
+      await assertRefused(restore({ from: copy, to: file, overwrite: true }), /Portico/)
       assert.deepEqual(titles(file), ['one'])
     }))
 })

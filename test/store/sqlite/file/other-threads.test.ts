@@ -73,11 +73,11 @@ test('a commit of another thread increases the version of the collection', async
   })
 })
 
-for (const [what, begin] of [
+for (const [name, begin] of [
   ['an earlier read', () => {}],
   ['a queued request', (store: SqliteStore) => void store.refresh()],
 ] as const) {
-  test(`a request is not answered from the older snapshot of ${what}`, async () => {
+  test(`a request is not answered from the older snapshot of ${name}`, async () => {
     await withOtherThread(false, async ({ store, title, changeElsewhere }) => {
       const file = await promisify(open)(import.meta.filename, 'r')
       const buffer = Buffer.alloc(1)

@@ -6,7 +6,7 @@ export function threadsIn(words: Int32Array): OtherThreads {
     commits: () => Atomics.load(words, 0),
     committed: () => void Atomics.add(words, 0, 1),
     failures: () => 0,
-    failed() {},
+    addFailure() {},
     lock: { take: () => true, release() {} },
   }
 }

@@ -15,7 +15,7 @@ const diskFails = 'Changes cannot be stored: the disk fails.'
 function withProbes() {
   const state: { now: number; errcode: number | undefined } = { now: 0, errcode: undefined }
   const connection = {
-    mark() {
+    commitEmpty() {
       const { errcode } = state
       if (errcode !== undefined) throw Object.assign(new Error('SQLite says no'), { errcode })
     },
@@ -23,7 +23,7 @@ function withProbes() {
   const probes = new Probes({ connection, health: new WriteHealth(), clock: () => state.now })
   const look = (now: number, errcode?: number) => {
     Object.assign(state, { now, errcode })
-    return probes.look()?.message
+    return probes.probe()?.message
   }
   return { probes, look }
 }
@@ -41,7 +41,7 @@ test('each commit of a probe or a write restarts the five seconds', () => {
   assert.equal(look(0, BUSY), undefined)
   assert.equal(look(1000), undefined)
   assert.equal(look(6000, BUSY), undefined)
-  probes.stored()
+  probes.recordCommit()
   assert.equal(look(12_000, BUSY), undefined)
 })
 
@@ -49,6 +49,6 @@ test('a failed sync is reported, even while another process holds the lock, unti
   const { probes, look } = withProbes()
   assert.equal(look(0, IOERR_FSYNC), diskFails)
   assert.equal(look(1, BUSY), diskFails)
-  probes.stored()
+  probes.recordCommit()
   assert.equal(look(2, BUSY), undefined)
 })

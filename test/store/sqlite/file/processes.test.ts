@@ -34,8 +34,8 @@ test('while two processes write, a read is never older than the writes acknowled
     const child = fork(program, [file])
     t.after(() => child.kill('SIGKILL'))
     await once(child, 'message')
-    const found: ListShape = { ...listOfPosts, sort: totalOrder([{ field: 'body', descending: false }]) }
-    const pooled = () => store.slowReads?.().done ?? 0
+    const byBody: ListShape = { ...listOfPosts, sort: totalOrder([{ field: 'body', descending: false }]) }
+    const pooledReads = () => store.slowReads?.().done ?? 0
     let acknowledged = 0
     let isOver = false
     const read = async (shape: ListShape, offset: number): Promise<void> => {
@@ -50,9 +50,9 @@ test('while two processes write, a read is never older than the writes acknowled
       }
     }
     // Starts the reader processes before the turns begin.
-    await Promise.all([0, 1].map(offset => client.list(found, [offset, 1])))
-    const reads = [read(found, 0), read(found, 0), read({ ...listOfPosts, within: undefined }, 0)]
-    for (let turn = 1; turn <= TURNS || pooled() <= TURNS / 10; turn++) {
+    await Promise.all([0, 1].map(offset => client.list(byBody, [offset, 1])))
+    const reads = [read(byBody, 0), read(byBody, 0), read({ ...listOfPosts, within: undefined }, 0)]
+    for (let turn = 1; turn <= TURNS || pooledReads() <= TURNS / 10; turn++) {
       if (turn % 2 === 0) await ask(child, id, `${turn}`)
       else await client.update('posts', id, { title: `${turn}` })
       acknowledged = turn

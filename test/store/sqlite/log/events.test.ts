@@ -13,7 +13,7 @@ function withClock(
 ): Promise<void> {
   return withFile(async file => {
     const clock = { ms: Date.parse('2026-01-01T00:00:00Z') }
-    const store = openSqlite(blog, { file, retention: { keptMs: HOUR }, now: () => clock.ms })
+    const store = openSqlite(blog, { file, retention: { maxAgeMs: HOUR }, now: () => clock.ms })
     const other = new DatabaseSync(file)
     const ids = () =>
       other
@@ -71,13 +71,14 @@ test('the id of a pruned event is never reused', () =>
 
 test('all writes of a transaction share one time', () =>
   withClock(async ({ client, clock }) => {
-    const at = async (id: number) => ((await client.item('users', id)) as { created_at: string }).created_at
+    const createdAt = async (id: number) =>
+      ((await client.item('users', id)) as { created_at: string }).created_at
     const [first, second] = await people(client, 0, 2)
     clock.ms += 1
     const [third] = await people(client, 2, 1)
-    assert.equal(await at(first?.id ?? 0), '2026-01-01T00:00:00.000Z')
-    assert.equal(await at(second?.id ?? 0), '2026-01-01T00:00:00.000Z')
-    assert.equal(await at(third?.id ?? 0), '2026-01-01T00:00:00.001Z')
+    assert.equal(await createdAt(first?.id ?? 0), '2026-01-01T00:00:00.000Z')
+    assert.equal(await createdAt(second?.id ?? 0), '2026-01-01T00:00:00.000Z')
+    assert.equal(await createdAt(third?.id ?? 0), '2026-01-01T00:00:00.001Z')
   }))
 
 test('an event contains the visible item, and for an update the changed fields; an update without changes is not logged', () =>

@@ -29,7 +29,7 @@ async function withNumbers(use: (client: Client, owners: readonly number[]) => P
       owners.push((await client.create('users', { name, email: `${name}@example.com` })).id)
     }
     const values = Array.from({ length: COUNT }, (_, n) => ({ n: n % 7, owner_id: owners[n % 2] ?? 0 }))
-    await Promise.all(values.map(each => client.create('numbers', each)))
+    await Promise.all(values.map(value => client.create('numbers', value)))
     await use(client, owners)
   } finally {
     await store.close()

@@ -79,7 +79,7 @@ const posts: ListShape = {
   select: fields('id', 'title'),
 }
 const compare = (field: string): Filter => ({ kind: 'compare', field, operator: 'eq', param: 2 })
-const by = (field: string, descending = true) => [{ field, descending }]
+const sortBy = (field: string, descending = true) => [{ field, descending }]
 const listOf = (shape: Partial<ListShape>) => guard({ shape: { ...posts, ...shape }, args: [] }, system).shape
 const planOfList = (shape: Partial<ListShape>) => planOf(listSql(listOf(shape), page, sqlite))
 
@@ -97,26 +97,26 @@ function estimate(plan: ReturnType<typeof planOf>, facts: Partial<PlanFacts> = {
 }
 
 test('an access has its table, its index and its search columns', () => {
-  const found: PlanAccess[] = []
-  eachAccess(planOfList({ filter: compare('status'), sort: totalOrder(by('title')) }).steps, each =>
-    found.push(each),
+  const accesses: PlanAccess[] = []
+  eachAccess(planOfList({ filter: compare('status'), sort: totalOrder(sortBy('title')) }).steps, access =>
+    accesses.push(access),
   )
-  const [first] = found
+  const [first] = accesses
   assert.ok(first)
   assert.deepEqual(
     [first.access, first.table, first.index, first.covering, first.constraint, first.equal],
     ['search', 't0', 'posts__status__title__index', true, 'status=?', ['status']],
   )
-  assert.equal(planOfList({ sort: totalOrder(by('title')) }).tables.get('t0'), 'posts')
+  assert.equal(planOfList({ sort: totalOrder(sortBy('title')) }).tables.get('t0'), 'posts')
 })
 
 test('lists by id, or by an index without a further filter, visit only the rows that they return', () => {
   for (const shape of [
     {},
-    { sort: totalOrder(by('id')) },
+    { sort: totalOrder(sortBy('id')) },
     { filter: compare('author_id') },
-    { filter: compare('status'), sort: totalOrder(by('title')) },
-    { sort: totalOrder(by('slug')) },
+    { filter: compare('status'), sort: totalOrder(sortBy('title')) },
+    { sort: totalOrder(sortBy('slug')) },
   ]) {
     const { most, bounded, walks, sorts, searches } = estimate(planOfList(shape))
     assert.deepEqual(
@@ -128,19 +128,22 @@ test('lists by id, or by an index without a further filter, visit only the rows 
 })
 
 test('a list sorted without an index visits and sorts the whole table', () => {
-  const unsorted = estimate(planOfList({ sort: totalOrder([...by('title'), ...by('status')]) }))
+  const unsorted = estimate(planOfList({ sort: totalOrder([...sortBy('title'), ...sortBy('status')]) }))
   assert.deepEqual([unsorted.bounded, unsorted.sorts, unsorted.most], [false, 'all', 100_000])
 })
 
 test('a sorted lookup by an index is expected to visit the average rows per key, at most the whole table', () => {
   const { most, expected, sorts, bounded } = estimate(
-    planOfList({ filter: compare('author_id'), sort: totalOrder(by('title')) }),
+    planOfList({ filter: compare('author_id'), sort: totalOrder(sortBy('title')) }),
   )
   assert.deepEqual([most, expected, sorts, bounded], [100_000, 100, 'all', false])
 })
 
 test('an order served partly by an index is sorted in groups', () => {
-  const plan = planOfList({ filter: compare('status'), sort: totalOrder([...by('title'), ...by('slug')]) })
+  const plan = planOfList({
+    filter: compare('status'),
+    sort: totalOrder([...sortBy('title'), ...sortBy('slug')]),
+  })
   const { sorts, most, expected } = estimate(plan, { rowsPerGroup: () => 3 })
   assert.deepEqual([sorts, most, expected], ['groups', 100_000, 23])
 })
@@ -162,7 +165,7 @@ test('a filter along a relation visits one more row per row', () => {
 })
 
 test('a search is recognized', () => {
-  const { searches, sorts, bounded } = estimate(planOfList({ search: 2, sort: totalOrder(by('title')) }))
+  const { searches, sorts, bounded } = estimate(planOfList({ search: 2, sort: totalOrder(sortBy('title')) }))
   assert.deepEqual([searches, sorts, bounded], [true, 'all', false])
 })
 
@@ -213,7 +216,7 @@ test('the rows of nested lists are multiplied, and bounded if an index serves th
   const indexed = estimate(planOfNested(orderById))
   assert.deepEqual([indexed.bounded, indexed.sorts], [true, 'none'])
   assert.ok(indexed.most >= 420 && indexed.most <= 900, `${indexed.most} rows`)
-  const slow = estimate(planOfNested(totalOrder(by('title'))))
+  const slow = estimate(planOfNested(totalOrder(sortBy('title'))))
   assert.deepEqual([slow.bounded, slow.sorts], [false, 'all'])
   assert.ok(slow.expected >= 2_000 && slow.expected <= 3_000, `${slow.expected} rows`)
   assert.ok(slow.most >= 2_000_000)

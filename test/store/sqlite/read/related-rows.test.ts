@@ -150,10 +150,10 @@ for (const [name, filter, values] of filters) {
             const text: JsonValue = name === 'two relations' ? Number(value) : value
             for (const [offset, limit] of pages) {
               const plan: GuardedRead = guard({ shape, args: [offset, limit, 10, text] }, who)
-              const [expected, found]: readonly ReadAnswer[] = await Promise.all(
+              const [expected, actual]: readonly ReadAnswer[] = await Promise.all(
                 stores.map(store => store.read(plan)),
               )
-              assert.deepEqual(found, expected, `${value}, ${JSON.stringify(sort)}, from ${offset}`)
+              assert.deepEqual(actual, expected, `${value}, ${JSON.stringify(sort)}, from ${offset}`)
             }
           }
         }
@@ -167,16 +167,18 @@ test('reading by cursor visits the same rows in both stores', async () => {
   for (const value of ['rare', 'half', 'old']) {
     const walks = stores.map(async store => {
       const seen: unknown[] = []
-      let at: readonly JsonValue[] | undefined
+      let position: readonly JsonValue[] | undefined
       for (;;) {
-        const keys = at === undefined ? undefined : [4, 5]
+        const keys = position === undefined ? undefined : [4, 5]
         const window: Window = { kind: 'cursor', after: keys, limit: 1 }
         const shape = shapeOf(ofTeam, [{ field: 'created_at', descending: true }], window)
-        const answer = await store.read(guard({ shape, args: [0, 7, 10, value, ...(at ?? [])] }, system))
+        const answer = await store.read(
+          guard({ shape, args: [0, 7, 10, value, ...(position ?? [])] }, system),
+        )
         if (answer.kind !== 'list') throw new TypeError('not a list')
         seen.push(...JSON.parse(answer.text ?? 'null'))
         if (!answer.next) return seen
-        at = answer.next
+        position = answer.next
       }
     })
     const walked = await Promise.all(walks)
@@ -186,7 +188,10 @@ test('reading by cursor visits the same rows in both stores', async () => {
 })
 
 /** The ways in which 20 of 100,000 tasks are searched, if a walk finds `facts.found` of them. */
-function waysOf(filter: Filter, facts: { total?: number; found: number; users?: number; sorts?: boolean }) {
+function waysOf(
+  filter: Filter,
+  facts: { total?: number; matchCount: number; users?: number; sorts?: boolean },
+) {
   const ways: string[] = []
   const rows = (count: number) => Array.from({ length: count }, () => ['{}'])
   const connection = {
@@ -197,7 +202,7 @@ function waysOf(filter: Filter, facts: { total?: number; found: number; users?: 
       return {
         all() {
           ways.push(way)
-          return rows(way === 'walk' ? facts.found : 20)
+          return rows(way === 'walk' ? facts.matchCount : 20)
         },
       }
     },
@@ -216,19 +221,19 @@ function waysOf(filter: Filter, facts: { total?: number; found: number; users?: 
 }
 
 test('a list is walked if enough rows are expected to match, and otherwise read from a set', () => {
-  assert.equal(waysOf(ofTeam, { found: 20 }), 'walk')
-  assert.equal(waysOf(ofTeam, { found: 19 }), 'walk, set')
-  assert.equal(waysOf(ofTeam, { found: 20, sorts: true }), 'set')
-  assert.equal(waysOf(ofTeam, { total: 50_000, found: 20 }), 'walk')
+  assert.equal(waysOf(ofTeam, { matchCount: 20 }), 'walk')
+  assert.equal(waysOf(ofTeam, { matchCount: 19 }), 'walk, set')
+  assert.equal(waysOf(ofTeam, { matchCount: 20, sorts: true }), 'set')
+  assert.equal(waysOf(ofTeam, { total: 50_000, matchCount: 20 }), 'walk')
   // The matching rows are not among the first rows of the list.
-  assert.equal(waysOf(ofTeam, { total: 50_000, found: 3 }), 'walk, set')
-  assert.equal(waysOf(ofTeam, { total: 1000, found: 20 }), 'set')
-  assert.equal(waysOf(ofTeam, { total: 0, found: 0 }), 'set')
+  assert.equal(waysOf(ofTeam, { total: 50_000, matchCount: 3 }), 'walk, set')
+  assert.equal(waysOf(ofTeam, { total: 1000, matchCount: 20 }), 'set')
+  assert.equal(waysOf(ofTeam, { total: 0, matchCount: 0 }), 'set')
   const ofOwner = (name: string) => along('owner', is(name))
-  assert.equal(waysOf(ofOwner('name'), { total: 1000, found: 0, users: 100_000 }), 'set')
+  assert.equal(waysOf(ofOwner('name'), { total: 1000, matchCount: 0, users: 100_000 }), 'set')
   // Building the set would take longer than checking each row, unless an index finds its ids.
-  assert.equal(waysOf(ofOwner('name'), { total: 1000, found: 0, users: 1_000_000 }), 'look up')
-  assert.equal(waysOf(ofOwner('email'), { total: 1000, found: 0, users: 1_000_000 }), 'set')
+  assert.equal(waysOf(ofOwner('name'), { total: 1000, matchCount: 0, users: 1_000_000 }), 'look up')
+  assert.equal(waysOf(ofOwner('email'), { total: 1000, matchCount: 0, users: 1_000_000 }), 'set')
   // A set of ids does not help to find rows that do not match.
-  assert.equal(waysOf({ kind: 'not', filter: ofTeam }, { total: 1000, found: 0 }), 'look up')
+  assert.equal(waysOf({ kind: 'not', filter: ofTeam }, { total: 1000, matchCount: 0 }), 'look up')
 })

@@ -113,7 +113,7 @@ test('an aggregate of a large table runs in a process, alone and in a composite;
     kind: 'aggregate',
     ...{ collection: 'posts', within: undefined, filter: undefined, search: undefined },
     ...{ groups: [{ field: 'author_id' }], measures: [{ kind: 'count' }], sort: [], offset: 0, limit: 1 },
-    select: [{ kind: 'measure', key: 'n', at: 0 }],
+    select: [{ kind: 'measure', key: 'n', index: 0 }],
   }
   const slowOnes: readonly AggregateShape[] = [
     authors,
@@ -126,17 +126,17 @@ test('an aggregate of a large table runs in a process, alone and in a composite;
   await withRows(10_000, async file => {
     const [store, plain] = [openSqlite(blog, { file, readers }), openSqlite(blog, { file })]
     try {
-      for (const [at, shape] of all.entries()) {
-        const plan = guard({ shape, args: [0, 5, at === slowOnes.length ? 7 : 'x'] }, reader)
+      for (const [index, shape] of all.entries()) {
+        const plan = guard({ shape, args: [0, 5, index === slowOnes.length ? 7 : 'x'] }, reader)
         const answer = store.read(plan)
-        assert.equal(answer instanceof Promise, at < slowOnes.length, `aggregate ${at}`)
+        assert.equal(answer instanceof Promise, index < slowOnes.length, `aggregate ${index}`)
         assert.deepEqual(await answer, plain.read(plan))
         const { collection, within: _, kind, search, ...aggregation } = shape
         const root = { kind, key: 'a', collection, search, aggregation } as const
         const composite = guard({ shape: { kind: 'composite', roots: [root] }, args: plan.args }, reader)
-        const whole = store.composite(composite)
-        assert.equal(whole instanceof Promise, at < slowOnes.length, `root ${at}`)
-        assert.deepEqual(await whole, plain.composite(composite))
+        const compositeAnswer = store.composite(composite)
+        assert.equal(compositeAnswer instanceof Promise, index < slowOnes.length, `root ${index}`)
+        assert.deepEqual(await compositeAnswer, plain.composite(composite))
       }
     } finally {
       await store.close()
@@ -148,19 +148,19 @@ test('an aggregate of a large table runs in a process, alone and in a composite;
 test('a read that several callers share also queues for each of them', async () => {
   await withRows(20_000, async file => {
     const store = openSqlite(blog, { file, readers: { ...readers, count: 2 }, cacheBytes: 0 })
-    const answered: string[] = []
+    const callers: string[] = []
     const shape: ListShape = { ...listOfPosts, sort: totalOrder([title]) }
     const list = async (offset: number, as: Principal) => {
       await ask(store, shape, [offset, 5], as)
-      answered.push(as.budgetKey)
+      callers.push(as.budgetKey)
     }
-    const other = user(2, 'user', 'all')
+    const otherPrincipal = user(2, 'user', 'all')
     try {
       // Starts both processes first, since a start would take longer than the flood.
-      await Promise.all([ask(store, shape, [100, 5], reader), ask(store, shape, [101, 5], other)])
+      await Promise.all([ask(store, shape, [100, 5], reader), ask(store, shape, [101, 5], otherPrincipal)])
       const flood = Array.from({ length: 30 }, (_, offset) => list(offset, reader))
-      await list(29, other)
-      assert.ok(answered.length < 15, `${answered.length} of the flood were answered first`)
+      await list(29, otherPrincipal)
+      assert.ok(callers.length < 15, `${callers.length} of the flood were answered first`)
       await Promise.all(flood)
     } finally {
       await store.close()
@@ -257,7 +257,7 @@ test('a deep page whose anchor moves during the read is read again', async () =>
         })
       }
       const inputs = { args: [offset, 5], userId: 1, slots: [] }
-      const answer = await pooled(inputs, pooledSnapshot(ask, { look() {} }))
+      const answer = await pooled(inputs, pooledSnapshot(ask, { renewSnapshot() {} }))
       const ids = (JSON.parse(answer.text ?? '') as { id: number }[]).map(({ id }) => id)
       return { ids, requests }
     }

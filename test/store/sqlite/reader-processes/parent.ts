@@ -4,8 +4,8 @@ import { FileIdentity } from '../../../../src/store/sqlite/file/identity.ts'
 import { ReaderPool } from '../../../../src/store/sqlite/reader-processes/pool.ts'
 
 const file = process.argv[2] ?? ''
-const orders = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }
-const pool = new ReaderPool({ orders, size: 2, timeoutMs: 600_000 })
+const processOptions = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }
+const pool = new ReaderPool({ processOptions, size: 2, timeoutMs: 600_000 })
 const short = [{ sql: 'SELECT 1', values: [] }]
 const sql = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c'
 

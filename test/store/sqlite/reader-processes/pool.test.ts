@@ -31,8 +31,8 @@ async function withPool(options: Options, use: (fixture: Fixture) => Promise<voi
     const database = new DatabaseSync(file)
     database.exec(`PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY, "text" TEXT);
       INSERT INTO "notes" VALUES (1, 'one')`)
-    const orders = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }
-    const pool = new ReaderPool({ orders, size: 2, timeoutMs: 60_000, ...options })
+    const processOptions = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }
+    const pool = new ReaderPool({ processOptions, size: 2, timeoutMs: 60_000, ...options })
     try {
       await use({ pool, database, file })
     } finally {
@@ -123,7 +123,7 @@ test('the deadline includes the time in the queue, and an expired read is not ru
 })
 
 test('a caller that floods the pool gets no more than its share, and other callers are answered meanwhile', async () => {
-  await withPool({ maxOfCaller: 3, maxWaiting: 6 }, async ({ pool }) => {
+  await withPool({ maxWaitingPerCaller: 3, maxWaiting: 6 }, async ({ pool }) => {
     const flood = Array.from({ length: 10 }, () => pool.run('flood', endless).catch(error => error))
     const refused = await Promise.all(flood.slice(4))
     for (const error of refused) {
@@ -195,8 +195,13 @@ for (const [failure, overrides] of [
   test(`a read is refused if starting its process fails with ${failure}, and the pool can still be closed`, async () => {
     const { execPath } = process
     const causes: unknown[] = []
-    const orders = { file: 'x', identities: [], busyTimeoutMs: 1000, ...overrides }
-    const pool = new ReaderPool({ orders, size: 1, timeoutMs: 60_000, onLost: cause => causes.push(cause) })
+    const processOptions = { file: 'x', identities: [], busyTimeoutMs: 1000, ...overrides }
+    const pool = new ReaderPool({
+      processOptions,
+      size: 1,
+      timeoutMs: 60_000,
+      onLost: cause => causes.push(cause),
+    })
     if ('execPath' in overrides) process.execPath = overrides.execPath
     try {
       await assert.rejects(pool.run('a', first), unavailable)
@@ -237,7 +242,7 @@ test('reader processes end with their parent, even during a statement', async ()
     new DatabaseSync(file).exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
     const program = fileURLToPath(new URL('parent.ts', import.meta.url))
     const parent = fork(program, [file], {
-      execArgv: process.execArgv.filter(each => each.startsWith('--conditions')),
+      execArgv: process.execArgv.filter(option => option.startsWith('--conditions')),
     })
     const [pids] = (await once(parent, 'message')) as [number[]]
     assert.equal(pids.length, 2)

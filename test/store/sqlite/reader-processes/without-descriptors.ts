@@ -4,8 +4,8 @@ import { FileIdentity } from '../../../../src/store/sqlite/file/identity.ts'
 import { ReaderPool } from '../../../../src/store/sqlite/reader-processes/pool.ts'
 
 const file = process.argv[2] ?? ''
-const orders = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }
-const pool = new ReaderPool({ orders, size: 2, timeoutMs: 60_000 })
+const processOptions = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }
+const pool = new ReaderPool({ processOptions, size: 2, timeoutMs: 60_000 })
 const query = [{ sql: 'SELECT 1', values: [] }]
 
 /** Opens files until the system refuses. */

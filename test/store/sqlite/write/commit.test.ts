@@ -59,7 +59,7 @@ function withQueue(use: (fixture: Fixture) => Promise<void>, options: QueueOptio
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
     const connection = new Connection(
       database,
-      { file, otherThreads: noOtherThreads, busyTimeout: 5000 },
+      { file, otherThreads: noOtherThreads, busyTimeoutMs: 5000 },
       () => {},
     )
     const statement = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)}) RETURNING n`)
@@ -69,8 +69,8 @@ function withQueue(use: (fixture: Fixture) => Promise<void>, options: QueueOptio
       maxWaiting,
       lockWaitMs,
       lock,
-      atBegin: () => began++,
-      atCommit: n => committed.push(n),
+      onBegin: () => began++,
+      onCommit: n => committed.push(n),
       answer: n => `stored ${n}`,
       clock,
     })
@@ -84,13 +84,21 @@ function withQueue(use: (fixture: Fixture) => Promise<void>, options: QueueOptio
       unreadable.run({ args: [], userId: null, slots: [n] })
       return n
     }
-    const stored = () =>
+    const storedNumbers = () =>
       database
         .prepare('SELECT n FROM numbers ORDER BY n')
         .all()
         .map(row => row.n)
     try {
-      await use({ database, queue, committed, insert, insertUnreadable, stored, began: () => began })
+      await use({
+        database,
+        queue,
+        committed,
+        insert,
+        insertUnreadable,
+        stored: storedNumbers,
+        began: () => began,
+      })
     } finally {
       connection.close()
     }
@@ -267,10 +275,10 @@ test('of two writes, the valid one is stored whichever came first', () =>
       database.exec('INSERT INTO others VALUES (99)')
       return 99
     }
-    const one = await Promise.allSettled([queue.add(insert(1)), queue.add(refer)])
+    const results = await Promise.allSettled([queue.add(insert(1)), queue.add(refer)])
     const other = await Promise.allSettled([queue.add(refer), queue.add(insert(2))])
     assert.deepEqual(
-      [states(one), states(other)],
+      [states(results), states(other)],
       [
         ['stored 1', 'CONFLICT'],
         ['CONFLICT', 'stored 2'],
@@ -310,21 +318,21 @@ test('flush stores the waiting writes before it returns', () =>
   }))
 
 test('the writer lock is released after each commit, failed or not', () => {
-  let held = 0
+  let holds = 0
   const lock = {
     take: () => {
-      assert.equal(held, 0)
-      held++
+      assert.equal(holds, 0)
+      holds++
       return true
     },
-    release: () => void held--,
+    release: () => void holds--,
   }
   const use = async ({ database, queue, insert }: Fixture) => {
     await queue.add(insert(1))
-    assert.equal(held, 0)
+    assert.equal(holds, 0)
     database.fails = { text: 'COMMIT', times: 1 }
     await assert.rejects(queue.add(insert(2)), failure('UNAVAILABLE'))
-    assert.equal(held, 0)
+    assert.equal(holds, 0)
     assert.equal(await queue.add(insert(2)), 'stored 2')
   }
   return withQueue(use, { lock })
@@ -349,10 +357,10 @@ test('a full database refuses further writes, keeps its contents, and accepts wr
       const batch = Array.from({ length: 500 }, (_, n) => queue.add(insert(from + n)))
       attempts.push(...(await Promise.allSettled(batch)))
     }
-    const kept = attempts.flatMap((result, n) => (result.status === 'fulfilled' ? [n + 1] : []))
+    const keptIds = attempts.flatMap((result, n) => (result.status === 'fulfilled' ? [n + 1] : []))
     const refused = new Set(states(attempts.filter(result => result.status === 'rejected')))
     assert.deepEqual([...refused], ['UNAVAILABLE'])
-    assert.deepEqual(stored(), kept)
+    assert.deepEqual(stored(), keptIds)
     assert.deepEqual(database.prepare('PRAGMA integrity_check').all().length, 1)
     database.exec('PRAGMA max_page_count = 1000')
     assert.equal(await queue.add(insert(1_000_000)), 'stored 1000000')

@@ -9,15 +9,15 @@ import { failure } from '../../contract.ts'
 
 const BOUND = 1000
 
-interface Locked {
+interface LockedDatabase {
   readonly client: Client
   readonly id: number
   unlock(): void
 }
 
-function withLocked(use: (locked: Locked) => Promise<void>): Promise<void> {
+function withLocked(use: (locked: LockedDatabase) => Promise<void>): Promise<void> {
   return withFile(async file => {
-    const store = openSqlite(blog, { file, busyTimeout: BOUND })
+    const store = openSqlite(blog, { file, busyTimeoutMs: BOUND })
     const client = new Client(store)
     const { id } = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
     const other = new DatabaseSync(file)
@@ -32,16 +32,16 @@ function withLocked(use: (locked: Locked) => Promise<void>): Promise<void> {
 }
 
 /** Milliseconds from `since` until the write is refused. */
-async function refused(client: Client, id: number, since: number): Promise<number> {
+async function timeRefusal(client: Client, id: number, since: number): Promise<number> {
   await assert.rejects(client.update('users', id, { name: `Ann ${since}` }), failure('UNAVAILABLE'))
   return performance.now() - since
 }
 
 test('each write waits for the lock up to its own limit, even if it arrives while others wait', () =>
   withLocked(async ({ client, id }) => {
-    const began = performance.now()
-    const first = refused(client, id, began)
-    const later = wait(BOUND / 5).then(() => refused(client, id, began + BOUND / 5))
+    const start = performance.now()
+    const first = timeRefusal(client, id, start)
+    const later = wait(BOUND / 5).then(() => timeRefusal(client, id, start + BOUND / 5))
     for (const waited of await Promise.all([first, later])) {
       assert.ok(waited >= BOUND * 0.9, `${waited} ms`)
       assert.ok(waited < BOUND * 1.6, `${waited} ms`)
@@ -51,7 +51,7 @@ test('each write waits for the lock up to its own limit, even if it arrives whil
 test('reads are answered while a write waits for the lock', () =>
   withLocked(async ({ client, id }) => {
     let isWaiting = true
-    const write = refused(client, id, performance.now()).then(() => {
+    const write = timeRefusal(client, id, performance.now()).then(() => {
       isWaiting = false
     })
     let reads = 0
@@ -80,10 +80,10 @@ test('a waiting write is stored once the lock is released', () =>
 
 test('close waits for the lock no longer than its writes may', () =>
   withLocked(async ({ client, id }) => {
-    const began = performance.now()
-    const write = refused(client, id, began)
+    const start = performance.now()
+    const write = timeRefusal(client, id, start)
     await wait(BOUND / 2)
     await client.store.close()
-    assert.ok(performance.now() - began < BOUND * 1.6)
+    assert.ok(performance.now() - start < BOUND * 1.6)
     await write
   }))

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../../../../src/errors.ts'
 import { slot, sql } from '../../../../src/store/sql/writer.ts'
 import { Connection } from '../../../../src/store/sqlite/connection.ts'
-import { isSurelyUndone } from '../../../../src/store/sqlite/failure.ts'
+import { isCertainlyUndone } from '../../../../src/store/sqlite/failure.ts'
 import { Checkpoints } from '../../../../src/store/sqlite/file/checkpoints.ts'
 import { noOtherThreads } from '../../../../src/store/sqlite/file/other-threads.ts'
 import { CommitQueue } from '../../../../src/store/sqlite/write/commit.ts'
@@ -63,7 +63,7 @@ function withQueue(use: (fixture: Fixture) => Promise<void>): Promise<void> {
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
     const connection = new Connection(
       database,
-      { file, otherThreads: noOtherThreads, busyTimeout: 0 },
+      { file, otherThreads: noOtherThreads, busyTimeoutMs: 0 },
       () => {},
     )
     const statement = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)})`)
@@ -74,8 +74,8 @@ function withQueue(use: (fixture: Fixture) => Promise<void>): Promise<void> {
       maxWaiting: 100,
       lockWaitMs: 0,
       lock,
-      atBegin() {},
-      atCommit() {},
+      onBegin() {},
+      onCommit() {},
       afterCommit: () => void after.count++,
       answer: n => n,
       health,
@@ -85,13 +85,13 @@ function withQueue(use: (fixture: Fixture) => Promise<void>): Promise<void> {
         statement.run({ args: [], userId: null, slots: [n] })
         return n
       })
-    const stored = () =>
+    const storedNumbers = () =>
       database
         .prepare('SELECT n FROM numbers ORDER BY n')
         .all()
         .map(row => row.n)
     try {
-      await use({ database, health, queue, after, insert, stored })
+      await use({ database, health, queue, after, insert, stored: storedNumbers })
     } finally {
       queue.close()
       connection.close()
@@ -109,13 +109,13 @@ async function refusalOf(write: Promise<unknown>): Promise<ApiError> {
   return error
 }
 
-test('isSurelyUndone recognizes the errors of a COMMIT that store nothing', () => {
+test('isCertainlyUndone recognizes the errors of a COMMIT that store nothing', () => {
   const withCode = (errcode: number) => Object.assign(new Error(), { errcode })
   for (const code of [5, 6, 13, 19, 261, 517, 787])
-    assert.equal(isSurelyUndone(withCode(code)), true, `${code}`)
+    assert.equal(isCertainlyUndone(withCode(code)), true, `${code}`)
   for (const code of [7, 10, 778, 1034, 4874, 11])
-    assert.equal(isSurelyUndone(withCode(code)), false, `${code}`)
-  assert.equal(isSurelyUndone(new Error()), false)
+    assert.equal(isCertainlyUndone(withCode(code)), false, `${code}`)
+  assert.equal(isCertainlyUndone(new Error()), false)
 })
 
 test('writes of a failed COMMIT are unconfirmed, and later writes are refused until the WAL is settled', () =>
@@ -191,16 +191,16 @@ test('confirm uses the commit of waiting writes, or else an empty commit', () =>
 
 test('a transaction of refused writes does not prove that changes can be stored', () =>
   withQueue(async ({ database, health, queue }) => {
-    const refused = () =>
+    const refuseWrite = () =>
       assert.rejects(
         queue.add(() => {
           throw new ApiError('NOT_FOUND')
         }),
         { code: 'NOT_FOUND' },
       )
-    await refused()
+    await refuseWrite()
     assert.equal(health.isProven, false)
-    await Promise.all([queue.confirm(), refused()])
+    await Promise.all([queue.confirm(), refuseWrite()])
     assert.equal(database.marks, 1)
     assert.equal(health.isProven, true)
   }))
@@ -221,7 +221,7 @@ test('confirm succeeds while another process holds the write lock', () =>
 function checkpointsOn(copied: number, failure: { errcode: number } | undefined) {
   const state = { failure, checkpoints: 0, unsafe: 0, now: 0, hidesLog: false }
   const connection = {
-    log() {
+    logState() {
       if (state.hidesLog) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
       return { pages: 1000, copied }
     },

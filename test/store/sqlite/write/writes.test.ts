@@ -28,13 +28,13 @@ async function withTeams(use: (client: Client, ids: readonly number[], store: Sq
   const store = openSqlite(teams, { file: ':memory:' })
   try {
     const client = new Client(store, teams)
-    const made = [
+    const createdTeams = [
       await client.create('teams', { name: 'open' }),
       await client.create('teams', { name: 'closed' }),
     ]
     await use(
       client,
-      made.map(({ id }) => id),
+      createdTeams.map(({ id }) => id),
       store,
     )
   } finally {
@@ -82,7 +82,7 @@ test('a create beyond the maximum number of references to an item is refused', (
         { field: 'team_id', param: 1 },
       ],
       computed: [],
-      most: { field: 'team_id', count: 2, refusal: 'The team is full.' },
+      limit: { field: 'team_id', count: 2, refusal: 'The team is full.' },
       select: fields('id'),
     }
     const guard = createGuard(teams)

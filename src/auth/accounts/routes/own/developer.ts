@@ -16,13 +16,13 @@ import { pageReply } from '../../../pages/frame/reply.ts'
 import { type AppItem, appFields } from '../../../server/clients/apps.ts'
 import { sentencesOf } from '../../own/scope-choices.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
-import { confirmation, createShown, ownItems, postedForm } from '../own.ts'
+import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
 
 const collection = 'oauth_apps'
 const secretCollection = 'oauth_app_secrets'
 const path = '/account/developer'
-const ofUser = { ...listShape(collection, appFields, where('user_id')), sort: reversed(orderById) }
+const appsOfUser = { ...listShape(collection, appFields, where('user_id')), sort: reversed(orderById) }
 const byId = itemShape(collection, appFields)
 const secretFields = ['id', 'prefix', 'created_at', 'expires_at']
 const secretsOfApp = {
@@ -32,7 +32,7 @@ const secretsOfApp = {
 
 const maxShown = 200
 const maxSecretsShown = 50
-/** The highest number of an app's users that its page shows. */
+/** An app's users are counted up to this number on its page. */
 const maxCounted = 1000
 const maxCountedInList = 100
 
@@ -44,15 +44,15 @@ interface SecretRow {
 }
 
 /** Throws NOT_FOUND if the user has no such app. */
-export async function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppItem> {
-  const row = await ownItems(parts, who).item<AppItem>(byId, id)
+export async function appRow(parts: RouteParts, viewer: Viewer, id: number): Promise<AppItem> {
+  const row = await ownItems(parts, viewer).item<AppItem>(byId, id)
   // Administrators may read the apps of other users, which have no page here.
-  if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
+  if (row.user_id !== viewer.user.id) throw new ApiError('NOT_FOUND')
   return row
 }
 
 /** `maxUsers`: users who have connected the app are counted up to this number. */
-async function shown({ base, server }: RouteParts, row: AppItem, maxUsers: number): Promise<OwnApp> {
+async function toOwnApp({ base, server }: RouteParts, row: AppItem, maxUsers: number): Promise<OwnApp> {
   const { id, name, type, scopes, default_scopes: defaults } = row
   const users = await server.countUsers(row.client_id, maxUsers + 1)
   return {
@@ -73,8 +73,8 @@ async function shown({ base, server }: RouteParts, row: AppItem, maxUsers: numbe
   }
 }
 
-async function secretsOf(parts: RouteParts, who: SignedIn, appId: number): Promise<readonly OwnSecret[]> {
-  const rows = await ownItems(parts, who).list<SecretRow>(secretsOfApp, maxSecretsShown, appId)
+async function secretsOf(parts: RouteParts, viewer: Viewer, appId: number): Promise<readonly OwnSecret[]> {
+  const rows = await ownItems(parts, viewer).list<SecretRow>(secretsOfApp, maxSecretsShown, appId)
   return rows.map(({ id, prefix, created_at, expires_at }) => {
     const endsAt = expires_at === null ? undefined : Date.parse(expires_at)
     const ended = endsAt !== undefined && endsAt <= parts.base.now()
@@ -82,38 +82,39 @@ async function secretsOf(parts: RouteParts, who: SignedIn, appId: number): Promi
   })
 }
 
-export async function developerRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const rows = await ownItems(parts, who).list<AppItem>(ofUser, maxShown + 1, who.user.id)
-  const apps = await Promise.all(rows.slice(0, maxShown).map(row => shown(parts, row, maxCountedInList)))
-  const page = developerPage({ menu: who.menu, apps, more: rows.length > maxShown, note: noteOf(visit) })
+export async function developerRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const rows = await ownItems(parts, viewer).list<AppItem>(appsOfUser, maxShown + 1, viewer.user.id)
+  const apps = await Promise.all(rows.slice(0, maxShown).map(row => toOwnApp(parts, row, maxCountedInList)))
+  const page = developerPage({ menu: viewer.menu, apps, more: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
 }
 
-/** The scopes of the sample request: all that the app may ask for, or those that identify its users. */
+/** The scopes of the sample request: all that the app may ask for, otherwise those that identify its users. */
 function sampleScope({ scopes }: AppItem): string {
   return scopes === null || scopes.length === 0 ? 'openid profile email' : scopes.join(' ')
 }
 
 /** Creates a secret. Older secrets expire after the overlap. */
-function newSecret(parts: RouteParts, visit: Visit, who: SignedIn, id: number): Promise<Reply> {
-  return createShown(parts, visit, who, secretCollection, { app_id: id }, () => `${path}/${id}`)
+function newSecret(parts: RouteParts, visit: Visit, viewer: Viewer, id: number): Promise<Reply> {
+  return createAndShow(parts, visit, viewer, secretCollection, { app_id: id }, () => `${path}/${id}`)
 }
 
-export async function appRoute(parts: RouteParts, visit: Visit, who: SignedIn, id: number): Promise<Reply> {
-  const row = await appRow(parts, who, id)
+export async function appRoute(parts: RouteParts, visit: Visit, viewer: Viewer, id: number): Promise<Reply> {
+  const row = await appRow(parts, viewer, id)
   if (visit.method === 'POST') {
     const change = postedForm(parts, visit).text('change')
-    if (change !== 'new-secret') throw new ApiError('BAD_REQUEST', 'There is no such change.')
-    return confirmation(parts, visit, who) ?? newSecret(parts, visit, who, id)
+    if (change !== 'new-secret') throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
+    return signInRedirect(parts, visit, viewer) ?? newSecret(parts, visit, viewer, id)
   }
-  const taken = visit.method === 'HEAD' ? undefined : await parts.shownOnce.take(who.session, visit.path)
-  const app = await shown(parts, row, maxCounted)
+  const shownSecrets =
+    visit.method === 'HEAD' ? undefined : await parts.shownOnce.take(viewer.session, visit.path)
+  const app = await toOwnApp(parts, row, maxCounted)
   const page = appPage(
     {
-      ...{ menu: who.menu, app, note: noteOf(visit), issuer: parts.base.issuer },
-      secrets: await secretsOf(parts, who, id),
+      ...{ menu: viewer.menu, app, note: noteOf(visit), issuer: parts.base.issuer },
+      secrets: await secretsOf(parts, viewer, id),
       overlapSeconds: parts.own.secretOverlapSeconds,
-      revealed: taken?.client_secret,
+      revealed: shownSecrets?.client_secret,
     },
     sampleScope(row),
   )
@@ -123,34 +124,35 @@ export async function appRoute(parts: RouteParts, visit: Visit, who: SignedIn, i
 export async function deleteAppRoute(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   id: number,
 ): Promise<Reply> {
-  const app = await appRow(parts, who, id)
-  const asked = confirmation(parts, visit, who)
-  if (visit.method !== 'POST') return asked ?? pageReply(parts.theme, deleteAppPage(who.menu, app, noFaults))
+  const app = await appRow(parts, viewer, id)
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (visit.method !== 'POST')
+    return redirection ?? pageReply(parts.theme, deleteAppPage(viewer.menu, app, noFaults))
   postedForm(parts, visit)
-  if (asked) return asked
-  await ownItems(parts, who).remove(collection, id)
+  if (redirection) return redirection
+  await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=app-deleted`)
 }
 
 export async function endSecretRoute(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   id: number,
   secretId: number,
 ): Promise<Reply> {
-  const app = await appRow(parts, who, id)
-  const secrets = await secretsOf(parts, who, id)
-  const secret = secrets.find(one => one.id === secretId)
-  if (!secret) throw new ApiError('NOT_FOUND', 'The app has no such secret.')
+  const app = await appRow(parts, viewer, id)
+  const secrets = await secretsOf(parts, viewer, id)
+  const secret = secrets.find(({ id: candidate }) => candidate === secretId)
+  if (!secret) throw new ApiError('NOT_FOUND', 'The app does not have this secret.')
   if (visit.method !== 'POST') {
     const isLast = secrets.every(({ id: other, ended }) => other === secretId || ended)
-    return pageReply(parts.theme, endSecretPage({ menu: who.menu, app, secret, isLast, faults: noFaults }))
+    return pageReply(parts.theme, endSecretPage({ menu: viewer.menu, app, secret, isLast, faults: noFaults }))
   }
   postedForm(parts, visit)
-  await ownItems(parts, who).remove(secretCollection, secretId)
+  await ownItems(parts, viewer).remove(secretCollection, secretId)
   return redirect(`${path}/${id}?done=secret-ended`)
 }

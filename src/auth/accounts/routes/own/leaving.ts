@@ -11,27 +11,27 @@ import { exportedCollections, exportedData } from '../../own/data-export.ts'
 import { blockersOf, deleteAccount } from '../../own/deletion.ts'
 import { deletionPlan } from '../../own/own-data.ts'
 import { titleOf } from '../../own/scope-choices.ts'
-import { askerOf } from '../asker.ts'
-import { type RouteParts, type SignedIn, tooMany, type Visit } from '../context.ts'
-import { confirmation, postedForm } from '../own.ts'
+import { type RouteParts, tooMany, type Viewer, type Visit } from '../context.ts'
+import { postedForm, signInRedirect } from '../own.ts'
+import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
 
-/** The title of a collection within a sentence. */
+/** The title of a collection, for use within a sentence. */
 function inSentence(collection: string): string {
   const title = titleOf(collection)
   return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }
 
-function isoTime(at: number): string {
-  return new Date(at).toISOString()
+function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString()
 }
 
-/** What the export contains besides the account and its items. */
+/** The members of the export besides the account and its items. */
 async function accountDetails(
   { base, server, passkeys }: RouteParts,
-  { user, session }: SignedIn,
+  { user, session }: Viewer,
 ): Promise<object> {
-  const [sessions, apps, keys, linked, uses] = await Promise.all([
+  const [sessions, apps, userPasskeys, identities, keyUses] = await Promise.all([
     server.sessions(user.id, session.id),
     server.connectedApps(user.id),
     passkeys.list(user.id),
@@ -43,7 +43,7 @@ async function accountDetails(
     exported_at: isoTime(base.now()),
     address: {
       confirmed: await base.addresses.isVerified(user.id, user.email),
-      waiting: (await base.addresses.waiting(user.id)) ?? null,
+      waiting: (await base.addresses.pending(user.id)) ?? null,
     },
     sessions: sessions.map(({ signedInAt, usedAt, expiresAt, address, userAgent }) => ({
       ...{ address, user_agent: userAgent },
@@ -51,13 +51,13 @@ async function accountDetails(
       last_used_at: isoTime(usedAt),
       expires_at: isoTime(expiresAt),
     })),
-    passkeys: keys.map(({ name, createdAt }) => ({ name, created_at: isoTime(createdAt) })),
-    linked_accounts: linked.map(({ provider, label, createdAt }) => ({
+    passkeys: userPasskeys.map(({ name, createdAt }) => ({ name, created_at: isoTime(createdAt) })),
+    linked_accounts: identities.map(({ provider, label, createdAt }) => ({
       provider,
       account: label,
       linked_at: isoTime(createdAt),
     })),
-    api_key_uses: [...uses].map(([id, { at }]) => ({ api_key_id: Number(id), last_used_at: isoTime(at) })),
+    api_key_uses: [...keyUses].map(([id, { at }]) => ({ api_key_id: Number(id), last_used_at: isoTime(at) })),
     one_time_codes: await base.codes.isOn(user.id),
     connected_apps: apps.map(({ app, scopes, allowedAt, usedAt }) => ({
       ...{ name: app.name, client_id: app.clientId, allowed_at: isoTime(allowedAt) },
@@ -67,13 +67,13 @@ async function accountDetails(
   }
 }
 
-async function download(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const { base, own } = parts
-  const { user } = who
+  const { user } = viewer
   const body = exportedData({
     ...{ model: base.model, run: own.run, userId: user.id, principal: sessionPrincipal(user) },
-    more: { ...(await accountDetails(parts, who)) },
-    requireStill: async () => {
+    details: { ...(await accountDetails(parts, viewer)) },
+    requireSession: async () => {
       if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
     },
   })
@@ -85,57 +85,56 @@ async function download(parts: RouteParts, visit: Visit, who: SignedIn): Promise
   return { status: 200, headers, body }
 }
 
-export async function exportRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+export async function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const { base, theme } = parts
-  const asked = confirmation(parts, visit, who)
+  const redirection = signInRedirect(parts, visit, viewer)
   if (visit.method !== 'POST') {
-    const { access } = sessionPrincipal(who.user)
+    const { access } = sessionPrincipal(viewer.user)
     const collections = exportedCollections(base.model, access).map(({ name }) => inSentence(name))
-    return asked ?? pageReply(theme, exportPage({ menu: who.menu, collections }))
+    return redirection ?? pageReply(theme, exportPage({ menu: viewer.menu, collections }))
   }
   postedForm(parts, visit)
-  if (asked) return asked
-  const seconds = await base.exports.take(`user:${who.user.id}`, parts.throttleAddress(visit.address))
-  return seconds === undefined ? download(parts, visit, who) : tooMany(theme, seconds)
+  if (redirection) return redirection
+  const seconds = await base.exports.take(`user:${viewer.user.id}`, parts.throttleAddress(visit.address))
+  return seconds === undefined ? download(parts, visit, viewer) : tooMany(theme, seconds)
 }
 
-async function showDeletion({ base, theme }: RouteParts, who: SignedIn, faults: Faults): Promise<Reply> {
-  const blockers = await blockersOf(base, who.user.id)
+async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults: Faults): Promise<Reply> {
+  const blockers = await blockersOf(base, viewer.user.id)
   const page = deletePage({
-    ...{ menu: who.menu, faults, email: who.user.email, service: theme.name, titleOf: inSentence },
+    ...{ menu: viewer.menu, faults, email: viewer.user.email, service: theme.name, titleOf: inSentence },
     plan: deletionPlan(base.model),
     blocking: [...new Set(blockers.map(({ collection }) => titleOf(collection)))],
   })
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-async function deleted(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const { base, server, theme } = parts
   try {
-    await deleteAccount(base, who.user, askerOf(visit))
+    await deleteAccount(base, viewer.user, requesterOf(visit))
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
-    return showDeletion(parts, who, new Map([['form', `Your account was not deleted. ${error.message}`]]))
+    return showDeletion(parts, viewer, new Map([['form', `Your account was not deleted. ${error.message}`]]))
   }
   await server.signOut(visit.req, visit.res)
   const page = messagePage({
     title: 'Your account is deleted',
-    paragraphs: [
-      'You are signed out everywhere. We have sent a message about it to the address that the account had.',
-    ],
+    paragraphs: ['You are signed out everywhere. We have sent a message to the address of the account.'],
     icon: 'check',
   })
   return pageReply(theme, page)
 }
 
-export async function deleteRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  if (!parts.own.selfDeletion) throw new ApiError('NOT_FOUND', 'Accounts cannot be deleted here.')
-  const asked = confirmation(parts, visit, who)
-  if (visit.method !== 'POST') return asked ?? showDeletion(parts, who, noFaults)
-  const typed = postedForm(parts, visit).text('address')
-  if (asked) return asked
-  if (typed.trim().toLowerCase() !== who.user.email) {
-    return showDeletion(parts, who, new Map([['address', 'This is not the address of your account.']]))
+export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  if (!parts.own.selfDeletion)
+    throw new ApiError('NOT_FOUND', 'Users of this service cannot delete their accounts.')
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (visit.method !== 'POST') return redirection ?? showDeletion(parts, viewer, noFaults)
+  const address = postedForm(parts, visit).text('address')
+  if (redirection) return redirection
+  if (address.trim().toLowerCase() !== viewer.user.email) {
+    return showDeletion(parts, viewer, new Map([['address', 'This is not the address of your account.']]))
   }
-  return deleted(parts, visit, who)
+  return deleteAndSignOut(parts, visit, viewer)
 }

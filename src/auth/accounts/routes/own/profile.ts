@@ -11,7 +11,7 @@ import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
 import { type ProfileField, profileFields, profileValues, textOf } from '../../own/profile-fields.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
+import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { ownItems, postedForm } from '../own.ts'
 
@@ -20,7 +20,7 @@ const path = '/account/profile'
 
 type Row = Readonly<Record<string, JsonValue>>
 
-/** What was entered, if anything, and its faults. */
+/** The input of a form, if there is any, and its faults. */
 interface Entered {
   readonly faults: Faults
   readonly name?: string
@@ -28,40 +28,40 @@ interface Entered {
   readonly answers?: ReadonlyMap<string, string>
 }
 
-function fieldsOf({ base }: RouteParts, { user }: SignedIn): readonly ProfileField[] {
+function fieldsOf({ base }: RouteParts, { user }: Viewer): readonly ProfileField[] {
   return profileFields(base.model, sessionPrincipal(user).access)
 }
 
-async function storedRow(parts: RouteParts, who: SignedIn, fields: readonly ProfileField[]): Promise<Row> {
+async function storedRow(parts: RouteParts, viewer: Viewer, fields: readonly ProfileField[]): Promise<Row> {
   if (fields.length === 0) return {}
-  return ownItems(parts, who).item<Row>(
+  return ownItems(parts, viewer).item<Row>(
     itemShape(
       collection,
       fields.map(({ name }) => name),
     ),
-    who.user.id,
+    viewer.user.id,
   )
 }
 
-async function show(parts: RouteParts, visit: Visit, who: SignedIn, entered: Entered): Promise<Reply> {
+async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: Entered): Promise<Reply> {
   const { base, theme } = parts
-  const { id, name, email } = who.user
+  const { id, name, email } = viewer.user
   const { faults } = entered
-  const fields = fieldsOf(parts, who)
-  const stored = await storedRow(parts, who, fields)
-  const asked = fields.map(one => ({
-    name: formName(one.name),
-    label: one.field.optional ? `${one.label} (optional)` : one.label,
-    schema: one.field.type.schema,
-    required: !one.field.optional,
-    value: entered.answers ? entered.answers.get(one.name) : textOf(stored[one.name]),
+  const fields = fieldsOf(parts, viewer)
+  const stored = await storedRow(parts, viewer, fields)
+  const inputs = fields.map(({ name, label, field: { optional, type } }) => ({
+    name: formName(name),
+    label: optional ? `${label} (optional)` : label,
+    schema: type.schema,
+    required: !optional,
+    value: entered.answers ? entered.answers.get(name) : textOf(stored[name]),
   }))
   const page = profilePage({
-    ...{ menu: who.menu, faults, asked, email },
+    ...{ menu: viewer.menu, faults, asked: inputs, email },
     note: faults.size > 0 ? undefined : noteOf(visit),
     name: entered.name ?? name,
     verified: await base.addresses.isVerified(id, email),
-    waiting: await base.addresses.waiting(id),
+    waiting: await base.addresses.pending(id),
     newEmail: entered.email ?? '',
     deletion: parts.own.selfDeletion,
   })
@@ -69,7 +69,7 @@ async function show(parts: RouteParts, visit: Visit, who: SignedIn, entered: Ent
 }
 
 /** The values that differ from the stored ones: a rule may forbid writing a field, even with the same value. */
-function changed(values: Row, stored: Row): Row {
+function changedValues(values: Row, stored: Row): Row {
   return Object.fromEntries(
     Object.entries(values).filter(
       ([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name] ?? null),
@@ -77,39 +77,40 @@ function changed(values: Row, stored: Row): Row {
   )
 }
 
-type Change = (parts: RouteParts, visit: Visit, who: SignedIn, form: FormBody) => Promise<Reply>
+type Change = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
 
-const details: Change = async (parts, visit, who, form) => {
-  const fields = fieldsOf(parts, who)
+const details: Change = async (parts, visit, viewer, form) => {
+  const fields = fieldsOf(parts, viewer)
   const name = form.text('name')
-  const answers = new Map(fields.map(one => [one.name, form.text(formName(one.name))]))
+  const answers = new Map(fields.map(field => [field.name, form.text(formName(field.name))]))
   const { values, missing } = profileValues(fields, answers)
-  const inForm = (at: string) => (answers.has(at) ? formName(at) : at === 'name' ? at : undefined)
-  const faults = new Map([...missing].map(([at, message]) => [formName(at), message]))
+  const inputOf = (field: string) =>
+    answers.has(field) ? formName(field) : field === 'name' ? field : undefined
+  const faults = new Map([...missing].map(([field, message]) => [formName(field), message]))
   if (name.trim() === '') faults.set('name', 'Enter your name.')
-  if (faults.size > 0) return show(parts, visit, who, { faults, name, answers })
-  const stored = { ...(await storedRow(parts, who, fields)), name: who.user.name }
-  const body = changed({ ...values, name: name.trim() }, stored)
+  if (faults.size > 0) return show(parts, visit, viewer, { faults, name, answers })
+  const stored = { ...(await storedRow(parts, viewer, fields)), name: viewer.user.name }
+  const body = changedValues({ ...values, name: name.trim() }, stored)
   try {
-    if (Object.keys(body).length > 0) await ownItems(parts, who).update(collection, who.user.id, body)
+    if (Object.keys(body).length > 0) await ownItems(parts, viewer).update(collection, viewer.user.id, body)
     return redirect(`${path}?done=saved`)
   } catch (error) {
-    return show(parts, visit, who, { faults: faultsOf(error, inForm), name, answers })
+    return show(parts, visit, viewer, { faults: faultsOf(error, inputOf), name, answers })
   }
 }
 
 /** The new address is pending until it is proven, as with the API. */
-const email: Change = async (parts, visit, who, form) => {
-  const typed = form.text('email').trim()
-  const refuse = (faults: Faults) => show(parts, visit, who, { faults, email: typed })
-  if (typed === '') return refuse(new Map([['email', 'Enter the new address.']]))
-  if (typed.toLowerCase() === who.user.email)
-    return refuse(new Map([['email', 'This is the address that the account has.']]))
+const email: Change = async (parts, visit, viewer, form) => {
+  const newEmail = form.text('email').trim()
+  const refuse = (faults: Faults) => show(parts, visit, viewer, { faults, email: newEmail })
+  if (newEmail === '') return refuse(new Map([['email', 'Enter the new address.']]))
+  if (newEmail.toLowerCase() === viewer.user.email)
+    return refuse(new Map([['email', 'Your account has this address already.']]))
   try {
-    await ownItems(parts, who).update(collection, who.user.id, { email: typed })
+    await ownItems(parts, viewer).update(collection, viewer.user.id, { email: newEmail })
     return redirect(`${path}?done=address-asked`)
   } catch (error) {
-    return refuse(faultsOf(error, at => (at === 'email' ? at : undefined)))
+    return refuse(faultsOf(error, field => (field === 'email' ? field : undefined)))
   }
 }
 
@@ -118,10 +119,10 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['email', email],
 ])
 
-export async function profileRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  if (visit.method !== 'POST') return show(parts, visit, who, { faults: noFaults })
+export async function profileRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  if (visit.method !== 'POST') return show(parts, visit, viewer, { faults: noFaults })
   const form = postedForm(parts, visit)
   const change = changes.get(form.text('change'))
-  if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
-  return change(parts, visit, who, form)
+  if (!change) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
+  return change(parts, visit, viewer, form)
 }

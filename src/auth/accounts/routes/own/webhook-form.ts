@@ -10,9 +10,9 @@ import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
 import { titleOf } from '../../own/scope-choices.ts'
-import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
+import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { confirmation, createShown, ownItems, postedForm } from '../own.ts'
+import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
 import { type WebhookRow, webhookRow } from './webhooks.ts'
 
 const collection = 'webhooks'
@@ -25,22 +25,22 @@ const labels: ReadonlyMap<string, string> = new Map([
   ['deleted', 'Deleted'],
 ])
 
-/** The events that a user with this access class can ever see. */
+/** The events that a user with this access class can see. */
 function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
   const groups = new Map<string, { readonly type: string; readonly label: string }[]>()
-  for (const [type, of] of webhookTypes(model)) {
-    if (of === undefined || staticRule(model, of, of.access.read, access) === 'never') continue
-    const kind = type.slice(of.singular.length + 1)
-    const listed = groups.get(of.name) ?? []
-    groups.set(of.name, listed)
+  for (const [type, source] of webhookTypes(model)) {
+    if (source === undefined || staticRule(model, source, source.access.read, access) === 'never') continue
+    const kind = type.slice(source.singular.length + 1)
+    const types = groups.get(source.name) ?? []
+    groups.set(source.name, types)
     const entry = { type, label: labels.get(kind) ?? titleOf(kind) }
-    if (kind === '*') listed.unshift(entry)
-    else listed.push(entry)
+    if (kind === '*') types.unshift(entry)
+    else types.push(entry)
   }
   return [...groups].map(([name, types]) => ({ collection: name, title: titleOf(name), types }))
 }
 
-const first: WebhookForm = {
+const newWebhookForm: WebhookForm = {
   url: '',
   description: '',
   events: 'some',
@@ -48,28 +48,28 @@ const first: WebhookForm = {
   collections: new Set(),
 }
 
-function groupsFor({ base }: RouteParts, { user }: SignedIn): readonly EventGroup[] {
+function groupsFor({ base }: RouteParts, { user }: Viewer): readonly EventGroup[] {
   return eventGroups(base.model, sessionPrincipal(user).access)
 }
 
-/** `edited`: undefined for a new one. */
+/** `edited`: undefined for a new webhook. */
 function show(
   parts: RouteParts,
-  who: SignedIn,
+  viewer: Viewer,
   edited: WebhookRow | undefined,
   entered: WebhookForm,
   faults: Faults,
 ): Reply {
   const page = webhookFormPage({
-    ...{ menu: who.menu, faults, entered, isNew: edited === undefined },
-    groups: groupsFor(parts, who),
+    ...{ menu: viewer.menu, faults, entered, isNew: edited === undefined },
+    groups: groupsFor(parts, viewer),
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-function enteredIn(form: FormBody): WebhookForm {
+function readWebhookForm(form: FormBody): WebhookForm {
   return {
     url: form.text('url'),
     description: form.text('description'),
@@ -90,7 +90,7 @@ function formOf({ url, description, types, collections }: WebhookRow): WebhookFo
   }
 }
 
-/** Faults of names that the form does not offer, e.g. of a deleted collection, are shown at the events. */
+/** Faults of values that the form does not offer, e.g. of a deleted collection, are shown at the events. */
 const formFields: ReadonlyMap<string, string> = new Map([
   ['url', 'url'],
   ['description', 'description'],
@@ -100,20 +100,21 @@ const formFields: ReadonlyMap<string, string> = new Map([
 
 function bodyOf({ url, description, events, types, collections }: WebhookForm, edited?: WebhookRow) {
   const isEverything = events === 'all'
-  // For chosen events the form offers no collections: those that the API has set stay.
-  const kept = edited && !edited.types.includes('*') ? edited.collections : null
+  // The form offers collections only for all events. For chosen events, those that were set through the API stay.
+  const existing = edited && !edited.types.includes('*') ? edited.collections : null
   const chosen = collections.size > 0 ? [...collections] : null
   return {
     url: url.trim(),
     description: description.trim() || null,
     types: isEverything ? ['*'] : [...types],
-    collections: isEverything ? chosen : kept,
+    collections: isEverything ? chosen : existing,
   }
 }
 
-async function saved(
+/** Shows the form again if it has faults, or if `save` is refused. */
+async function saveForm(
   parts: RouteParts,
-  who: SignedIn,
+  viewer: Viewer,
   edited: WebhookRow | undefined,
   entered: WebhookForm,
   save: () => Promise<Reply>,
@@ -121,13 +122,13 @@ async function saved(
   const faults = new Map<string, string>()
   if (entered.url.trim() === '') faults.set('url', 'Enter the address.')
   if (entered.events !== 'all' && entered.types.size === 0) faults.set('events', 'Choose at least one event.')
-  if (faults.size > 0) return show(parts, who, edited, entered, faults)
+  if (faults.size > 0) return show(parts, viewer, edited, entered, faults)
   try {
     return await save()
   } catch (error) {
     return show(
       parts,
-      who,
+      viewer,
       edited,
       entered,
       faultsOf(error, name => formFields.get(name)),
@@ -135,29 +136,29 @@ async function saved(
   }
 }
 
-export async function newWebhookRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const asked = confirmation(parts, visit, who)
-  if (visit.method !== 'POST') return asked ?? show(parts, who, undefined, first, noFaults)
-  const entered = enteredIn(postedForm(parts, visit))
-  if (asked) return asked
-  return saved(parts, who, undefined, entered, () =>
-    createShown(parts, visit, who, collection, bodyOf(entered), ({ id }) => `${path}/${id}`),
+export async function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (visit.method !== 'POST') return redirection ?? show(parts, viewer, undefined, newWebhookForm, noFaults)
+  const entered = readWebhookForm(postedForm(parts, visit))
+  if (redirection) return redirection
+  return saveForm(parts, viewer, undefined, entered, () =>
+    createAndShow(parts, visit, viewer, collection, bodyOf(entered), ({ id }) => `${path}/${id}`),
   )
 }
 
 export async function editWebhookRoute(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   id: number,
 ): Promise<Reply> {
-  const row = await webhookRow(parts, who, id)
-  const asked = confirmation(parts, visit, who)
-  if (visit.method !== 'POST') return asked ?? show(parts, who, row, formOf(row), noFaults)
-  const entered = enteredIn(postedForm(parts, visit))
-  if (asked) return asked
-  return saved(parts, who, row, entered, async () => {
-    await ownItems(parts, who).update(collection, id, bodyOf(entered, row))
+  const row = await webhookRow(parts, viewer, id)
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (visit.method !== 'POST') return redirection ?? show(parts, viewer, row, formOf(row), noFaults)
+  const entered = readWebhookForm(postedForm(parts, visit))
+  if (redirection) return redirection
+  return saveForm(parts, viewer, row, entered, async () => {
+    await ownItems(parts, viewer).update(collection, id, bodyOf(entered, row))
     return redirect(`${path}/${id}?done=saved`)
   })
 }

@@ -15,9 +15,9 @@ import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
+import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { confirmation, ownItems, postedForm, showOnce } from '../own.ts'
+import { ownItems, postedForm, showOnce, signInRedirect } from '../own.ts'
 
 const collection = 'webhooks'
 const path = '/account/webhooks'
@@ -33,7 +33,7 @@ const fields = [
   'pause_reason',
   'created_at',
 ]
-const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
+const webhooksOfUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
 const byId = itemShape(collection, fields)
 const deliveryFields = [
   'id',
@@ -48,7 +48,7 @@ const deliveryFields = [
   'error',
   'created_at',
 ]
-const ofWebhook = {
+const deliveriesOfWebhook = {
   ...listShape('webhook_deliveries', deliveryFields, where('webhook_id')),
   sort: reversed(orderById),
 }
@@ -85,16 +85,16 @@ interface DeliveryRow {
   readonly created_at: string
 }
 
-/** Throws NOT_FOUND if the user has no such webhook: nobody can read those of other users. */
-export function webhookRow(parts: RouteParts, who: SignedIn, id: number): Promise<WebhookRow> {
-  return ownItems(parts, who).item<WebhookRow>(byId, id)
+/** Throws NOT_FOUND for webhooks of other users, which nobody can read. */
+export function webhookRow(parts: RouteParts, viewer: Viewer, id: number): Promise<WebhookRow> {
+  return ownItems(parts, viewer).item<WebhookRow>(byId, id)
 }
 
 function timeOf(text: string | null): number | undefined {
   return text === null ? undefined : Date.parse(text)
 }
 
-function shown(row: WebhookRow): ShownWebhook {
+function toShownWebhook(row: WebhookRow): ShownWebhook {
   const { id, url, description, types, collections, enabled } = row
   return {
     ...{ id, url, description, types, collections, enabled },
@@ -105,7 +105,7 @@ function shown(row: WebhookRow): ShownWebhook {
   }
 }
 
-function shownDelivery(row: DeliveryRow): ShownDelivery {
+function toShownDelivery(row: DeliveryRow): ShownDelivery {
   const { id, type, status, attempt, error } = row
   return {
     ...{ id, type, status, attempt, error },
@@ -118,11 +118,11 @@ function shownDelivery(row: DeliveryRow): ShownDelivery {
   }
 }
 
-export async function webhooksRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const rows = await ownItems(parts, who).list<WebhookRow>(ofUser, maxShown + 1, who.user.id)
+export async function webhooksRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const rows = await ownItems(parts, viewer).list<WebhookRow>(webhooksOfUser, maxShown + 1, viewer.user.id)
   const page = webhooksPage({
-    ...{ menu: who.menu, note: noteOf(visit), more: rows.length > maxShown },
-    webhooks: rows.slice(0, maxShown).map(shown),
+    ...{ menu: viewer.menu, note: noteOf(visit), more: rows.length > maxShown },
+    webhooks: rows.slice(0, maxShown).map(toShownWebhook),
   })
   return pageReply(parts.theme, page)
 }
@@ -130,18 +130,22 @@ export async function webhooksRoute(parts: RouteParts, visit: Visit, who: Signed
 async function show(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   row: WebhookRow,
   faults: Faults,
 ): Promise<Reply> {
-  const isShown = visit.method === 'GET'
-  const taken = isShown ? await parts.shownOnce.take(who.session, visit.path) : undefined
-  const rows = await ownItems(parts, who).list<DeliveryRow>(ofWebhook, maxDeliveriesShown, row.id)
+  const shownSecrets =
+    visit.method === 'GET' ? await parts.shownOnce.take(viewer.session, visit.path) : undefined
+  const rows = await ownItems(parts, viewer).list<DeliveryRow>(
+    deliveriesOfWebhook,
+    maxDeliveriesShown,
+    row.id,
+  )
   const page = webhookPage({
-    ...{ menu: who.menu, webhook: shown(row), faults },
+    ...{ menu: viewer.menu, webhook: toShownWebhook(row), faults },
     note: faults.size > 0 ? undefined : noteOf(visit),
-    deliveries: rows.map(shownDelivery),
-    revealed: taken?.secret,
+    deliveries: rows.map(toShownDelivery),
+    revealed: shownSecrets?.secret,
     overlapSeconds: parts.own.webhookOverlapSeconds,
   })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
@@ -150,65 +154,66 @@ async function show(
 interface Target {
   readonly parts: RouteParts
   readonly visit: Visit
-  readonly who: SignedIn
+  readonly viewer: Viewer
   readonly row: WebhookRow
 }
 
 type Change = (target: Target, form: FormBody) => Promise<Reply>
 
-function done({ row }: Target, what: string): Reply {
-  return redirect(`${path}/${row.id}?done=${what}`)
+/** `note`: see `noteOf`. */
+function done({ row }: Target, note: string): Reply {
+  return redirect(`${path}/${row.id}?done=${note}`)
 }
 
-const rotate: Change = async ({ parts, visit, who, row }) => {
-  const asked = confirmation(parts, visit, who)
-  if (asked) return asked
-  const secret = await parts.own.webhooks.rotateSecret(row.id, sessionPrincipal(who.user))
-  return showOnce(parts, who, `${path}/${row.id}`, { secret })
+const rotate: Change = async ({ parts, visit, viewer, row }) => {
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (redirection) return redirection
+  const secret = await parts.own.webhooks.rotateSecret(row.id, sessionPrincipal(viewer.user))
+  return showOnce(parts, viewer, `${path}/${row.id}`, { secret })
 }
 
 const enable: Change = async target => {
-  const { parts, visit, who, row } = target
-  const asked = confirmation(parts, visit, who)
-  if (asked) return asked
-  await parts.own.webhooks.enable(row.id, sessionPrincipal(who.user))
+  const { parts, visit, viewer, row } = target
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (redirection) return redirection
+  await parts.own.webhooks.enable(row.id, sessionPrincipal(viewer.user))
   return done(target, 'webhook-enabled')
 }
 
-function turned(enabled: boolean): Change {
+function setEnabled(enabled: boolean): Change {
   return async target => {
-    const { parts, visit, who, row } = target
-    const asked = enabled ? confirmation(parts, visit, who) : undefined
-    if (asked) return asked
-    await ownItems(parts, who).update(collection, row.id, { enabled })
+    const { parts, visit, viewer, row } = target
+    const redirection = enabled ? signInRedirect(parts, visit, viewer) : undefined
+    if (redirection) return redirection
+    await ownItems(parts, viewer).update(collection, row.id, { enabled })
     return done(target, enabled ? 'webhook-on' : 'webhook-off')
   }
 }
 
 const test: Change = async target => {
-  const { parts, who, row } = target
-  await parts.own.webhooks.test(row.id, sessionPrincipal(who.user))
+  const { parts, viewer, row } = target
+  await parts.own.webhooks.test(row.id, sessionPrincipal(viewer.user))
   return done(target, 'webhook-tested')
 }
 
 const redeliver: Change = async (target, form) => {
-  const { parts, who, row } = target
+  const { parts, viewer, row } = target
   const delivery = form.text('delivery')
   if (!/^[1-9]\d{0,14}$/.test(delivery)) throw new ApiError('NOT_FOUND')
-  const { webhook_id: of } = await ownItems(parts, who).item<{ webhook_id: number }>(
+  const { webhook_id: webhookId } = await ownItems(parts, viewer).item<{ webhook_id: number }>(
     webhookOfDelivery,
     Number(delivery),
   )
-  if (of !== row.id) throw new ApiError('NOT_FOUND')
-  await parts.own.webhooks.redeliver(row.id, Number(delivery), sessionPrincipal(who.user))
+  if (webhookId !== row.id) throw new ApiError('NOT_FOUND')
+  await parts.own.webhooks.redeliver(row.id, Number(delivery), sessionPrincipal(viewer.user))
   return done(target, 'redelivered')
 }
 
 const changes: ReadonlyMap<string, Change> = new Map([
   ['rotate', rotate],
   ['enable', enable],
-  ['on', turned(true)],
-  ['off', turned(false)],
+  ['on', setEnabled(true)],
+  ['off', setEnabled(false)],
   ['test', test],
   ['redeliver', redeliver],
 ])
@@ -216,21 +221,21 @@ const changes: ReadonlyMap<string, Change> = new Map([
 export async function webhookRoute(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   id: number,
 ): Promise<Reply> {
-  const row = await webhookRow(parts, who, id)
-  if (visit.method !== 'POST') return show(parts, visit, who, row, noFaults)
+  const row = await webhookRow(parts, viewer, id)
+  if (visit.method !== 'POST') return show(parts, visit, viewer, row, noFaults)
   const form = postedForm(parts, visit)
   const change = changes.get(form.text('change'))
-  if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
+  if (!change) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
   try {
-    return await change({ parts, visit, who, row }, form)
+    return await change({ parts, visit, viewer, row }, form)
   } catch (error) {
     return show(
       parts,
       visit,
-      who,
+      viewer,
       row,
       faultsOf(error, () => undefined),
     )
@@ -240,12 +245,13 @@ export async function webhookRoute(
 export async function deleteWebhookRoute(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
+  viewer: Viewer,
   id: number,
 ): Promise<Reply> {
-  const webhook = shown(await webhookRow(parts, who, id))
-  if (visit.method !== 'POST') return pageReply(parts.theme, deleteWebhookPage(who.menu, webhook, noFaults))
+  const webhook = toShownWebhook(await webhookRow(parts, viewer, id))
+  if (visit.method !== 'POST')
+    return pageReply(parts.theme, deleteWebhookPage(viewer.menu, webhook, noFaults))
   postedForm(parts, visit)
-  await ownItems(parts, who).remove(collection, id)
+  await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=webhook-deleted`)
 }

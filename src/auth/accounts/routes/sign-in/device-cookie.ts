@@ -1,24 +1,21 @@
-/** The cookie by which accounts recognise a browser in which they have signed in. */
+/** The cookie that identifies a browser as a known device of accounts. */
 import { deviceLifetimeMs, secretsIn } from '../../sign-in/known-devices.ts'
-import type { From } from '../../sign-in.ts'
+import type { AttemptOrigin } from '../../sign-in.ts'
 import type { RouteParts, Visit } from '../context.ts'
-import { cookieOf } from '../cookie.ts'
+import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
 
-function nameOf(issuer: string): string {
-  // RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with this prefix.
-  return issuer.startsWith('https:') ? '__Host-portico_device' : 'portico_device'
-}
+const cookie = 'portico_device'
 
 function deviceSecrets({ base }: RouteParts, visit: Visit): readonly string[] {
-  return secretsIn(cookieOf(visit, nameOf(base.issuer)))
+  return secretsIn(cookieOf(visit, hostCookieName(base.issuer, cookie)))
 }
 
-/** What the attempts of a visit are counted by. */
-export function fromOf(parts: RouteParts, visit: Visit): From {
+/** The address and the device secrets by which the attempts of a visit are counted. */
+export function attemptOrigin(parts: RouteParts, visit: Visit): AttemptOrigin {
   return { address: parts.throttleAddress(visit.address), secrets: deviceSecrets(parts, visit) }
 }
 
-/** To be called after a sign-in: makes the browser known to the account, and stores its language for mails. */
+/** Call this after a sign-in: makes the browser a known device of the account, and stores its language for mails. */
 export async function rememberDevice(parts: RouteParts, visit: Visit, userId: number): Promise<void> {
   const { devices, mail, issuer } = parts.base
   const [secrets] = await Promise.all([
@@ -26,8 +23,6 @@ export async function rememberDevice(parts: RouteParts, visit: Visit, userId: nu
     mail.rememberLanguage(userId, visit.headers['accept-language']),
   ])
   if (secrets === undefined) return
-  const secure = issuer.startsWith('https:') ? '; Secure' : ''
-  const age = `; Max-Age=${deviceLifetimeMs / 1000}`
-  const value = `${nameOf(issuer)}=${secrets.join('.')}`
-  visit.res.appendHeader('Set-Cookie', `${value}; Path=/; HttpOnly; SameSite=Lax${age}${secure}`)
+  const maxAgeSeconds = deviceLifetimeMs / 1000
+  setHostCookie(visit.res, issuer, { name: cookie, value: secrets.join('.'), maxAgeSeconds })
 }

@@ -50,8 +50,8 @@ function signInContext(parts: RouteParts, visit: Visit, interaction: Interaction
       interaction: interaction.uid,
       reauthenticate: interaction.requiresAuthentication ? 'yes' : undefined,
     },
-    finish: ({ kind: _proven, ...proof }) =>
-      parts.server.finishLogin(visit.req, visit.res, { ...proof, address: visit.address }),
+    finish: ({ kind: _kind, ...authentication }) =>
+      parts.server.finishLogin(visit.req, visit.res, { ...authentication, address: visit.address }),
   }
 }
 
@@ -71,12 +71,12 @@ async function newAccount(parts: RouteParts, visit: Visit, interaction: Interact
   return handleSignUp(parts, visit, context, form)
 }
 
-/** Handles the user's answer: `yes`, which calls `goOn`, a denial, or the choice of another account. */
-async function postedAnswer(
+/** Handles the user's answer: `accept`, which calls `onAccept`, a denial, or the choice of another account. */
+async function handleAnswer(
   parts: RouteParts,
   visit: Visit,
-  yes: string,
-  goOn: (form: FormBody) => Promise<NextPath>,
+  accept: string,
+  onAccept: (form: FormBody) => Promise<NextPath>,
 ): Promise<Reply> {
   const { server } = parts
   const form = postedForm(parts, visit)
@@ -85,10 +85,10 @@ async function postedAnswer(
       return redirect(await server.deny(visit.req, visit.res))
     case 'other-account':
       return redirect(await server.switchAccount(visit.req, visit.res))
-    case yes:
-      return redirect(await goOn(form))
+    case accept:
+      return redirect(await onAccept(form))
     default:
-      throw new ApiError('BAD_REQUEST', `\`answer\` must be \`${yes}\`, \`other-account\` or \`deny\`.`)
+      throw new ApiError('BAD_REQUEST', `\`answer\` must be \`${accept}\`, \`other-account\` or \`deny\`.`)
   }
 }
 
@@ -96,9 +96,9 @@ async function postedAnswer(
 async function selectAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
   const { server, csrf, theme } = parts
   if (visit.method === 'POST') {
-    return postedAnswer(parts, visit, 'continue', () => server.keepAccount(visit.req, visit.res))
+    return handleAnswer(parts, visit, 'continue', () => server.keepAccount(visit.req, visit.res))
   }
-  const { email } = await whoIs(parts, interaction)
+  const { email } = await userOf(parts, interaction)
   const page = selectAccountPage({
     action: pathOf(interaction),
     csrf: csrf.token(visit, visit.res),
@@ -111,27 +111,28 @@ async function selectAccount(parts: RouteParts, visit: Visit, interaction: Inter
   })
 }
 
-async function whoIs({ base }: RouteParts, { userId }: Interaction): Promise<UserRow> {
+/** The user of the interaction. Throws NOT_FOUND if there is none. */
+async function userOf({ base }: RouteParts, { userId }: Interaction): Promise<UserRow> {
   const user = userId === undefined ? undefined : await findUser(base.run, userId)
   if (user) return user
-  throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+  throw new ApiError('NOT_FOUND', 'This request has ended. Go back to the app and start again.')
 }
 
 async function consent(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
   const { server, csrf, theme } = parts
   if (visit.method === 'POST') {
-    return postedAnswer(parts, visit, 'allow', form =>
-      server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
+    return handleAnswer(parts, visit, 'allow', form =>
+      server.finishConsent(visit.req, visit.res, grantedScopes(interaction, form.list('scope'))),
     )
   }
-  const who = await whoIs(parts, interaction)
+  const user = await userOf(parts, interaction)
   const page = consentPage({
     theme,
     action: pathOf(interaction),
     csrf: csrf.token(visit, visit.res),
     interaction,
-    groups: scopeGroups(parts.base.model, interaction, who),
-    email: who.email,
+    groups: scopeGroups(parts.base.model, interaction, user),
+    email: user.email,
   })
   return pageReply(theme, page, {
     leadsTo: schemeOf(interaction.destination),
@@ -139,19 +140,19 @@ async function consent(parts: RouteParts, visit: Visit, interaction: Interaction
   })
 }
 
-/** The ticked scopes. Throws BAD_REQUEST if the app has not asked for one of them: then the form is not one of ours. */
-function allowed({ scopes }: Interaction, ticked: readonly string[]): readonly string[] {
-  const asked = new Set(scopes.map(({ scope }) => scope))
-  const foreign = ticked.filter(scope => !asked.has(scope))
-  if (foreign.length === 0 && new Set(ticked).size === ticked.length) return ticked
-  throw new ApiError('BAD_REQUEST', 'Only what the app has asked for can be allowed, each once.')
+/** The checked scopes. Throws BAD_REQUEST if the app has not requested one of them: then the form is not one of ours. */
+function grantedScopes({ scopes }: Interaction, checked: readonly string[]): readonly string[] {
+  const requested = new Set(scopes.map(({ scope }) => scope))
+  const isValid = new Set(checked).size === checked.length && checked.every(scope => requested.has(scope))
+  if (isValid) return checked
+  throw new ApiError('BAD_REQUEST', 'The form may contain only scopes that the app has requested, each once.')
 }
 
 /** `uid`: the rest of the path. `?page=sign-up` shows the sign-up form in place of the sign-in form. */
 export async function interactionRoute(parts: RouteParts, visit: Visit, uid: string): Promise<Reply> {
   const interaction = await parts.server.interaction(visit.req, visit.res)
   if (interaction.uid !== uid) {
-    throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+    throw new ApiError('NOT_FOUND', 'This request has ended. Go back to the app and start again.')
   }
   visit.userId = interaction.userId ?? null
   if (interaction.prompt === 'select_account') return selectAccount(parts, visit, interaction)

@@ -2,13 +2,13 @@
 import type { Reply } from '../../../../call.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { linkPage } from '../../../pages/sign-in/providers.ts'
-import type { Linked } from '../../identities.ts'
+import type { ProviderIdentity } from '../../identities.ts'
 import { notifyOfProtection } from '../../notifications.ts'
 import { interactionPrefix } from '../../paths.ts'
-import { accountOfAddress } from '../../sign-up/provider-sign-up.ts'
-import { askerOf } from '../asker.ts'
-import { type RouteParts, redirect, type SignedIn, signedIn, type Visit } from '../context.ts'
-import { isFresh, postedForm } from '../own.ts'
+import { accountWithAddress } from '../../sign-up/provider-sign-up.ts'
+import { findViewer, type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { hasRecentSignIn, postedForm } from '../own.ts'
+import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
 import {
   linkPath,
@@ -22,32 +22,32 @@ import {
   storeResult,
 } from './provider-flow.ts'
 
-/** Adds the identity to the account that is signed in. Undefined if it is linked; otherwise a page with the reason. */
+/** Links the identity to the account of the viewer. Undefined if it is linked now; otherwise a page with the reason. */
 async function link(
   parts: RouteParts,
   visit: Visit,
-  who: SignedIn,
-  linked: Linked,
+  viewer: Viewer,
+  identity: ProviderIdentity,
 ): Promise<Reply | undefined> {
   const { base } = parts
-  const { name } = providerOf(parts, linked.provider)
-  const outcome = await base.identities.add({ userId: who.user.id, session: who.session.id }, linked)
+  const { name } = providerOf(parts, identity.provider)
+  const outcome = await base.identities.add({ userId: viewer.user.id, session: viewer.session.id }, identity)
   if (outcome === 'added') {
     if (!(await isStillSignedIn(parts, visit))) {
-      await base.identities.forget(linked.profile)
+      await base.identities.forget(identity.profile)
       return staleReply(parts)
     }
-    notifyOfProtection(base, who.user, 'provider-linked', askerOf(visit), name)
+    notifyOfProtection(base, viewer.user, 'provider-linked', requesterOf(visit), name)
     return undefined
   }
-  if (outcome === 'taken' && (await base.identities.find(linked.profile))?.userId === who.user.id)
+  if (outcome === 'taken' && (await base.identities.find(identity.profile))?.userId === viewer.user.id)
     return undefined
   return messageReply(parts, {
     title: `${name} was not linked`,
     paragraphs: [
       outcome === 'full'
-        ? 'Your account is linked to as many others as it can be. Unlink one first.'
-        : `That account at ${name} signs in to another account here. Unlink it there first.`,
+        ? 'Your account has the maximum number of linked accounts. Unlink one first.'
+        : `That account at ${name} is linked to another account here. Unlink it there first.`,
     ],
     link: { href: '/account/security', label: 'Security' },
   })
@@ -58,40 +58,40 @@ export async function finishLink(
   parts: RouteParts,
   visit: Visit,
   { userId, session }: Extract<Purpose, { readonly kind: 'link' }>,
-  linked: Linked,
+  identity: ProviderIdentity,
 ): Promise<Reply> {
-  const who = await signedIn(parts, visit)
-  // The user who has started it must still be signed in, in the same session.
-  if (!who || who.user.id !== userId || who.session.id !== session) return staleReply(parts)
-  return (await link(parts, visit, who, linked)) ?? redirect('/account/security?done=provider-linked')
+  const viewer = await findViewer(parts, visit)
+  // The user who started the link must still be signed in, in the same session.
+  if (!viewer || viewer.user.id !== userId || viewer.session.id !== session) return staleReply(parts)
+  return (await link(parts, visit, viewer, identity)) ?? redirect('/account/security?done=provider-linked')
 }
 
-/** Asks whether to link an identity, after both the provider and the account have signed in the same person. */
-export async function linkRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+/** Asks whether to link an identity, after the person has signed in with both the provider and the account. */
+export async function linkRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const offer = await peekOffer(parts, visit)
   if (!offer || !parts.providers.has(offer.provider)) return redirect('/account/security')
-  if (offer.userId !== who.user.id) return anotherAccount(parts, offer)
-  if (!isFresh(parts, who)) return redirect(`/account/sign-in?confirm=yes&next=${linkPath}`)
+  if (offer.userId !== viewer.user.id) return wrongAccountReply(parts, offer)
+  if (!hasRecentSignIn(parts, viewer)) return redirect(`/account/sign-in?confirm=yes&next=${linkPath}`)
   const { name } = providerOf(parts, offer.provider)
   if (visit.method !== 'POST') {
     const label = offer.profile.email ?? name
     return pageReply(
       parts.theme,
-      linkPage({ csrf: who.menu.csrf, email: who.user.email, provider: name, label }),
+      linkPage({ csrf: viewer.menu.csrf, email: viewer.user.email, provider: name, label }),
     )
   }
   const form = postedForm(parts, visit)
   if (!(await redeemCookie(parts, visit, 'portico_link'))) return staleReply(parts)
   if (form.text('answer') !== 'link') return redirect('/account')
-  return accept(parts, visit, who, offer)
+  return acceptOffer(parts, visit, viewer, offer)
 }
 
-async function accept(parts: RouteParts, visit: Visit, who: SignedIn, offer: Offer): Promise<Reply> {
+async function acceptOffer(parts: RouteParts, visit: Visit, viewer: Viewer, offer: Offer): Promise<Reply> {
   // The account's address may have changed since the offer was made.
-  const known = await accountOfAddress(parts.base, offer.profile)
-  if (known?.kind !== 'confirmed' || known.userId !== who.user.id) return staleReply(parts)
-  const refused = await link(parts, visit, who, offer)
-  if (refused) return refused
+  const existing = await accountWithAddress(parts.base, offer.profile)
+  if (existing?.kind !== 'confirmed' || existing.userId !== viewer.user.id) return staleReply(parts)
+  const refusal = await link(parts, visit, viewer, offer)
+  if (refusal) return refusal
   const { provider, profile, interaction } = offer
   if (interaction === undefined) return redirect('/account/security?done=provider-linked')
   // An authorization request is pending: it continues with the identity that is linked now.
@@ -103,12 +103,12 @@ async function accept(parts: RouteParts, visit: Visit, who: SignedIn, offer: Off
   return redirect(`${interactionPrefix}${interaction}?page=provider`)
 }
 
-function anotherAccount(parts: RouteParts, { provider, profile }: Offer): Reply {
+function wrongAccountReply(parts: RouteParts, { provider, profile }: Offer): Reply {
   const { name } = providerOf(parts, provider)
   return messageReply(parts, {
     title: 'You are signed in to another account',
     paragraphs: [
-      `Only the account with the address ${profile.email} can be linked to yours at ${name} here. Sign in to it, or link ${name} to this account under Security.`,
+      `Your account at ${name} can only be linked to the account with the address ${profile.email} here. Sign in to that account, or link ${name} to this account under Security.`,
     ],
     link: { href: `/account/sign-in?confirm=yes&next=${linkPath}`, label: 'Sign in to it' },
   })

@@ -1,15 +1,15 @@
-/** A sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
+/** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
 import { randomBytes } from 'node:crypto'
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { isSame } from '../../../server/secret.ts'
-import type { Linked } from '../../identities.ts'
+import type { ProviderIdentity } from '../../identities.ts'
 import type { TokenKind } from '../../link-tokens.ts'
 import { type FaultReason, type Provider, ProviderFault, type Secrets } from '../../providers/provider.ts'
 import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
-import { cookieOf } from '../cookie.ts'
+import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
 
 /** The page that asks whether to link an identity. */
 export const linkPath = '/account/link'
@@ -22,7 +22,7 @@ export type Purpose =
       readonly next?: string | undefined
       /** The uid of the pending authorization request. */
       readonly interaction?: string | undefined
-      /** Whether a user who is signed in authenticates again. Such a sign-in creates no account. */
+      /** Whether a user who is signed in confirms their identity. Such a sign-in creates no account. */
       readonly confirms: boolean
     }
   | { readonly kind: 'link'; readonly userId: number; readonly session: string }
@@ -35,44 +35,38 @@ interface Flow {
   readonly secrets: Secrets
 }
 
-/** The identity that a provider has signed in. */
-export interface ProviderResult extends Linked {
+/** The identity that a provider has authenticated. */
+export interface ProviderResult extends ProviderIdentity {
   readonly purpose: Exclude<Purpose, { readonly kind: 'link' }>
 }
 
-export interface Offer extends Linked {
+/** An identity that the owner of an account may link to it. */
+export interface Offer extends ProviderIdentity {
   readonly userId: number
   readonly interaction: string | undefined
 }
 
-/** The cookies with a token: one for a sign-in, one for an offered link. */
+/** The cookies that contain a token: for a sign-in, and for an offer to link an identity. */
 type Cookie = 'portico_provider' | 'portico_link'
 
 const lifetimeSeconds: Readonly<Record<Cookie, number>> = { portico_provider: 600, portico_link: 1800 }
 
-function nameOf(issuer: string, cookie: Cookie): string {
-  // RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with this prefix.
-  return issuer.startsWith('https:') ? `__Host-${cookie}` : cookie
-}
-
-/** An empty token deletes the cookie. Lax, because the provider sends the browser back from another site. */
+/** An empty token deletes the cookie. */
 export function setTokenCookie(
   { base: { issuer } }: RouteParts,
   { res }: Visit,
   cookie: Cookie,
   token: string,
 ): void {
-  const secure = issuer.startsWith('https:') ? '; Secure' : ''
-  const age = token === '' ? 0 : lifetimeSeconds[cookie]
-  const value = `${nameOf(issuer, cookie)}=${token}`
-  res.appendHeader('Set-Cookie', `${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`)
+  const maxAgeSeconds = token === '' ? 0 : lifetimeSeconds[cookie]
+  setHostCookie(res, issuer, { name: cookie, value: token, maxAgeSeconds })
 }
 
 function tokenIn({ base: { issuer } }: RouteParts, visit: Visit, cookie: Cookie): string | undefined {
-  return cookieOf(visit, nameOf(issuer, cookie))
+  return cookieOf(visit, hostCookieName(issuer, cookie))
 }
 
-function secret(): string {
+function randomSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
@@ -81,8 +75,8 @@ export function redirectUriOf({ base: { issuer } }: RouteParts, { id }: Pick<Pro
 }
 
 /**
- * Redirects the browser to the provider, or shows why that is not possible. `reauthenticates`: the provider is asked to
- * authenticate the person again, whatever session it has.
+ * Redirects the browser to the provider, or shows why that is not possible. `reauthenticates`: asks the provider to authenticate
+ * the person again, even if they have a session there.
  */
 export async function startFlow(
   parts: RouteParts,
@@ -96,23 +90,24 @@ export async function startFlow(
   const seconds = await base.providerStarts.take(`start:${address}`, address)
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   const secrets: Secrets = {
-    state: secret(),
-    nonce: secret(),
-    verifier: secret(),
+    state: randomSecret(),
+    nonce: randomSecret(),
+    verifier: randomSecret(),
     ...(reauthenticates && { reauthenticatedSince: Math.floor(base.now() / 1000) }),
   }
-  const started = await caught(() => provider.start({ redirectUri: redirectUriOf(parts, provider), secrets }))
-  if (started instanceof ProviderFault) return faultReply(parts, provider, started)
+  const redirectUri = redirectUriOf(parts, provider)
+  const url = await resultOrFault(() => provider.start({ redirectUri, secrets }))
+  if (url instanceof ProviderFault) return faultReply(parts, provider, url)
   const flow: Flow = { provider: provider.id, purpose, secrets }
   const owner = purpose.kind === 'link' ? String(purpose.userId) : undefined
   setTokenCookie(parts, visit, 'portico_provider', await base.tokens.issue('ProviderSignIn', flow, { owner }))
-  return redirect(started.href)
+  return redirect(url.href)
 }
 
-/** Returns a `ProviderFault` instead of throwing it. */
-export async function caught<T>(ask: () => Promise<T>): Promise<T | ProviderFault> {
+/** The result of the call, or the `ProviderFault` that it throws. */
+export async function resultOrFault<T>(call: () => Promise<T>): Promise<T | ProviderFault> {
   try {
-    return await ask()
+    return await call()
   } catch (error) {
     if (error instanceof ProviderFault) return error
     throw error
@@ -132,8 +127,8 @@ export async function redeemFlow(
   const { tokens } = parts.base
   const token = tokenIn(parts, visit, 'portico_provider')
   const flow = await tokens.peek<Flow>('ProviderSignIn', token)
-  const isAnswer = flow?.provider === provider.id && isSame(flow.secrets.state, state)
-  return isAnswer ? tokens.redeem<Flow>('ProviderSignIn', token) : undefined
+  const isOfFlow = flow?.provider === provider.id && isSame(flow.secrets.state, state)
+  return isOfFlow ? tokens.redeem<Flow>('ProviderSignIn', token) : undefined
 }
 
 export async function storeResult(parts: RouteParts, visit: Visit, result: ProviderResult): Promise<void> {
@@ -150,33 +145,33 @@ export async function storeOffer(parts: RouteParts, visit: Visit, offer: Offer):
   )
 }
 
-const kinds = { portico_provider: 'ProviderResult', portico_link: 'IdentityOffer' } as const satisfies Record<
-  Cookie,
-  TokenKind
->
+const tokenKinds = {
+  portico_provider: 'ProviderResult',
+  portico_link: 'IdentityOffer',
+} as const satisfies Record<Cookie, TokenKind>
 
 export function peekResult(parts: RouteParts, visit: Visit): Promise<ProviderResult | undefined> {
-  return parts.base.tokens.peek(kinds.portico_provider, tokenIn(parts, visit, 'portico_provider'))
+  return parts.base.tokens.peek(tokenKinds.portico_provider, tokenIn(parts, visit, 'portico_provider'))
 }
 
 export function peekOffer(parts: RouteParts, visit: Visit): Promise<Offer | undefined> {
-  return parts.base.tokens.peek(kinds.portico_link, tokenIn(parts, visit, 'portico_link'))
+  return parts.base.tokens.peek(tokenKinds.portico_link, tokenIn(parts, visit, 'portico_link'))
 }
 
-/** Consumes the result or the offer. Returns whether this call did. */
+/** Consumes the result or the offer of the cookie. Returns whether this call consumed it. */
 export async function redeemCookie(parts: RouteParts, visit: Visit, cookie: Cookie): Promise<boolean> {
-  const redeemed = await parts.base.tokens.redeem(kinds[cookie], tokenIn(parts, visit, cookie))
+  const payload = await parts.base.tokens.redeem(tokenKinds[cookie], tokenIn(parts, visit, cookie))
   setTokenCookie(parts, visit, cookie, '')
-  return redeemed !== undefined
+  return payload !== undefined
 }
 
 export function providerOf({ providers }: RouteParts, id: string): Provider {
   const provider = providers.get(id)
-  if (!provider) throw new ApiError('NOT_FOUND', 'This service offers no such sign-in.')
+  if (!provider) throw new ApiError('NOT_FOUND', 'This service does not offer this sign-in.')
   return provider
 }
 
-const back = { href: '/account/sign-in', label: 'Back to sign-in' }
+const backToSignIn = { href: '/account/sign-in', label: 'Back to sign-in' }
 
 interface MessageOptions {
   readonly title: string
@@ -187,7 +182,7 @@ interface MessageOptions {
 
 export function messageReply(
   { theme }: RouteParts,
-  { title, paragraphs, link = back, status = 400 }: MessageOptions,
+  { title, paragraphs, link = backToSignIn, status = 400 }: MessageOptions,
 ): Reply {
   return pageReply(theme, messagePage({ title, paragraphs, link }), { status })
 }
@@ -195,23 +190,23 @@ export function messageReply(
 const faults: Readonly<Record<FaultReason, (name: string) => MessageOptions>> = {
   denied: name => ({
     title: 'You are not signed in',
-    paragraphs: [`${name} says that you did not go on there. Nothing was changed.`],
+    paragraphs: [`${name} reports that you cancelled the sign-in. Nothing was changed.`],
   }),
   unavailable: name => ({
     title: `${name} does not answer`,
-    paragraphs: ['Try again in a few minutes, or sign in by another way.'],
+    paragraphs: ['Try again in a few minutes, or sign in another way.'],
     status: 503,
   }),
   invalid: name => ({
     title: `${name} could not sign you in`,
     paragraphs: [
-      `The answer of ${name} could not be accepted, so nobody was signed in. Try again.`,
-      'If it goes on, tell the people who run this service: their log says why.',
+      `The response of ${name} is not valid, so you are not signed in. Try again.`,
+      'If this happens again, tell the operators of this service: their log contains the reason.',
     ],
   }),
 }
 
-/** A page without any text of the provider. */
+/** A page that explains the fault. It contains no text of the provider. */
 export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): Reply {
   parts.onProviderFault(id, fault)
   return messageReply(parts, faults[fault.reason](name))
@@ -220,6 +215,6 @@ export function faultReply(parts: RouteParts, { id, name }: Provider, fault: Pro
 export function staleReply(parts: RouteParts): Reply {
   return messageReply(parts, {
     title: 'This sign-in is over',
-    paragraphs: ['It took too long, was used already, or was begun in another browser. Start again.'],
+    paragraphs: ['It took too long, was used already, or was started in another browser. Start again.'],
   })
 }

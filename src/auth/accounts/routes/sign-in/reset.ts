@@ -1,4 +1,4 @@
-/** `/account/reset` and `/account/verify`, to which the links in mails lead. */
+/** `/account/reset` and `/account/verify`, the pages of the links in mails. */
 import type { Reply } from '../../../../call.ts'
 import { type Faults, noFaults } from '../../../pages/components/form.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
@@ -10,43 +10,43 @@ import { signInTime } from '../../../server/sessions/session-ends.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../../addresses/verification.ts'
 import { canReset, requestReset, reset } from '../../recovery/reset.ts'
 import { finishSignUp, pendingSignUp } from '../../sign-up.ts'
-import { askerOf } from '../asker.ts'
 import {
+  findViewer,
   type RouteParts,
   redirect,
-  type SignedIn,
   safeNext,
-  signedIn,
   tooMany,
+  type Viewer,
   type Visit,
 } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
-import { isFresh, postedForm } from '../own.ts'
-import { messages, missing } from '../sign-in.ts'
-import { fromOf, rememberDevice } from './device-cookie.ts'
+import { hasRecentSignIn, postedForm } from '../own.ts'
+import { requesterOf } from '../requester.ts'
+import { blankFields, messages } from '../sign-in.ts'
+import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
 
-function over({ theme }: RouteParts, href: string, label: string): Reply {
+function expiredReply({ theme }: RouteParts, href: string, label: string): Reply {
   const page = messagePage({
-    title: 'This link does not work any more',
-    paragraphs: ['It is too old, or was used already. Ask for a new one.'],
+    title: 'This link no longer works',
+    paragraphs: ['It has expired, or was used already. Ask for a new one.'],
     link: { href, label },
     icon: 'clock',
   })
   return pageReply(theme, page, { status: 400 })
 }
 
-function refused({ theme }: RouteParts, messages: readonly string[]): Reply {
+function refusedReply({ theme }: RouteParts, messages: readonly string[]): Reply {
   const page = messagePage({
-    title: 'Your account could not be made',
+    title: 'Your account could not be created',
     paragraphs: messages,
     link: { href: '/account/sign-up', label: 'Create an account' },
   })
   return pageReply(theme, page, { status: 400 })
 }
 
-function resetOver(parts: RouteParts): Reply {
-  return over(parts, '/account/reset', 'Ask for a new link')
+function resetExpiredReply(parts: RouteParts): Reply {
+  return expiredReply(parts, '/account/reset', 'Ask for a new link')
 }
 
 function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: Faults): Reply {
@@ -59,24 +59,24 @@ function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: Faults):
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** The same answer for every address. */
-async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Reply> {
-  const faults = missing(form, { email: 'Enter your e-mail address.' })
+/** The reply is the same for every address. */
+async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Promise<Reply> {
+  const faults = blankFields(form, { email: 'Enter your e-mail address.' })
   if (faults.size > 0) return showRequest(parts, visit, faults)
-  const { address, secrets } = fromOf(parts, visit)
+  const { address, secrets } = attemptOrigin(parts, visit)
   const seconds = await requestReset(
     parts.base,
     form.text('email').slice(0, 300),
     address,
     secrets,
-    askerOf(visit),
+    requesterOf(visit),
   )
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   const page = messagePage({
-    title: 'Look into your mail',
+    title: 'Check your mail',
     paragraphs: [
       messages.resetSent,
-      'Every link of the last half hour works: take the newest one that you find.',
+      'Every link of the last half hour works: use the newest one that you find.',
     ],
     link: { href: '/account/sign-in', label: 'Back to sign-in' },
     icon: 'mail',
@@ -85,28 +85,30 @@ async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Rep
 }
 
 async function setPassword(parts: RouteParts, visit: Visit, form: FormBody, token: string): Promise<Reply> {
-  const answer = await reset(parts.base, token, form.text('password'), askerOf(visit))
-  if (answer.kind === 'over') return resetOver(parts)
+  const answer = await reset(parts.base, token, form.text('password'), requesterOf(visit))
+  if (answer.kind === 'over') return resetExpiredReply(parts)
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
   await rememberDevice(parts, visit, answer.userId)
   const link = { href: '/account/sign-in', label: 'Sign in' }
-  return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.ended, link }))
+  return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.outcome, link }))
 }
 
 export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
     const token = form.optional('token')
-    return token === undefined ? ask(parts, visit, form) : setPassword(parts, visit, form, token)
+    return token === undefined ? requestLink(parts, visit, form) : setPassword(parts, visit, form, token)
   }
   const token = readQuery(visit).optional('token')
   if (token === undefined) return showRequest(parts, visit, noFaults)
-  return (await canReset(parts.base, token)) ? showReset(parts, visit, token, noFaults) : resetOver(parts)
+  return (await canReset(parts.base, token))
+    ? showReset(parts, visit, token, noFaults)
+    : resetExpiredReply(parts)
 }
 
-function verifyOver(parts: RouteParts): Reply {
-  return over(parts, '/account', 'Your account')
+function verifyExpiredReply(parts: RouteParts): Reply {
+  return expiredReply(parts, '/account', 'Your account')
 }
 
 async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
@@ -114,7 +116,7 @@ async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
   const account = query.optional('account')
   if (account !== undefined) {
     const pending = await pendingSignUp(parts.base, account)
-    if (pending === undefined) return over(parts, '/account/sign-up', 'Create an account')
+    if (pending === undefined) return expiredReply(parts, '/account/sign-up', 'Create an account')
     const { email, provider } = pending
     if (provider !== undefined) return showFinishWith(parts, visit, account, email, provider)
     return showPending(parts, visit, account, email, noFaults)
@@ -124,14 +126,14 @@ async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
 }
 
 async function showConfirm(parts: RouteParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
-  const asked = await addressToConfirm(parts.base, token)
-  if (asked === undefined) return verifyOver(parts)
-  const who = await signedIn(parts, visit)
-  if (!who) return signInFirst(parts)
-  const asksPassword = asked.isNew && who.user.password_hash !== null
-  if (asked.isNew && !asksPassword && !isFresh(parts, who)) return signInAgain(token)
+  const address = await addressToConfirm(parts.base, token)
+  if (address === undefined) return verifyExpiredReply(parts)
+  const viewer = await findViewer(parts, visit)
+  if (!viewer) return signInFirst(parts)
+  const asksPassword = address.isNew && viewer.user.password_hash !== null
+  if (address.isNew && !asksPassword && !hasRecentSignIn(parts, viewer)) return signInAgain(token)
   const csrf = parts.csrf.token(visit, visit.res)
-  const page = verifyPage({ csrf, token, ...asked, asksPassword, faults })
+  const page = verifyPage({ csrf, token, ...address, asksPassword, faults })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
@@ -144,7 +146,7 @@ function signInAgain(token: string): Reply {
 function signInFirst({ theme }: RouteParts): Reply {
   const page = messagePage({
     title: 'Sign in first',
-    paragraphs: ['Sign in to the account whose address this is, then open the link again.'],
+    paragraphs: ['Sign in to the account with this address, then open the link again.'],
     link: { href: '/account/sign-in', label: 'Sign in' },
   })
   return pageReply(theme, page)
@@ -155,7 +157,7 @@ function showPending(parts: RouteParts, visit: Visit, account: string, email: st
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** For an account that will sign in with a provider: the person who opens the link proves the identity again. */
+/** For an account without a password: the person who opens the link signs in with the provider again. */
 function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
   const { theme, csrf, providersLeadTo: leadsTo } = parts
   const provider = providerOf(parts, id)
@@ -179,10 +181,10 @@ async function finishAccount(
   if (answer.kind === 'throttled') return tooMany(theme, answer.seconds)
   if (answer.kind === 'wrong') {
     const email = (await pendingSignUp(base, account))?.email ?? ''
-    return showPending(parts, visit, account, email, new Map([['password', 'This is not the password.']]))
+    return showPending(parts, visit, account, email, new Map([['password', 'The password is wrong.']]))
   }
-  if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
-  if (answer.kind === 'refused') return refused(parts, answer.messages)
+  if (answer.kind === 'over') return expiredReply(parts, '/account/sign-up', 'Create an account')
+  if (answer.kind === 'refused') return refusedReply(parts, answer.messages)
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())
@@ -191,15 +193,10 @@ async function finishAccount(
   return redirect('/account?done=verified')
 }
 
-async function sendAgain(
-  parts: RouteParts,
-  visit: Visit,
-  { user }: SignedIn,
-  form: FormBody,
-): Promise<Reply> {
+async function sendAgain(parts: RouteParts, visit: Visit, { user }: Viewer, form: FormBody): Promise<Reply> {
   const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
-  parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, askerOf(visit)))
+  parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, requesterOf(visit)))
   return redirect(`${safeNext(form.optional('back')) ?? '/account'}?done=sent`)
 }
 
@@ -208,32 +205,32 @@ export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Repl
   const form = postedForm(parts, visit)
   const account = form.optional('account')
   if (account !== undefined) return finishAccount(parts, visit, form, account)
-  const who = await signedIn(parts, visit)
-  if (!who) return signInFirst(parts)
-  if (form.text('send') === 'yes') return sendAgain(parts, visit, who, form)
+  const viewer = await findViewer(parts, visit)
+  if (!viewer) return signInFirst(parts)
+  if (form.text('send') === 'yes') return sendAgain(parts, visit, viewer, form)
   if (form.text('drop') === 'yes') {
-    await parts.base.addresses.drop(who.user.id)
+    await parts.base.addresses.dropPending(viewer.user.id)
     return redirect('/account?done=address-kept')
   }
-  return confirm(parts, visit, form, who)
+  return confirm(parts, visit, form, viewer)
 }
 
-async function confirm(parts: RouteParts, visit: Visit, form: FormBody, who: SignedIn): Promise<Reply> {
+async function confirm(parts: RouteParts, visit: Visit, form: FormBody, viewer: Viewer): Promise<Reply> {
   const token = form.text('token')
   const answer = await confirmAddress(parts.base, {
     token,
-    userId: who.user.id,
-    session: who.session.id,
+    userId: viewer.user.id,
+    session: viewer.session.id,
     password: form.text('password'),
-    isFresh: isFresh(parts, who),
-    ...fromOf(parts, visit),
+    hasRecentSignIn: hasRecentSignIn(parts, viewer),
+    ...attemptOrigin(parts, visit),
   })
   if (answer.kind === 'done') {
-    await rememberDevice(parts, visit, who.user.id)
+    await rememberDevice(parts, visit, viewer.user.id)
     return redirect(`/account?done=${answer.isFirst ? 'first-verified' : 'verified'}`)
   }
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
-  if (answer.kind === 'over') return verifyOver(parts)
+  if (answer.kind === 'over') return verifyExpiredReply(parts)
   if (answer.kind === 'stale') return signInAgain(token)
   return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
 }

@@ -3,18 +3,18 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { socketOptions } from '../http/listeners.ts'
 
 /** The maximum number of waiting connections. Further ones are closed. */
-const maxHeld = 1000
+const maxWaiting = 1000
 
 export type TakeConnection = (socket: Socket) => void
 
-export class Front {
+export class ListeningSocket {
   #server: Server | undefined
   #host = ''
-  #wantedPort = 0
+  #requestedPort = 0
   #take: TakeConnection | undefined
-  readonly #held = new Set<Socket>()
+  readonly #waiting = new Set<Socket>()
 
-  /** The port that it listens on; 0 if it does not listen yet. */
+  /** The port that the socket listens on; 0 if it does not listen yet. */
   get port(): number {
     const address = this.#server?.address()
     return typeof address === 'object' && address !== null ? address.port : 0
@@ -22,7 +22,7 @@ export class Front {
 
   /** Listens at this address instead of the earlier one. If that fails, rejects and keeps the earlier one. */
   async listen(host: string, port: number): Promise<void> {
-    if (this.#server && host === this.#host && port === this.#wantedPort) return
+    if (this.#server && host === this.#host && port === this.#requestedPort) return
     const server = createServer({ ...socketOptions, pauseOnConnect: true, allowHalfOpen: true }, socket =>
       this.accept(socket),
     )
@@ -37,14 +37,14 @@ export class Front {
     this.#server?.close()
     this.#server = server
     this.#host = host
-    this.#wantedPort = port
+    this.#requestedPort = port
   }
 
   /** Passes waiting connections to `take`, and from now on new ones too. */
   pass(take: TakeConnection): void {
     this.#take = take
-    for (const socket of this.#held) {
-      this.#held.delete(socket)
+    for (const socket of this.#waiting) {
+      this.#waiting.delete(socket)
       socket.removeAllListeners('close')
       take(socket)
     }
@@ -57,17 +57,17 @@ export class Front {
 
   close(): void {
     this.#server?.close()
-    for (const socket of this.#held) socket.destroy()
+    for (const socket of this.#waiting) socket.destroy()
   }
 
   /** Accepts a new connection, or one that a process gave back. */
   accept(socket: Socket): void {
     socket.on('error', () => socket.destroy())
     if (this.#take) this.#take(socket)
-    else if (this.#held.size >= maxHeld) socket.destroy()
+    else if (this.#waiting.size >= maxWaiting) socket.destroy()
     else {
-      this.#held.add(socket)
-      socket.once('close', () => this.#held.delete(socket))
+      this.#waiting.add(socket)
+      socket.once('close', () => this.#waiting.delete(socket))
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The progress of one reaction. It contains the events that were read and are not done. An event in the log is done once the
- * position is past it. An event that waits for a retry, or for an earlier event of its item, is stored as a record, and
- * done once that is deleted. So the position advances while single items wait.
+ * The progress of one reaction: the events that were read and are not done. An event that only the log has is done once the
+ * position is past it. An event that waits for a retry, or for an earlier event of its item, is stored as a record, and is
+ * done once the record is deleted. So the position advances while single items wait.
  */
 import type { FeedBounds, LoggedChange } from '../../events/change-feed.ts'
 import { coversType } from '../../events/event-types.ts'
@@ -11,10 +11,10 @@ import { typeOfChange } from './event.ts'
 
 /** The maximum number of events read ahead of the position. */
 const maxReadAhead = 200
-/** The maximum number of stored events; at this many the reaction reads no further. */
+/** The maximum number of stored events. At the limit, the reaction reads no further. */
 const maxStored = 2000
 
-export interface TrackParts {
+export interface ReactionProgressParts {
   readonly model: Model
   readonly reaction: Reaction
   /** The last event that is done. */
@@ -29,17 +29,17 @@ export interface TrackParts {
   readonly onGap: (name: string, from: number, to: number) => void
 }
 
-export class Track {
-  readonly #parts: TrackParts
+export class ReactionProgress {
+  readonly #parts: ReactionProgressParts
   /** The last event that was read. */
   #read: number
   /** Events that only the log has, in order. */
-  readonly #logged = new Map<number, ReactionRun>()
+  readonly #loggedRuns = new Map<number, ReactionRun>()
   /** Stored events by item. */
-  readonly #stored = new Map<string, Set<number>>()
+  readonly #storedEvents = new Map<string, Set<number>>()
   #storedCount = 0
 
-  constructor(parts: TrackParts) {
+  constructor(parts: ReactionProgressParts) {
     this.#parts = parts
     this.#read = parts.position
   }
@@ -48,9 +48,9 @@ export class Track {
     return this.#parts.reaction.name
   }
 
-  /** The last event up to which all are done or stored. */
+  /** All events up to this one are done or stored. */
   get position(): number {
-    const [first] = this.#logged.keys()
+    const [first] = this.#loggedRuns.keys()
     return first === undefined ? this.#read : first - 1
   }
 
@@ -64,7 +64,7 @@ export class Track {
   }
 
   get isIdle(): boolean {
-    return this.#logged.size === 0
+    return this.#loggedRuns.size === 0
   }
 
   /** Adds a stored event: one of an earlier session, or a dead letter that is retried. */
@@ -73,50 +73,50 @@ export class Track {
     this.#parts.onRun(run)
   }
 
-  /** Reads further events if there is room. `newest`: the last event of the log. Returns whether there may be more. */
+  /** Reads further events unless a limit is reached. `newest`: the last event of the log. Returns whether there may be more. */
   async refill(newest: number, bounds: () => Promise<FeedBounds>): Promise<boolean> {
-    if (this.#logged.size >= maxReadAhead || this.#storedCount >= maxStored) return false
+    if (this.#loggedRuns.size >= maxReadAhead || this.#storedCount >= maxStored) return false
     const changes = await this.#parts.read(this.#read)
     const isGap = changes[0] === undefined ? this.#read < newest : changes[0].event !== this.#read + 1
-    if (isGap) await this.#noticeGap(bounds)
-    for (const change of changes) this.#take(change)
-    return changes.length > 0 && this.#logged.size < maxReadAhead
+    if (isGap) await this.#skipGap(bounds)
+    for (const change of changes) this.#addChange(change)
+    return changes.length > 0 && this.#loggedRuns.size < maxReadAhead
   }
 
-  /** The run has succeeded, or was given up or skipped. */
-  done({ event, itemKey }: ReactionRun): void {
-    this.#logged.delete(event)
-    const stored = this.#stored.get(itemKey)
-    if (!stored?.delete(event)) return
+  /** Removes a run that has succeeded, or was given up or skipped. */
+  complete({ event, itemKey }: ReactionRun): void {
+    this.#loggedRuns.delete(event)
+    const events = this.#storedEvents.get(itemKey)
+    if (!events?.delete(event)) return
     this.#storedCount--
-    if (stored.size === 0) this.#stored.delete(itemKey)
+    if (events.size === 0) this.#storedEvents.delete(itemKey)
   }
 
-  /** The run has failed, and is stored for a retry. So are the later events of its item. */
-  failed(run: ReactionRun): void {
+  /** Keeps a failed run, which is stored for a retry, and stores the later events of its item. */
+  postpone(run: ReactionRun): void {
     this.#addStored(run)
-    for (const other of [...this.#logged.values()]) {
+    for (const other of [...this.#loggedRuns.values()]) {
       if (other.itemKey === run.itemKey && other.event > run.event) this.#wait(other)
     }
   }
 
-  async #noticeGap(bounds: () => Promise<FeedBounds>): Promise<void> {
+  async #skipGap(bounds: () => Promise<FeedBounds>): Promise<void> {
     const { pruned } = await bounds()
     if (pruned <= this.#read) return
     this.#parts.onGap(this.name, this.#read + 1, pruned)
     this.#read = pruned
   }
 
-  #take(change: LoggedChange): void {
+  #addChange(change: LoggedChange): void {
     if (change.event <= this.#read) return
     this.#read = change.event
     const { model, reaction, onRun } = this.#parts
     const type = typeOfChange(model, change)
     if (type === undefined || !reaction.types.some(pattern => coversType(pattern, type))) return
     const run = reactionRun(reaction.name, change)
-    if (this.#stored.has(run.itemKey)) this.#wait(run)
+    if (this.#storedEvents.has(run.itemKey)) this.#wait(run)
     else {
-      this.#logged.set(run.event, run)
+      this.#loggedRuns.set(run.event, run)
       onRun(run)
     }
   }
@@ -127,11 +127,11 @@ export class Track {
   }
 
   #addStored({ event, itemKey }: ReactionRun): void {
-    this.#logged.delete(event)
-    const stored = this.#stored.get(itemKey) ?? new Set()
-    this.#stored.set(itemKey, stored)
-    if (stored.has(event)) return
-    stored.add(event)
+    this.#loggedRuns.delete(event)
+    const events = this.#storedEvents.get(itemKey) ?? new Set()
+    this.#storedEvents.set(itemKey, events)
+    if (events.has(event)) return
+    events.add(event)
     this.#storedCount++
   }
 }

@@ -1,4 +1,4 @@
-/** Examines the query plan of each list of a read: how many rows it visits, and what would reduce them. */
+/** Examines the query plan of each list of a read: the number of rows that it visits, and the advice that would reduce it. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -34,7 +34,7 @@ export interface PlannedUnit {
   readonly plan: ListPlan
 }
 
-/** What a list scans each time that the database answers its read. */
+/** The rows that a list scans each time that the database answers its read, and the advice. */
 export interface Finding {
   /** In REST, without values. */
   readonly path: string
@@ -42,13 +42,13 @@ export interface Finding {
   readonly isDeep: boolean
   readonly estimate: PlanEstimate
   /** The estimated number of rows that it scans. */
-  readonly looked: number
+  readonly scannedRows: number
   /** The maximum number of rows that it returns. */
   readonly limit: number
   /** The number of rows that it returned when it was examined; `limit` if that is unknown. */
-  readonly given: number
-  /** What the plan does, e.g. `scans about 100000 posts`. */
-  readonly does: string
+  readonly returnedRows: number
+  /** A summary of the plan, e.g. `scans about 100000 posts`. */
+  readonly summary: string
   readonly indexes: readonly string[]
   readonly advice: readonly Advice[]
 }
@@ -59,15 +59,17 @@ export function planUnits(
   planReader: PlanReader,
 ): Awaitable<readonly PlannedUnit[]> {
   const planned: PlannedUnit[] = []
-  let last: Awaitable<unknown>
+  let previous: Awaitable<unknown>
   for (const unit of units) {
-    last = then(last, () => then(planReader.explain(unit, inputs), plan => planned.push({ unit, plan })))
+    previous = then(previous, () =>
+      then(planReader.explain(unit, inputs), plan => planned.push({ unit, plan })),
+    )
   }
-  return then(last, () => planned)
+  return then(previous, () => planned)
 }
 
-/** What one list returned. */
-export interface Returned {
+/** The result of one list. */
+export interface ListResult {
   readonly rows: number
   /** The number of rows that match, if the client requested it. */
   readonly total: number | undefined
@@ -77,11 +79,11 @@ interface ListContext {
   readonly model: Model
   readonly totals: Totals
   readonly args: readonly JsonValue[]
-  /** What the lists returned, if the read was answered. */
-  readonly results?: ReadonlyMap<ListUnit, Returned> | undefined
+  /** The results of the lists, if the read was answered. */
+  readonly results?: ReadonlyMap<ListUnit, ListResult> | undefined
 }
 
-/** What one list scans, by its plan and the current totals. */
+/** The rows that one list scans, by its plan and the current totals. */
 export function findingOf(
   { unit, plan }: PlannedUnit,
   { model, totals, args, results }: ListContext,
@@ -94,29 +96,29 @@ export function findingOf(
   const estimate = estimatePlan(plan.steps, facts)
   const result = results?.get(unit)
   const isAggregate = unit.aggregate !== undefined
-  const perRun = isAggregate
+  const rowsPerRun = isAggregate
     ? estimate.expected
-    : corrected(estimate, take, result !== undefined && result.rows < limit, result)
+    : correctedRows(estimate, take, result !== undefined && result.rows < limit, result)
   const isDeep = !isAggregate && offset >= deepOffset && estimate.bounded
   return {
     path: isDeep ? `${unit.path}${unit.path.includes('?') ? '&' : '?'}page=…` : unit.path,
     isDeep,
     estimate,
-    looked: Math.round(perRun * runs),
+    scannedRows: Math.round(rowsPerRun * runs),
     limit: limit * runs,
-    given: result?.rows ?? limit * runs,
-    does: planSummary(plan, estimate, Math.round(perRun * runs), list),
+    returnedRows: result?.rows ?? limit * runs,
+    summary: planSummary(plan, estimate, Math.round(rowsPerRun * runs), list),
     indexes: indexesOf(plan),
     advice: adviceFor({ model, list, estimate, offset }),
   }
 }
 
 /** The estimate, corrected by the rows that the list returned. `take`: limit and offset together. */
-function corrected(
+function correctedRows(
   { most, expected, walks, searches }: PlanEstimate,
   take: number,
   isComplete: boolean,
-  result: Returned | undefined,
+  result: ListResult | undefined,
 ): number {
   if (result === undefined) return expected
   // A search visits only the rows that match.
@@ -133,27 +135,27 @@ function planSummary(
   rows: number,
   { collection }: GuardedList,
 ): string {
-  const about = `about ${rows} ${collection.name}`
-  if (estimate.searches) return `searches ${about}`
-  if (estimate.bounded) return `reads ${about}`
-  if (scansTable(plan)) return `scans ${about}`
-  return estimate.sorts === 'none' ? `reads ${about}` : `sorts ${about}`
+  const rowsText = `about ${rows} ${collection.name}`
+  if (estimate.searches) return `searches ${rowsText}`
+  if (estimate.bounded) return `reads ${rowsText}`
+  if (scansTable(plan)) return `scans ${rowsText}`
+  return estimate.sorts === 'none' ? `reads ${rowsText}` : `sorts ${rowsText}`
 }
 
 function scansTable({ steps }: ListPlan): boolean {
-  let scans = false
+  let hasScan = false
   eachAccess(steps, ({ access, table }) => {
-    if (access === 'scan' && table === 't0') scans = true
+    if (access === 'scan' && table === 't0') hasScan = true
   })
-  return scans
+  return hasScan
 }
 
 function indexesOf({ steps }: ListPlan): readonly string[] {
-  const found = new Set<string>()
+  const indexes = new Set<string>()
   eachAccess(steps, ({ index }) => {
-    if (index !== undefined && index !== 'rowid') found.add(index)
+    if (index !== undefined && index !== 'rowid') indexes.add(index)
   })
-  return [...found]
+  return [...indexes]
 }
 
 /** The number of items of a unit's list in a parsed answer; undefined for a list that runs several times. */

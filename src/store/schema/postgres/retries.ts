@@ -1,10 +1,10 @@
-/** Statements that wait for locks, only briefly: later statements of others queue behind a waiting one. */
+/** Statements that wait for locks only briefly, and are retried: later statements of others queue behind a waiting one. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { MigrationError } from '../refusal.ts'
 
 /** Runs a part of a step. An error names the step. */
-export async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
+export async function runStep(sentence: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run()
   } catch (cause) {
@@ -32,8 +32,8 @@ export function runWithRetries(client: pg.Client, ...texts: readonly string[]): 
 export const lockTimeoutMs = 500
 const maxLockTries = 40
 
-/** `done`: what was changed, for the error after the last try. */
-export async function withRetries(run: () => Promise<void>, done = ''): Promise<void> {
+/** `prefix`: begins the error after the last try, and tells whether something was changed. */
+export async function withRetries(run: () => Promise<void>, prefix = ''): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await run()
@@ -41,7 +41,7 @@ export async function withRetries(run: () => Promise<void>, done = ''): Promise<
       if (!isLocked(cause)) throw cause
       if (tries === maxLockTries) {
         const reason = `others hold locks on the tables: ${reasonOf(cause)}`
-        throw new MigrationError(`${done}${reason}. Try again when less is going on.`, { cause })
+        throw new MigrationError(`${prefix}${reason}. Try again when the database is less busy.`, { cause })
       }
       await wait(500 + Math.random() * 500)
     }

@@ -1,18 +1,18 @@
-/** The browser that has caused a mail. */
+/** The browser that has caused a mail, as far as its request identifies it. */
 import { isIP } from 'node:net'
-import type { Asker } from '../../mail/mailer.ts'
+import type { Requester } from '../../mail/mailer.ts'
 import { browserName } from '../../pages/components/device-name.ts'
 import type { Visit } from './context.ts'
 
 const maxAgentCharacters = 300
 
-/** E.g. `Firefox, Linux`. Contains known names only: clients can send anything in the header. */
+/** E.g. `Firefox, Linux`. Contains only names from our own list, because clients can send anything in the header. */
 function deviceOf(userAgent: string): string | undefined {
   const name = browserName(userAgent.slice(0, maxAgentCharacters))
   return name.startsWith('A browser') ? undefined : name.replace(' on ', ', ')
 }
 
-export function askerOf({ headers, address }: Visit): Asker {
+export function requesterOf({ headers, address }: Visit): Requester {
   return {
     languages: headers['accept-language'],
     address: isIP(address) === 0 ? undefined : address,

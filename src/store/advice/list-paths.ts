@@ -10,7 +10,7 @@ export function listPath(list: GuardedList, path = pathOf(list)): string {
   const sort = sortParameter(list.sort)
   const parts = sort === '' ? filter : [...filter, `sort=${sort}`]
   const text = parts.length === 0 ? path : `${path}?${parts.join('&')}`
-  return shortened(text)
+  return truncated(text)
 }
 
 /** E.g. `/posts/aggregate?status=…&group_by=author_id,created_at:month&count&sum=points`. */
@@ -25,10 +25,10 @@ export function aggregatePath({ collection, within, rows, aggregation }: Guarded
     ...(keys.length > 0 ? [`group_by=${keys.join(',')}`] : []),
     ...measureParameters,
   ]
-  return shortened(`${pathOf({ collection, within })}/aggregate?${parts.join('&')}`)
+  return truncated(`${pathOf({ collection, within })}/aggregate?${parts.join('&')}`)
 }
 
-function shortened(text: string): string {
+function truncated(text: string): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text
 }
 
@@ -39,13 +39,13 @@ function pathOf({ collection, within }: Pick<GuardedList, 'collection' | 'within
 /** The sort keys as the parameter `sort`, without an implied `id` at the end; empty for the order of ids. */
 export function sortParameter(sort: readonly GuardedSort[]): string {
   const keys = sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.field.name}`)
-  const before = sort.at(-2)?.descending ?? false
+  const isPreviousDescending = sort.at(-2)?.descending ?? false
   const last = sort.at(-1)
-  const isExplicit = last?.field.field.name === 'id' && last.descending !== before
+  const isExplicit = last?.field.field.name === 'id' && last.descending !== isPreviousDescending
   return (last?.field.field.name === 'id' && !isExplicit ? keys.slice(0, -1) : keys).join(',')
 }
 
-/** The client's own conditions; those of rules have no parameters. */
+/** The client's own conditions; conditions of rules have no parameters. */
 export function filterParameters(condition: Condition): readonly string[] {
   switch (condition.kind) {
     case 'and':

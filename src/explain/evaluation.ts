@@ -1,4 +1,4 @@
-/** Reads the database for the reasons of a decision, in transactions that are rolled back. */
+/** Evaluates rules for stored and written items, in transactions that are rolled back. */
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
@@ -24,40 +24,40 @@ export interface ReasonParts {
   readonly viewer: Principal | undefined
   readonly attempts: readonly Attempt[]
   /** The actions and queries whose code ran. */
-  readonly acts: readonly string[]
+  readonly operations: readonly string[]
 }
 
-/** Runs `readsAfter` in a transaction that is rolled back, after `write` within it. `id`: of the written item. */
+/** Runs `write`, then `reads`, in a transaction that is rolled back. `id`: that of the written item. */
 export async function readAndRollBack<T>(
   { store }: ReasonParts,
-  readsAfter: (id: number) => ReadSteps<T>,
+  reads: (id: number) => ReadSteps<T>,
   write?: GuardedWrite,
 ): Promise<T | undefined> {
-  let found: { readonly value: T } | undefined
+  let result: { readonly value: T } | undefined
   try {
     await store.transaction({
       serial: [],
       *steps() {
-        found = undefined
+        result = undefined
         const id = write ? ((yield write) as { readonly id: number }).id : 0
-        const steps = readsAfter(id)
+        const steps = reads(id)
         let step = steps.next()
         while (!step.done) step = steps.next((yield step.value as GuardedRead) as never)
-        found = { value: step.value }
+        result = { value: step.value }
         throw new ApiError('BAD_REQUEST', 'This was only read.')
       },
     })
   } catch (error) {
-    if (found === undefined && !(error instanceof ApiError)) throw error
+    if (result === undefined && !(error instanceof ApiError)) throw error
   }
-  return (found as { readonly value: T } | undefined)?.value
+  return (result as { readonly value: T } | undefined)?.value
 }
 
 export function isWrite(plan: Plan): plan is Plan<WriteShape> {
   return ['create', 'update', 'delete'].includes(plan.shape.kind)
 }
 
-/** The item that a plan names. `root`: of a GraphQL operation, the key of the field; else the first one. */
+/** The item that a plan names. `root`: the key of the root field of a GraphQL operation; undefined: the first one. */
 export function itemOf(
   { shape, args }: Plan,
   root?: string | number,
@@ -90,8 +90,8 @@ export function treeAt(
 }
 
 /**
- * Evaluates the rule for the item after the write; undefined if the write is impossible. Which values may be shown is decided
- * before the write: otherwise viewers could grant themselves access to a value by the write that is explained.
+ * Evaluates the rule for the item after the write; undefined if the write is impossible. The values that may be shown are
+ * determined before the write: otherwise, a viewer could gain access to a value by the write that is explained.
  */
 export async function treeAfter(
   parts: ReasonParts,
@@ -109,27 +109,27 @@ export async function treeAfter(
       guarded,
     )
   if (parts.viewer === undefined) return treeWith(() => undefined)
-  const needed = new Map<string, FieldOfItem>()
-  const fromRequest = new Set(plan.shape.set.map(({ field }) => field))
+  const hiddenFields = new Map<string, FieldOfItem>()
+  const fieldsInRequest = new Set(plan.shape.set.map(({ field }) => field))
   const isNew = plan.shape.kind === 'create'
-  /** The request itself has the value, or the item that it creates has none. */
-  function* isOfRequest(place: Place, field: string, written: number): ReadSteps<boolean> {
+  /** Whether the request contains the value, or creates the item without one. */
+  function* isKnownFromRequest(place: Place, field: string, written: number): ReadSteps<boolean> {
     if (place.collection !== collection || place.id !== written) return false
-    return fromRequest.has(field) || (isNew && (yield* isNull(parts, place, field)))
+    return fieldsInRequest.has(field) || (isNew && (yield* isNull(parts, place, field)))
   }
   await treeWith(
     written =>
       function* (place, field) {
-        if (yield* isOfRequest(place, field, written)) return true
-        needed.set(keyOf(place, field), { place, field })
+        if (yield* isKnownFromRequest(place, field, written)) return true
+        hiddenFields.set(keyOf(place, field), { place, field })
         return false
       },
   )
-  const shown = await shownBefore(parts, needed)
+  const readableKeys = await readableBefore(parts, hiddenFields)
   return treeWith(
     written =>
       function* (place, field) {
-        return shown.has(keyOf(place, field)) || (yield* isOfRequest(place, field, written))
+        return readableKeys.has(keyOf(place, field)) || (yield* isKnownFromRequest(place, field, written))
       },
   )
 }
@@ -146,18 +146,18 @@ function keyOf({ collection, id }: Place, field: string): string {
   return `${collection.name} ${id} ${field}`
 }
 
-async function shownBefore(
+async function readableBefore(
   parts: ReasonParts,
-  needed: ReadonlyMap<string, FieldOfItem>,
+  fields: ReadonlyMap<string, FieldOfItem>,
 ): Promise<ReadonlySet<string>> {
-  const shown = await readAndRollBack(parts, function* () {
-    const found = new Set<string>()
-    for (const [key, { place, field }] of needed) {
-      if (yield* mayShowStored(parts, place, field)) found.add(key)
+  const readableKeys = await readAndRollBack(parts, function* () {
+    const keys = new Set<string>()
+    for (const [key, { place, field }] of fields) {
+      if (yield* mayShowStored(parts, place, field)) keys.add(key)
     }
-    return found
+    return keys
   })
-  return shown ?? new Set()
+  return readableKeys ?? new Set()
 }
 
 function guardedWrite(
@@ -168,7 +168,7 @@ function guardedWrite(
   try {
     return probes.unchecked(guard(plan, principal) as never, principal) as GuardedWrite
   } catch {
-    // The guard has refused the plan by its values.
+    // The guard has refused the plan because of its values.
     return undefined
   }
 }

@@ -1,11 +1,11 @@
-/** Which events a listener receives and which it does not, by REST and by GraphQL subscriptions. */
+/** Which events a listener receives, and which not, by REST and by GraphQL subscriptions. */
 import { ApiError } from '../errors.ts'
 import { isLogged } from '../events/event-request.ts'
 import { collectionOfPattern, coversType, typesOf } from '../events/event-types.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
+import { type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
-import { type ReasonParts, treeAt } from './looks.ts'
 import { refusalReasons } from './refusals.ts'
 import { because, ruleMembers } from './rule-reasons.ts'
 import { ruleSource } from './rule-source.ts'
@@ -20,16 +20,16 @@ export interface EventSelection {
 /** The events that a valid query of `/events` selects. */
 export function selectionOf(model: Model, query: string): EventSelection {
   const parameters = new URLSearchParams(query)
-  const listed = (name: string) => parameters.get(name)?.split(',')
-  const types = listed('types')
-  const named = listed('collections')?.flatMap(name => model.collections.get(name) ?? [])
+  const listOf = (name: string) => parameters.get(name)?.split(',')
+  const types = listOf('types')
+  const namedCollections = listOf('collections')?.flatMap(name => model.collections.get(name) ?? [])
   const patterns = types?.map(type => collectionOfPattern(model, type))
   const logged = [...model.collections.values()].filter(isLogged)
   const isSelected = (collection: Collection) =>
     patterns?.some(pattern => pattern === 'all' || pattern === collection) ?? true
   const id = parameters.get('item_id')
   return {
-    collections: named ?? logged.filter(isSelected),
+    collections: namedCollections ?? logged.filter(isSelected),
     includes: type => types === undefined || types.some(pattern => coversType(pattern, type)),
     itemId: id === null ? undefined : Number(id),
   }
@@ -60,7 +60,7 @@ async function collectionReasons(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const reasons = await refusalReasons({ ...parts, attempts: [] }, error)
-    const prefix = `Not heard: ${types.join(', ')}.`
+    const prefix = `Not delivered: ${types.join(', ')}.`
     return reasons.map(reason => ({ ...reason, types, message: `${prefix} ${reason.message}` }))
   }
   const hasOwnRule = (type: string) => (collection.emits?.get(type)?.access.kind ?? 'anyone') !== 'anyone'
@@ -89,8 +89,8 @@ async function eventReason(
   const typeList = types.join(', ')
   const message =
     id === undefined || tree?.holds == null
-      ? `Heard: ${typeList}, of each item of ${name} for which the rule ${source} holds.`
-      : `${tree.holds ? 'Heard' : 'Not heard'}: ${typeList} of ${name}/${id}. The rule ${source} ${tree.holds ? 'holds' : 'does not hold'}.${tree.holds ? '' : because(tree)}`
+      ? `Delivered: ${typeList}, of each item of ${name} for which the rule ${source} holds.`
+      : `${tree.holds ? 'Delivered' : 'Not delivered'}: ${typeList} of ${name}/${id}. The rule ${source} ${tree.holds ? 'holds' : 'does not hold'}.${tree.holds ? '' : because(tree)}`
   const base = { kind: 'rule' as const, collection: name, operation: 'read', types }
   return { ...base, ...(id !== undefined && { id }), message, ...ruleMembers(rule, tree) }
 }
