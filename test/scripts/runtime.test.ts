@@ -57,7 +57,9 @@ describe('the lock file', () => {
 
   it('is for the Node version that the package and the command require', () => {
     assert.equal(lock[''].engines.node, `>=${oldestNode}`)
-    assert.ok(readFileSync(join(root, 'src', 'bin.ts'), 'utf8').includes(`const oldest = '${oldestNode}'`))
+    assert.ok(
+      readFileSync(join(root, 'src', 'bin.ts'), 'utf8').includes(`const minVersion = '${oldestNode}'`),
+    )
   })
 
   it('provides the Node that runs the tests', () => {
@@ -208,7 +210,7 @@ describe('the first start', () => {
       first.output,
       /^Installing what Portico needs to serve, and Node 1\.0\.0 since this machine has 20\.1\.0 \(once\) …\n$/,
     )
-    assert.deepEqual(await start(folder, good, '20.1.0'), { code: 0, node: pathIn(folder), said: '' })
+    assert.deepEqual(await start(folder, good, '20.1.0'), { code: 0, node: pathIn(folder), output: '' })
   })
 
   it('refuses a Node with another checksum', async () => {
@@ -235,7 +237,7 @@ describe('the first start', () => {
     assert.deepEqual([first.code, first.node], [0, process.execPath], first.output)
     assert.match(first.output, /^Installing what Portico needs to serve \(once\) …\n$/)
     assert.ok(!existsSync(pathIn(folder)))
-    assert.deepEqual(await start(folder, good, '24.15.0'), { code: 0, node: process.execPath, said: '' })
+    assert.deepEqual(await start(folder, good, '24.15.0'), { code: 0, node: process.execPath, output: '' })
     // A later start with an older one installs it.
     assert.deepEqual((await start(folder, good, '24.9.1')).node, pathIn(folder))
   })
@@ -278,7 +280,7 @@ describe('the first start', () => {
     assert.deepEqual(await start(folder, withoutLibrary, '20.1.0'), {
       code: 0,
       node: pathIn(folder),
-      said: '',
+      output: '',
     })
   })
 

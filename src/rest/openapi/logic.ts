@@ -10,7 +10,7 @@ import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
 import type { Document } from './names.ts'
 import { headerParameters, idParameter, itemParameters } from './parameters.ts'
-import { errors, itemResponse, json, noContent } from './responses.ts'
+import { errors, itemResponse, json, noContent, queryErrors } from './responses.ts'
 import { inWords } from './rule-text.ts'
 import { requirements, scopesInWords } from './security.ts'
 import { shownSchema } from './values.ts'
@@ -54,7 +54,7 @@ function queryPath(document: Document, query: Operation): [string, JsonSchema] {
   const get = {
     ...described(document, query),
     parameters: [...queryParameters(document, query), ...parametersOf(document, query)],
-    responses: { ...answers(document, query), ...errors('Query') },
+    responses: { ...answers(document, query), ...queryErrors(document) },
   }
   return [`${prefix}/queries/${query.name}`, { get }]
 }

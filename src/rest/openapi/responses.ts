@@ -90,7 +90,6 @@ const errorStatuses = {
   Account: [400, 401, 403, 404, 406, 408, 413, 415, 429, 500, 503],
   Document: [400, 401, 406, 412, 429, 500, 503],
   Read: [400, 401, 403, 404, 406, 412, 429, 500, 503],
-  Query: [400, 401, 403, 404, 406, 409, 412, 429, 500, 503],
   Events: [400, 401, 403, 406, 410, 429, 500, 503],
   Create: [400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503],
   Update: [400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503],
@@ -98,6 +97,9 @@ const errorStatuses = {
   Action: [400, 401, 403, 404, 406, 408, 409, 413, 415, 422, 429, 500, 503],
   Batch: [400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503],
 } as const
+
+/** A query can refuse its call as a conflict. */
+const queryErrorStatuses = [...errorStatuses.Read, 409].sort((one, other) => one - other)
 
 export type ErrorKind = keyof typeof errorStatuses
 
@@ -146,6 +148,13 @@ export const responses: { readonly [name: string]: JsonSchema } = {
 /** All errors, as the `default` response. */
 export function errors(kind: ErrorKind): JsonSchema {
   return { default: referTo('responses', `${kind}Error`) }
+}
+
+/** The errors of the model's queries: a component only where there are any. */
+export function queryErrors(document: Document): JsonSchema {
+  return {
+    default: document.responses.refer('query errors', 'QueryError', () => errorResponse(queryErrorStatuses)),
+  }
 }
 
 export const noContent: JsonSchema = { 204: referTo('responses', 'NoContentResponse') }
