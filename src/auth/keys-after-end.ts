@@ -20,8 +20,8 @@ const removals = new Map(['api_keys', 'webhooks'].map(name => [name, deleteShape
  * deleted and FORBIDDEN is thrown.
  */
 export function keysAfterEnd(run: Run, records: Records, now: () => number = Date.now): Run {
-  const writeChecked: Run['write'] = async (plan, principal, within) => {
-    const answer = await run.write(plan, principal, within)
+  const writeChecked: Run['write'] = async (plan, principal, steps) => {
+    const answer = await run.write(plan, principal, steps)
     const { userId } = principal
     const elapsedMs = userId === null ? undefined : await msSinceAccountEnd(records, userId, now())
     if (elapsedMs === undefined || elapsedMs >= pauseMs) return answer
@@ -34,9 +34,9 @@ export function keysAfterEnd(run: Run, records: Records, now: () => number = Dat
   }
   return {
     ...run,
-    write: (plan, principal, within) =>
+    write: (plan, principal, steps) =>
       plan.shape.kind === 'create' && removals.has(plan.shape.collection)
-        ? writeChecked(plan, principal, within)
-        : run.write(plan, principal, within),
+        ? writeChecked(plan, principal, steps)
+        : run.write(plan, principal, steps),
   }
 }

@@ -110,23 +110,23 @@ interface RuledParts extends Pick<OwnCollectionsParts, 'run' | 'writeAddress'> {
 }
 
 function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts): Run {
-  const writeWithRules: Run['write'] = async (plan, principal, within) => {
+  const writeWithRules: Run['write'] = async (plan, principal, steps) => {
     const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
     const isApp = plan.shape.collection === 'oauth_apps'
-    const steps = isApp ? keepingFirstParty(plan, principal, within) : within
-    const answer = await checked.write(plan, principal, steps)
+    const appSteps = isApp ? keepingFirstParty(plan, principal, steps) : steps
+    const answer = await checked.write(plan, principal, appSteps)
     await afterwards?.()
     return answer
   }
-  const writeUser: Run['write'] = (plan, principal, within) =>
+  const writeUser: Run['write'] = (plan, principal, steps) =>
     plan.shape.collection === 'users' && setsField(plan, 'email')
-      ? writeAddress(plan, principal, within)
-      : run.write(plan, principal, within)
-  const writeRoleOrDisabled: Run['write'] = async (plan, principal, within) => {
+      ? writeAddress(plan, principal, steps)
+      : run.write(plan, principal, steps)
+  const writeRoleOrDisabled: Run['write'] = async (plan, principal, steps) => {
     if (setsField(plan, 'role')) requireRecentSignIn(principal)
     const id = disabledUserId(plan)
     const account = id === undefined ? undefined : await findUser(run, id)
-    const answer = await writeUser(plan, principal, within)
+    const answer = await writeUser(plan, principal, steps)
     if (account === undefined) return answer
     // If pausing fails, the next delivery finds that the account is disabled.
     await pauseWebhooksOfUser(run, account.id).catch(() => undefined)
@@ -136,12 +136,12 @@ function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts
   return {
     ...run,
     // Hot path: synchronous.
-    write(plan, principal, within) {
+    write(plan, principal, steps) {
       const { collection } = plan.shape
-      if (rules.has(collection)) return writeWithRules(plan, principal, within)
+      if (rules.has(collection)) return writeWithRules(plan, principal, steps)
       if (collection === 'users' && (setsField(plan, 'disabled') || setsField(plan, 'role')))
-        return writeRoleOrDisabled(plan, principal, within)
-      return writeUser(plan, principal, within)
+        return writeRoleOrDisabled(plan, principal, steps)
+      return writeUser(plan, principal, steps)
     },
   }
 }

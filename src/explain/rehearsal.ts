@@ -8,8 +8,8 @@ import type { Awaitable } from '../plan/answer.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type Run, writeStep } from '../plan/run.ts'
 import type {
-  Act,
-  ActStep,
+  AsyncStep,
+  InnerStep,
   PlanAs,
   Program,
   ProgramPlan,
@@ -48,7 +48,7 @@ function rollback(): ApiError {
   return new ApiError('BAD_REQUEST', 'This was rehearsed.')
 }
 
-type Step = ActStep<ProgramPlan | PlanAs>
+type Step = InnerStep<ProgramPlan | PlanAs>
 
 class RequestRehearsal implements Rehearsal {
   readonly attempts: Attempt[] = []
@@ -65,8 +65,8 @@ class RequestRehearsal implements Rehearsal {
       aggregate: (plan, principal) => this.#read(plan, principal, () => real.aggregate(plan, principal)),
       composite: (plan, principal) => this.#read(plan, principal, () => real.composite(plan, principal)),
       refusals: (plan, principal) => real.refusals(plan, principal),
-      write: (plan, principal, within = writeStep) =>
-        this.#transaction({ principal, serial: [], steps: () => within(plan) }),
+      write: (plan, principal, steps = writeStep) =>
+        this.#transaction({ principal, serial: [], steps: () => steps(plan) }),
       transaction: program => this.#transaction(program),
     }
   }
@@ -148,7 +148,7 @@ class RequestRehearsal implements Rehearsal {
   }
 
   #rehearsed(current: ProgramStep, principal: Principal, onFailure: (index: number) => void): ProgramStep {
-    if ('act' in current) return this.#act(current, principal)
+    if ('place' in current) return this.#asyncStep(current, principal)
     if (!('writes' in current)) return current
     const onEitherFailure = (index: number) => {
       onFailure(index)
@@ -158,8 +158,11 @@ class RequestRehearsal implements Rehearsal {
   }
 
   /** Runs the code within its limits, without its events and jobs. */
-  #act(act: Act<ProgramPlan | PlanAs>, principal: Principal): Act<ProgramPlan | PlanAs> {
-    this.operations.push(act.act)
+  #asyncStep(
+    asyncStep: AsyncStep<ProgramPlan | PlanAs>,
+    principal: Principal,
+  ): AsyncStep<ProgramPlan | PlanAs> {
+    this.operations.push(asyncStep.place)
     const discard = (step: Step): boolean => {
       if ('emit' in step) this.discarded.events.push(step.emit)
       else if ('kind' in step) this.discarded.jobs++
@@ -188,7 +191,7 @@ class RequestRehearsal implements Rehearsal {
         return fail(error)
       }
     }
-    return { ...act, start: run => act.start(step => rehearsed(step, run)) }
+    return { ...asyncStep, start: run => asyncStep.start(step => rehearsed(step, run)) }
   }
 
   #recordStep(step: ProgramStep, programPrincipal: Principal, outcome: StepOutcome): void {

@@ -24,19 +24,22 @@ export interface Run {
   composite(plan: Plan<CompositeShape>, principal: Principal): Awaitable<CompositeAnswer>
   /** The parts that the guard omits from the answer to a plan; the same list for the same access class. */
   refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]
-  /** `within`: further steps of the write's transaction. */
-  write(plan: Plan<WriteShape>, principal: Principal, within?: Within): Promise<WriteAnswer>
+  /** `steps`: of the write's transaction, if it has others besides the write. */
+  write(plan: Plan<WriteShape>, principal: Principal, steps?: WriteSteps): Promise<WriteAnswer>
   /** Guards each plan that the program yields, and runs all of it in one transaction. */
   transaction<T>(program: Program<T>): Promise<T>
 }
 
-/** The transaction of one write: yields the plan, which may differ from the one that was passed, and returns its answer. */
-export type Within = (plan: Plan<WriteShape>) => ProgramSteps<WriteAnswer>
+/** The steps of one write's transaction: yields the plan, which may differ from the one that was passed, and returns its answer. */
+export type WriteSteps = (plan: Plan<WriteShape>) => ProgramSteps<WriteAnswer>
 
-/** A write followed by further steps in its transaction. `within`: runs the write itself. */
-export function writeWith(following: (id: number) => ProgramSteps<void>, within: Within = writeStep): Within {
+/** A write followed by further steps in its transaction. `steps`: runs the write itself. */
+export function writeWith(
+  following: (id: number) => ProgramSteps<void>,
+  steps: WriteSteps = writeStep,
+): WriteSteps {
   return function* (plan) {
-    const answer = yield* within(plan)
+    const answer = yield* steps(plan)
     yield* following(answer.id)
     return answer
   }

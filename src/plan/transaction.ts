@@ -33,11 +33,11 @@ export type RunStep<P> = (step: P) => Awaitable<StepAnswer>
  * An asynchronous function whose steps belong to the transaction. It awaits nothing else: on SQLite, it ends within one
  * turn of the event loop.
  */
-export interface Act<P> {
+export interface AsyncStep<P> {
   /** Its place in the model, e.g. `actions.archive`: for messages, and to predict the tables that it will use. */
-  readonly act: string
+  readonly place: string
   /** Called once per attempt of the transaction. */
-  readonly start: (run: RunStep<ActStep<P>>) => Promise<unknown>
+  readonly start: (run: RunStep<InnerStep<P>>) => Promise<unknown>
   /** Runs `work`, then the pending microtasks. Throws if they take too long. */
   readonly turn: (work: () => void) => void
   /** The time limit. */
@@ -57,18 +57,19 @@ export interface Emission {
 }
 
 /** `P`: a plan, or a guarded one. */
-export type Steps<P> = P | RecordChange | IndependentWrites<P> | Act<P> | Emission
+export type Steps<P> = P | RecordChange | IndependentWrites<P> | AsyncStep<P> | Emission
 
-/** A step of an `Act`. */
-export type ActStep<P> = P | RecordChange | Emission
+/** A step of an `AsyncStep`. */
+export type InnerStep<P> = P | RecordChange | Emission
 
 export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly WriteAnswer[] | boolean
 
-export interface Acts {
-  readonly names: readonly string[]
+/** The `AsyncStep`s of a transaction. */
+export interface AsyncSteps {
+  readonly places: readonly string[]
   /** The maximum number of attempts when the transaction conflicts with others; then it fails with CONFLICT. */
   readonly tries: number
-  /** The time limit of each act, and of all other reads of the transaction together. */
+  /** The time limit of each asynchronous step, and of all other reads of the transaction together. */
   readonly limitMs: number
 }
 
@@ -82,10 +83,10 @@ export interface ProgramOf<P, T> {
   /** It changes no items: all reads see one snapshot, and block no writes. */
   readonly snapshot?: boolean
   /**
-   * The `Act`s among its steps, if it has any. The collections that they use are known only while they run. The transaction
-   * is serialised with all commits.
+   * The `AsyncStep`s among its steps, if it has any. The collections that they use are known only while they run, so the
+   * transaction is serialised with all commits.
    */
-  readonly acts?: Acts
+  readonly asyncSteps?: AsyncSteps
   /**
    * Creates the generator, once per attempt. It awaits nothing, and has effects only by what it yields. The error of a failed
    * step is thrown at its `yield`; the program must not catch it.

@@ -89,22 +89,24 @@ const appEndpoints: ReadonlySet<string> = new Set([
   '/oauth/register',
 ])
 
+const read = ['GET', 'HEAD']
+
 const methods: ReadonlyMap<string, readonly string[]> = new Map([
-  ['/oauth/authorize', ['GET', 'POST']],
+  ['/oauth/authorize', [...read, 'POST']],
   ['/oauth/token', ['POST']],
   ['/oauth/par', ['POST']],
-  ['/oauth/device', ['GET', 'POST']],
-  ['/oauth/device/verify', ['GET', 'POST']],
+  ['/oauth/device', [...read, 'POST']],
+  ['/oauth/device/verify', [...read, 'POST']],
   ['/oauth/revoke', ['POST']],
   ['/oauth/introspect', ['POST']],
-  ['/oauth/userinfo', ['GET', 'POST']],
-  ['/oauth/jwks', ['GET']],
+  ['/oauth/userinfo', [...read, 'POST']],
+  ['/oauth/jwks', read],
   ['/oauth/register', ['POST']],
-  ['/oauth/logout', ['GET', 'POST']],
+  ['/oauth/logout', [...read, 'POST']],
   ['/oauth/logout/confirm', ['POST']],
-  ['/oauth/logout/success', ['GET']],
-  ['/.well-known/openid-configuration', ['GET']],
-  ['/.well-known/oauth-authorization-server', ['GET']],
+  ['/oauth/logout/success', read],
+  ['/.well-known/openid-configuration', read],
+  ['/.well-known/oauth-authorization-server', read],
 ])
 
 /** Endpoints to which browsers may post long requests, and the advice for one that is too long. */
@@ -119,9 +121,10 @@ const resumptionPath = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,
 /** The client configuration endpoint (RFC 7592, 2). */
 const registrationPath = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
 
+/** Includes HEAD where GET is accepted (RFC 9110, 9.3.2). */
 function methodsOf(path: string): readonly string[] | undefined {
-  if (registrationPath.test(path)) return ['GET', 'PUT', 'DELETE']
-  return methods.get(path) ?? (resumptionPath.test(path) ? ['GET'] : undefined)
+  if (registrationPath.test(path)) return [...read, 'PUT', 'DELETE']
+  return methods.get(path) ?? (resumptionPath.test(path) || resources.has(path) ? read : undefined)
 }
 
 function isAppRequest({ path, method }: Exchange): boolean {
@@ -212,7 +215,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
   const isEnabled = (path: string) =>
     !path.startsWith('/oauth/register') || settings['oauth.registrationToken'] !== undefined
   const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
-    if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
+    if (allowed.includes(method)) return
     throw new ApiError('METHOD_NOT_ALLOWED', `${path} accepts ${allowed.join(' and ')}.`, {
       headers: { Allow: allowed.join(', ') },
     })
@@ -230,7 +233,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
       )
       return then(budgetDrawn, (): Awaitable<Reply | Takeover> => {
         if (isAccountPath(path)) return answerPage(exchange)
-        const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
+        const allowed = methodsOf(path)
         if (!allowed || !isEnabled(path)) throw new ApiError('NOT_FOUND')
         requireMethod(exchange, allowed)
         return resources.has(path) ? resourceMetadataReply(path) : handle(exchange)

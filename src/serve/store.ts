@@ -13,10 +13,10 @@ import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type {
-  Act,
-  ActStep,
+  AsyncStep,
   GuardedProgram,
   IndependentWrites,
+  InnerStep,
   PlanAs,
   Program,
   ProgramPlan,
@@ -188,14 +188,14 @@ function guardProgram<T>(
 ): GuardedProgram<T> {
   const guardPlan = (plan: ProgramPlan | PlanAs) =>
     'shape' in plan ? guard(plan, principal) : guard(plan.plan, plan.as)
-  const guardStep = (step: ActStep<ProgramPlan | PlanAs>) => {
+  const guardStep = (step: InnerStep<ProgramPlan | PlanAs>) => {
     if ('emit' in step) return step
     return 'kind' in step ? encrypt(step) : guardPlan(step)
   }
   const guardProgramStep = (step: ProgramStep) => {
     if ('shape' in step || 'as' in step) return guardPlan(step)
     if ('emit' in step) return step
-    if ('act' in step) return guardAct(step, guardStep)
+    if ('place' in step) return guardAsyncStep(step, guardStep)
     return 'writes' in step ? { ...step, writes: guardAll(step, guardPlan) } : encrypt(step)
   }
   return {
@@ -219,7 +219,10 @@ function guardProgram<T>(
   }
 }
 
-function guardAct<P, G>({ start, ...options }: Act<P>, guardStep: (step: ActStep<P>) => ActStep<G>): Act<G> {
+function guardAsyncStep<P, G>(
+  { start, ...options }: AsyncStep<P>,
+  guardStep: (step: InnerStep<P>) => InnerStep<G>,
+): AsyncStep<G> {
   return { ...options, start: run => start(step => run(guardStep(step))) }
 }
 

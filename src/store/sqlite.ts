@@ -171,7 +171,7 @@ class OpenStore implements SqliteStore {
 
   /** Reads run on the connection that writes, so within an action they would see uncommitted changes. */
   #requireCommitted(): void {
-    if (!this.#writer.isActing) return
+    if (!this.#writer.isInAsyncStep) return
     const cause = new Error('An action reads by something other than its own `data`.')
     throw new ApiError('INTERNAL_ERROR', undefined, { cause })
   }

@@ -3,8 +3,8 @@ import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
-import type { ActStep } from '../plan/variant.ts'
-import { prepareAct } from './prepare-act.ts'
+import type { LogicStep } from '../plan/variant.ts'
+import { prepareLogic } from './prepare-logic.ts'
 import { type PreparedStep, withArgumentNames } from './prepare-write.ts'
 
 export interface DeclaredQueryParts {
@@ -18,30 +18,30 @@ export interface QueryResult {
   readonly value: () => unknown
 }
 
-export type QueryResults = ReadonlyMap<ActStep, QueryResult>
+export type QueryResults = ReadonlyMap<LogicStep, QueryResult>
 
 /** Runs the queries one after the other, so that a request uses one database connection at a time. */
 export async function runQueries(
   parts: DeclaredQueryParts,
-  steps: readonly ActStep[],
+  steps: readonly LogicStep[],
   variables: Variables,
   principal: Principal,
 ): Promise<QueryResults> {
-  const results = new Map<ActStep, QueryResult>()
+  const results = new Map<LogicStep, QueryResult>()
   for (const step of steps) results.set(step, await runQuery(parts, step, variables, principal))
   return results
 }
 
 async function runQuery(
   { run, logic }: DeclaredQueryParts,
-  step: ActStep,
+  step: LogicStep,
   variables: Variables,
   principal: Principal,
 ): Promise<QueryResult> {
   try {
-    const prepared = prepareAct(logic, step, variables, principal)
-    const { acts, steps } = prepared
-    const answer = await run.transaction({ principal, serial: undefined, snapshot: true, acts, steps })
+    const prepared = prepareLogic(logic, step, variables, principal)
+    const { asyncSteps, steps } = prepared
+    const answer = await run.transaction({ principal, serial: undefined, snapshot: true, asyncSteps, steps })
     return { prepared, value: () => prepared.value(answer) }
   } catch (error) {
     const value = () => {

@@ -3,7 +3,7 @@ import type { GraphQLFormattedError } from 'graphql'
 import type { Principal } from '../../principal.ts'
 import type { ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
-import type { ActStep, MutationVariant, WriteStep } from '../plan/variant.ts'
+import type { LogicStep, MutationVariant, WriteStep } from '../plan/variant.ts'
 import { byPlace, Completion } from './completion.ts'
 import type { MutationParts, PreparedStep } from './prepare-write.ts'
 
@@ -31,7 +31,7 @@ export interface CompletionParts {
 /** Completes the value of a step. `write`: undefined if the step was not executed. */
 export function completeStep(
   { parts, principal, context }: CompletionParts,
-  step: WriteStep | ActStep,
+  step: WriteStep | LogicStep,
   write: PreparedStep | undefined,
   value: () => unknown,
   errors: GraphQLFormattedError[],

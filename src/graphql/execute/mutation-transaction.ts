@@ -9,14 +9,14 @@ import type { WriteAnswer } from '../../plan/answer.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import { writeStep, writeWith } from '../../plan/run.ts'
-import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
+import type { AsyncSteps, ProgramSteps } from '../../plan/transaction.ts'
 import type { Executed, IdempotentReply } from '../engine.ts'
-import type { ActStep, MutationStep, WriteStep } from '../plan/variant.ts'
+import type { LogicStep, MutationStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { collectionsOf } from './collections-of.ts'
 import { FieldFailure } from './completion.ts'
 import { completeStep, type MutationRequest } from './mutation-request.ts'
-import type { PreparedAct } from './prepare-act.ts'
+import type { PreparedLogic } from './prepare-logic.ts'
 import { prepareStep } from './prepare-step.ts'
 import { type PreparedWrite, unreadableError, withArgumentNames } from './prepare-write.ts'
 
@@ -30,7 +30,7 @@ class RollBack extends ApiError {
   }
 }
 
-type ExecutableStep = WriteStep | ActStep
+type ExecutableStep = WriteStep | LogicStep
 
 function isWrite(step: MutationStep): step is ExecutableStep {
   return step.kind !== 'constant'
@@ -40,7 +40,7 @@ export function executeInTransaction(request: MutationRequest): Promise<Executed
   return new MutationTransaction(request).run()
 }
 
-type Prepared = ReadonlyMap<ExecutableStep, PreparedWrite | PreparedAct>
+type Prepared = ReadonlyMap<ExecutableStep, PreparedWrite | PreparedLogic>
 
 /** The results of a mutation's fields. */
 interface Outcome {
@@ -80,11 +80,11 @@ class MutationTransaction {
 
   async #prepare(): Promise<Prepared> {
     const { parts, bound, principal } = this.#request
-    const prepared = new Map<ExecutableStep, PreparedWrite | PreparedAct>()
+    const prepared = new Map<ExecutableStep, PreparedWrite | PreparedLogic>()
     for (const step of this.#writes) {
       this.#currentStep = step
       const write = await prepareStep(parts, step, bound.variables, principal)
-      if (this.#writes.length > 1 && step.kind !== 'act' && 'plan' in write) this.#requirePlain(step, write)
+      if (this.#writes.length > 1 && step.kind !== 'logic' && 'plan' in write) this.#requirePlain(step, write)
       prepared.set(step, write)
     }
     return prepared
@@ -107,10 +107,10 @@ class MutationTransaction {
     }
     const serial = collectionsOf(
       parts.model,
-      this.#writes.filter(step => step.kind !== 'act'),
+      this.#writes.filter(step => step.kind !== 'logic'),
     )
-    const acts = combineActs(prepared)
-    const program = { serial, principal, ...(acts && { acts }) }
+    const asyncSteps = combineAsyncSteps(prepared)
+    const program = { serial, principal, ...(asyncSteps && { asyncSteps }) }
     await parts.run.transaction({ ...program, steps: () => this.#allSteps(prepared) })
   }
 
@@ -144,7 +144,7 @@ class MutationTransaction {
     const items: Replayable['items'][number][] = []
     for (const [step, write] of prepared) {
       this.#currentStep = step
-      const answer = 'acts' in write ? yield* write.steps() : yield* writeSteps(write, plan)
+      const answer = 'asyncSteps' in write ? yield* write.steps() : yield* writeSteps(write, plan)
       this.#answer = answer
       ids.set(step, answer.id)
       const collection = returnedCollection(step)
@@ -162,7 +162,7 @@ class MutationTransaction {
     for (const [step, id] of ids) {
       const value = () => {
         if (step.kind === 'delete') return String(id)
-        throw step.kind === 'act' ? new ApiError('NOT_FOUND') : unreadableError(step, id)
+        throw step.kind === 'logic' ? new ApiError('NOT_FOUND') : unreadableError(step, id)
       }
       reply.add(step, errors => completeStep(this.#request, step, undefined, value, errors))
     }
@@ -198,15 +198,21 @@ function writeSteps(
 }
 
 /** The actions among the fields. */
-function combineActs(prepared: Prepared): Acts | undefined {
-  const acts = [...prepared.values()].flatMap(step => ('acts' in step ? step.acts : []))
-  const [first] = acts
-  return first && { names: acts.flatMap(({ names }) => names), tries: first.tries, limitMs: first.limitMs }
+function combineAsyncSteps(prepared: Prepared): AsyncSteps | undefined {
+  const asyncSteps = [...prepared.values()].flatMap(step => ('asyncSteps' in step ? step.asyncSteps : []))
+  const [first] = asyncSteps
+  return (
+    first && {
+      places: asyncSteps.flatMap(({ places }) => places),
+      tries: first.tries,
+      limitMs: first.limitMs,
+    }
+  )
 }
 
 /** The collection of the item that a field returns. */
 function returnedCollection(step: ExecutableStep): string | undefined {
-  if (step.kind !== 'act') return step.collection.name
+  if (step.kind !== 'logic') return step.collection.name
   const { output } = step.operation
   return output.kind === 'item' ? output.collection : undefined
 }

@@ -7,12 +7,12 @@ import type { WriteAnswer } from '../../plan/answer.ts'
 import { type Run, writeWith } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
-import type { ActStep, WriteStep } from '../plan/variant.ts'
+import type { LogicStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { FieldFailure } from './completion.ts'
 import { type BoundMutation, completeStep, type MutationRequest } from './mutation-request.ts'
 import { executeInTransaction } from './mutation-transaction.ts'
-import type { PreparedAct } from './prepare-act.ts'
+import type { PreparedLogic } from './prepare-logic.ts'
 import { prepareStep } from './prepare-step.ts'
 import {
   type MutationParts,
@@ -54,7 +54,7 @@ async function executeSeparately(request: MutationRequest): Promise<Executed> {
 /** The value of one mutation in the reply. Throws a `FieldFailure` when a non-null mutation fails. */
 async function executeStep(
   request: MutationRequest,
-  step: WriteStep | ActStep,
+  step: WriteStep | LogicStep,
   errors: GraphQLFormattedError[],
 ): Promise<unknown> {
   const { parts, bound, principal } = request
@@ -75,12 +75,12 @@ async function executeStep(
 
 function runPrepared(
   run: Run,
-  prepared: PreparedWrite | PreparedAct,
+  prepared: PreparedWrite | PreparedLogic,
   principal: Principal,
 ): Promise<WriteAnswer> {
-  if ('acts' in prepared) {
-    const { acts, steps } = prepared
-    return run.transaction({ principal, serial: [], acts, steps })
+  if ('asyncSteps' in prepared) {
+    const { asyncSteps, steps } = prepared
+    return run.transaction({ principal, serial: [], asyncSteps, steps })
   }
   const { plan, afterwards } = prepared
   return run.write(plan, principal, afterwards && writeWith(afterwards))

@@ -15,7 +15,7 @@ import type { Principal } from '../../principal.ts'
 import type { Operation } from '../documents/prepared-documents.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
-import type { ActStep, QueryRoot, QueryVariant } from '../plan/variant.ts'
+import type { LogicStep, QueryRoot, QueryVariant } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
 import { type QueryResults, runQueries } from './declared-query.ts'
@@ -148,7 +148,7 @@ class Execution {
     })
   }
 
-  #declared(step: ActStep, queryResults: QueryResults, { errors }: Completion): unknown {
+  #declared(step: LogicStep, queryResults: QueryResults, { errors }: Completion): unknown {
     const query = queryResults.get(step)
     if (query === undefined) throw new Error(`there is no result of ${step.replyField.name}`)
     const completionParts = { parts: this.#parts, principal: this.#principal, context: this.#context }

@@ -17,7 +17,7 @@ import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
 import { inputsByField } from './values.ts'
-import type { ActStep, OutputItem } from './variant.ts'
+import type { LogicStep, OutputItem } from './variant.ts'
 
 /** Points for an action or a query, in addition to its selection: it may read and write many items. */
 const actCost = 50
@@ -25,20 +25,24 @@ const actCost = 50
 /** The prefix of the keys of a payload's items in the answer: with it, no alias equals the name of another value. */
 const itemPrefix = 'item:'
 
-interface PlannedAct {
-  readonly step: ActStep
+interface PlannedLogic {
+  readonly step: LogicStep
   readonly cost: Cost
 }
 
-export function planAct(outer: PlanContext, request: FieldRequest, operation: Action | Query): PlannedAct {
+export function planLogic(
+  outer: PlanContext,
+  request: FieldRequest,
+  operation: Action | Query,
+): PlannedLogic {
   const context = { ...outer, parameters: new Parameters() }
   const inputs = argumentsOf(context, request)
   const idInput = operation.target === 'item' ? inputs.get('id') : undefined
   const items: OutputItem[] = []
   const costs: Cost[] = [() => actCost]
   const replyField = planReply(context, request, operation, items, costs)
-  const step: ActStep = {
-    kind: 'act',
+  const step: LogicStep = {
+    kind: 'logic',
     operation,
     replyField,
     id: idInput && createGetter(idInput, idOf),

@@ -1,7 +1,7 @@
 /** A mutation → one write for each of its fields. */
 import { idOf } from '../../model/fields/integer.ts'
 import type { MutationField } from '../schema/directory.ts'
-import { planAct } from './action-plan.ts'
+import { planLogic } from './action-plan.ts'
 import {
   argumentsOf,
   type FieldRequest,
@@ -42,14 +42,14 @@ export function planMutation(
 function planField(context: PlanContext, request: FieldRequest) {
   const entry = context.directory.mutations.get(request.definition.name)
   if (!entry) throw new Error(`there is no mutation ${request.definition.name}`)
-  if (entry.kind === 'act') return planAct(context, request, entry.action)
+  if (entry.kind === 'logic') return planLogic(context, request, entry.action)
   return planWrite(context, request, entry)
 }
 
 function planWrite(
   outer: PlanContext,
   request: FieldRequest,
-  { kind, collection }: Exclude<MutationField, { readonly kind: 'act' }>,
+  { kind, collection }: Exclude<MutationField, { readonly kind: 'logic' }>,
 ): { readonly step: WriteStep; readonly cost: Cost } {
   // Every write is a separate plan with its own arguments.
   const context = { ...outer, parameters: new Parameters() }

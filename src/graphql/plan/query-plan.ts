@@ -5,7 +5,7 @@ import type { Collection, Query } from '../../model/model.ts'
 import type { Param, Root } from '../../plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import { idOfNode, typeOfNode } from '../schema/node-id.ts'
-import { planAct } from './action-plan.ts'
+import { planLogic } from './action-plan.ts'
 import { planAggregate } from './aggregate-plan.ts'
 import { planConnection } from './connection-plan.ts'
 import {
@@ -135,7 +135,7 @@ function rootAggregate(context: PlanContext, request: FieldRequest, collection: 
 }
 
 function rootQuery(context: PlanContext, request: FieldRequest, query: Query): PlannedRoot {
-  const { step, cost } = planAct(context, request, query)
+  const { step, cost } = planLogic(context, request, query)
   return { root: { from: 'query', replyField: step.replyField, step }, plan: undefined, cost }
 }
 

@@ -18,7 +18,7 @@ export interface QueryVariant extends VariantBase {
   readonly shape: CompositeShape
   readonly roots: readonly QueryRoot[]
   /** The roots that are queries of the model. */
-  readonly declaredQueries: readonly ActStep[]
+  readonly declaredQueries: readonly LogicStep[]
   /** Whether equal answers of the plan can lead to different replies. */
   readonly isVolatile: boolean
   /** Whether the reply has exactly the values of the plan's answer, with the same keys. */
@@ -35,7 +35,7 @@ export type QueryRoot =
       readonly from: 'plan' | 'introspection' | 'rateLimit' | 'constant' | 'nothing'
       readonly replyField: ReplyField
     }
-  | { readonly from: 'query'; readonly replyField: ReplyField; readonly step: ActStep }
+  | { readonly from: 'query'; readonly replyField: ReplyField; readonly step: LogicStep }
 
 export interface MutationVariant extends VariantBase {
   readonly operation: 'mutation'
@@ -44,7 +44,7 @@ export interface MutationVariant extends VariantBase {
   readonly steps: readonly MutationStep[]
 }
 
-export type MutationStep = ConstantStep | WriteStep | ActStep
+export type MutationStep = ConstantStep | WriteStep | LogicStep
 
 export interface ConstantStep {
   readonly kind: 'constant'
@@ -71,8 +71,8 @@ export interface OutputItem {
 }
 
 /** An action or a query of the model. */
-export interface ActStep {
-  readonly kind: 'act'
+export interface LogicStep {
+  readonly kind: 'logic'
   readonly operation: Action | Query
   readonly replyField: ReplyField
   /** The id of the item that it acts on; undefined without one. */

@@ -34,7 +34,7 @@ export type QueryField =
 
 export type MutationField =
   | { readonly kind: 'create' | 'update' | 'delete'; readonly collection: Collection }
-  | { readonly kind: 'act'; readonly action: Action }
+  | { readonly kind: 'logic'; readonly action: Action }
 
 export type SubscriptionField =
   | { readonly kind: 'created' | 'updated' | 'deleted'; readonly collection: Collection }

@@ -184,7 +184,7 @@ class Operations {
       add('delete', { type: GraphQLID, args: id, description: 'Returns the id of the deleted item.' })
     }
     for (const [name, action, config] of this.#operationFields(model.logic.actions, 'Payload')) {
-      this.#mutations.set(name, { kind: 'act', action })
+      this.#mutations.set(name, { kind: 'logic', action })
       fields[name] = config
     }
     return fields

@@ -8,7 +8,7 @@ import type { ReadAnswer } from '../../plan/answer.ts'
 import { namesFor } from '../../plan/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { ActStep, PlanAs, ProgramPlan, RunStep } from '../../plan/transaction.ts'
+import type { InnerStep, PlanAs, ProgramPlan, RunStep } from '../../plan/transaction.ts'
 import { service } from '../../principal.ts'
 import { errorForCaller } from '../data/call-error.ts'
 import { createData, type DataParts } from '../data/create-data.ts'
@@ -20,7 +20,7 @@ import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } 
 import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
-type Step = ActStep<ProgramPlan | PlanAs>
+type Step = InnerStep<ProgramPlan | PlanAs>
 
 interface ContextValues {
   /** ISO 8601 UTC. */

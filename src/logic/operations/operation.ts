@@ -25,7 +25,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   let returned: unknown
   const place = placeOf(operation)
   yield {
-    act: place,
+    place,
     limitMs: parts.limits.timeMs,
     maxSteps: parts.limits.operations,
     turn: work => parts.timeLimit.turn(place, work, parts.limits.timeMs),

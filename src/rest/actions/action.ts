@@ -3,7 +3,7 @@ import type { OperationResult } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable } from '../../plan/answer.ts'
-import type { Acts, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
+import type { AsyncSteps, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 
 /** The result of an action, and the secrets that only this response contains. */
@@ -16,7 +16,7 @@ export interface ActionResult {
 export interface PreparedAction {
   /** See `Program.serial`. */
   readonly serial: readonly string[] | undefined
-  readonly acts?: Acts
+  readonly asyncSteps?: AsyncSteps
   readonly snapshot?: boolean
   readonly steps: () => ProgramSteps<ActionResult>
 }

@@ -197,12 +197,17 @@ export function answerProgram(
 
 function carryOut(
   run: Run,
-  { serial, acts, snapshot = false }: PreparedAction,
+  { serial, asyncSteps, snapshot = false }: PreparedAction,
   answer: () => ProgramSteps<Replayable>,
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
-  const program = { principal, serial: snapshot ? undefined : serial, snapshot, ...(acts && { acts }) }
+  const program = {
+    principal,
+    serial: snapshot ? undefined : serial,
+    snapshot,
+    ...(asyncSteps && { asyncSteps }),
+  }
   if (attempt) return run.transaction({ ...program, steps: () => attempt.steps(answer) })
   return run.transaction({ ...program, steps: answer }).then(({ reply }) => reply)
 }

@@ -14,7 +14,11 @@ import type { PreparedAction } from './action.ts'
 export function preparedOperation(parts: OperationParts, call: OperationCall): PreparedAction {
   return {
     serial: [],
-    acts: { names: [placeOf(call.operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
+    asyncSteps: {
+      places: [placeOf(call.operation)],
+      tries: parts.limits.tries,
+      limitMs: parts.limits.timeMs,
+    },
     *steps() {
       return { result: yield* operationSteps(parts, call) }
     },

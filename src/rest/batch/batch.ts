@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { placeOf } from '../../logic/operations/call.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
-import type { Acts, ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
+import type { AsyncSteps, ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
@@ -73,9 +73,9 @@ class Batch {
     const further = this.#furtherRequests()
     if (further > 0) await services.draw?.(call, principal, further)
     const isRead = this.#planned.every(({ operation }) => operation.method === 'GET')
-    const acts = this.#acts()
+    const asyncSteps = this.#asyncSteps()
     const program = {
-      ...(acts && { acts }),
+      ...(asyncSteps && { asyncSteps }),
       ...(isRead ? { serial: undefined, snapshot: true } : { serial: this.#collections() }),
       principal,
       steps: () => this.#steps(isRead),
@@ -180,10 +180,12 @@ class Batch {
   }
 
   /** The actions and queries among the operations. */
-  #acts(): Acts | undefined {
-    const names = this.#planned.flatMap(({ route }) => ('operation' in route ? placeOf(route.operation) : []))
+  #asyncSteps(): AsyncSteps | undefined {
+    const places = this.#planned.flatMap(({ route }) =>
+      'operation' in route ? placeOf(route.operation) : [],
+    )
     const { tries, timeMs: limitMs } = this.#parts.requests.limits
-    return names.length === 0 ? undefined : { names, tries, limitMs }
+    return places.length === 0 ? undefined : { places, tries, limitMs }
   }
 
   #fault(error: unknown): unknown {

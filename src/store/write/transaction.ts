@@ -2,7 +2,7 @@
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type {
-  Act,
+  AsyncStep,
   Emission,
   GuardedProgram,
   IndependentWrites,
@@ -22,7 +22,7 @@ export type StepResult =
   | { readonly kind: 'write'; readonly written: WriteResult }
   | { readonly kind: 'writes'; readonly all: readonly WriteResult[] }
   | { readonly kind: 'record'; readonly work: WorkResult<boolean> }
-  | { readonly kind: 'act' }
+  | { readonly kind: 'asyncStep' }
   | { readonly kind: 'emission' }
 
 /** A running program, within one try of its transaction. */
@@ -69,7 +69,7 @@ export class ProgramRun<T> {
   /** The answer that the program receives. Records what has changed. */
   answerOf(result: StepResult): StepAnswer {
     if (result.kind === 'read') return result.answer
-    if (result.kind === 'act' || result.kind === 'emission') {
+    if (result.kind === 'asyncStep' || result.kind === 'emission') {
       this.#hasWritten ||= result.kind === 'emission'
       return true
     }
@@ -92,15 +92,15 @@ export class ProgramRun<T> {
 
 export type GuardedPlanStep = Exclude<
   GuardedStep,
-  RecordChange | IndependentWrites<unknown> | Act<unknown> | Emission
+  RecordChange | IndependentWrites<unknown> | AsyncStep<unknown> | Emission
 >
 
 export function isRecordChange(step: GuardedStep): step is RecordChange {
   return 'kind' in step
 }
 
-export function isAct(step: GuardedStep): step is Act<GuardedPlanStep> {
-  return 'act' in step
+export function isAsyncStep(step: GuardedStep): step is AsyncStep<GuardedPlanStep> {
+  return 'place' in step
 }
 
 export function isEmission(step: GuardedStep): step is Emission {

@@ -7,7 +7,7 @@ import type { RateCounters } from '../../../cluster/cluster.ts'
 import { ApiError } from '../../../errors.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../../plan/plan.ts'
 import { requireRecentSignIn } from '../../../plan/recent-sign-in.ts'
-import { type Run, type Within, writeWith } from '../../../plan/run.ts'
+import { type Run, type WriteSteps, writeWith } from '../../../plan/run.ts'
 import { isAdministrator, type Principal } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import type { Background } from '../../background.ts'
@@ -33,7 +33,7 @@ export interface AddressChangeParts {
 /** The caller of a write, and further steps of its transaction. */
 interface WriteContext {
   readonly principal: Principal
-  readonly within: Within | undefined
+  readonly steps: WriteSteps | undefined
 }
 
 /** The pending change of an address, and the links that were sent to the previous one. */
@@ -54,16 +54,16 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
 
   /** Takes one attempt. Returns the seconds to wait before the mails may be sent; undefined: they may be sent now. */
   const takeAttempt = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
-  const create = async ({ principal, within }: WriteContext, plan: Plan<CreateShape>, email: string) => {
-    if (isAdministrator(principal.access)) return run.write(plan, principal, within)
+  const create = async ({ principal, steps }: WriteContext, plan: Plan<CreateShape>, email: string) => {
+    if (isAdministrator(principal.access)) return run.write(plan, principal, steps)
     // Nobody has proven the address, as after a sign-up.
     const withAddress = writeWith(function* (id) {
       yield { kind: 'put', record: addresses.signedUpRecord(id, email.toLowerCase(), false) }
-    }, within)
+    }, steps)
     return run.write(plan, principal, withAddress)
   }
   const assign = async (
-    { principal, within }: WriteContext,
+    { principal, steps }: WriteContext,
     plan: Plan<UpdateShape>,
     user: UserRow,
     email: string,
@@ -74,20 +74,20 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const withAddress = writeWith(function* () {
       yield { kind: 'put', record }
       yield { kind: 'deleteOwned', owner: String(user.id), kinds: kindsOfPreviousAddress }
-    }, within)
+    }, steps)
     const answer = await run.write(plan, principal, withAddress)
     notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer
   }
   const requestChange = async (
-    { principal, within }: WriteContext,
+    { principal, steps }: WriteContext,
     plan: Plan<UpdateShape>,
     user: UserRow,
     email: string,
   ) => {
     const isOwn = principal.userId === user.id
     if (isOwn) requireAttempt(await takeAttempt(principal, email))
-    const answer = await run.write({ ...plan, shape: withoutEmail(plan.shape) }, principal, within)
+    const answer = await run.write({ ...plan, shape: withoutEmail(plan.shape) }, principal, steps)
     // After the write: callers who may not change the account must not learn that it exists, or use up its mails.
     if (!isOwn && (await takeAttempt(principal, email)) !== undefined) return answer
     await addresses.setPending(user.id, email)
@@ -95,16 +95,16 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     background(() => sendNewAddress(sender(), user.id, email))
     return answer
   }
-  return async (plan, principal, within) => {
+  return async (plan, principal, steps) => {
     const { shape, args } = plan
-    const context = { principal, within }
-    if (shape.kind === 'delete') return run.write(plan, principal, within)
+    const context = { principal, steps }
+    if (shape.kind === 'delete') return run.write(plan, principal, steps)
     const param = shape.set.find(({ field }) => field === 'email')?.param
     const email = param === undefined ? undefined : args[param]
-    if (typeof email !== 'string') return run.write(plan, principal, within)
+    if (typeof email !== 'string') return run.write(plan, principal, steps)
     if (shape.kind === 'create') return create(context, { shape, args }, email)
     const user = await findUser(run, Number(args[shape.id]))
-    if (!user || user.email === email) return run.write(plan, principal, within)
+    if (!user || user.email === email) return run.write(plan, principal, steps)
     const isOther = isAdministrator(principal.access) && principal.userId !== user.id
     return (isOther ? assign : requestChange)(context, { shape, args }, user, email)
   }

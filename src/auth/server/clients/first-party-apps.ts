@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
-import { type Within, writeStep } from '../../../plan/run.ts'
+import { type WriteSteps, writeStep } from '../../../plan/run.ts'
 import { itemShape, readItemStep } from '../../../plan/system-plans.ts'
 import { isAdministrator, type Principal } from '../../../principal.ts'
 
@@ -47,15 +47,15 @@ function isUpdate(plan: Plan<WriteShape>): plan is Plan<UpdateShape> {
 export function keepingFirstParty(
   plan: Plan<WriteShape>,
   { access }: Principal,
-  within: Within | undefined,
-): Within | undefined {
-  if (!isUpdate(plan) || isAdministrator(access)) return within
+  steps: WriteSteps | undefined,
+): WriteSteps | undefined {
+  if (!isUpdate(plan) || isAdministrator(access)) return steps
   const newValues = newProtectedValues(plan)
-  if (Object.keys(newValues).length === 0) return within
+  if (Object.keys(newValues).length === 0) return steps
   const id = Number(plan.args[plan.shape.id])
   return function* (last) {
     const before = yield* readItemStep<StoredApp>(protectedById, id)
-    const answer = yield* (within ?? writeStep)(last)
+    const answer = yield* (steps ?? writeStep)(last)
     const after = yield* readItemStep<StoredApp>(protectedById, id)
     if (before && after?.first_party) requireUntouched(before, newValues)
     return answer

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { Act, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
+import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
@@ -14,12 +14,12 @@ import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
-import { type GuardedActStep, runActSlowly } from '../../write/act.ts'
+import { type GuardedInnerStep, runAsyncStep } from '../../write/async-step.ts'
 import {
   changeOf,
   type GuardedPlanStep,
   type GuardedStep,
-  isAct,
+  isAsyncStep,
   isEmission,
   isIndependentWrites,
   isPlan,
@@ -35,7 +35,7 @@ import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
-import type { HeldLocks } from './act-locks.ts'
+import type { HeldLocks } from './async-step-locks.ts'
 import { isLimited } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 
@@ -110,7 +110,7 @@ export interface TransactionParts {
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
   /** How long it may take, since others wait for it, in milliseconds. */
   readonly limitMs: number
-  /** For a transaction with acts that changes something. */
+  /** For a transaction with asynchronous steps that changes something. */
   readonly locks?: HeldLocks | undefined
 }
 
@@ -126,7 +126,9 @@ export async function runProgram<T>(
     let result: StepResult
     try {
       if (performance.now() > deadline) throw timeoutError()
-      result = isAct(step) ? await runActStep(step, run, scope, parts) : await lockedStep(step, scope, parts)
+      result = isAsyncStep(step)
+        ? await answerAsyncStep(step, run, scope, parts)
+        : await lockedStep(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -145,13 +147,13 @@ async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: Transac
 }
 
 /** Each step is undone alone if it fails, so that the function can continue. */
-async function runActStep<T>(
-  act: Act<GuardedPlanStep>,
+async function answerAsyncStep<T>(
+  asyncStep: AsyncStep<GuardedPlanStep>,
   run: ProgramRun<T>,
   scope: Scope,
   parts: TransactionParts,
 ): Promise<StepResult> {
-  await runActSlowly(act, async step => {
+  await runAsyncStep(asyncStep, async step => {
     try {
       await lock(step, scope, parts)
       // Reads too: without a savepoint, a failed one would end the transaction.
@@ -160,11 +162,11 @@ async function runActStep<T>(
       throw failureOf(cause)
     }
   })
-  return { kind: 'act' }
+  return { kind: 'asyncStep' }
 }
 
 async function lockedStep(
-  step: Exclude<GuardedStep, Act<unknown>>,
+  step: Exclude<GuardedStep, AsyncStep<unknown>>,
   scope: Scope,
   parts: TransactionParts,
 ): Promise<StepResult> {
@@ -173,7 +175,7 @@ async function lockedStep(
 }
 
 async function runStep(
-  step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
+  step: Exclude<GuardedStep, AsyncStep<unknown>> | GuardedInnerStep,
   scope: Scope,
   parts: TransactionParts,
 ): Promise<StepResult> {

@@ -3,7 +3,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
-import type { Acts, GuardedProgram } from '../../../plan/transaction.ts'
+import type { AsyncSteps, GuardedProgram } from '../../../plan/transaction.ts'
 import type { RecordChanges } from '../../records.ts'
 import { arrayOf } from '../../sql/postgres.ts'
 import type { StoreCounts } from '../../store.ts'
@@ -19,7 +19,7 @@ import { firstRow, type Transaction } from '../connections/transaction.ts'
 import { addEvents, addTotals, lockLog, touch } from '../log/event-log.ts'
 import type { Security } from '../row-security/security.ts'
 import type { Lease } from '../versions/lease.ts'
-import { ActLocks } from './act-locks.ts'
+import { AsyncStepLocks } from './async-step-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
 import type { FinishedWrite, Job, OwnTransaction } from './group.ts'
@@ -59,7 +59,7 @@ export class Writer {
   readonly #queue: CommitQueue<WriteResult>
   readonly #writes: Writes<Statement>
   readonly #locks: TableLocks
-  readonly #actLocks: ActLocks
+  readonly #asyncStepLocks: AsyncStepLocks
   readonly #independentDeletes: ReadonlySet<string>
 
   constructor(database: PostgresWrites, options: WriterOptions) {
@@ -67,7 +67,7 @@ export class Writer {
     this.#options = options
     this.#writes = new Writes(database, options.onCascade)
     this.#locks = new TableLocks(database.model)
-    this.#actLocks = new ActLocks(this.#locks)
+    this.#asyncStepLocks = new AsyncStepLocks(this.#locks)
     this.#independentDeletes = independentDeletes(database.model)
     this.#queue = new CommitQueue({
       open,
@@ -116,13 +116,19 @@ export class Writer {
     records: Pick<RecordChanges<Statement>, 'steps'>,
   ): Promise<T> {
     const { security, reads, lockWaitMs } = this.#options
-    const acting = program.acts && !program.snapshot ? this.#acting(program.acts, program) : undefined
-    const ownTransaction = acting?.own ?? this.#ownTransaction(program)
+    const asyncTransaction =
+      program.asyncSteps && !program.snapshot
+        ? this.#asyncTransaction(program.asyncSteps, program)
+        : undefined
+    const ownTransaction = asyncTransaction?.own ?? this.#ownTransaction(program)
     const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
     const parts = { writes: this.#writes, security, reads, records, limitMs }
     let outcome: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<WriteResult> => {
-      const [result, written] = await runProgram(program, scope, { ...parts, locks: acting?.held() })
+      const [result, written] = await runProgram(program, scope, {
+        ...parts,
+        locks: asyncTransaction?.held(),
+      })
       outcome = { result }
       return written
     }
@@ -142,13 +148,13 @@ export class Writer {
   }
 
   /** `held`: the locks of the current try. */
-  #acting(acts: Acts, { serial = [] }: GuardedProgram<unknown>) {
-    let held = this.#actLocks.begin(acts, serial)
+  #asyncTransaction(asyncSteps: AsyncSteps, { serial = [] }: GuardedProgram<unknown>) {
+    let held = this.#asyncStepLocks.begin(asyncSteps, serial)
     const locks = () => {
-      held = this.#actLocks.begin(acts, serial)
+      held = this.#asyncStepLocks.begin(asyncSteps, serial)
       return held.initialStatements
     }
-    const ownTransaction: OwnTransaction = { locks, isSnapshot: false, isLong: true, tries: acts.tries }
+    const ownTransaction: OwnTransaction = { locks, isSnapshot: false, isLong: true, tries: asyncSteps.tries }
     return { own: ownTransaction, held: () => held }
   }
 

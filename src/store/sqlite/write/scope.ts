@@ -13,7 +13,7 @@ export class SqliteScope implements WriteScope<Statement> {
   /** Not used: `Connection.changes` counts the changes. */
   hasChanged = false
   /** Whether an action runs within the transaction: others would read uncommitted data. */
-  isActing = false
+  isInAsyncStep = false
 
   constructor(events: EventLog) {
     this.#events = events

@@ -4,7 +4,7 @@
  */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { Act, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
+import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
@@ -13,12 +13,12 @@ import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
-import { type GuardedActStep, runAct } from '../../write/act.ts'
+import { type GuardedInnerStep, runAsyncStepSync } from '../../write/async-step.ts'
 import {
   changeOf,
   type GuardedPlanStep,
   type GuardedStep,
-  isAct,
+  isAsyncStep,
   isEmission,
   isIndependentWrites,
   isRecordChange,
@@ -117,11 +117,13 @@ export interface TransactionParts {
 /** Runs the program within the current transaction. */
 export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const readTime = { readBudgetMs: Math.max(readBudgetMs, program.acts?.limitMs ?? 0), readMs: 0 }
+  const readTime = { readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0), readMs: 0 }
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
-      result = isAct(step) ? runActStep(step, run, parts, readTime) : runStep(step, parts, readTime)
+      result = isAsyncStep(step)
+        ? answerAsyncStep(step, run, parts, readTime)
+        : runStep(step, parts, readTime)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -131,19 +133,21 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
 }
 
 /** Each step is undone alone if it fails, so that the function can continue. */
-function runActStep<T>(
-  act: Act<GuardedPlanStep>,
+function answerAsyncStep<T>(
+  asyncStep: AsyncStep<GuardedPlanStep>,
   run: ProgramRun<T>,
   parts: TransactionParts,
   readTime: ReadTime,
 ): StepResult {
-  parts.scope.isActing = true
+  parts.scope.isInAsyncStep = true
   try {
-    runAct(act, step => run.answerOf(runInSavepoint(parts.connection, () => runStep(step, parts, readTime))))
+    runAsyncStepSync(asyncStep, step =>
+      run.answerOf(runInSavepoint(parts.connection, () => runStep(step, parts, readTime))),
+    )
   } finally {
-    parts.scope.isActing = false
+    parts.scope.isInAsyncStep = false
   }
-  return { kind: 'act' }
+  return { kind: 'asyncStep' }
 }
 
 function runInSavepoint<T>(connection: Connection, work: () => T): T {
@@ -157,7 +161,7 @@ function runInSavepoint<T>(connection: Connection, work: () => T): T {
 }
 
 function runStep(
-  step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
+  step: Exclude<GuardedStep, AsyncStep<unknown>> | GuardedInnerStep,
   { writes, scope, reads, records }: TransactionParts,
   readTime: ReadTime,
 ): StepResult {

@@ -109,8 +109,8 @@ export class Writer {
   }
 
   /** See `SqliteScope`. */
-  get isActing(): boolean {
-    return this.#scope.isActing
+  get isInAsyncStep(): boolean {
+    return this.#scope.isInAsyncStep
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {

@@ -50,6 +50,21 @@ test('a wrong method gets invalid_request, and the right one in Allow', () =>
     })
   }))
 
+test('an endpoint that accepts GET has HEAD in Allow', () =>
+  withFixture({}, async ({ url }) => {
+    for (const path of [
+      '/oauth/jwks',
+      '/.well-known/openid-configuration',
+      '/.well-known/oauth-protected-resource',
+    ]) {
+      const refused = await fetch(`${url}${path}`, { method: 'DELETE' })
+      assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'], path)
+      assert.equal((await fetch(`${url}${path}`, { method: 'HEAD' })).status, 200, path)
+    }
+    const authorize = await fetch(`${url}/oauth/authorize`, { method: 'DELETE' })
+    assert.equal(authorize.headers.get('allow'), 'GET, HEAD, POST')
+  }))
+
 test('other paths have errors in the format of the API', () =>
   withFixture({}, async ({ url }) => {
     for (const path of ['/oauth/jwks', '/oauth/nothing', '/oauth/register']) {

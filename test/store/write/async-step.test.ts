@@ -4,27 +4,36 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ApiError } from '../../../src/errors.ts'
-import type { Act, RunStep, StepAnswer } from '../../../src/plan/transaction.ts'
-import { type GuardedActStep, runAct, runActSlowly } from '../../../src/store/write/act.ts'
+import type { AsyncStep, RunStep, StepAnswer } from '../../../src/plan/transaction.ts'
+import { type GuardedInnerStep, runAsyncStep, runAsyncStepSync } from '../../../src/store/write/async-step.ts'
 import type { GuardedPlanStep } from '../../../src/store/write/transaction.ts'
 import { createTimeLimit } from '../../../src/time-limit.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-const step = {} as GuardedActStep
+const step = {} as GuardedInnerStep
 const answer: StepAnswer = true
 
-function act(start: (run: RunStep<GuardedActStep>) => Promise<void>, maxSteps = 100): Act<GuardedPlanStep> {
-  return { act: 'actions.test', limitMs: 1000, maxSteps, turn: work => work(), start } as Act<GuardedPlanStep>
+function asyncStep(
+  start: (run: RunStep<GuardedInnerStep>) => Promise<void>,
+  maxSteps = 100,
+): AsyncStep<GuardedPlanStep> {
+  return {
+    place: 'actions.test',
+    limitMs: 1000,
+    maxSteps,
+    turn: work => work(),
+    start,
+  } as AsyncStep<GuardedPlanStep>
 }
 
 /** Runs the function; returns the number of steps that ran, and its error. */
 async function stepsOf(
-  given: Act<GuardedPlanStep>,
+  given: AsyncStep<GuardedPlanStep>,
 ): Promise<{ readonly ran: number; readonly error: unknown }> {
   let ran = 0
-  const error = await runActSlowly(given, async () => {
+  const error = await runAsyncStep(given, async () => {
     ran++
     return answer
   }).then(
@@ -36,7 +45,7 @@ async function stepsOf(
 
 test('unawaited calls of a function run unless it fails', async () => {
   const calls = (fails: boolean) =>
-    act(async run => {
+    asyncStep(async run => {
       for (let index = 0; index < 10; index++) void run(step)
       if (fails) throw new ApiError('CONFLICT')
     })
@@ -47,7 +56,7 @@ test('unawaited calls of a function run unless it fails', async () => {
 })
 
 test('an unawaited loop of a failed function makes no further calls', async () => {
-  const failing = act(async run => {
+  const failing = asyncStep(async run => {
     await run(step)
     void (async () => {
       for (;;) await run(step)
@@ -68,7 +77,7 @@ test('an unawaited loop of a failed function makes no further calls', async () =
   await new Promise<void>(resolve =>
     setImmediate(() => {
       const turned = { ...failing, turn: (work: () => void) => turn('actions.test', work) }
-      assert.throws(() => runAct(turned, immediate), { code: 'CONFLICT' })
+      assert.throws(() => runAsyncStepSync(turned, immediate), { code: 'CONFLICT' })
       resolve()
     }),
   )
@@ -76,7 +85,7 @@ test('an unawaited loop of a failed function makes no further calls', async () =
 })
 
 test('a function that exceeds its limit of calls runs none of the queued ones', async () => {
-  const greedy = act(async run => {
+  const greedy = asyncStep(async run => {
     await Promise.all(Array.from({ length: 11 }, () => run(step)))
   }, 10)
   const { ran, error } = await stepsOf(greedy)
@@ -88,7 +97,7 @@ test('a function that was refused a call is not kept in memory', async () => {
   const runRefused = async () => {
     const held = { text: 'what the function holds' }
     const { error } = await stepsOf(
-      act(async run => {
+      asyncStep(async run => {
         for (;;) {
           await run(step)
           held.text += '.'

@@ -3,15 +3,15 @@
  * its first use, until the transaction ends: two-phase locking. The locks are remembered by action, so that the next run takes
  * all of them at its start, in one order, and does not wait while it holds some.
  */
-import type { Acts } from '../../../plan/transaction.ts'
+import type { AsyncSteps } from '../../../plan/transaction.ts'
 import type { GuardedPlanStep } from '../../write/transaction.ts'
 import { isWrite } from '../../write/transaction.ts'
 import type { Statement } from '../connections/statement.ts'
 import type { Mode, Modes, TableLocks } from './table-locks.ts'
 
-export class ActLocks {
+export class AsyncStepLocks {
   readonly #locks: TableLocks
-  /** The locks that each act has needed, by its name. */
+  /** The locks that each asynchronous step has needed, by its place. */
   readonly #needed = new Map<string, Map<string, Mode>>()
 
   constructor(locks: TableLocks) {
@@ -19,18 +19,18 @@ export class ActLocks {
   }
 
   /** The locks of one try. `serial`: the collections that are known beforehand. */
-  begin({ names }: Acts, serial: readonly string[]): HeldLocks {
+  begin({ places }: AsyncSteps, serial: readonly string[]): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
-    for (const name of names) addAll(modes, this.#needed.get(name) ?? new Map())
+    for (const place of places) addAll(modes, this.#needed.get(place) ?? new Map())
     return new HeldLocks(modes, this.#locks, more => {
-      for (const name of names) this.#learn(name, more)
+      for (const place of places) this.#learn(place, more)
     })
   }
 
-  #learn(name: string, more: Modes): void {
-    const modes = this.#needed.get(name) ?? new Map<string, Mode>()
+  #learn(place: string, more: Modes): void {
+    const modes = this.#needed.get(place) ?? new Map<string, Mode>()
     addAll(modes, more)
-    this.#needed.set(name, modes)
+    this.#needed.set(place, modes)
   }
 }
 

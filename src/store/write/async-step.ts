@@ -5,13 +5,13 @@
 import { inspect } from 'node:util'
 import { ApiError } from '../../errors.ts'
 import type { Awaitable } from '../../plan/answer.ts'
-import type { Act, ActStep, StepAnswer } from '../../plan/transaction.ts'
+import type { AsyncStep, InnerStep, StepAnswer } from '../../plan/transaction.ts'
 import type { GuardedPlanStep } from './transaction.ts'
 
-export type GuardedActStep = ActStep<GuardedPlanStep>
+export type GuardedInnerStep = InnerStep<GuardedPlanStep>
 
 interface Call {
-  readonly step: GuardedActStep
+  readonly step: GuardedInnerStep
   readonly resolve: (answer: StepAnswer) => void
   readonly reject: (error: unknown) => void
 }
@@ -19,32 +19,35 @@ interface Call {
 type Outcome = { readonly error: unknown } | 'done'
 
 /** Runs the function to its end, synchronously. `run` returns the answer, or throws. */
-export function runAct(act: Act<GuardedPlanStep>, run: (step: GuardedActStep) => StepAnswer): void {
-  const actRun = new ActRun(act)
-  actRun.turn(() => actRun.start(run))
-  actRun.end()
+export function runAsyncStepSync(
+  asyncStep: AsyncStep<GuardedPlanStep>,
+  run: (step: GuardedInnerStep) => StepAnswer,
+): void {
+  const stepRun = new AsyncStepRun(asyncStep)
+  stepRun.turn(() => stepRun.start(run))
+  stepRun.end()
 }
 
 /** Runs the function, one step at a time. */
-export async function runActSlowly(
-  act: Act<GuardedPlanStep>,
-  run: (step: GuardedActStep) => Promise<StepAnswer>,
+export async function runAsyncStep(
+  asyncStep: AsyncStep<GuardedPlanStep>,
+  run: (step: GuardedInnerStep) => Promise<StepAnswer>,
 ): Promise<void> {
-  const actRun = new ActRun(act)
+  const stepRun = new AsyncStepRun(asyncStep)
   const calls: Call[] = []
-  const enqueue = (step: GuardedActStep) =>
+  const enqueue = (step: GuardedInnerStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await actRun.nextTurn(() => actRun.start(enqueue))
+  await stepRun.nextTurn(() => stepRun.start(enqueue))
   // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
-  for (let call = calls.shift(); call !== undefined && !actRun.hasEnded; call = calls.shift()) {
+  for (let call = calls.shift(); call !== undefined && !stepRun.hasEnded; call = calls.shift()) {
     const { step, resolve, reject } = call
     const settle = await run(step).then(
       answer => () => resolve(answer),
       error => () => reject(error),
     )
-    await actRun.nextTurn(settle)
+    await stepRun.nextTurn(settle)
   }
-  actRun.end()
+  stepRun.end()
 }
 
 /** A new promise for each call: one that all calls share would keep every function that awaits it in memory. */
@@ -52,16 +55,16 @@ function never(): Promise<never> {
   return new Promise(() => {})
 }
 
-class ActRun {
-  readonly #act: Act<GuardedPlanStep>
+class AsyncStepRun {
+  readonly #asyncStep: AsyncStep<GuardedPlanStep>
   readonly #deadline: number
   #outcome: Outcome | undefined
   #hasEnded = false
   #steps = 0
 
-  constructor(act: Act<GuardedPlanStep>) {
-    this.#act = act
-    this.#deadline = performance.now() + act.limitMs
+  constructor(asyncStep: AsyncStep<GuardedPlanStep>) {
+    this.#asyncStep = asyncStep
+    this.#deadline = performance.now() + asyncStep.limitMs
   }
 
   /** Whether no further step may run. */
@@ -69,12 +72,12 @@ class ActRun {
     return this.#hasEnded
   }
 
-  start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
-    const runStep = (step: GuardedActStep) => {
+  start(run: (step: GuardedInnerStep) => Awaitable<StepAnswer>): void {
+    const runStep = (step: GuardedInnerStep) => {
       this.#countStep()
       return this.#hasEnded ? never() : run(step)
     }
-    this.#act.start(runStep).then(
+    this.#asyncStep.start(runStep).then(
       () => {
         this.#outcome ??= 'done'
       },
@@ -87,10 +90,10 @@ class ActRun {
 
   turn(work: () => void): void {
     try {
-      this.#act.turn(work)
+      this.#asyncStep.turn(work)
     } catch (cause) {
       this.#hasEnded = true
-      throw fault(`${this.#act.act} was ended: its code ran for too long.`, cause)
+      throw fault(`${this.#asyncStep.place} was ended: its code ran for too long.`, cause)
     }
   }
 
@@ -112,7 +115,7 @@ class ActRun {
   #countStep(): void {
     if (this.#hasEnded) return
     this.#steps++
-    const error = this.#steps > this.#act.maxSteps ? this.#tooManySteps() : this.#timeoutError()
+    const error = this.#steps > this.#asyncStep.maxSteps ? this.#tooManySteps() : this.#timeoutError()
     if (error === undefined) return
     this.#outcome = { error }
     this.#hasEnded = true
@@ -122,14 +125,14 @@ class ActRun {
   end(): void {
     this.#hasEnded = true
     const outcome = this.#outcome
-    if (outcome === undefined) throw fault(`${this.#act.act} ${waitsMessage}`)
+    if (outcome === undefined) throw fault(`${this.#asyncStep.place} ${waitsMessage}`)
     if (outcome === 'done') return
     if (outcome.error instanceof ApiError) throw outcome.error
-    throw fault(`${this.#act.act} has failed.`, outcome.error)
+    throw fault(`${this.#asyncStep.place} has failed.`, outcome.error)
   }
 
   #tooManySteps(): ApiError {
-    const maxSteps = this.#act.maxSteps.toLocaleString('en')
+    const maxSteps = this.#asyncStep.maxSteps.toLocaleString('en')
     return new ApiError(
       'BAD_REQUEST',
       `This makes more than ${maxSteps} reads and writes at once. Do less in one transaction.`,
@@ -138,7 +141,7 @@ class ActRun {
 
   #timeoutError(): ApiError | undefined {
     if (performance.now() <= this.#deadline) return undefined
-    const message = `This took longer than ${this.#act.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
+    const message = `This took longer than ${this.#asyncStep.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
     return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
   }
 }

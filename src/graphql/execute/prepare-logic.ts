@@ -5,26 +5,26 @@ import { checkedInput, inputShape, outputShape } from '../../logic/operations/in
 import { operationSteps } from '../../logic/operations/operation.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'
-import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
+import type { AsyncSteps, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
-import type { ActStep } from '../plan/variant.ts'
+import type { LogicStep } from '../plan/variant.ts'
 import { graphqlValues } from './graphql-values.ts'
 import { bodyOf, type PreparedStep } from './prepare-write.ts'
 
-export interface PreparedAct extends PreparedStep {
-  readonly acts: Acts
+export interface PreparedLogic extends PreparedStep {
+  readonly asyncSteps: AsyncSteps
   /** `text` of the answer: the value as JSON. */
   readonly steps: () => ProgramSteps<WriteAnswer>
 }
 
 /** Throws if the caller or the input is refused, before anything is read. */
-export function prepareAct(
+export function prepareLogic(
   parts: OperationParts,
-  step: ActStep,
+  step: LogicStep,
   variables: Variables,
   principal: Principal,
-): PreparedAct {
+): PreparedLogic {
   const { operation, id, getters, shape } = step
   admitOperation(parts.model, operation, principal)
   const input = checkedInput(operation, bodyOf(inputShape(operation), step.values, variables))
@@ -32,7 +32,7 @@ export function prepareAct(
   const call = { operation, id: id && Number(id(variables)), input, principal }
   const reader = actingAs(principal)
   return {
-    acts: { names: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
+    asyncSteps: { places: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filledArgs = withItemIds(step.items, args, result)
@@ -51,7 +51,7 @@ export function prepareAct(
 
 /** The arguments, with the ids of the items that the operation returned. */
 function withItemIds(
-  items: ActStep['items'],
+  items: LogicStep['items'],
   args: readonly JsonValue[],
   result: OperationResult,
 ): readonly JsonValue[] {
@@ -64,7 +64,7 @@ function withItemIds(
 }
 
 function* readItems(
-  { shape }: ActStep,
+  { shape }: LogicStep,
   args: readonly JsonValue[],
   reader: Principal,
 ): ProgramSteps<Readonly<Record<string, JsonValue>>> {
@@ -73,7 +73,7 @@ function* readItems(
 }
 
 function valueFrom(
-  { operation, replyField }: ActStep,
+  { operation, replyField }: LogicStep,
   result: OperationResult,
   read: Readonly<Record<string, JsonValue>>,
 ): JsonValue {
