@@ -31,19 +31,19 @@ const credentials: readonly Mutant[] = [
       ],
       [
         'a JWT that lives longer than its denial is accepted',
-        'if (exp - iat > this.#options.life || (hasUser',
+        'if (exp - iat > this.#options.accessSeconds || (hasUser',
         'if ((hasUser',
       ],
       [
         'a JWT of a user without a grant is accepted',
-        'if (exp - iat > this.#options.life || (hasUser && grant === undefined))',
-        'if (exp - iat > this.#options.life)',
+        'if (exp - iat > this.#options.accessSeconds || (hasUser && grant === undefined))',
+        'if (exp - iat > this.#options.accessSeconds)',
       ],
       ['a JWT expires in 1970', 'expiresAt: exp * 1000', 'expiresAt: exp'],
       [
         'the remaining life of a grant is computed in seconds instead of milliseconds',
-        '(refreshLife - life) * 1000',
-        '(refreshLife - life)',
+        '(refreshSeconds - accessSeconds) * 1000',
+        '(refreshSeconds - accessSeconds)',
       ],
       [
         'a role that changes while it is read is cached',

@@ -35,11 +35,11 @@ export const rules: readonly Mutant[] = [
     [...volatile, 'contract/rules#SQLite'],
     [['every answer is cached', 'isVolatile: shape.volatile', 'isVolatile: false']],
   ),
-  ...mutantsOf('store/read/known-lists', volatile, [
+  ...mutantsOf('store/read/list-cache', volatile, [
     [
       'totals that depend on the time are cached',
-      'return shape.volatile ? new UnknownLists',
-      'return shape.volatile === undefined ? new UnknownLists',
+      'return shape.volatile ? new NoListCache',
+      'return shape.volatile === undefined ? new NoListCache',
     ],
   ]),
   ...mutantsOf(

@@ -62,7 +62,7 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/known-lists',
+    'store/read/list-cache',
     ['store/read/anchors', 'store/sqlite/read/pages', 'store/sqlite'],
     [
       ['one user’s list is given to another', 'this.#isPersonal ? [userId, others] : others', 'others'],

@@ -65,9 +65,9 @@ export interface AccessTokenOptions {
   /** Undefined until the service's address is known. */
   readonly issuer: () => string | undefined
   /** The lifetime of access tokens, in seconds: see `withDenials`. */
-  readonly life: number
+  readonly accessSeconds: number
   /** The lifetime of refresh tokens, in seconds. */
-  readonly refreshLife: number
+  readonly refreshSeconds: number
   readonly now?: () => number
 }
 
@@ -199,7 +199,7 @@ class AccessTokenReader {
     const { claims } = verified
     const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
     const hasUser = sub !== clientId
-    if (exp - iat > this.#options.life || (hasUser && grant === undefined)) {
+    if (exp - iat > this.#options.accessSeconds || (hasUser && grant === undefined)) {
       return this.#findRecord(key, jti, stamp)
     }
     return then(this.#denials.ids(), denied => {
@@ -254,9 +254,11 @@ class AccessTokenReader {
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
     if (accountId === undefined) return app(clientId, scopes, { appId, grant: null, thirdParty: !firstParty })
     const id = Number(accountId)
-    const { life, refreshLife } = this.#options
+    const { accessSeconds, refreshSeconds } = this.#options
     // The grant lasts as long as the app can wait before its next refresh.
-    const end = granted.has('offline_access') ? expiresAt + (refreshLife - life) * 1000 : expiresAt
+    const end = granted.has('offline_access')
+      ? expiresAt + (refreshSeconds - accessSeconds) * 1000
+      : expiresAt
     const grant = grantHash === undefined ? null : `grant:${grantHash}`
     const through = { appId, grant, thirdParty: !firstParty }
     return then(this.#roleOf(id), role =>

@@ -62,8 +62,8 @@ export interface ChangeFeed {
    * many bytes, so fewer than `limit` changes do not mean the end of the log.
    */
   after(event: number, limit: number, maxBytes?: number): Awaitable<readonly LoggedChange[]>
-  /** Calls `listener` after commits of this process, and of other processes once `look` has noticed them. */
+  /** Calls `listener` after commits of this process, and of other processes once `poll` has noticed them. */
   onCommit(listener: () => void): () => void
   /** Notices what other processes have committed. */
-  look(): Awaitable<void>
+  poll(): Awaitable<void>
 }

@@ -77,7 +77,7 @@ export class LogReader {
   async #poll(): Promise<void> {
     const { feed, outage } = this.#parts
     try {
-      await feed.look()
+      await feed.poll()
       if (!this.#isDelivering) outage.end()
     } catch (error) {
       outage.report(error)

@@ -107,7 +107,7 @@ export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
 }
 
 /** The schema of a body in the OpenAPI document: without the fields that nobody may write. */
-export function shownBodySchema(collection: Collection, mode: BodyMode, schemaOf: SchemaOf): JsonSchema {
+export function openapiBodySchema(collection: Collection, mode: BodyMode, schemaOf: SchemaOf): JsonSchema {
   return schemaOfBody(collection, mode, isOffered, schemaOf)
 }
 

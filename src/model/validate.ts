@@ -8,7 +8,7 @@ import type { Collection, Field } from './model.ts'
 import { didYouMean } from './nearest.ts'
 import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.ts'
 
-export { itemSchema, propertySchema, shownBodySchema } from './schemas.ts'
+export { itemSchema, openapiBodySchema, propertySchema } from './schemas.ts'
 
 /** By the name of the field. Fields that the body omits are absent. */
 type CanonicalValues = Readonly<Record<string, JsonValue>>

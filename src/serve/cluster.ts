@@ -59,7 +59,7 @@ export function followOthers(store: Store, cluster: Cluster): void {
   store.changes.onCommit(from => {
     if (from === 'here') cluster.wake()
   })
-  const look = async () => store.changes.look()
+  const poll = async () => store.changes.poll()
   // If the database is unavailable, a later read of the log finds these commits.
-  cluster.onWake(() => void look().catch(() => undefined))
+  cluster.onWake(() => void poll().catch(() => undefined))
 }

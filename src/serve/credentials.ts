@@ -59,8 +59,8 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     adminApiKey: settings.adminApiKey,
     onUse,
   })
-  const life = settings['oauth.accessTokenLife']
-  const records = withWebhookEnds(withDenials(encrypted, life), run)
+  const accessSeconds = settings['oauth.accessTokenLife']
+  const records = withWebhookEnds(withDenials(encrypted, accessSeconds), run)
   const overlapSeconds = settings['oauth.secretOverlap']
   const secrets = new AppSecrets({ run, records, overlapSeconds })
   const apps = createApps(run, version, appId => secrets.settle(appId))
@@ -71,8 +71,8 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     version,
     rightsOfApp: rightsOf,
     issuer,
-    life,
-    refreshLife: settings['oauth.refreshTokenLife'],
+    accessSeconds,
+    refreshSeconds: settings['oauth.refreshTokenLife'],
   })
   const issuerReaders = await trustedIssuerReaders({
     model,

@@ -171,7 +171,12 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
 function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
   const { run, records, settings, webhookGrants: grants } = parts
   const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
-  const accounts = { run, records, sessionLife: settings['oauth.sessionLife'], ...(notices && { notices }) }
+  const accounts = {
+    run,
+    records,
+    sessionSeconds: settings['oauth.sessionLife'],
+    ...(notices && { notices }),
+  }
   return {
     actions: new Map([...webhookActions({ run, secrets, grants }), ...administrationActions(accounts)]),
     subresources: accountSubresources(accounts),

@@ -101,7 +101,7 @@ class OpenStore implements Store {
 
   ping(): Promise<void> {
     this.#requireOpen()
-    return this.#parts.checks.look()
+    return this.#parts.checks.poll()
   }
 
   async check(): Promise<void> {

@@ -177,8 +177,8 @@ export interface Changes {
    * that size. So fewer than `limit` may be returned although more exist.
    */
   after(event: number, limit: number, maxBytes?: number): Awaitable<readonly Change[]>
-  /** Calls `listener` after each commit of this store, and once `look` or a read notices the commits of others. */
+  /** Calls `listener` after each commit of this store, and once `poll` or a read notices the commits of others. */
   onCommit(listener: CommitListener): () => void
   /** Checks for commits of other processes. */
-  look(): Awaitable<void>
+  poll(): Awaitable<void>
 }

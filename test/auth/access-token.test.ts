@@ -61,8 +61,8 @@ function node(file: string, app: App, now = Date.now) {
     rightsOfApp: () =>
       app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes, firstParty: false },
     issuer: () => issuer,
-    life,
-    refreshLife: 2_592_000,
+    accessSeconds: life,
+    refreshSeconds: 2_592_000,
     now,
   })
   const read = async (
@@ -376,8 +376,8 @@ test('a role that changes during its look-up is not cached for later tokens', as
     version: name => (name === 'users' ? users : 1),
     rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false }),
     issuer: () => issuer,
-    life,
-    refreshLife: life,
+    accessSeconds: life,
+    refreshSeconds: life,
   })
   const roleBy = async (letter: string) => {
     const read = reader.read(

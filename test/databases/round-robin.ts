@@ -55,7 +55,7 @@ function roundRobin(nodes: readonly Node[]): Store {
     hold: async (name, event) => (await next()).changes.hold(name, event),
     counts: () => first.changes.counts(),
     onCommit: listener => first.changes.onCommit(listener),
-    look: () => first.changes.look(),
+    poll: () => first.changes.poll(),
   }
   return {
     changes,

@@ -21,7 +21,7 @@ function delayedFeed(delay: () => number) {
     bounds: () => later(stub.bounds()),
     after: (event, limit) => later(stub.after(event, limit)),
     onCommit: stub.onCommit,
-    look: async () => {},
+    poll: async () => {},
   }
   return { stub, feed }
 }

@@ -28,7 +28,7 @@ function fixture(retryLimitMs = 60_000) {
       return ask(stub.after(event, limit))
     },
     onCommit: stub.onCommit,
-    look: () => ask(undefined),
+    poll: () => ask(undefined),
   }
   /** Each reply names the permissions that it was rendered with. */
   const request: SubscriptionRequest = {

@@ -55,7 +55,7 @@ export function stubFeed(): StubFeed {
       feed.listeners.add(listener)
       return () => feed.listeners.delete(listener)
     },
-    look() {
+    poll() {
       feed.lookCount++
     },
     commit(...changes) {

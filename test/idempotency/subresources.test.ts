@@ -40,7 +40,7 @@ for (const { name, within } of databases) {
       const idempotency = idempotencyOf(store, run)
       const services = {
         ...{ model, run, actions: new Map() },
-        subresources: accountSubresources({ run, records, sessionLife: 1000 }),
+        subresources: accountSubresources({ run, records, sessionSeconds: 1000 }),
       } as unknown as ActionServices
       const admin = user(1000, 'admin', 'all')
 

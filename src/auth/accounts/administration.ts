@@ -23,7 +23,7 @@ export interface AdministrationParts {
   /** Records that deny the JWTs of ended grants: see `withDenials`. */
   readonly records: Records
   /** The lifetime of sessions, in seconds. */
-  readonly sessionLife: number
+  readonly sessionSeconds: number
 }
 
 const setDisabled = updateShape('users', ['disabled'])
@@ -46,8 +46,8 @@ export async function enableUser({ run }: AdministrationParts, userId: number): 
   await run.write({ shape: setDisabled, args: [userId, false] }, system)
 }
 
-function sessionStore({ records, sessionLife }: AdministrationParts): Sessions {
-  return new Sessions(records, sessionLife)
+function sessionStore({ records, sessionSeconds }: AdministrationParts): Sessions {
+  return new Sessions(records, sessionSeconds)
 }
 
 /** The sessions of a user, the newest first. */

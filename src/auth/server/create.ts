@@ -73,7 +73,7 @@ export class Server implements AuthorizationServer {
     this.#parts = { records, hasAccount, serviceName, countryOf, onFault }
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records, parts.grantsOfWebhooks, lastUses)
-    this.#sessions = new Sessions(records, settings.sessionLife, lastUses)
+    this.#sessions = new Sessions(records, settings.sessionSeconds, lastUses)
     this.#interactions = new Interactions({
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),

@@ -2,11 +2,11 @@
 export interface OauthSettings {
   readonly accessTokenFormat: 'opaque' | 'jwt'
   readonly scopeSeparator: ',' | ' '
-  readonly accessTokenLife: number
-  readonly refreshTokenLife: number
-  readonly idTokenLife: number
-  readonly sessionLife: number
-  readonly codeLife: number
+  readonly accessTokenSeconds: number
+  readonly refreshTokenSeconds: number
+  readonly idTokenSeconds: number
+  readonly sessionSeconds: number
+  readonly codeSeconds: number
   /** How long a repeated refresh request gets the same response; 0: never. */
   readonly refreshReplay: number
   /** How long an app's secret remains valid after a newer one is created. */

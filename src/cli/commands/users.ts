@@ -129,7 +129,7 @@ function administer(args: ParsedArgs, command: UserCommand): Promise<string> {
     const parts = {
       run,
       records: withWebhookEnds(denying, run),
-      sessionLife: settings['oauth.sessionLife'],
+      sessionSeconds: settings['oauth.sessionLife'],
       notices: notices.parts,
     }
     const { id, email } = await requireUser(run, args.arguments[0] ?? '')

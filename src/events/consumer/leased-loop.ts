@@ -128,7 +128,7 @@ export class LeasedLoop<S extends LeasedSession> {
     const session = this.#session ?? (await this.#beginSession())
     if (session === undefined) return false
     if (!this.#lease.isHeld && !(await this.#lease.renew())) throw new LeaseLost()
-    await log.look()
+    await log.poll()
     const hasMore = await session.work()
     if (session.lag === 0) this.#behindSince = undefined
     else this.#behindSince ??= this.#parts.elapsed()
@@ -138,7 +138,7 @@ export class LeasedLoop<S extends LeasedSession> {
 
   async #beginSession(): Promise<S | undefined> {
     const { log, isWanted, begin } = this.#parts
-    await log.look()
+    await log.poll()
     this.#isWanted = await isWanted()
     if (!this.#isWanted) return undefined
     const term = await this.#lease.take()

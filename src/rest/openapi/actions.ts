@@ -5,7 +5,7 @@ import { type Subresource, subresources } from '../../model/builtin/administrati
 import { pascalCase, singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { shownBodySchema } from '../../model/schemas.ts'
+import { openapiBodySchema } from '../../model/schemas.ts'
 import { maxListed } from '../actions/action.ts'
 import { ruleOfSetting } from '../actions/admission.ts'
 import { builtinShape } from '../actions/input.ts'
@@ -59,7 +59,7 @@ function inputBody(document: Document, action: BuiltinAction, id: string): JsonS
   const shape = builtinShape(action)
   if (shape === undefined) return {}
   const schema = document.schemas.refer(shape, `${pascalCase(id)}Input`, () =>
-    shownBodySchema(shape, 'create', field => document.valueSchema(shape, field)),
+    openapiBodySchema(shape, 'create', field => document.valueSchema(shape, field)),
   )
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }

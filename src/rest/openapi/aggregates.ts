@@ -12,7 +12,7 @@ import { base, type Described } from './operation.ts'
 import { parameterName, queryParameter, searchParameters, sharedParameter } from './parameters.ts'
 import { json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
-import { shownSchema } from './values.ts'
+import { openapiSchema } from './values.ts'
 
 const text = { type: 'string', minLength: 1 }
 
@@ -49,12 +49,12 @@ const declared: { readonly [name: string]: JsonSchema } = {
   group_page: queryParameter(
     'page',
     'The number of the page.',
-    shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
+    openapiSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
   ),
   groups_per_page: queryParameter(
     'per_page',
     `The number of groups per page, ${maxPerPage} by default.`,
-    shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage }),
+    openapiSchema({ type: 'integer', minimum: 1, maximum: maxPerPage }),
   ),
 }
 
@@ -72,7 +72,7 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
     description: 'By field. Null if no item has a value.',
     additionalProperties: { type: ['number', 'null'], format: 'double' },
   },
-  AggregateGroup: shownSchema({
+  AggregateGroup: openapiSchema({
     type: 'object',
     description: 'A group: its keys, named as in `group_by`, and its aggregates by field.',
     properties: {
@@ -81,7 +81,7 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
     },
     additionalProperties: true,
   }),
-  AggregateMeta: shownSchema({
+  AggregateMeta: openapiSchema({
     type: 'object',
     required: ['page', 'per_page', 'has_more'],
     properties: {

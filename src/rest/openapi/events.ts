@@ -16,11 +16,11 @@ import type { Document } from './names.ts'
 import { queryParameter } from './parameters.ts'
 import { errors } from './responses.ts'
 import { isOpen, requirements } from './security.ts'
-import { shownSchema } from './values.ts'
+import { openapiSchema } from './values.ts'
 
 const eventId = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
 const id = referTo('schemas', 'EventId')
-const itemId = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+const itemId = openapiSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 type EventKind = ChangeKind | 'own'
 
@@ -185,12 +185,12 @@ function eventParameters(document: Document): readonly JsonSchema[] {
     queryParameter(
       'limit',
       'The number of events per page. Ignored on a stream.',
-      shownSchema({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }),
+      openapiSchema({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }),
     ),
     queryParameter(
       'wait',
       'How many seconds to wait for the first event if there is none. Ignored on a stream.',
-      shownSchema({ type: 'integer', minimum: 0, maximum: maxWaitSeconds, default: 0 }),
+      openapiSchema({ type: 'integer', minimum: 0, maximum: maxWaitSeconds, default: 0 }),
     ),
     listed(
       'collections',

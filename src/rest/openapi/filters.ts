@@ -10,7 +10,7 @@ import { maxAlternatives, writeFilterName } from '../query/filter-name.ts'
 import { maxRelationsDeep } from '../query/related-filters.ts'
 import { type Reference, referTo } from './components.ts'
 import type { Document } from './names.ts'
-import { shownSchema } from './values.ts'
+import { openapiSchema } from './values.ts'
 
 /** Not empty. */
 const text = { type: 'string', minLength: 1 }
@@ -21,7 +21,7 @@ const text = { type: 'string', minLength: 1 }
  */
 const asParameters = { in: 'query', style: 'form', explode: true }
 
-const wholeNumber = shownSchema({
+const wholeNumber = openapiSchema({
   type: 'integer',
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -36,7 +36,7 @@ function shortened(schema: JsonSchema): JsonSchema {
 function comparedSchema(document: Document, collection: Collection, field: Field): JsonSchema {
   const { schema, filterSchema } = field.type
   const valueSchema =
-    filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
+    filterSchema === schema ? document.valueSchema(collection, field) : openapiSchema(filterSchema)
   return shortened(valueSchema)
 }
 

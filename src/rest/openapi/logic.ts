@@ -4,7 +4,7 @@ import { inputShape, isInputOptional, outputShape } from '../../logic/operations
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
-import { itemSchema, shownBodySchema } from '../../model/schemas.ts'
+import { itemSchema, openapiBodySchema } from '../../model/schemas.ts'
 import { anonymous } from '../../principal.ts'
 import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
@@ -13,7 +13,7 @@ import { headerParameters, idParameter, itemParameters } from './parameters.ts'
 import { errors, itemResponse, json, noContent, queryErrors } from './responses.ts'
 import { inWords } from './rule-text.ts'
 import { requirements, scopesInWords } from './security.ts'
-import { shownSchema } from './values.ts'
+import { openapiSchema } from './values.ts'
 
 const withoutCredential = anonymous('').access
 
@@ -117,7 +117,7 @@ function namedSchema(
 
 function requestBody(document: Document, operation: Operation): JsonSchema {
   const shape = inputShape(operation)
-  const body = shownBodySchema(shape, 'create', field => document.valueSchema(shape, field))
+  const body = openapiBodySchema(shape, 'create', field => document.valueSchema(shape, field))
   const schema = namedSchema(document, operation, 'Input', body)
   return { required: !isInputOptional(operation), content: { 'application/json': { schema } } }
 }
@@ -132,7 +132,7 @@ function queryParameters(document: Document, query: Operation): readonly JsonSch
     ...(field.description !== undefined && { description: field.description }),
   }))
   if (query.target !== 'item') return inputParameters
-  const schema = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+  const schema = openapiSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   return [
     { name: 'id', in: 'query', required: true, schema, description: 'The id of the item.' },
     ...inputParameters,

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
 import { Components, type Reference, referTo, uniqueName } from './components.ts'
-import { shownWithNames } from './values.ts'
+import { openapiSchemaWithEnumerations } from './values.ts'
 
 const spellings: ReadonlyMap<string, string> = new Map([
   ['api', 'API'],
@@ -75,7 +75,7 @@ function createValueSchemas(schemas: Components) {
   return ({ singular }: Collection, field: Field): JsonSchema => {
     const cached = schemasByField.get(field)
     if (cached) return cached
-    const schema = shownWithNames(field.type.schema, (enumeration, path) => {
+    const schema = openapiSchemaWithEnumerations(field.type.schema, (enumeration, path) => {
       // What an app may ask for and what it asks for by default are the same scopes.
       const isItem = path.at(-1) === 'items'
       const key = isItem ? `${singular} ${JSON.stringify(enumeration)}` : enumeration

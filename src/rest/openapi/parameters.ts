@@ -9,7 +9,7 @@ import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
 import { type Reference, referTo } from './components.ts'
 import { filterParameters, namedFields } from './filters.ts'
 import type { Document } from './names.ts'
-import { shownSchema } from './values.ts'
+import { openapiSchema } from './values.ts'
 
 const fieldsDescription =
   'The fields to return, separated by commas. Items then have only these, whatever their schema requires. ' +
@@ -41,7 +41,7 @@ const declared: { readonly [name: string]: JsonSchema } = {
     in: 'path',
     required: true,
     description: 'The id of the item.',
-    schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    schema: openapiSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
   n: {
@@ -49,19 +49,19 @@ const declared: { readonly [name: string]: JsonSchema } = {
     in: 'path',
     required: true,
     description: 'The id of the item that belongs to it.',
-    schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    schema: openapiSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
   // Without a default: a client that sends defaults could never send `cursor`.
   page: queryParameter(
     'page',
     'The number of the page. Without `page` and `cursor`, it is the first page. Cannot be combined with `cursor`.',
-    shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
+    openapiSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
   ),
   per_page: queryParameter(
     'per_page',
     'The number of items per page.',
-    shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage, default: defaultPerPage }),
+    openapiSchema({ type: 'integer', minimum: 1, maximum: maxPerPage, default: defaultPerPage }),
   ),
   cursor: {
     ...queryParameter('cursor', '`next_cursor` of the previous page; empty for the first page.', {

@@ -4,7 +4,7 @@ import { revealedSecrets, sometimesRevealed } from '../../model/builtin/revealed
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { itemSchema, propertySchema, shownBodySchema } from '../../model/validate.ts'
+import { itemSchema, openapiBodySchema, propertySchema } from '../../model/validate.ts'
 import { totalModes } from '../../plan/plan.ts'
 import { maxBulkItems } from '../bulk.ts'
 import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'
@@ -15,7 +15,7 @@ import { referTo } from './components.ts'
 import { sharedEventSchemas } from './events.ts'
 import type { Document } from './names.ts'
 import { commonHeaders } from './responses.ts'
-import { shownSchema } from './values.ts'
+import { openapiSchema } from './values.ts'
 
 /** The note for schemas whose `required` applies only to requests without `fields`. */
 const sparse = 'With `fields`, only the fields that it names.'
@@ -121,7 +121,7 @@ export function collectionSchemas(document: Document, collection: Collection): [
     ...(created ? [[document.schemaName(collection, 'created'), created] as [string, JsonSchema]] : []),
     ...bodyModes(collection).map((mode): [string, JsonSchema] => [
       document.schemaName(collection, mode),
-      shownBodySchema(collection, mode, field => document.valueSchema(collection, field)),
+      openapiBodySchema(collection, mode, field => document.valueSchema(collection, field)),
     ]),
   ]
 }
@@ -155,7 +155,7 @@ export const shared = {
   schemas: {
     TotalMode: { type: 'string', enum: totalModes },
     OpenApiDocument: { type: 'object', additionalProperties: true },
-    ListMeta: shownSchema({
+    ListMeta: openapiSchema({
       type: 'object',
       required: ['per_page'],
       properties: {

@@ -48,7 +48,7 @@ function shown(schema: JsonSchema): JsonSchema {
 }
 
 /** The schema, and all schemas in it, as the document shows them. */
-export function shownSchema(schema: JsonSchema): JsonSchema {
+export function openapiSchema(schema: JsonSchema): JsonSchema {
   return mapSchemas(schema, shown)
 }
 
@@ -60,7 +60,7 @@ function isEnumeration({ enum: values }: JsonSchema): boolean {
  * Likewise, but `give` takes every enumeration of texts out of it, and gives the reference to stand in its place;
  * `path`: the keywords and names that lead to it.
  */
-export function shownWithNames(
+export function openapiSchemaWithEnumerations(
   schema: JsonSchema,
   refer: (enumeration: JsonSchema, path: readonly string[]) => JsonSchema,
 ): JsonSchema {

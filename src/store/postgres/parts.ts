@@ -6,7 +6,7 @@ import { QueryStatistics } from '../advice/statistics.ts'
 import { createHold } from '../log/holds.ts'
 import { IdlePruning } from '../log/idle-pruning.ts'
 import { Answers } from '../read/answers.ts'
-import { listMemory } from '../read/known-lists.ts'
+import { listCacheOptions } from '../read/list-cache.ts'
 import { Reader } from '../read/reader.ts'
 import { PostgresFit } from '../schema/postgres/fit.ts'
 import { withConnection } from '../schema/postgres/session.ts'
@@ -84,7 +84,11 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const size = Math.max(1, settings.connections - lanes - 1)
   const pool = new Pool({ open: () => connector.openReader(url), size, maxWaiting, lockWaitMs: timeoutMs })
   const health = new WriteHealth()
-  const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
+  const lists = listCacheOptions({
+    versions,
+    keepsTotals: settings.cacheBytes > 0,
+    isPersonal: security.isOn,
+  })
   const statistics =
     settings.queries && new QueryStatistics(model, postgresPlanReader(pool, security), settings.queries)
   const transactionReads = new TransactionReads(security, lists, statistics)
@@ -214,7 +218,7 @@ type ListeningParts = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' 
 
 function listen(signals: EventEmitter<Signals>, parts: ListeningParts): void {
   const { checks, changes, pool, writer, health } = parts
-  const check = (): void => void checks.look().catch(() => {})
+  const check = (): void => void checks.poll().catch(() => {})
   signals.on('opening', () => checks.forget())
   signals.on('lost', () => {
     health.recordFailure()

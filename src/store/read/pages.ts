@@ -9,7 +9,7 @@ import { countSql, type Slice } from '../sql/read.ts'
 import { arg, type Bind, slot, sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow } from '../values.ts'
 import type { Count, ListRows, Snapshot, Statements } from './database.ts'
-import { isCounted, isWholeById, type KnownList, type KnownLists, shallowRows } from './known-lists.ts'
+import { type CachedList, isCounted, isWholeById, type ListCache, shallowRows } from './list-cache.ts'
 import { absent, counted, pageAnswer, pageLimit, type Total } from './lists.ts'
 
 type Query<Q> = (inputs: Inputs) => Q
@@ -19,7 +19,7 @@ interface PagesParts<Q> {
   readonly window: PageWindow
   readonly statements: Statements<Q>
   readonly parent: Query<Q> | undefined
-  readonly lists: KnownLists
+  readonly lists: ListCache
 }
 
 /** A requested page. */
@@ -88,7 +88,7 @@ export class Pages<Q> {
   }
 
   /** `cached`: the anchors and the total that are cached. */
-  #readDeep(page: Page<Q>, cached: KnownList | undefined): Awaitable<ListAnswer> {
+  #readDeep(page: Page<Q>, cached: CachedList | undefined): Awaitable<ListAnswer> {
     const { inputs, offset, key, stamp } = page
     const { lists } = this.#parts
     const anchor = cached?.anchors.before(offset)

@@ -8,7 +8,7 @@ import { itemSql, parentSql } from '../sql/read.ts'
 import type { Inputs, ResultRow } from '../values.ts'
 import type { Answer, ReadShape } from './answers.ts'
 import type { ListRows, Snapshot, Statements } from './database.ts'
-import type { KnownLists } from './known-lists.ts'
+import type { ListCache } from './list-cache.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from './lists.ts'
 import { Pages } from './pages.ts'
 
@@ -19,7 +19,7 @@ export type ShapeRun<Q> = (inputs: Inputs, snapshot: Snapshot<Q>) => Awaitable<A
 export function shapeRun<Q>(
   shape: ReadShape,
   statements: Statements<Q>,
-  lists: KnownLists | undefined,
+  lists: ListCache | undefined,
 ): ShapeRun<Q> {
   switch (shape.kind) {
     case 'item': {
@@ -54,7 +54,7 @@ function aggregateRun<Q>(shape: GuardedAggregate, statements: Statements<Q>): Sh
 function listRun<Q>(
   shape: GuardedList,
   statements: Statements<Q>,
-  lists: KnownLists | undefined,
+  lists: ListCache | undefined,
 ): ShapeRun<Q> {
   const { window, within } = shape
   const parent = within && statements.prepare(dialect => parentSql(within, dialect))

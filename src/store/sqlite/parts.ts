@@ -6,7 +6,7 @@ import { QueryStatistics } from '../advice/statistics.ts'
 import { createHold } from '../log/holds.ts'
 import { IdlePruning } from '../log/idle-pruning.ts'
 import { Answers } from '../read/answers.ts'
-import { listMemory } from '../read/known-lists.ts'
+import { listCacheOptions } from '../read/list-cache.ts'
 import { Reader } from '../read/reader.ts'
 import { SqliteFit } from '../schema/sqlite/fit.ts'
 import { Versions } from '../versions.ts'
@@ -61,7 +61,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const pool = poolOf(identity, settings)
   const slowReads = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
-  const lists = listMemory({ versions, orders, keepsTotals: cacheBytes > 0 })
+  const lists = listCacheOptions({ versions, orders, keepsTotals: cacheBytes > 0 })
   const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow: slowReads, now })
   const reader = withStatistics(new Reader(reads), statistics)
   const events = new EventLog(connection, settings.retention)

@@ -24,7 +24,7 @@ const delegating = (changes: Changes): Changes => ({
   counts: () => changes.counts(),
   after: (event, limit, maxBytes) => changes.after(event, limit, maxBytes),
   onCommit: listener => changes.onCommit(listener),
-  look: () => changes.look(),
+  poll: () => changes.poll(),
 })
 
 for (const database of databases.slice(0, 2)) {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { GuardedList } from '../../../src/plan/guarded.ts'
 import type { PageWindow } from '../../../src/plan/plan.ts'
-import { Anchors, KnownLists, listMemory } from '../../../src/store/read/known-lists.ts'
+import { Anchors, ListCache, listCacheOptions } from '../../../src/store/read/list-cache.ts'
 import { Versions } from '../../../src/store/versions.ts'
 
 const window: PageWindow = { kind: 'page', offset: 0, limit: 1, total: 'exact' }
@@ -12,7 +12,7 @@ const window: PageWindow = { kind: 'page', offset: 0, limit: 1, total: 'exact' }
 function open(personal: boolean, keepsTotals = true) {
   const versions = new Versions()
   const shape = { personal, reads: ['posts'], window, rows: { kind: 'never' }, sort: [] } as unknown
-  const lists = new KnownLists(shape as GuardedList, window, listMemory({ versions, keepsTotals }))
+  const lists = new ListCache(shape as GuardedList, window, listCacheOptions({ versions, keepsTotals }))
   return { lists, changed: () => versions.bump(['posts']) }
 }
 

@@ -5,7 +5,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import type { GuardedList } from '../../../src/plan/guarded.ts'
 import { user } from '../../../src/principal.ts'
 import type { ListQueries, Snapshot, Statements } from '../../../src/store/read/database.ts'
-import { KnownLists, listMemory } from '../../../src/store/read/known-lists.ts'
+import { ListCache, listCacheOptions } from '../../../src/store/read/list-cache.ts'
 import { shapeRun } from '../../../src/store/read/shape-run.ts'
 import { Versions } from '../../../src/store/versions.ts'
 import { blog, listOfPosts } from '../blog.ts'
@@ -30,8 +30,8 @@ function fixture(mode: 'exact' | 'estimate' = 'exact') {
     shape: GuardedList
   }
   if (guarded.shape.window.kind !== 'page') return assert.fail()
-  const memory = listMemory({ versions: new Versions(), keepsTotals: true })
-  const run = shapeRun(guarded.shape, statements, new KnownLists(guarded.shape, guarded.shape.window, memory))
+  const memory = listCacheOptions({ versions: new Versions(), keepsTotals: true })
+  const run = shapeRun(guarded.shape, statements, new ListCache(guarded.shape, guarded.shape.window, memory))
   const state = { isNewer: false, total: 1000 }
   const requested: ListQueries<Query>[] = []
   const snapshot: Snapshot<Query> = {

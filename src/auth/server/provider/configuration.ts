@@ -127,13 +127,13 @@ function features(parts: ConfigurationParts): Options {
 
 function ttl(settings: OauthSettings): Options {
   return {
-    AccessToken: settings.accessTokenLife,
-    ClientCredentials: settings.accessTokenLife,
-    AuthorizationCode: settings.codeLife,
-    IdToken: settings.idTokenLife,
-    RefreshToken: settings.refreshTokenLife,
-    Session: settings.sessionLife,
-    Grant: Math.max(maxGrantSeconds, settings.refreshTokenLife),
+    AccessToken: settings.accessTokenSeconds,
+    ClientCredentials: settings.accessTokenSeconds,
+    AuthorizationCode: settings.codeSeconds,
+    IdToken: settings.idTokenSeconds,
+    RefreshToken: settings.refreshTokenSeconds,
+    Session: settings.sessionSeconds,
+    Grant: Math.max(maxGrantSeconds, settings.refreshTokenSeconds),
     DeviceCode: deviceCodeLifeSeconds,
     Interaction: 3600,
   }

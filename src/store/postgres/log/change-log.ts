@@ -67,7 +67,7 @@ export class ChangeLog implements Changes {
     const rows = results[2] ?? []
     const settledRows = rows.filter(([id]) => Number(id) <= settledNumber)
     if (settledRows.length < rows.length) this.#notifyLater()
-    if (settledRows.length > 0) await this.#checks.look()
+    if (settledRows.length > 0) await this.#checks.poll()
     return settledRows.map(loggedChange)
   }
 
@@ -89,8 +89,8 @@ export class ChangeLog implements Changes {
     return () => void this.#listeners.delete(listener)
   }
 
-  look(): Promise<void> {
-    return this.#checks.look()
+  poll(): Promise<void> {
+    return this.#checks.poll()
   }
 
   notify(from: 'here' | 'elsewhere'): void {

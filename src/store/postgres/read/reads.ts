@@ -3,7 +3,7 @@ import type { Principal } from '../../../principal.ts'
 import type { Answers, ReadShape } from '../../read/answers.ts'
 import { batched, type Freshness } from '../../read/batched.ts'
 import type { ReadDatabase, Run, Statements } from '../../read/database.ts'
-import { type ListMemory, listsOf } from '../../read/known-lists.ts'
+import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
@@ -21,7 +21,7 @@ export interface ReadSource {
 
 export interface PostgresReadsParts {
   readonly answers: Answers
-  readonly lists: ListMemory
+  readonly lists: ListCacheOptions
   readonly checks: Pick<Checks, 'query'>
   readonly security: Security
   /** The value of `now` in rules; omitted: the database's own clock. */
@@ -63,7 +63,7 @@ export class PostgresReads implements ReadDatabase {
   runOf(shape: ReadShape): Run {
     const { lists: memory, checks, primary, source } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
-    const lists = isPaged ? listsOf(shape, shape.window, memory) : undefined
+    const lists = isPaged ? listCacheOf(shape, shape.window, memory) : undefined
     const run = shapeRun(shape, this.#statements, lists)
     const { reads, volatile } = shape
     const freshness: Freshness<Query> = {

@@ -97,12 +97,12 @@ export class Checks {
   refresh(): Awaitable<void> {
     const { lease } = this.#parts
     const now = performance.now()
-    if (!lease.holds(now)) return this.look()
-    if (lease.isDue(now)) this.look().catch(() => {})
+    if (!lease.holds(now)) return this.poll()
+    if (lease.isDue(now)) this.poll().catch(() => {})
   }
 
   /** Afterwards the versions count every commit that was visible before the call, whether acknowledged or not. */
-  look(): Promise<void> {
+  poll(): Promise<void> {
     if (this.#next === undefined) {
       this.#next = Promise.withResolvers<void>()
       if (!this.#isRunning) setImmediate(() => void this.#run())

@@ -9,7 +9,7 @@ import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
 import { batched } from '../../read/batched.ts'
 import type { Statements } from '../../read/database.ts'
-import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
+import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
@@ -59,7 +59,7 @@ export class TransactionReads {
 
   constructor(
     security: Security,
-    memory: ListMemory,
+    memory: ListCacheOptions,
     statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined,
   ) {
     this.#security = security
@@ -71,7 +71,7 @@ export class TransactionReads {
     }
     this.#runOf = once(shape => {
       const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
-      return shapeRun(shape, statements, isPaged ? new UnknownLists(shape, shape.window, memory) : undefined)
+      return shapeRun(shape, statements, isPaged ? new NoListCache(shape, shape.window, memory) : undefined)
     })
   }
 

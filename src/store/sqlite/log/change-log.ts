@@ -61,7 +61,7 @@ export class ChangeLog implements Changes {
     return () => void this.#listeners.delete(listener)
   }
 
-  look(): void {
+  poll(): void {
     this.#connection.renewSnapshot()
   }
 

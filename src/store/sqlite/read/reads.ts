@@ -3,7 +3,7 @@ import type { Principal } from '../../../principal.ts'
 import type { Answer, Answers, ReadShape } from '../../read/answers.ts'
 import type { ReadDatabase, Run } from '../../read/database.ts'
 import type { AnswerQuery } from '../../read/in-flight.ts'
-import { type KnownLists, type ListMemory, listsOf } from '../../read/known-lists.ts'
+import { type ListCache, type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { Inputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
@@ -22,7 +22,7 @@ export interface SlowReads {
 
 export interface SqliteReadsParts extends InlineContext {
   readonly answers: Answers
-  readonly lists: ListMemory
+  readonly lists: ListCacheOptions
   readonly slow?: SlowReads | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
@@ -54,7 +54,7 @@ export class SqliteReads implements ReadDatabase {
   runOf(shape: ReadShape): Run {
     const { lists: memory, slow } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
-    const lists = isPaged ? listsOf(shape, shape.window, memory) : undefined
+    const lists = isPaged ? listCacheOf(shape, shape.window, memory) : undefined
     const inline = inlineRun(shapeRun(shape, inlineStatements(this.#parts, false), lists))
     if (slow === undefined) return inline
     const route = new ShapeRoute(shape, plannedRoute(shape, this.#parts), !slow.budget.isZero)
@@ -71,7 +71,7 @@ function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): Syn
 
 interface RoutedRunParts {
   readonly slow: SlowReads
-  readonly lists: KnownLists | undefined
+  readonly lists: ListCache | undefined
   readonly inline: SyncRun
   readonly route: ShapeRoute
 }

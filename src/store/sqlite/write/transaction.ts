@@ -9,7 +9,7 @@ import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
-import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
+import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
@@ -41,7 +41,7 @@ import type { SqliteScope } from './scope.ts'
 const readBudgetMs = 50
 
 export interface TransactionReadsParts extends InlineContext {
-  readonly lists: ListMemory
+  readonly lists: ListCacheOptions
   /** Undefined: reads are not limited. */
   readonly budget: ReadBudget | undefined
   /** Bounds how many rows a list may scan. */
@@ -99,7 +99,7 @@ function readTimeMessage({ readBudgetMs: budgetMs }: ReadTime): string {
 
 function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boolean): SyncRun {
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
-  const lists = isPaged ? new UnknownLists(shape, shape.window, parts.lists) : undefined
+  const lists = isPaged ? new NoListCache(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
   return ({ args, principal: { userId, claims } }, now) =>
     // Synchronous, because the snapshot is.

@@ -13,7 +13,7 @@ import { unlocked } from '../../../../src/store/postgres/row-security/security.t
 import { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
-import { listMemory } from '../../../../src/store/read/known-lists.ts'
+import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
 import { Reader } from '../../../../src/store/read/reader.ts'
 import { Versions } from '../../../../src/store/versions.ts'
 import { blog, listOfPosts } from '../../blog.ts'
@@ -40,7 +40,7 @@ function open(checks: readonly Rows[], total = 5000) {
   }
   const reads = new PostgresReads({
     answers: new Answers(0),
-    lists: listMemory({ versions, keepsTotals: true }),
+    lists: listCacheOptions({ versions, keepsTotals: true }),
     checks: new Checks({ pool, versions, lease: new Lease(), onChange() {} }),
     security: unlocked,
     primary: { ask },

@@ -10,7 +10,7 @@ import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
 import { locked, type Security, unlocked } from '../../../../src/store/postgres/row-security/security.ts'
 import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
-import { listMemory } from '../../../../src/store/read/known-lists.ts'
+import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
 import { Reader } from '../../../../src/store/read/reader.ts'
 import { Versions } from '../../../../src/store/versions.ts'
 import { blog, fields } from '../../blog.ts'
@@ -30,7 +30,7 @@ function open(security: Security = unlocked) {
   }
   const reads = new PostgresReads({
     answers: new Answers(1_000_000),
-    lists: listMemory({ versions, keepsTotals: true }),
+    lists: listCacheOptions({ versions, keepsTotals: true }),
     checks: {} as Checks,
     security,
     primary: { ask },

@@ -30,7 +30,7 @@ function open() {
   /** The versions after a check with this result. */
   const seen = async (result: Row) => {
     answers.push(result)
-    await checks.look()
+    await checks.poll()
     return ['posts', 'users'].map(name => versions.cell(name).value)
   }
   return { checks, versions, snapshots, seen, changes: () => changes }

@@ -8,7 +8,7 @@ import type { GuardedList, GuardedRead } from '../../../../src/plan/guarded.ts'
 import { totalOrder } from '../../../../src/plan/order.ts'
 import type { AggregateShape, CompositeShape, Filter, ListShape } from '../../../../src/plan/plan.ts'
 import { type Principal, system, user } from '../../../../src/principal.ts'
-import { KnownLists, listMemory } from '../../../../src/store/read/known-lists.ts'
+import { ListCache, listCacheOptions } from '../../../../src/store/read/list-cache.ts'
 import { shapeRun } from '../../../../src/store/read/shape-run.ts'
 import { ReadBudget } from '../../../../src/store/sqlite/read/budget.ts'
 import { pooledSnapshot, pooledStatements } from '../../../../src/store/sqlite/read/pooled.ts'
@@ -242,8 +242,8 @@ test('a deep page whose anchor moves during the read is read again', async () =>
     const [versions, orders] = [new Versions(), new Versions()]
     const { shape } = guard({ shape: listOfPosts, args: [0, 5] }, reader) as { shape: GuardedList }
     if (shape.window.kind !== 'page') return assert.fail()
-    const memory = listMemory({ versions, orders, keepsTotals: true })
-    const lists = new KnownLists(shape, shape.window, memory)
+    const memory = listCacheOptions({ versions, orders, keepsTotals: true })
+    const lists = new ListCache(shape, shape.window, memory)
     const totals = { of: () => 2000 } as unknown as Totals
     const pooled = shapeRun(shape, pooledStatements({ totals, walkedRows: 1000 }), lists)
     const page = async (offset: number, meanwhile = () => {}) => {

@@ -62,7 +62,7 @@ export class Anchors {
   }
 }
 
-export interface KnownList {
+export interface CachedList {
   readonly anchors: Anchors
   total: Total | undefined
 }
@@ -73,7 +73,7 @@ interface KeptEstimate {
   readonly until: number
 }
 
-export interface ListMemory {
+export interface ListCacheOptions {
   readonly bound: CacheBound
   readonly versions: Versions
   /** Versions that do not increase while rows are only added at the end or changed in place. */
@@ -87,14 +87,14 @@ export interface ListMemory {
 /** The maximum memory for anchors and totals, in bytes. */
 const memoryBytes = 8 * 1024 * 1024
 
-export function listMemory(memory: Omit<ListMemory, 'bound'>): ListMemory {
+export function listCacheOptions(memory: Omit<ListCacheOptions, 'bound'>): ListCacheOptions {
   return { ...memory, bound: new CacheBound('lists', memoryBytes) }
 }
 
 /** The lists of one shape, by arguments and users. */
-export class KnownLists {
+export class ListCache {
   readonly #window: PageWindow
-  readonly #lists: Cache<string, KnownList>
+  readonly #lists: Cache<string, CachedList>
   readonly #estimates: Cache<string, KeptEstimate>
   readonly #versions: readonly Version[]
   readonly #isPersonal: boolean
@@ -104,7 +104,7 @@ export class KnownLists {
   /** Whether one statement finds the anchors on the way to a page of a whole collection. */
   readonly findsAnchors: boolean
 
-  constructor(shape: GuardedList, window: PageWindow, memory: ListMemory) {
+  constructor(shape: GuardedList, window: PageWindow, memory: ListCacheOptions) {
     this.#window = window
     this.#lists = new Cache(memory.bound)
     this.#estimates = new Cache(memory.bound)
@@ -129,7 +129,7 @@ export class KnownLists {
     return JSON.stringify(this.#isPersonal ? [userId, others] : others)
   }
 
-  get(key: string, stamp: number): KnownList | undefined {
+  get(key: string, stamp: number): CachedList | undefined {
     return this.#lists.get(key, stamp)
   }
 
@@ -171,7 +171,7 @@ export class KnownLists {
     this.#lists.grow(key, anchorBytes)
   }
 
-  #list(key: string, stamp: number): KnownList {
+  #list(key: string, stamp: number): CachedList {
     const cached = this.#lists.peek(key, stamp)
     if (cached !== undefined) return cached
     const list = { anchors: new Anchors(), total: undefined }
@@ -184,7 +184,7 @@ export class KnownLists {
 /**
  * Caches nothing: for reads within a transaction, which see uncommitted rows, and for reads that depend on the time.
  */
-export class UnknownLists extends KnownLists {
+export class NoListCache extends ListCache {
   override get(): undefined {}
 
   override estimate(): undefined {}
@@ -197,12 +197,12 @@ export class UnknownLists extends KnownLists {
 }
 
 /** The cache for the lists of one shape. */
-export function listsOf(shape: GuardedList, window: PageWindow, memory: ListMemory): KnownLists {
-  return shape.volatile ? new UnknownLists(shape, window, memory) : new KnownLists(shape, window, memory)
+export function listCacheOf(shape: GuardedList, window: PageWindow, memory: ListCacheOptions): ListCache {
+  return shape.volatile ? new NoListCache(shape, window, memory) : new ListCache(shape, window, memory)
 }
 
 /** The versions that increase when a row of the list may have moved. */
-function versionsOf(shape: GuardedList, { versions, orders }: ListMemory): readonly Version[] {
+function versionsOf(shape: GuardedList, { versions, orders }: ListCacheOptions): readonly Version[] {
   const ascending = shape.sort[0]?.descending === false
   // In the order of ids new rows come last, and only deletions move rows.
   if (orders !== undefined && isWholeById(shape) && ascending) return [orders.cell(shape.collection.name)]
