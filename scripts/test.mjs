@@ -26,28 +26,35 @@ function namesIn(args) {
 }
 
 /**
- * Folders whose small tests share a process, by the name of the process: starting a process takes longer than most of these
- * files.
+ * Folders whose tests share processes: starting a process, and compiling and warming up the sources in it, takes longer than
+ * most of these files.
  */
-const together = {
-  accounts: ['auth'],
-  models: ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster'],
-  oauth: ['conformance/oauth'],
-  rest: ['rest', 'contract', 'http', 'graphql', 'transports', 'events', 'portal'],
-  serve: ['serve', 'logic', 'observability', 'idempotency'],
-  store: ['store', 'databases'],
-}
+const together = [
+  ['auth'],
+  ['conformance/oauth'],
+  ['events', 'transports', 'graphql', 'portal', 'rest', 'contract', 'http'],
+  ['logic', 'serve', 'observability', 'idempotency'],
+  ['matrix', 'explain', 'generate'],
+  ['store', 'databases'],
+  ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster'],
+  ['client', 'dev', 'docs', 'growth', 'layers', 'ledger', 'source'],
+]
+/** More files in one process would run for longer than the rest of the tests. */
+const maxFilesPerProcess = 24
 
-/** Files that match change global state of their process, or need a process that does nothing else. */
+/**
+ * Files that match change global state of their process, need a process that does nothing else, wait for processes of their
+ * own, or cannot be required because they await.
+ */
 const needsOwnProcess =
-  /\b(before|after|beforeEach|afterEach|serviceOfFile|sharedFixtures|shareSetup)\(|node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/
+  /\bshareSetup\(|^(?:const .* = )?await |node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/m
 
-/** The name of the shared process that runs the file; undefined if the file has its own. */
-function sharedBy(file) {
+/** The folders that share processes with the file; undefined if the file has its own process. */
+function groupOf(file) {
   // Property tests take seconds, and need databases.
   if (file.endsWith('.property.test.ts') || needsOwnProcess.test(readFileSync(join(root, file), 'utf8')))
     return undefined
-  return Object.keys(together).find(name => together[name].some(folder => file.startsWith(`test/${folder}/`)))
+  return together.find(folders => folders.some(folder => file.startsWith(`test/${folder}/`)))
 }
 
 /** All test files, relative to the root. */
@@ -64,23 +71,34 @@ function testFiles() {
 /** Writes a program that runs these files in one process. Returns its path. */
 function writeShared(folder, name, files) {
   const path = join(folder, `${name}.mjs`)
-  const urls = files.map(file => pathToFileURL(join(root, file)).href)
+  const paths = files.map(file => join(root, file))
   const program = pathToFileURL(join(root, 'test', 'together.ts')).href
   writeFileSync(
     path,
-    `import { runTogether } from '${program}'\nawait runTogether(${JSON.stringify(urls, null, 2)})\n`,
+    `import { runTogether } from '${program}'\nrunTogether(${JSON.stringify(paths, null, 2)})\n`,
   )
   return path
+}
+
+/** Splits files into parts of about equal length, none of them longer than a process takes. */
+function partsOf(files) {
+  const parts = Math.ceil(files.length / maxFilesPerProcess)
+  return Array.from({ length: parts }, (_, part) =>
+    files.slice(Math.round((part * files.length) / parts), Math.round(((part + 1) * files.length) / parts)),
+  )
 }
 
 /** For a whole run: the programs that run several files, and the files that run alone. */
 function everyTest() {
   const folder = mkdtempSync(join(tmpdir(), 'portico-together-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const processes = Object.groupBy(testFiles().sort(), file => sharedBy(file) ?? '')
-  return Object.entries(processes).flatMap(([name, files]) =>
-    name === '' ? files : [writeShared(folder, name, files)],
+  const files = testFiles().sort()
+  const shared = together.flatMap(folders =>
+    partsOf(files.filter(file => groupOf(file) === folders)).map((part, index) =>
+      writeShared(folder, `${folders[0].replace('/', '-')}-${index + 1}`, part),
+    ),
   )
+  return [...shared, ...files.filter(file => groupOf(file) === undefined)]
 }
 
 /** The files and patterns for `node --test`. */

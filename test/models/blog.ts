@@ -1,5 +1,5 @@
 /** The reference model, imported from the sources, so that tests need no build and no flag. */
-import { registerHooks } from 'node:module'
+import { createRequire, registerHooks } from 'node:module'
 
 const sources = new URL('../../src/index.ts', import.meta.url).href
 
@@ -7,5 +7,9 @@ registerHooks({
   resolve: (specifier, context, next) => next(specifier === 'portico' ? sources : specifier, context),
 })
 
-const { default: blog } = await import('../../examples/blog/model.ts')
+// Not `await import`: `test/together.ts` requires test files, and a module that awaits cannot be required.
+const require = createRequire(import.meta.url)
+const {
+  default: blog,
+}: typeof import('../../examples/blog/model.ts') = require('../../examples/blog/model.ts')
 export default blog
