@@ -9,7 +9,7 @@ import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
 import { readSettings, type Settings } from './config.ts'
-import { systemClock } from './events/consumer/timetable.ts'
+import { type Clock, systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check.ts'
@@ -25,7 +25,7 @@ import type { Principal } from './principal.ts'
 import { loadMailTemplates, openMailer } from './serve/background/mailer.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { createIdentify } from './serve/credentials/identify.ts'
-import { openCredentials } from './serve/credentials.ts'
+import { type Credentials, openCredentials } from './serve/credentials.ts'
 import { dataParts, serviceData } from './serve/data.ts'
 import { faultLog } from './serve/monitoring/fault-log.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/monitoring/health-checks.ts'
@@ -109,8 +109,32 @@ interface Parts {
 }
 
 async function assemble(parts: Parts): Promise<OpenService> {
+  const { settings, options } = parts
+  const state: State = { starting: options.worker === undefined, closing: false }
+  const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
+  const handling = await openHandling(parts, issuer)
+  const http = openHttp(parts, handling, { state, issuer, http: () => http })
+  const firstAdministrator = await startServing(parts, handling, http)
+  state.starting = false
+  startBackground(parts, handling.transports)
+  const url = options.listen === false ? issuer() : listeningUrl(settings, http)
+  announce(parts, url)
+  return openedService(parts, handling, { http, state, url, firstAdministrator })
+}
+
+/** What answers requests. */
+interface Handling {
+  readonly run: Run
+  readonly limits: RateLimits
+  readonly credentials: Credentials
+  readonly transports: Transports
+  readonly refusals: ReturnType<typeof refusalLog>
+  readonly timing: ReturnType<typeof serverTiming> | undefined
+  readonly clock: Clock
+}
+
+async function openHandling(parts: Parts, issuer: () => string): Promise<Handling> {
   const { model, store, encrypted, cluster, log, traces, settings, options } = parts
-  const { worker, simulation, background = true } = options
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
   const traced = tracedStore(store, traces)
@@ -120,43 +144,41 @@ async function assemble(parts: Parts): Promise<OpenService> {
     change => encrypted.change(change),
   )
   const limits = createRateLimits(limitSettings(settings), cluster.counters)
-  const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
+  const { simulation, sendToProviders } = options
   const clock = simulation?.clock ?? systemClock
-  const { sendToProviders } = options
   const refusals = refusalLog({ model, run, logger: log.logger })
-  const transportParts = {
+  const transports = openTransports({
     ...parts,
     ...credentials,
-    run,
-    limits,
-    issuer,
-    mail,
-    clock,
-    sendToProviders,
-    refusals,
-  }
-  const transports = openTransports(transportParts)
-  const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
-  const metrics = serviceMetrics({
-    ...{ store, cluster, limits, transports },
-    keys: credentials.counts,
-    http: () => http,
+    ...{ run, limits, issuer, mail, clock, sendToProviders, refusals },
   })
+  return { run, limits, credentials, transports, refusals, timing, clock }
+}
+
+interface Listening {
+  readonly state: Readonly<State>
+  readonly issuer: () => string
+  /** The server itself, for metrics that are read later. */
+  readonly http: () => HttpServer
+}
+
+function openHttp(parts: Parts, handling: Handling, listening: Listening): HttpServer {
+  const { model, store, cluster, log, traces, settings, options } = parts
+  const { limits, credentials, transports, refusals, timing } = handling
+  const { state, issuer, http } = listening
+  const { worker } = options
+  const { graphql, oauth } = transports
+  const metrics = serviceMetrics({ store, cluster, limits, transports, keys: credentials.counts, http })
   worker?.setMetricsSource(() => metrics.text())
   const transport = transportOf(transports, parts)
-  const state: State = { starting: worker === undefined, closing: false }
+  const metricsText = worker ? worker.allMetrics : metrics.text
   const stages: Stages = {
     state,
     ownPages: options.ownPages,
-    healthChecks: healthChecks({
-      store,
-      cluster,
-      metricsText: worker ? worker.allMetrics : metrics.text,
-      state,
-    }),
+    healthChecks: healthChecks({ store, cluster, metricsText, state }),
     refresh: () => store.refresh(),
     authenticate: credentials.authenticate,
     limits,
@@ -167,7 +189,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
       : transport,
   }
   const routeOf = routeLabels(model.collections)
-  const http = createHttp(settings, {
+  return createHttp(settings, {
     answer: tracedRequests(createPipeline(stages), traces),
     sockets: {
       paths: new Set([graphqlPath]),
@@ -178,36 +200,45 @@ async function assemble(parts: Parts): Promise<OpenService> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
-  if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
-  const { listen = true } = options
+}
+
+/** Opens the port, and creates the first administrator where there is none. */
+async function startServing(parts: Parts, { clock, run }: Handling, http: HttpServer) {
+  const { worker, simulation, background = true, listen = true } = parts.options
+  if (worker === undefined && (background || simulation))
+    await registerLogic(parts.model, parts.store, clock.now)
   if (listen === true) await http.listen(worker !== undefined)
-  const firstAdministrator = worker || !background ? undefined : await createAdministrator(parts, run, http)
-  state.starting = false
-  // Only the first thread of a process sends webhooks and runs reactions and jobs.
-  if (background && (worker === undefined || worker.index === 0)) {
-    webhooks.start()
-    reactions.start()
-  }
-  const url = listen === false ? issuer() : listeningUrl(settings, http)
-  if (!worker && background) announce(parts, url)
+  return worker || !background ? undefined : await createAdministrator(parts, run, http)
+}
+
+/** Only the first thread of a process sends webhooks and runs reactions and jobs. */
+function startBackground({ options }: Parts, { webhooks, reactions }: Transports): void {
+  const { worker, background = true } = options
+  if (!background || (worker !== undefined && worker.index !== 0)) return
+  webhooks.start()
+  reactions.start()
+}
+
+interface Started {
+  readonly http: HttpServer
+  readonly state: State
+  readonly url: string
+  readonly firstAdministrator: Service['firstAdministrator']
+}
+
+function openedService(parts: Parts, handling: Handling, started: Started): OpenService {
+  const { model, store, cluster, log, traces, settings } = parts
+  const { run, credentials, transports } = handling
+  const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
+  const { http, state, url, firstAdministrator } = started
   const slowLists = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
     graphql.close()
     events.hub.close()
   }
   const close = shutdown({
-    http,
-    endStreams,
-    oauth,
-    webhooks,
-    reactions,
+    ...{ http, endStreams, oauth, webhooks, reactions, store, cluster, slowLists, log, traces, state },
     lastUses: credentials.lastUses,
-    store,
-    cluster,
-    slowLists,
-    log,
-    traces,
-    state,
     delaySeconds: settings.shutdownDelay,
   })
   const data = dataParts(model, transports, () => store.refresh())
@@ -227,9 +258,10 @@ function transportOf({ rest, graphql, explain }: Transports, { options }: Parts)
   )
 }
 
-/** Logs the address of the service, unless another process does. */
-function announce({ options: { listen }, settings, log }: Parts, url: string): void {
-  if (listen === 'elsewhere') return
+/** Logs the address of the service, unless another process or thread does. */
+function announce({ options, settings, log }: Parts, url: string): void {
+  const { listen, worker, background = true } = options
+  if (listen === 'elsewhere' || worker !== undefined || !background) return
   const place = listen === false ? 'expected at' : 'listening on'
   log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
 }

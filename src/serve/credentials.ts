@@ -31,7 +31,7 @@ interface CredentialParts {
   readonly issuer: () => string
 }
 
-interface Credentials {
+export interface Credentials {
   readonly authenticate: Authenticate
   /** The hits and misses of the cache of API keys. */
   readonly counts: { readonly hits: number; readonly misses: number }
