@@ -1,5 +1,6 @@
 /**
- * The hand-written server adds to Portico's tables the indexes that some requests still need, and a full-text search. Portico's default indexes `(created_at)`, `(author_id)` and `(author_id, created_at)` exist, and so do the triggers
+ * The hand-written server adds to Portico's tables the indexes that some requests still need, and a full-text search.
+ * Portico's default indexes `(created_at)`, `(author_id)` and `(author_id, created_at)` exist already, and so do the triggers
  * that maintain totals.
  */
 import type { DatabaseSync } from 'node:sqlite'

@@ -137,7 +137,7 @@ export const cluster: readonly Mutant[] = [
       ['a refund draws', 'cost: -cost, windowSeconds', 'cost, windowSeconds'],
       ['answered draws still count as waiting', '    this.#pendingTakes -= takes.length\n', ''],
       [
-        'the last count of Redis is not kept for its absence',
+        'the last count of Redis is not kept for an outage',
         '    this.#memory.setUsed(key, used, resetAt, windowSeconds)\n',
         '',
       ],

@@ -61,7 +61,7 @@ export const postgres: readonly Mutant[] = [
         'now < this.#expiresAt',
       ],
       [
-        'a doubt that arose during the question is ignored',
+        'an invalidation during the check is ignored',
         'if (isAlone && invalidations === this.#invalidations)',
         'if (isAlone)',
       ],
@@ -82,7 +82,7 @@ export const postgres: readonly Mutant[] = [
       ],
       ['a commit with an unknown outcome does not end the lease', '      if (!isKnown) this.end()\n', ''],
       [
-        'a session of another node counts as an own one',
+        'a session of another node counts as one of this node',
         'return node === this.#node && connections.has(Number(pid))',
         'return connections.has(Number(pid))',
       ],

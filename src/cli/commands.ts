@@ -139,7 +139,7 @@ export function commandHelp(command: NamedCommand): string {
 /** The list of all commands. */
 export function generalHelp(commands: Commands, version: string): string {
   const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(20)}${sentence}`)
-  return `Portico ${version}: one declared model, a complete REST API.
+  return `Portico ${version}: REST, GraphQL, events and an OAuth 2.0 server from one declared model.
 
 Usage: portico <command> [options]
 

@@ -8,6 +8,7 @@ import type { ListShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { type Principal, system } from '../../principal.ts'
 import { CollectionView, createViews, type ListScope } from '../../rest/query/collection-view.ts'
+import { listParameterNames } from '../../rest/query/filter.ts'
 import { parseList } from '../../rest/query/list.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { counted } from '../counted.ts'
@@ -32,14 +33,11 @@ function scopeOf({ model }: OpenedModel, collection: Collection, principal: Prin
   return new CollectionView(views, { ...view, fields }, false).list
 }
 
-/** Parameters of a list that are not filters. */
-const listParameters = new Set(['page', 'per_page', 'cursor', 'sort', 'fields', 'include', 'total', 'q'])
-
 function filterQuery(filters: readonly string[]): string {
   return filters
     .map(text => {
       const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-      if (name === '' || listParameters.has(name)) {
+      if (name === '' || listParameterNames.includes(name)) {
         throw new Failure(
           `\`--filter ${text}\` is not a filter: write field=value or field[operator]=value.`,
           2,

@@ -17,8 +17,8 @@ import { follow, refuseAt } from './related-filters.ts'
 /** In the value of the operator `in`. */
 export const maxListedValues = 100
 
-/** The parameters of every list that are not filters. */
-const listParameterNames = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include']
+/** The parameters of a list that are not filters. */
+export const listParameterNames = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include', 'total', 'q']
 
 /** Parses the name of a filter, e.g. `author.name[contains]`. Throws BAD_REQUEST if it is not one. */
 export function parseFilterName(start: CollectionView, name: string): FilterTemplate {
@@ -50,7 +50,8 @@ function unknownFilter(start: CollectionView, name: string, fieldName: string): 
     const message = `The parameter ${quoted(name)} is not known here: write ${suggestion}.`
     return parameterFault(name, 'unknown_parameter', message)
   }
-  const knownNames = [...listParameterNames, ...fieldNames(start), 'total']
+  // Where `q` is not known, it is no suggestion.
+  const knownNames = [...fieldNames(start), ...listParameterNames.filter(known => known !== 'q')]
   return unknownParameter(name, knownNames, fieldName === '' ? undefined : fieldName)
 }
 

@@ -13,6 +13,7 @@ import type { Model } from '../../model/model.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, listShape, readFirst, readItem, where } from '../../plan/system-plans.ts'
+import { listParameterNames } from '../../rest/query/filter.ts'
 import { findRoute } from '../../rest/routes.ts'
 
 /** A refused request. */
@@ -94,21 +95,8 @@ const maxFields = 20
 /** Replaces names that the model does not have: a client may have sent anything. */
 type ShowName = (name: string) => string
 
-const parameters = [
-  'page',
-  'per_page',
-  'cursor',
-  'sort',
-  'fields',
-  'include',
-  'q',
-  'total',
-  'operations',
-  'body',
-]
-
 function nameFilter({ collections, logic }: Model): ShowName {
-  const knownNames = new Set(parameters)
+  const knownNames = new Set([...listParameterNames, 'operations', 'body'])
   for (const { name: collection, singular, fields, computed, relations } of collections.values()) {
     knownNames.add(collection).add(singular)
     for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) knownNames.add(name)
