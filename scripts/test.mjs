@@ -47,7 +47,7 @@ const maxFilesPerProcess = 24
  * own, or cannot be required because they await.
  */
 const needsOwnProcess =
-  /\bshareSetup\(|^(?:const .* = )?await |node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/m
+  /\bshareSetup\(|^(?:const .* = |} = )?await |node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/m
 
 /** The folders that share processes with the file; undefined if the file has its own process. */
 function groupOf(file) {
