@@ -21,7 +21,6 @@ import { openTraces, type Traces } from './observability/traces.ts'
 import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
-import type { Principal } from './principal.ts'
 import { loadMailTemplates, openMailer } from './serve/background/mailer.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { createIdentify } from './serve/credentials/identify.ts'
@@ -42,7 +41,7 @@ import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { errorReplies, isGraphql } from './serve/transports/error-replies.ts'
 import type { LazyGraphql } from './serve/transports/graphql.ts'
-import { withReasons } from './serve/transports/refusals.ts'
+import { type Transport, withReasons } from './serve/transports/refusals.ts'
 import { openTransports, type Transports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
 
@@ -95,7 +94,7 @@ export async function open(
   }
 }
 
-interface Parts {
+interface ServiceParts {
   readonly model: Model
   readonly store: Store
   /** The store's records, with their secrets encrypted. */
@@ -108,7 +107,7 @@ interface Parts {
   readonly mailCatalogue: MailCatalogue
 }
 
-async function assemble(parts: Parts): Promise<OpenService> {
+async function assemble(parts: ServiceParts): Promise<OpenService> {
   const { model, store, encrypted, cluster, log, traces, settings, options } = parts
   const { worker, simulation, background = true } = options
   followOthers(store, cluster)
@@ -148,7 +147,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   worker?.setMetricsSource(() => metrics.text())
   const transport = transportOf(transports, parts)
   const state: State = { starting: worker === undefined, closing: false }
-  const stages: Stages = {
+  const pipelineParts: PipelineParts = {
     state,
     ownPages: options.ownPages,
     healthChecks: healthChecks({
@@ -160,7 +159,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     refresh: () => store.refresh(),
     authenticate: credentials.authenticate,
     limits,
-    bodyLimit: settings.bodyLimit,
+    bodyLimitBytes: settings.bodyLimit,
     oauth,
     transport: timing
       ? (exchange, principal) => timing.reply(() => transport(exchange, principal))
@@ -168,10 +167,10 @@ async function assemble(parts: Parts): Promise<OpenService> {
   }
   const routeOf = routeLabels(model.collections)
   const http = createHttp(settings, {
-    answer: tracedRequests(createPipeline(stages), traces),
+    answer: tracedRequests(createPipeline(pipelineParts), traces),
     sockets: {
       paths: new Set([graphqlPath]),
-      upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
+      upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
     errorReply: errorReplies(oauth, issuer, refusals),
@@ -217,7 +216,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   return { ...opened, records: credentials.records, feed: store.changes }
 }
 
-function transportOf({ rest, graphql, explain }: Transports, { options }: Parts): Transport {
+function transportOf({ rest, graphql, explain }: Transports, { options }: ServiceParts): Transport {
   const transport: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
   const { explainsRefusals: explainsTo } = options
@@ -228,13 +227,13 @@ function transportOf({ rest, graphql, explain }: Transports, { options }: Parts)
 }
 
 /** Logs the address of the service, unless another process does. */
-function announce({ options: { listen }, settings, log }: Parts, url: string): void {
+function announce({ options: { listen }, settings, log }: ServiceParts, url: string): void {
   if (listen === 'elsewhere') return
   const place = listen === false ? 'expected at' : 'listening on'
   log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
 }
 
-function createAdministrator({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
+function createAdministrator({ encrypted, settings }: ServiceParts, run: Run, http: HttpServer) {
   return bootstrap(run, encrypted, settings).catch(async error => {
     await http.close()
     throw error
@@ -252,9 +251,7 @@ function listeningUrl({ host }: Settings, http: HttpServer): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
 }
 
-type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
-
-interface Stages {
+interface PipelineParts {
   readonly state: Readonly<State>
   /** The pages of the development mode. */
   readonly ownPages: OwnPages | undefined
@@ -264,7 +261,7 @@ interface Stages {
   readonly refresh: () => Awaitable<void>
   readonly authenticate: Authenticate
   readonly limits: RateLimits
-  readonly bodyLimit: number
+  readonly bodyLimitBytes: number
   /** Answers the paths of OAuth and of accounts, which accept other credentials. */
   readonly oauth: LazyOauth
   readonly transport: Transport
@@ -277,11 +274,11 @@ function createPipeline({
   refresh,
   authenticate,
   limits,
-  bodyLimit,
+  bodyLimitBytes,
   oauth,
   transport,
   ownPages,
-}: Stages) {
+}: PipelineParts) {
   const identify = createIdentify(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | Takeover> => {
     const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
@@ -293,7 +290,7 @@ function createPipeline({
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
         return then(limits.draw(principal, exchange), () =>
-          then(exchange.readBody(bodyLimit), () => transport(exchange, principal)),
+          then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
         )
       })
     })
@@ -301,7 +298,7 @@ function createPipeline({
 }
 
 /** credential → Principal → budget → the WebSocket takes the connection over. */
-function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql: LazyGraphql) {
+function createUpgrade({ state, refresh, authenticate, limits }: PipelineParts, graphql: LazyGraphql) {
   const identify = createIdentify(authenticate, limits)
   return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
     requireStarted(state)

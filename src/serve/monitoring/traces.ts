@@ -4,6 +4,7 @@ import type { Exchange } from '../../http.ts'
 import type { Traces } from '../../observability/traces.ts'
 import type { Guard } from '../../plan/guard.ts'
 import type { Store } from '../../store/store.ts'
+import type { PlanRunner } from '../store.ts'
 
 export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | undefined): Authenticate {
   if (traces === undefined) return authenticate
@@ -30,8 +31,6 @@ export function tracedSent(sent: Sent, traces: Traces | undefined, routeOf: (pat
   }
 }
 
-type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
-
 export function tracedGuard(guard: Guard, traces: Traces | undefined): Guard {
   if (traces === undefined) return guard
   const traced = (...[plan, principal]: Parameters<Guard>) =>
@@ -39,7 +38,7 @@ export function tracedGuard(guard: Guard, traces: Traces | undefined): Guard {
   return traced as Guard
 }
 
-export function tracedStore(store: Store, traces: Traces | undefined): Runnable {
+export function tracedStore(store: Store, traces: Traces | undefined): PlanRunner {
   if (traces === undefined) return store
   const about = (operation: string, collection?: string) => ({
     'db.operation.name': operation,
