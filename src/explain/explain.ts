@@ -1,6 +1,8 @@
 /** Explains why a request is allowed or refused: executes it like the real one, then rolls it back. */
+
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import { parseJson } from '../json.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Guard } from '../plan/guard.ts'
@@ -97,7 +99,7 @@ class RequestExplainer implements Explainer {
 
   call(call: Call, principal: Principal): Promise<Explanation> {
     const { 'idempotency-key': _key, ...headers } = call.headers
-    const body = call.body.length === 0 ? undefined : parseJson(call.body)
+    const body = call.body.length === 0 ? undefined : parseJson(call.body.toString())
     const { method, url, path, query, address, requestId, body: bytes } = call
     return this.#explain({
       call: { method, url, path, query, address, requestId, headers, body: bytes },
@@ -171,14 +173,6 @@ function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call):
 /** For events, HEAD makes every check of GET, without waiting or opening a stream. */
 function withoutWaiting(call: Call): Call {
   return call.path === eventsPath && call.method === 'GET' ? { ...call, method: 'HEAD' } : call
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 function callOf({ method, path: url, body, headers }: ExplainRequest): Call {

@@ -1,4 +1,5 @@
 /** The faults of a project's mail templates. They are found at startup, by composing each mail with sample values. */
+import { isObject } from '../../json.ts'
 import type { Theme } from '../pages/frame/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
@@ -21,10 +22,6 @@ const sampleTheme: Theme = { name: 'Example', logo: undefined, colour: '#1f5fbf'
 
 export function isDeclaredMailTemplates(value: unknown): value is DeclaredMailTemplates {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === declaredKind
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function layoutFaults(tag: string, layout: unknown, mustBeComplete: boolean): readonly TemplateFault[] {

@@ -1,10 +1,10 @@
 /** Creates the providers of the settings, with a function for each kind. */
 import type { ClientAuth, ServerMetadata } from 'openid-client'
 import { appleSecret } from './apple-secret.ts'
-import { claimOf } from './claims.ts'
+import { claimOf, type ProviderClaims } from './claims.ts'
 import { createGithubProvider } from './github.ts'
 import { requireTenant } from './microsoft-tenant.ts'
-import { createOpenidProvider, type OpenidOptions } from './openid.ts'
+import { createOpenidProvider, type OpenidLibrary, type OpenidOptions } from './openid.ts'
 import type { Provider } from './provider.ts'
 import type { SendRequest } from './provider-fetch.ts'
 
@@ -42,10 +42,7 @@ export interface ProviderParts {
   readonly now: () => number
 }
 
-type Claims = Readonly<Record<string, unknown>>
-type Library = typeof import('openid-client')
-
-const isEmailVerified = (claims: Claims) => claimOf(claims, 'email_verified') === true
+const isEmailVerified = (claims: ProviderClaims) => claimOf(claims, 'email_verified') === true
 
 function commonOptions({ send, now }: ProviderParts, { kind, id, name, clientId }: ProviderSettings) {
   const scopes = ['openid', 'profile', 'email']
@@ -64,12 +61,12 @@ function commonOptions({ send, now }: ProviderParts, { kind, id, name, clientId 
 
 const secretInBody =
   (secret: string) =>
-  (library: Library): ClientAuth =>
+  (library: OpenidLibrary): ClientAuth =>
     library.ClientSecretPost(secret)
 
 /** The secret in the body if the issuer supports that, otherwise in the header, which is the default (Discovery 1.0, 3). */
 function supportedAuthentication(
-  library: Library,
+  library: OpenidLibrary,
   server: ServerMetadata,
   secret: string | undefined,
 ): ClientAuth {

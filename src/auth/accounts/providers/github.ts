@@ -1,11 +1,12 @@
 /** GitHub: OAuth 2.0 without OpenID Connect. Its API identifies the user. */
+
 import type { Configuration } from 'openid-client'
+import { isObject } from '../../../json.ts'
 import { claimOf, emailFrom, nameFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
+import type { OpenidLibrary } from './openid.ts'
 import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
 import { maxResponseBytes, providerFetch, requestTimeoutMs, type SendRequest } from './provider-fetch.ts'
-
-type Claims = Readonly<Record<string, unknown>>
 
 export interface GithubOptions {
   readonly id: string
@@ -24,10 +25,6 @@ const server = {
 const issuer = 'https://github.com'
 const api = 'https://api.github.com'
 const scope = 'read:user user:email'
-
-function isObject(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 const formType = /^application\/x-www-form-urlencoded\b/i
 
@@ -81,7 +78,7 @@ class Github implements Provider {
     }
   }
 
-  #clientConfiguration(library: typeof import('openid-client')): Configuration {
+  #clientConfiguration(library: OpenidLibrary): Configuration {
     if (this.#configuration) return this.#configuration
     const { clientId, clientSecret, send } = this.#options
     const authentication = library.ClientSecretPost(clientSecret)

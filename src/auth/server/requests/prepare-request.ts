@@ -1,6 +1,8 @@
 /** The request that oidc-provider gets: with normalized parameters, and without those that clients must not set. */
+
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { parseJson } from '../../../json.ts'
 import type { Collection } from '../../../model/model.ts'
 import { checkedRegistration } from '../clients/registration.ts'
 import { routes } from '../provider/configuration.ts'
@@ -71,13 +73,9 @@ async function authorizeUrl(query: string, { rules }: PrepareParts): Promise<str
   return `${routes.authorization}?${formText(parameters)}`
 }
 
-function parseJson({ headers }: IncomingMessage, body: Buffer): unknown {
-  if (mediaTypeOf(headers) !== 'application/json') return undefined
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
+/** The value of a JSON body; undefined for a body of another type. */
+function jsonBody({ headers }: IncomingMessage, body: Buffer): unknown {
+  return mediaTypeOf(headers) === 'application/json' ? parseJson(body.toString()) : undefined
 }
 
 /** RFC 7592, 2.2: an update names its client and may repeat the secret. Only the hash of the secret is stored. */
@@ -99,7 +97,7 @@ function prepareRegistration(
   body: Buffer,
   { oauthApps: apps, serviceName }: PrepareParts,
 ): PreparedRequest {
-  const sent = parseJson(req, body)
+  const sent = jsonBody(req, body)
   const checked = checkedRegistration({ apps, serviceName }, sent)
   req.headers['content-type'] = 'application/json'
   const metadata = checked.kind === 'accepted' ? checked.metadata : { redirect_uris: 0 }
