@@ -36,7 +36,7 @@ import { SlowListRecorder } from './serve/monitoring/slow-lists.ts'
 import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
 import type { LazyOauth } from './serve/oauth.ts'
-import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
+import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { errorReplies, isGraphql } from './serve/transports/error-replies.ts'
@@ -149,7 +149,7 @@ async function assemble(parts: ServiceParts): Promise<OpenService> {
   const state: State = { starting: worker === undefined, closing: false }
   const pipelineParts: PipelineParts = {
     state,
-    ownPages: options.ownPages,
+    devPages: options.devPages,
     healthChecks: healthChecks({
       store,
       cluster,
@@ -254,7 +254,7 @@ function listeningUrl({ host }: Settings, http: HttpServer): string {
 interface PipelineParts {
   readonly state: Readonly<State>
   /** The pages of the development mode. */
-  readonly ownPages: OwnPages | undefined
+  readonly devPages: DevPages | undefined
   /** Health checks and metrics, which need no credential and draw from no budget. */
   readonly healthChecks: HealthChecks
   /** Makes commits of other nodes visible to the caches. */
@@ -277,14 +277,14 @@ function createPipeline({
   bodyLimitBytes,
   oauth,
   transport,
-  ownPages,
+  devPages,
 }: PipelineParts) {
   const identify = createIdentify(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | Takeover> => {
     const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (healthCheck) return healthCheck(exchange)
     requireStarted(state)
-    if (ownPages?.owns(exchange.path)) return ownPages.answer(exchange)
+    if (devPages?.owns(exchange.path)) return devPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {

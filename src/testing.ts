@@ -1,5 +1,5 @@
 /** `portico/test`: a service in memory, for tests of a model's rules and logic. */
-import type { Mail, Message } from './auth/mail.ts'
+import type { Mail, MailMessage } from './auth/mail.ts'
 import type { Client } from './client/types/client.ts'
 import { createClient } from './client.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
@@ -15,7 +15,7 @@ import { SteppedClock } from './testing/clock.ts'
 import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
-export type { Message, TestResponse }
+export type { MailMessage, TestResponse }
 
 export interface TestServiceOptions {
   /** The time of the clock. Default: the machine's. */
@@ -44,7 +44,7 @@ export interface TestClock {
 export interface TestService<M extends Declaration> {
   readonly clock: TestClock
   /** The mails that would have been sent, the oldest first. */
-  readonly mails: readonly Message[]
+  readonly mails: readonly MailMessage[]
   readonly users: {
     /**
      * Creates a user without a password, whose hash would take long. Name and address have defaults. The address counts as
@@ -77,7 +77,7 @@ export async function testService<const M extends Declaration>(
   options: TestServiceOptions = {},
 ): Promise<TestService<M>> {
   const clock = new SteppedClock(options.now ?? new Date())
-  const mails: Message[] = []
+  const mails: MailMessage[] = []
   const settings = testSettings(options.settings)
   const opened = await open(checkModel(declaration), settings, createLog(settings), {
     listen: false,
@@ -149,7 +149,7 @@ function testSettings(overrides: GivenSettings = {}): Settings {
   return overrides.database === undefined ? { ...settings, database: ':memory:' } : settings
 }
 
-function collectMails(mails: Message[]): Mail {
+function collectMails(mails: MailMessage[]): Mail {
   return {
     delivers: true,
     async send(message) {

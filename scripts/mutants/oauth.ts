@@ -122,8 +122,8 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a slow node restores a deleted secret',
-        'if (createdId !== undefined && (await records.get(ENDED, hash))) {',
-        'if (createdId !== undefined && !records.get(ENDED, hash)) {',
+        'if (createdId !== undefined && (await records.get(endedSecretKind, hash))) {',
+        'if (createdId !== undefined && !records.get(endedSecretKind, hash)) {',
       ],
     ],
   ),

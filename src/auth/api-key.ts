@@ -32,7 +32,7 @@ const byHash = listShape(
   where('hash'),
 )
 
-interface KeyRow {
+interface KeyWithUser {
   readonly id: number
   readonly user_id: number
   readonly scopes: readonly string[] | null
@@ -42,7 +42,7 @@ interface KeyRow {
 }
 
 function principalOf(
-  { id, user_id, scopes, third_party }: KeyRow,
+  { id, user_id, scopes, third_party }: KeyWithUser,
   role: string,
   expiresAt: number,
 ): Principal {
@@ -91,7 +91,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   /** The rights of a key depend on its own row and on its user's role. No version decreases, so neither does their sum. */
   const currentStamp = () => version('api_keys') + version('users')
 
-  const remember = (hash: string, row: KeyRow | undefined, stamp: number) => {
+  const remember = (hash: string, row: KeyWithUser | undefined, stamp: number) => {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
     const isDisabled = row?.user?.disabled === true
     const principal = row?.user && !isDisabled ? principalOf(row, row.user.role, expiresAt) : null
@@ -136,7 +136,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
       }
       if (hash !== adminHash && !isKey(text)) return null
       counts.misses++
-      return then(readFirst<KeyRow>(run, byHash, hash), row => principalNow(remember(hash, row, stamp)))
+      return then(readFirst<KeyWithUser>(run, byHash, hash), row => principalNow(remember(hash, row, stamp)))
     },
   }
 }

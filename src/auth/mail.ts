@@ -1,7 +1,7 @@
 /** Mail over SMTP. Without a mail server, messages are written to the log and marked as not sent, for trying the service out. */
 import { ApiError } from '../errors.ts'
 
-export interface Message {
+export interface MailMessage {
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -17,7 +17,7 @@ export interface Mail {
   /** Whether messages are really sent. */
   readonly delivers: boolean
   /** Throws UNAVAILABLE if the mail server refuses the message. */
-  send(message: Message): Promise<void>
+  send(message: MailMessage): Promise<void>
 }
 
 export interface MailLog {
@@ -51,7 +51,7 @@ function loggedMail(log: MailLog): Mail {
 }
 
 /** Passes every message to `show`, in addition to sending it if there is a mail server. */
-export function shownMail(mail: Mail, show: (message: Message, isSent: boolean) => void): Mail {
+export function shownMail(mail: Mail, show: (message: MailMessage, isSent: boolean) => void): Mail {
   return {
     delivers: mail.delivers,
     async send(message) {

@@ -58,7 +58,7 @@ export class Connection {
   }
 
   async #attempt({ method, path, body, options }: ApiRequest, headers: HeaderValues): Promise<Answer> {
-    const limit = new TimeLimit(
+    const limit = new RequestTimeLimit(
       options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs,
       options.signal,
     )
@@ -135,7 +135,7 @@ export function unredirected(response: Response): Response {
 }
 
 /** Aborts an attempt after a time, or with the call's signal. */
-class TimeLimit {
+class RequestTimeLimit {
   readonly #controller = new AbortController()
   readonly #ms: number
   readonly #callSignal: AbortSignal | undefined

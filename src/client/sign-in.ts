@@ -40,7 +40,7 @@ export interface SignIn {
 }
 
 /** A sign-in in progress, stored by its `state`. */
-interface Pending {
+interface PendingSignIn {
   readonly verifier: string
   readonly nonce: string
   readonly redirectUri: string
@@ -101,7 +101,7 @@ class CodeFlow {
       ...(scopes.includes('openid') && { nonce }),
     }
     const { authorization_endpoint } = await this.#server.metadata()
-    const pending: Pending = { verifier, nonce, redirectUri, returnTo }
+    const pending: PendingSignIn = { verifier, nonce, redirectUri, returnTo }
     this.#pending.setItem(this.#key(state), JSON.stringify(pending))
     navigate(`${authorization_endpoint}?${new URLSearchParams(query)}`)
   }
@@ -121,7 +121,7 @@ class CodeFlow {
     const text = this.#pending.getItem(this.#key(state))
     this.#pending.removeItem(this.#key(state))
     if (text === null) throw refusal('UNKNOWN_STATE', 'This tab did not start the sign-in: sign in again.')
-    const { verifier, nonce, redirectUri, returnTo }: Pending = JSON.parse(text)
+    const { verifier, nonce, redirectUri, returnTo }: PendingSignIn = JSON.parse(text)
     checkIssuer(authorizationResponse, await this.#server.metadata())
     const code = authorizationResponse.get('code')
     if (code === null) throw oauthError(errorIn(authorizationResponse))

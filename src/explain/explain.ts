@@ -60,7 +60,7 @@ const batchNote =
 const eventsPath = '/api/v1/events'
 const graphqlPath = '/graphql'
 
-interface Outcome {
+interface RehearsedReply {
   readonly status: number
   readonly error: ApiError | undefined
   readonly graphql?: GraphqlOutcome
@@ -141,7 +141,7 @@ class RequestExplainer implements Explainer {
     body: unknown,
     principal: Principal,
     draw: Draw,
-  ): Promise<Outcome> {
+  ): Promise<RehearsedReply> {
     const { transportsOn, onFault } = this.#parts
     const transports = transportsOn(rehearsal.run, draw)
     try {
@@ -163,7 +163,11 @@ export function createExplainer(parts: ExplainerParts): Explainer {
   return new RequestExplainer(parts)
 }
 
-function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call): Promise<readonly Reason[]> {
+function reasonsOf(
+  parts: ReasonParts,
+  { error, graphql }: RehearsedReply,
+  call: Call,
+): Promise<readonly Reason[]> {
   if (error) return refusalReasons(parts, error)
   if (graphql) return graphqlReasons(parts, graphql)
   if (call.path === eventsPath) return eventReasons(parts, selectionOf(parts.model, call.query))
@@ -192,7 +196,7 @@ function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
 
 function notesOf(
   { attempts, operations, discarded }: Rehearsal,
-  outcome: Outcome,
+  outcome: RehearsedReply,
   { path }: Call,
 ): readonly string[] {
   const isRefused = verdictOf(outcome) !== undefined
@@ -208,20 +212,20 @@ function notesOf(
   ]
 }
 
-interface Verdict {
+interface ErrorSummary {
   readonly code: string
   readonly message: string
 }
 
 /** The error of the request; undefined if it is allowed. */
-function verdictOf({ error, graphql }: Outcome): Verdict | undefined {
+function verdictOf({ error, graphql }: RehearsedReply): ErrorSummary | undefined {
   return error ?? graphql?.errors[0]
 }
 
 function explanation(
   { method, url: path }: Call,
   { principal: { userId, access }, role }: Subject,
-  outcome: Outcome,
+  outcome: RehearsedReply,
   reasons: readonly Reason[],
   notes: readonly string[],
 ): Explanation {

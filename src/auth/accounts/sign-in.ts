@@ -36,7 +36,7 @@ export interface PasswordAttempt extends AttemptOrigin {
   readonly remember: boolean
 }
 
-interface Pending {
+interface PendingSignIn {
   readonly userId: number
   readonly remember: boolean
   /** The methods (RFC 8176) unless the first step was a password. */
@@ -62,7 +62,7 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   if (!user || !isRight || !(await hasSamePassword(run, user))) return wrong
   attempts.succeed(key, address, device)
   if (await codes.isOn(user.id)) {
-    const pending: Pending = { userId: user.id, remember, at }
+    const pending: PendingSignIn = { userId: user.id, remember, at }
     return {
       kind: 'second-factor',
       token: await tokens.issue('SecondFactor', pending, { owner: String(user.id) }),
@@ -90,7 +90,7 @@ export async function signInByProvider(
   }
   const remember = true
   if (!(await codes.isOn(userId))) return { kind: 'authenticated', userId, remember, methods: [], at }
-  const pending: Pending = { userId, remember, at, methods: ['otp'] }
+  const pending: PendingSignIn = { userId, remember, at, methods: ['otp'] }
   return {
     kind: 'second-factor',
     token: await tokens.issue('SecondFactor', pending, { owner: String(userId) }),
@@ -122,7 +122,7 @@ export async function signInByCode(
   code: string,
   { address, secrets = [] }: AttemptOrigin,
 ): Promise<SignInAnswer | { readonly kind: 'over' }> {
-  const pending = await tokens.peek<Pending>('SecondFactor', token)
+  const pending = await tokens.peek<PendingSignIn>('SecondFactor', token)
   const user = pending && (await findUser(run, pending.userId))
   if (!pending || !user) return { kind: 'over' }
   const key = `code:${user.id}`

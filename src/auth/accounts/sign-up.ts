@@ -39,7 +39,7 @@ export type SignUpAnswer =
 export type SignUpValues = Readonly<Record<string, JsonValue>>
 
 /** The stored payload of an account that is created when its link is opened. */
-interface Pending {
+interface PendingSignUp {
   readonly values: SignUpValues
   /** The hash of the password. The person who opens the link must enter it, or have the identity `linked`. */
   readonly hashed?: string
@@ -198,7 +198,8 @@ export async function sendLink(
   const to = String(values.email)
   const user = await findByEmail(run, to)
   if (user) return sendKnownAddress(base, user, requester)
-  const pending: Pending = typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
+  const pending: PendingSignUp =
+    typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
   const link = `${issuer}/account/verify?account=${await tokens.issue('PendingAccount', pending)}`
   const minutes = lifetimeMinutes('PendingAccount')
   return mail.sendTemplate('finishSignUp', { to, requester }, { link, minutes })
@@ -220,7 +221,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
 
 /** The address to which the link was sent. `provider`: its id; undefined if the account gets a password. */
 export async function pendingSignUp({ tokens }: AccountBase, token: string) {
-  const pending = await tokens.peek<Pending>('PendingAccount', token)
+  const pending = await tokens.peek<PendingSignUp>('PendingAccount', token)
   return pending && { email: String(pending.values.email), provider: pending.linked?.provider }
 }
 
@@ -230,13 +231,13 @@ export async function redeemSignUp(
   token: string,
   { provider, profile }: ProviderIdentity,
 ): Promise<SignUpValues | undefined> {
-  const expected = (await tokens.peek<Pending>('PendingAccount', token))?.linked
+  const expected = (await tokens.peek<PendingSignUp>('PendingAccount', token))?.linked
   const isSame =
     expected?.provider === provider &&
     expected.profile.issuer === profile.issuer &&
     expected.profile.subject === profile.subject
   if (!isSame) return undefined
-  return (await tokens.redeem<Pending>('PendingAccount', token))?.values
+  return (await tokens.redeem<PendingSignUp>('PendingAccount', token))?.values
 }
 
 export type FinishAnswer =
@@ -259,14 +260,14 @@ export async function finishSignUp(
   address: string,
 ): Promise<FinishAnswer> {
   const { tokens, attempts } = base
-  const stored = await tokens.peek<Pending>('PendingAccount', token)
+  const stored = await tokens.peek<PendingSignUp>('PendingAccount', token)
   const passwordHash = stored?.hashed
   if (!stored || passwordHash === undefined) return { kind: 'over' }
   const key = `pending:${String(stored.values.email)}`
   const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   if (!(await verifyPassword(password, passwordHash))) return { kind: 'wrong' }
-  const pending = await tokens.redeem<Pending>('PendingAccount', token)
+  const pending = await tokens.redeem<PendingSignUp>('PendingAccount', token)
   if (!pending) return { kind: 'over' }
   attempts.succeed(key, address)
   try {

@@ -48,7 +48,7 @@ export interface MailerParts {
   readonly now?: () => number
 }
 
-const kind = 'MailLanguage'
+const recordKind = 'MailLanguage'
 
 interface StoredLanguage {
   readonly language: string
@@ -58,7 +58,7 @@ export function createMailer(parts: MailerParts): Mailer {
   const { mail, records, catalogue, now = Date.now } = parts
   const { languages } = catalogue
   const remembered = async (userId: number): Promise<string | undefined> => {
-    const record = await records.get(kind, String(userId))
+    const record = await records.get(recordKind, String(userId))
     return record && (JSON.parse(record.payload) as StoredLanguage).language
   }
   const languageOf = async ({ userId, requester }: MailReceiver): Promise<string> => {
@@ -82,7 +82,7 @@ export function createMailer(parts: MailerParts): Mailer {
       if (language === undefined || (await remembered(userId)) === language) return
       const payload = JSON.stringify({ language } satisfies StoredLanguage)
       const id = String(userId)
-      await records.put({ kind, id, payload, expiresAt: null, owner: id })
+      await records.put({ kind: recordKind, id, payload, expiresAt: null, owner: id })
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Call, Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { disabledSignIn } from '../disabled-account.ts'
-import { appUseId, lastUsesOf, type Place } from '../last-use.ts'
+import { appUseId, type ClientPlace, lastUsesOf } from '../last-use.ts'
 import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
@@ -163,7 +163,7 @@ export class Server implements AuthorizationServer {
 
   async noteUse(session: SessionInfo, req: IncomingMessage, address: string): Promise<void> {
     const { countryOf, onFault } = this.#parts
-    const place: Place = { address, country: countryOf(req) }
+    const place: ClientPlace = { address, country: countryOf(req) }
     await this.#sessions.noteUse(session, place, Date.now()).catch(onFault)
   }
 

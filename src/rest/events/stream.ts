@@ -8,7 +8,7 @@ import type { Release } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
 import { comment, isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
-import type { EventClient, EventsParts } from './parts.ts'
+import type { EventClient, EventRouteParts } from './parts.ts'
 
 interface StreamRequest {
   readonly request: SubscriptionRequest
@@ -22,7 +22,7 @@ interface StreamRequest {
  * Opens a stream of events. Throws RATE_LIMITED if the caller has too many open connections, and the errors of
  * `hub.subscribe`, except RESYNC_REQUIRED, which ends the stream.
  */
-export async function streamEvents(parts: EventsParts, request: StreamRequest): Promise<Reply> {
+export async function streamEvents(parts: EventRouteParts, request: StreamRequest): Promise<Reply> {
   const listener = new StreamListener(parts, request)
   await listener.open()
   return { ...listener.stream.reply, headers: streamHeaders }
@@ -33,7 +33,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   readonly credential: ConnectedClient['credential']
   readonly address: string
   principal: Principal
-  readonly #parts: EventsParts
+  readonly #parts: EventRouteParts
   readonly #request: StreamRequest
   readonly #releaseConnection: Release
   #subscription: Subscription | undefined
@@ -42,7 +42,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   #isOver = false
 
   /** Throws RATE_LIMITED. */
-  constructor(parts: EventsParts, streamRequest: StreamRequest) {
+  constructor(parts: EventRouteParts, streamRequest: StreamRequest) {
     const { client, principal } = streamRequest
     this.#parts = parts
     this.#request = streamRequest

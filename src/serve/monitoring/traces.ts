@@ -11,19 +11,23 @@ export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | 
   return (source, address) => traces.step('authenticate', {}, () => authenticate(source, address))
 }
 
-type Work<Rest extends readonly unknown[], T> = (exchange: Exchange, ...rest: Rest) => T
+type RequestHandler<Rest extends readonly unknown[], T> = (exchange: Exchange, ...rest: Rest) => T
 
 export function tracedRequests<Rest extends readonly unknown[], T>(
-  answer: Work<Rest, T>,
+  answer: RequestHandler<Rest, T>,
   traces: Traces | undefined,
-): Work<Rest, T> {
+): RequestHandler<Rest, T> {
   if (traces === undefined) return answer
   return (exchange, ...rest) => traces.request(exchange, () => answer(exchange, ...rest))
 }
 
-type Sent = (exchange: Exchange, status: number, bytes: number | undefined) => void
+type OnSent = (exchange: Exchange, status: number, bytes: number | undefined) => void
 
-export function tracedSent(sent: Sent, traces: Traces | undefined, routeOf: (path: string) => string): Sent {
+export function tracedSent(
+  sent: OnSent,
+  traces: Traces | undefined,
+  routeOf: (path: string) => string,
+): OnSent {
   if (traces === undefined) return sent
   return (exchange, status, bytes) => {
     traces.answered(exchange, routeOf(exchange.path), status)

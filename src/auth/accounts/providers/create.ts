@@ -36,7 +36,7 @@ export type ProviderSettings = CommonSettings &
 
 type OfKind<K extends ProviderSettings['kind']> = Extract<ProviderSettings, { readonly kind: K }>
 
-export interface ProviderParts {
+export interface SignInProviderParts {
   /** Returns a function that sends requests to public addresses, or to private ones too. */
   readonly send: (allowPrivate: boolean) => SendRequest
   readonly now: () => number
@@ -44,7 +44,7 @@ export interface ProviderParts {
 
 const isEmailVerified = (claims: ProviderClaims) => claimOf(claims, 'email_verified') === true
 
-function commonOptions({ send, now }: ProviderParts, { kind, id, name, clientId }: ProviderSettings) {
+function commonOptions({ send, now }: SignInProviderParts, { kind, id, name, clientId }: ProviderSettings) {
   const scopes = ['openid', 'profile', 'email']
   return {
     kind,
@@ -77,7 +77,7 @@ function supportedAuthentication(
     : library.ClientSecretBasic(secret)
 }
 
-function google(parts: ProviderParts, settings: OfKind<'google' | 'github'>): OpenidOptions {
+function google(parts: SignInProviderParts, settings: OfKind<'google' | 'github'>): OpenidOptions {
   return {
     ...commonOptions(parts, settings),
     issuer: 'https://accounts.google.com',
@@ -88,7 +88,7 @@ function google(parts: ProviderParts, settings: OfKind<'google' | 'github'>): Op
 }
 
 /** Anybody can create a tenant and enter any address in it: only the claim that its owner controls the domain verifies one. */
-function microsoft(parts: ProviderParts, settings: OfKind<'microsoft'>): OpenidOptions {
+function microsoft(parts: SignInProviderParts, settings: OfKind<'microsoft'>): OpenidOptions {
   const { tenant, clientSecret } = settings
   return {
     ...commonOptions(parts, settings),
@@ -100,7 +100,7 @@ function microsoft(parts: ProviderParts, settings: OfKind<'microsoft'>): OpenidO
   }
 }
 
-function apple(parts: ProviderParts, settings: OfKind<'apple'>): OpenidOptions {
+function apple(parts: SignInProviderParts, settings: OfKind<'apple'>): OpenidOptions {
   return {
     ...commonOptions(parts, settings),
     issuer: 'https://appleid.apple.com',
@@ -116,7 +116,7 @@ function apple(parts: ProviderParts, settings: OfKind<'apple'>): OpenidOptions {
   }
 }
 
-function openid(parts: ProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
+function openid(parts: SignInProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
   const { issuer, scopes, allowPrivate, clientSecret } = settings
   return {
     ...commonOptions(parts, settings),
@@ -127,7 +127,7 @@ function openid(parts: ProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
   }
 }
 
-function createProvider(parts: ProviderParts, settings: ProviderSettings): Provider {
+function createProvider(parts: SignInProviderParts, settings: ProviderSettings): Provider {
   switch (settings.kind) {
     case 'google':
       return createOpenidProvider(google(parts, settings))
@@ -145,7 +145,7 @@ function createProvider(parts: ProviderParts, settings: ProviderSettings): Provi
 /** By id, in the order of the settings. */
 export function createProviders(
   settings: readonly ProviderSettings[],
-  parts: ProviderParts,
+  parts: SignInProviderParts,
 ): ReadonlyMap<string, Provider> {
   return new Map(settings.map(provider => [provider.id, createProvider(parts, provider)]))
 }

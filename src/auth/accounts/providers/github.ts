@@ -5,7 +5,13 @@ import { isObject } from '../../../json.ts'
 import { claimOf, emailFrom, nameFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
 import type { OpenidLibrary } from './openid.ts'
-import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
+import {
+  type FlowSecrets,
+  type Profile,
+  type Provider,
+  ProviderFault,
+  type StartFlowOptions,
+} from './provider.ts'
 import { maxResponseBytes, providerFetch, requestTimeoutMs, type SendRequest } from './provider-fetch.ts'
 
 export interface GithubOptions {
@@ -52,7 +58,7 @@ class Github implements Provider {
     this.#options = options
   }
 
-  async start({ redirectUri: redirect_uri, secrets: { state, verifier } }: StartOptions): Promise<URL> {
+  async start({ redirectUri: redirect_uri, secrets: { state, verifier } }: StartFlowOptions): Promise<URL> {
     const library = await import('openid-client')
     return library.buildAuthorizationUrl(this.#clientConfiguration(library), {
       ...{ redirect_uri, state, scope },
@@ -61,7 +67,7 @@ class Github implements Provider {
     })
   }
 
-  async finish(callback: URL, { state, verifier }: Secrets): Promise<Profile> {
+  async finish(callback: URL, { state, verifier }: FlowSecrets): Promise<Profile> {
     try {
       const library = await import('openid-client')
       const { access_token } = await library.authorizationCodeGrant(

@@ -2,7 +2,13 @@
 import type { ClientAuth, Configuration, ServerMetadata } from 'openid-client'
 import { claimOf, emailFrom, nameFrom, type ProviderClaims, subjectFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
-import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
+import {
+  type FlowSecrets,
+  type Profile,
+  type Provider,
+  ProviderFault,
+  type StartFlowOptions,
+} from './provider.ts'
 import { providerFetch, type SendRequest } from './provider-fetch.ts'
 
 export type OpenidLibrary = typeof import('openid-client')
@@ -67,7 +73,7 @@ class OpenidClient implements Provider {
     this.#options = options
   }
 
-  async start({ redirectUri: redirect_uri, secrets }: StartOptions): Promise<URL> {
+  async start({ redirectUri: redirect_uri, secrets }: StartFlowOptions): Promise<URL> {
     const { state, nonce, verifier, reauthenticatedSince } = secrets
     const { promptAgain } = this.#options
     try {
@@ -87,7 +93,7 @@ class OpenidClient implements Provider {
     }
   }
 
-  async finish(callback: URL, secrets: Secrets): Promise<Profile> {
+  async finish(callback: URL, secrets: FlowSecrets): Promise<Profile> {
     try {
       return await this.#profile(await import('openid-client'), callback, secrets)
     } catch (error) {
@@ -95,7 +101,7 @@ class OpenidClient implements Provider {
     }
   }
 
-  async #profile(library: OpenidLibrary, callback: URL, secrets: Secrets): Promise<Profile> {
+  async #profile(library: OpenidLibrary, callback: URL, secrets: FlowSecrets): Promise<Profile> {
     const { state, nonce, verifier, reauthenticatedSince } = secrets
     const configuration = await this.#configuration(library)
     const tokens = await library.authorizationCodeGrant(configuration, callback, {

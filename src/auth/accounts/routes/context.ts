@@ -26,7 +26,7 @@ export interface Visit extends Call {
 }
 
 /** For the pages of a user's own keys, apps and webhooks. */
-export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
+export interface OwnPageOptions extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of an app remains valid after a newer one is created. */
   readonly secretOverlapSeconds: number
   /** How long a secret of a webhook continues to sign after a newer one is created. */
@@ -53,7 +53,7 @@ export interface RouteParts {
   /** The body as a JSON value. */
   readonly readJson: (call: Call) => unknown
   /** Writes of users on their pages, with the rules of the API. */
-  readonly own: OwnPages
+  readonly own: OwnPageOptions
   readonly shownOnce: ShownOnce
   /** The address whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string

@@ -11,13 +11,13 @@ import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createShownOnce } from '../own/shown-once.ts'
 import { interactionPrefix, isJsonCall } from '../paths.ts'
-import { createProviders, type ProviderParts, type ProviderSettings } from '../providers/create.ts'
+import { createProviders, type ProviderSettings, type SignInProviderParts } from '../providers/create.ts'
 import { createPasskeys } from '../sign-in/passkeys.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   findViewer,
   methodNotAllowed,
-  type OwnPages,
+  type OwnPageOptions,
   type RouteParts,
   redirect,
   type Viewer,
@@ -48,11 +48,11 @@ export interface AccountRouteOptions
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
   readonly providers: readonly ProviderSettings[]
-  readonly sendToProvider: ProviderParts['send']
+  readonly sendToProvider: SignInProviderParts['send']
   readonly onProviderFault: RouteParts['onProviderFault']
   readonly readJson: (call: Call) => unknown
   /** Writes with the rules for clients. */
-  readonly own: OwnPages
+  readonly own: OwnPageOptions
 }
 
 export interface AccountRoutes {
@@ -94,12 +94,12 @@ function withIds(route: NestedRoute): ViewerRoute {
   return (parts, visit, viewer, id = 0, nested = 0) => route(parts, visit, viewer, id, nested)
 }
 
-interface Entry {
+interface RouteEntry {
   readonly allow: string
   readonly route: Route
 }
 
-const routes: ReadonlyMap<string, Entry> = new Map([
+const routes: ReadonlyMap<string, RouteEntry> = new Map([
   ['/account', { allow: 'GET, HEAD', route: signedIn(accountRoute) }],
   [
     '/account/sign-in',
@@ -151,14 +151,14 @@ const routes: ReadonlyMap<string, Entry> = new Map([
 /** A decimal number in a path that JavaScript represents exactly. */
 const idPattern = /\/([1-9]\d{0,14})(?=\/|$)/g
 
-const interaction: Entry = {
+const interaction: RouteEntry = {
   allow: pageAndForm,
   route: (parts, visit) => interactionRoute(parts, visit, visit.path.slice(interactionPrefix.length)),
 }
 
-const provider: Entry = { allow: pageAndForm, route: providerRoute }
+const provider: RouteEntry = { allow: pageAndForm, route: providerRoute }
 
-function entryOf(path: string): Entry | undefined {
+function entryOf(path: string): RouteEntry | undefined {
   if (path.startsWith(interactionPrefix)) return interaction
   return isProviderPath(path) ? provider : undefined
 }

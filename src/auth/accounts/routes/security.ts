@@ -2,7 +2,7 @@
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/account/security.ts'
-import { type Faults, noFaults } from '../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { drawing } from '../../pages/components/html.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
@@ -24,7 +24,7 @@ import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
 const path = '/account/security'
 
-async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: Faults): Promise<Reply> {
+async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: FormFaults): Promise<Reply> {
   const { base, passkeys, theme } = parts
   const { id, password_hash } = viewer.user
   const page = securityPage({
@@ -47,7 +47,7 @@ async function showTotp(
   parts: RouteParts,
   viewer: Viewer,
   enrolment: Enrolment,
-  faults: Faults,
+  faults: FormFaults,
 ): Promise<Reply> {
   const { default: encodeQR } = await import('qr')
   const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))

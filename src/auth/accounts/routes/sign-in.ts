@@ -1,7 +1,7 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import { type Faults, noFaults } from '../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { messagePage } from '../../pages/frame/message.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
@@ -58,12 +58,12 @@ export const messages = {
   linkOver: 'This link no longer works. It has expired, or was used already.',
 }
 
-function formFault(message: string): Faults {
+function formFault(message: string): FormFaults {
   return new Map([['form', message]])
 }
 
 interface SignInInput {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email?: string | undefined
   readonly remember?: boolean
 }
@@ -107,7 +107,7 @@ function showSecondFactor(
   visit: Visit,
   context: SignInContext,
   token: string,
-  faults: Faults,
+  faults: FormFaults,
 ): Reply {
   const csrf = parts.csrf.token(visit, visit.res)
   const page = secondFactorPage({ action: context.action, csrf, faults, token, next: context.next })
@@ -176,7 +176,7 @@ export async function handleSignIn(
 }
 
 /** The messages of the fields that are blank. */
-export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): Faults {
+export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): FormFaults {
   return new Map(Object.entries(messages).filter(([name]) => form.text(name).trim() === ''))
 }
 
@@ -249,7 +249,7 @@ export interface SignUpContext {
 }
 
 interface SignUpInput {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name?: string
   readonly email?: string
   /** By the name of the model's field. */
@@ -257,7 +257,7 @@ interface SignUpInput {
 }
 
 /** The faults by the names of the form's fields. */
-function renameFaults(faults: Faults, fields: readonly SignUpField[]): Faults {
+function renameFaults(faults: FormFaults, fields: readonly SignUpField[]): FormFaults {
   const names = new Set(fields.map(({ name }) => name))
   return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
 }
@@ -308,7 +308,7 @@ export function signUpInputs({ base: { model } }: RouteParts, answers?: Readonly
     schema: field.field.type.schema,
     value: answers ? answers.get(field.name) : defaultText(field),
   }))
-  return { inputs, inputFaults: (faults: Faults) => renameFaults(faults, fields) }
+  return { inputs, inputFaults: (faults: FormFaults) => renameFaults(faults, fields) }
 }
 
 /** The entered texts of the model's further fields, by the names of the fields. */

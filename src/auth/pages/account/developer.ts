@@ -1,7 +1,7 @@
 /** A user's OAuth apps: the list, an app with its secrets and first requests, and confirmations before something ends. */
 import type { App } from '../../server/server.ts'
 import { duration } from '../components/duration.ts'
-import { button, type Faults, form } from '../components/form.ts'
+import { button, type FormFaults, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { appLinks, confirmPage, copied, copiedCode, linkButton, ownHeading } from '../components/parts.ts'
 import { appTile } from '../components/tile.ts'
@@ -176,7 +176,7 @@ ${requests(page, scope)}</section>
   return { title: app.name, content, menu, script: true }
 }
 
-export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>, faults: Faults): Page {
+export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>, faults: FormFaults): Page {
   const content = html`<p>Everyone who has connected ${named(app.name)} is disconnected: its tokens stop working at once. Its secrets and webhooks go with it. This cannot be undone.</p>`
   const action = `${path}/${app.id}/delete`
   const title = html`Delete ${named(app.name)}?`
@@ -194,7 +194,7 @@ export interface EndSecretPage {
   readonly secret: OwnSecret
   /** Whether no other secret of the app works. */
   readonly isLast: boolean
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 export function endSecretPage({ menu, app, secret, isLast, faults }: EndSecretPage): Page {

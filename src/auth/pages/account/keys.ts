@@ -1,6 +1,6 @@
 /** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
-import { button, type Faults, field, form, otherField, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import { confirmPage, copied, copiedCode, group, linkButton, ownHeading, radio } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
@@ -74,7 +74,7 @@ export interface KeyForm {
 
 export interface NewKeyPage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly entered: KeyForm
   readonly choices: ScopeChoices
   /** The number of days of each choice, and when it ends, in milliseconds since 1970. */
@@ -165,7 +165,7 @@ function keyDetails({ name, may, expiresAt }: ShownKey): Html {
 export interface RevokeKeyPage {
   readonly menu: Menu
   readonly key: ShownKey
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 export function revokeKeyPage({ menu, key, faults }: RevokeKeyPage): Page {

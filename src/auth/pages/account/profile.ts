@@ -1,6 +1,6 @@
 /** The profile: name, further fields, address, a copy of the user's data, and the deletion of the account. */
 import type { DeletionPlan } from '../../accounts/own/own-data.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { linkButton } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
@@ -12,7 +12,7 @@ const path = '/account/profile'
 export interface ProfilePage {
   readonly menu: Menu
   readonly note: string | undefined
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name: string
   readonly asked: readonly AskedField[]
   readonly email: string
@@ -99,7 +99,7 @@ ${form(
 
 export interface DeletePage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email: string
   readonly plan: DeletionPlan
   /** The titles of the collections that keep the account from being deleted now. */

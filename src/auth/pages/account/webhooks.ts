@@ -1,6 +1,6 @@
 /** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
 import { duration } from '../components/duration.ts'
-import { button, type Faults, form } from '../components/form.ts'
+import { button, type FormFaults, form } from '../components/form.ts'
 import { type Html, html, type Part } from '../components/html.ts'
 import { confirmPage, copied, linkButton, ownHeading } from '../components/parts.ts'
 import { time } from '../components/time.ts'
@@ -103,7 +103,7 @@ export interface WebhookPage {
   /** How long a secret signs beside the one that replaces it, in seconds. */
   readonly overlapSeconds: number
   readonly note: string | undefined
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 function act(
@@ -181,7 +181,7 @@ ${deliveries.map(shown => delivery(page, shown))}</section>`
   return { title: 'Webhook', content, menu, script: true, faulty: faults.size > 0 }
 }
 
-export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: Faults): Page {
+export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: FormFaults): Page {
   const content = html`<p><code>${url}</code> gets no more events, not even those that are waiting, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
   return confirmPage({
     ...{ menu, content, faults },

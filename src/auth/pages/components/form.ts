@@ -2,11 +2,11 @@
 import { attributes, type Html, html, type Part } from './html.ts'
 
 /** Messages by the name of the field; those that are about no field have the name `form`. */
-export type Faults = ReadonlyMap<string, string>
+export type FormFaults = ReadonlyMap<string, string>
 
-export const noFaults: Faults = new Map()
+export const noFaults: FormFaults = new Map()
 
-export interface Field {
+export interface FormField {
   readonly name: string
   readonly label: string
   readonly type?: 'text' | 'email' | 'password' | 'url' | 'date'
@@ -35,7 +35,7 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 }
 
 /** A line of text with its label; screen readers read its hint and fault with it. */
-export function field(options: Field, faults: Faults = noFaults): Html {
+export function field(options: FormField, faults: FormFaults = noFaults): Html {
   const { label, hint, name, required = true, type = 'text', ...rest } = options
   const fault = faults.get(name)
   const input = attributes({
@@ -62,7 +62,7 @@ export interface OtherField {
   readonly input: (inputAttributes: Html) => Html
 }
 
-export function otherField({ name, label, hint, input }: OtherField, faults: Faults): Html {
+export function otherField({ name, label, hint, input }: OtherField, faults: FormFaults): Html {
   const fault = faults.get(name)
   const inputAttributes = attributes({
     id: name,
@@ -78,7 +78,7 @@ ${input(inputAttributes)}
 }
 
 /** All faults, each a link to its field. Takes the focus when the page opens. */
-export function summary(faults: Faults): Part {
+export function summary(faults: FormFaults): Part {
   if (faults.size === 0) return null
   const items = [...faults].map(([name, message]) =>
     name === 'form' ? html`<li>${message}</li>` : html`<li><a href="#${name}">${message}</a></li>`,

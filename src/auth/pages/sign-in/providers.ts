@@ -1,6 +1,6 @@
 /** Sign-in with other providers: the buttons, and the pages that follow a provider's response. */
 import type { Identity } from '../../accounts/identities.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { providerMark } from '../components/provider-marks.ts'
 import { time } from '../components/time.ts'
@@ -43,7 +43,7 @@ function providerButton(provider: ProviderName, csrf: string, hidden: ProviderBu
 export interface CompletePage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly provider: string
   readonly name: string | undefined
   readonly email: string | undefined
@@ -104,7 +104,7 @@ ${form(
   return { title: `Link ${provider}`, content }
 }
 
-interface FinishPage {
+interface FinishProviderPage {
   readonly csrf: string
   readonly provider: ProviderName
   readonly account: string
@@ -112,7 +112,7 @@ interface FinishPage {
 }
 
 /** The page behind the link of a sign-up with a provider. */
-export function finishWithProviderPage({ csrf, provider, account, email }: FinishPage): Page {
+export function finishWithProviderPage({ csrf, provider, account, email }: FinishProviderPage): Page {
   const content = html`<h1>Finish your account</h1>
 <p>The account is for ${email}. If you did not ask for one, close this page: no account will be created.</p>
 <p>Sign in with ${provider.name} once more, to prove that you asked for the account.</p>

@@ -1,6 +1,6 @@
 /** The sign-in page, with a password or a passkey, and the page for a one-time code. */
 import { maxPasswordCharacters } from '../../password.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { html, named, type Part } from '../components/html.ts'
 import type { Page } from '../frame/layout.ts'
 import { or, type ProviderButtons, providerButtons } from './providers.ts'
@@ -8,7 +8,7 @@ import { or, type ProviderButtons, providerButtons } from './providers.ts'
 export interface SignInPage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email: string | undefined
   readonly remember: boolean
   /** The app that asks; undefined for the account's own pages. */
@@ -60,7 +60,7 @@ ${signUp !== undefined && html`<p class="foot">No account yet? <a href="${signUp
 export interface SecondFactorPage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly token: string
   readonly next: string | undefined
 }

@@ -1,6 +1,6 @@
 /** A field of the model in a form. Its JSON Schema determines the kind of input. */
 import type { JsonSchema } from '../../../model/fields/type.ts'
-import { type Faults, type Field, field, otherField } from '../components/form.ts'
+import { type FormFaults, type FormField, field, otherField } from '../components/form.ts'
 import { type Html, html } from '../components/html.ts'
 
 export interface AskedField {
@@ -19,7 +19,7 @@ export function formName(name: string): string {
   return `field_${name}`
 }
 
-function checkbox({ name, label, value }: AskedField, faults: Faults): Html {
+function checkbox({ name, label, value }: AskedField, faults: FormFaults): Html {
   const fault = faults.get(name)
   return html`<div class="field">
 ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
@@ -30,7 +30,7 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 function choice(
   { name, label, value = '', required = true }: AskedField,
   options: readonly string[],
-  faults: Faults,
+  faults: FormFaults,
 ): Html {
   const listed = options.map(
     option => html`<option value="${option}"${option === value && html` selected`}>${option}</option>`,
@@ -49,7 +49,7 @@ function choice(
 function longText(
   { name, label, value = '', required = true }: AskedField,
   max: unknown,
-  faults: Faults,
+  faults: FormFaults,
 ): Html {
   const bound = typeof max === 'number' && html` maxlength="${max}"`
   return otherField(
@@ -63,7 +63,7 @@ function longText(
   )
 }
 
-type Look = Pick<Field, 'type' | 'inputmode' | 'hint'>
+type Look = Pick<FormField, 'type' | 'inputmode' | 'hint'>
 
 const formats: Readonly<Record<string, Look>> = {
   email: { type: 'email' },
@@ -80,7 +80,7 @@ const numbers: Readonly<Record<string, Look>> = {
 /** Longer texts get a field of several lines. */
 const maxLineCharacters = 255
 
-export function askedField(asked: AskedField, faults: Faults): Html {
+export function askedField(asked: AskedField, faults: FormFaults): Html {
   const { name, label, value, schema, required = true } = asked
   const { type, format, maxLength, enum: options } = schema
   if (type === 'boolean') return checkbox(asked, faults)

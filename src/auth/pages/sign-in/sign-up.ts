@@ -1,7 +1,7 @@
 /** The sign-up page. */
 import { minPasswordCharacters } from '../../accounts/sign-in/password-rules.ts'
 import { maxPasswordCharacters } from '../../password.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { html } from '../components/html.ts'
 import type { Page } from '../frame/layout.ts'
 import { type ProviderButtons, providerButtons } from './providers.ts'
@@ -11,7 +11,7 @@ import { type AskedField, askedField } from './sign-up-field.ts'
 export interface SignUpPage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name: string | undefined
   readonly email: string | undefined
   readonly app: string | undefined
@@ -21,7 +21,7 @@ export interface SignUpPage {
   readonly others?: ProviderButtons
 }
 
-export function newPassword(name: string, label: string, faults: Faults) {
+export function newPassword(name: string, label: string, faults: FormFaults) {
   return field(
     {
       name,

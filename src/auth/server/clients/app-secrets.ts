@@ -39,7 +39,7 @@ export const secretsPerAppLimit: CardinalityLimit = {
   refusal: `An app may have at most ${maxSecrets} secrets, including expired ones: delete one first.`,
 }
 
-const ENDED = 'EndedSecret'
+const endedSecretKind = 'EndedSecret'
 /** How long the note of a deleted secret is kept: longer than a node takes from reading the column to storing the row. */
 const endedNoteMs = 24 * 60 * 60 * 1000
 
@@ -183,7 +183,12 @@ export class AppSecrets {
     if (!secret) return
     await this.settle(secret.app_id)
     if (!isMigrated(secret)) return
-    await records.put({ kind: ENDED, id: secret.hash, payload: '{}', expiresAt: Date.now() + endedNoteMs })
+    await records.put({
+      kind: endedSecretKind,
+      id: secret.hash,
+      payload: '{}',
+      expiresAt: Date.now() + endedNoteMs,
+    })
   }
 
   /** Stores when the secrets of an app expire, and migrates the one in its column. Idempotent. */
@@ -229,7 +234,7 @@ export class AppSecrets {
       if (app.secrets.length === 0) computed.created_at = app.created_at
       const createdId = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
       // Another node migrated the secret first, and it has been deleted since.
-      if (createdId !== undefined && (await records.get(ENDED, hash))) {
+      if (createdId !== undefined && (await records.get(endedSecretKind, hash))) {
         await unlessRefused(run.write({ shape: removal, args: [createdId] }, system))
       }
     }

@@ -35,7 +35,7 @@ const methods = ['client_secret_basic', 'client_secret_post', 'none']
 const algorithms = ['RS256', 'ES256']
 const maxUris = 50
 
-class Refused extends Error {
+class MetadataRefusal extends Error {
   readonly fault: RegistrationFault
 
   constructor(error: RegistrationFault['error'], description: string) {
@@ -45,7 +45,7 @@ class Refused extends Error {
 }
 
 function refuse(description: string): never {
-  throw new Refused('invalid_client_metadata', description)
+  throw new MetadataRefusal('invalid_client_metadata', description)
 }
 
 function oneOf(metadata: Metadata, name: string, known: readonly string[]): string | undefined {
@@ -98,10 +98,10 @@ function checkAsApp(
     const [fault] = error.details ?? []
     const field = fault?.field.split('/', 1)[0] ?? ''
     if (field === 'redirect_uris')
-      throw new Refused('invalid_redirect_uri', `${metadataName(field)}: ${uriRule}`)
+      throw new MetadataRefusal('invalid_redirect_uri', `${metadataName(field)}: ${uriRule}`)
     // RFC 6749, 5.2: printable ASCII without quotation marks and backslashes.
     const message = (fault?.message ?? error.message).replaceAll(/[^\x20-\x7e]|["\\]/g, "'")
-    throw new Refused('invalid_client_metadata', `${metadataName(field)}: ${message}`.slice(0, 500))
+    throw new MetadataRefusal('invalid_client_metadata', `${metadataName(field)}: ${message}`.slice(0, 500))
   }
 }
 
@@ -124,7 +124,7 @@ function nameOf({ client_name: name, redirect_uris: uris }: Metadata): unknown {
 function uriList(metadata: Metadata, name: string): readonly string[] {
   const value = metadata[name] ?? []
   if (Array.isArray(value) && value.length <= maxUris) return value
-  throw new Refused('invalid_redirect_uri', `${name} must be a list of at most ${maxUris} addresses`)
+  throw new MetadataRefusal('invalid_redirect_uri', `${name} must be a list of at most ${maxUris} addresses`)
 }
 
 function checkedGrants(metadata: Metadata, method: string, uris: readonly string[]): readonly string[] {
@@ -138,7 +138,10 @@ function checkedGrants(metadata: Metadata, method: string, uris: readonly string
     refuse('client_credentials needs a secret: token_endpoint_auth_method must not be none')
   }
   if (withCode && uris.length === 0) {
-    throw new Refused('invalid_redirect_uri', 'authorization_code needs at least one of redirect_uris')
+    throw new MetadataRefusal(
+      'invalid_redirect_uri',
+      'authorization_code needs at least one of redirect_uris',
+    )
   }
   return types
 }
@@ -196,7 +199,7 @@ export function checkedRegistration(rules: Rules, input: unknown): Registration 
   try {
     return { kind: 'accepted', metadata: toMetadata(input as Metadata, rules) }
   } catch (error) {
-    if (error instanceof Refused) return { kind: 'refused', fault: error.fault }
+    if (error instanceof MetadataRefusal) return { kind: 'refused', fault: error.fault }
     throw error
   }
 }

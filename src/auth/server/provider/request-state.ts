@@ -14,7 +14,7 @@ export interface BrowserInfo {
 }
 
 /** Why a request is refused, whatever oidc-provider would answer. */
-export interface Refusal {
+export interface OauthRefusal {
   readonly error: string
   readonly description: string
   /** Whether only a client that oidc-provider has authenticated may see it. */
@@ -25,7 +25,7 @@ export interface RequestState {
   readonly browser: BrowserInfo
   /** The form in the body, as oidc-provider gets it. */
   readonly form?: Parameters | undefined
-  readonly refusal?: Refusal | undefined
+  readonly refusal?: OauthRefusal | undefined
   /** Set if the response is an error that may indicate guessing. */
   wasRefused?: boolean
   /** Why the code or refresh token was refused. */

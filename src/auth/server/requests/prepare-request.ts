@@ -6,7 +6,7 @@ import { parseJson } from '../../../json.ts'
 import type { Collection } from '../../../model/model.ts'
 import { checkedRegistration } from '../clients/registration.ts'
 import { routes } from '../provider/configuration.ts'
-import type { Refusal } from '../provider/request-state.ts'
+import type { OauthRefusal } from '../provider/request-state.ts'
 import { secretHash } from '../secret.ts'
 import { markOmittedRedirectUri } from '../tokens/authorization-codes.ts'
 import type { TokenSigner } from '../tokens/jwt.ts'
@@ -30,10 +30,10 @@ export interface PrepareParts {
   readonly serviceName: string
 }
 
-export interface PreparedRequest {
+export interface PreparedOauthRequest {
   readonly req: IncomingMessage
   readonly form?: Parameters
-  readonly refusal?: Refusal | undefined
+  readonly refusal?: OauthRefusal | undefined
 }
 
 /** The resource identifiers of this server: its issuer, REST and GraphQL. Every token is valid for all of them. */
@@ -96,7 +96,7 @@ function prepareRegistration(
   req: IncomingMessage,
   body: Buffer,
   { oauthApps: apps, serviceName }: PrepareParts,
-): PreparedRequest {
+): PreparedOauthRequest {
   const sent = jsonBody(req, body)
   const checked = checkedRegistration({ apps, serviceName }, sent)
   req.headers['content-type'] = 'application/json'
@@ -106,7 +106,7 @@ function prepareRegistration(
   return { req: prepared, refusal: { ...checked.fault, afterAuthentication: true } }
 }
 
-function refusalOf(sent: Parameters): Refusal | undefined {
+function refusalOf(sent: Parameters): OauthRefusal | undefined {
   const repeated = repeatedParameter(sent)
   if (repeated === undefined) return undefined
   const description = `\`${repeated.slice(0, 100)}\` must not be repeated`
@@ -118,7 +118,7 @@ export async function prepareRequest(
   req: IncomingMessage,
   body: RequestBody | undefined,
   parts: PrepareParts,
-): Promise<PreparedRequest> {
+): Promise<PreparedOauthRequest> {
   const [path = '', query = ''] = (req.url ?? '').split(/\?(.*)/s)
   if (path === routes.authorization) req.url = await authorizeUrl(query, parts)
   if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {

@@ -5,7 +5,7 @@ import type { Session } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
-import { type LastUse, LastUses, lastUsesOf, type Place, useStepMs } from '../../last-use.ts'
+import { type ClientPlace, type LastUse, LastUses, lastUsesOf, useStepMs } from '../../last-use.ts'
 import type { SessionInfo, SignIn } from '../server.ts'
 import { noteEnd } from './session-ends.ts'
 
@@ -122,7 +122,11 @@ export class Sessions {
   }
 
   /** Records that the session was used, at most once an hour. */
-  async noteUse({ id, userId, usedAt, expiresAt }: SessionInfo, place: Place, nowMs: number): Promise<void> {
+  async noteUse(
+    { id, userId, usedAt, expiresAt }: SessionInfo,
+    place: ClientPlace,
+    nowMs: number,
+  ): Promise<void> {
     if (nowMs - usedAt < useStepMs) return
     await this.#uses.note({ kind: 'SessionUse', id, owner: String(userId), expiresAt, place })
   }

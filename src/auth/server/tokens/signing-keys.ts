@@ -8,8 +8,8 @@ import type { Records, StoredRecord } from '../../../records.ts'
 
 const generate = promisify(generateKeyPair)
 
-const KIND = 'SigningKeys'
-const ID = 'all'
+const recordKind = 'SigningKeys'
+const recordId = 'all'
 /** How long a retired key stays published after the longest token has expired. */
 const marginMs = 60 * 60 * 1000
 
@@ -49,11 +49,11 @@ function keysIn({ payload }: StoredRecord): readonly SigningKey[] {
 
 /** The record of the keys; creates it if there is none. */
 async function loadRecord(records: Records, now: number): Promise<StoredRecord> {
-  const record = await records.get(KIND, ID)
+  const record = await records.get(recordKind, recordId)
   if (record) return record
   const payload = JSON.stringify(await newKeys(now))
   // If another process has stored its keys first, those keys are used.
-  await records.add({ kind: KIND, id: ID, payload, expiresAt: null })
+  await records.add({ kind: recordKind, id: recordId, payload, expiresAt: null })
   return loadRecord(records, now)
 }
 
@@ -99,7 +99,7 @@ export async function rotateKeys(
 
 /** Changes with the keys: see `Records.version`. */
 export function keysVersion(records: Records): number {
-  return records.version(KIND)
+  return records.version(recordKind)
 }
 
 /** The public key, to verify signatures with. */

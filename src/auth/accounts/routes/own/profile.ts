@@ -4,7 +4,7 @@ import { ApiError } from '../../../../errors.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import { itemShape } from '../../../../plan/system-plans.ts'
 import { profilePage } from '../../../pages/account/profile.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { formName } from '../../../pages/sign-in/sign-up-field.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
@@ -22,7 +22,7 @@ type Row = Readonly<Record<string, JsonValue>>
 
 /** The input of a form, if there is any, and its faults. */
 interface Entered {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name?: string
   readonly email?: string
   readonly answers?: ReadonlyMap<string, string>
@@ -102,7 +102,7 @@ const details: Change = async (parts, visit, viewer, form) => {
 /** The new address is pending until it is proven, as with the API. */
 const email: Change = async (parts, visit, viewer, form) => {
   const newEmail = form.text('email').trim()
-  const refuse = (faults: Faults) => show(parts, visit, viewer, { faults, email: newEmail })
+  const refuse = (faults: FormFaults) => show(parts, visit, viewer, { faults, email: newEmail })
   if (newEmail === '') return refuse(new Map([['email', 'Enter the new address.']]))
   if (newEmail.toLowerCase() === viewer.user.email)
     return refuse(new Map([['email', 'Your account has this address already.']]))

@@ -7,7 +7,7 @@ import { pageReply } from '../../../pages/frame/reply.ts'
 import { isSame } from '../../../server/secret.ts'
 import type { ProviderIdentity } from '../../identities.ts'
 import type { TokenKind } from '../../link-tokens.ts'
-import { type FaultReason, type Provider, ProviderFault, type Secrets } from '../../providers/provider.ts'
+import { type FaultReason, type FlowSecrets, type Provider, ProviderFault } from '../../providers/provider.ts'
 import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
 
@@ -32,7 +32,7 @@ export type Purpose =
 interface Flow {
   readonly provider: string
   readonly purpose: Purpose
-  readonly secrets: Secrets
+  readonly secrets: FlowSecrets
 }
 
 /** The identity that a provider has authenticated. */
@@ -89,7 +89,7 @@ export async function startFlow(
   const address = throttleAddress(visit.address)
   const seconds = await base.providerStarts.take(`start:${address}`, address)
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
-  const secrets: Secrets = {
+  const secrets: FlowSecrets = {
     state: randomSecret(),
     nonce: randomSecret(),
     verifier: randomSecret(),
