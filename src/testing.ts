@@ -15,7 +15,7 @@ import { SteppedClock } from './testing/clock.ts'
 import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
-export type { MailMessage, TestResponse }
+export type { MailMessage as Message, TestResponse }
 
 export interface TestServiceOptions {
   /** The time of the clock. Default: the machine's. */

@@ -455,8 +455,8 @@ const accounts: readonly Mutant[] = [
       ['the requesting session ends too', 'const extent = { exceptSession, keys,', 'const extent = { keys,'],
       [
         'the link is consumed before the password is hashed',
-        "  const passwordHash = await hashPassword(password)\n  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n",
-        "  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n  const passwordHash = await hashPassword(password)\n",
+        "  const passwordHash = await hashPassword(password)\n  const pending = await tokens.redeem<PendingReset>('PasswordReset', token)\n",
+        "  const pending = await tokens.redeem<PendingReset>('PasswordReset', token)\n  const passwordHash = await hashPassword(password)\n",
       ],
     ],
   ),

@@ -3,9 +3,10 @@ import { hash } from 'node:crypto'
 import { Cache, CacheBound } from '../cache.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { itemShape, readItem } from '../plan/system-plans.ts'
+import { readItem } from '../plan/system-plans.ts'
 import { app, commonScopes, type Principal, scopeSet, user } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
+import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'
 import { disabledCredential } from './disabled-account.ts'
@@ -21,13 +22,6 @@ const maxCachedTokens = 100_000
 /** JWTs are long. */
 const maxCachedTexts = 10_000
 const maxCachedRoles = 100_000
-
-interface TokenUser {
-  readonly role: string
-  readonly disabled: boolean
-}
-
-const userById = itemShape('users', ['role', 'disabled'])
 
 /** The properties of an access token, opaque or JWT. */
 interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt'> {
@@ -233,11 +227,15 @@ class AccessTokenReader {
     )
   }
 
-  #accept(key: string, token: Token, rest: Omit<CachedToken, keyof Accepted>): Awaitable<Accepted | null> {
+  #accept(
+    key: string,
+    token: Token,
+    validity: Omit<CachedToken, keyof Accepted>,
+  ): Awaitable<Accepted | null> {
     return then(this.#options.rightsOfApp(token.clientId), rights =>
-      then(rights && this.#principalOf(token, rights, rest.expiresAt), principal => {
+      then(rights && this.#principalOf(token, rights, validity.expiresAt), principal => {
         if (!principal) return null
-        const entry = { principal, jkt: token.jkt, ...rest }
+        const entry = { principal, jkt: token.jkt, ...validity }
         this.#byHash.set(key, entry)
         return entry
       }),
@@ -272,7 +270,7 @@ class AccessTokenReader {
     const usersVersion = version('users')
     const cachedRole = this.#roles.get(id, usersVersion)
     if (cachedRole !== undefined) return cachedRole
-    return then(readItem<TokenUser>(run, userById, id), user => {
+    return then(readItem<CredentialOwner>(run, credentialOwnerById, id), user => {
       if (user?.disabled) throw disabledCredential()
       if (user) this.#roles.set(id, user.role, 1, usersVersion)
       return user?.role

@@ -78,6 +78,10 @@ export interface ApiKeyReader extends PlainReader {
   readonly counts: { hits: number; misses: number }
 }
 
+/**
+ * Reads API keys: null for a key that is wrong, expired or revoked. Throws UNAUTHORIZED if its user’s account is
+ * disabled.
+ */
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   const { run, version, adminApiKey, onUse, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)

@@ -77,6 +77,7 @@ export async function createKey(run: Run, userId: number, values: UserFields, ke
   return String(revealed.key)
 }
 
+/** A password of 20 characters, with 120 random bits. */
 export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }

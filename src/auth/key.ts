@@ -13,8 +13,8 @@ const wellFormed = /^pk_[0-9A-Za-z]{32,200}$/
 
 function base62(value: number, length: number): string {
   let text = ''
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) {
-    text = (alphabet[rest % 62] ?? '') + text
+  for (let remaining = value; text.length < length; remaining = Math.floor(remaining / 62)) {
+    text = (alphabet[remaining % 62] ?? '') + text
   }
   return text
 }

@@ -61,6 +61,10 @@ export function shownMail(mail: Mail, show: (message: MailMessage, isSent: boole
   }
 }
 
+/**
+ * Sends by SMTP; without a server, every message is logged instead. `send` rejects if the server does not accept
+ * the message.
+ */
 export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
   if (smtp === undefined) return loggedMail(log)
   const openTransport = async () => {

@@ -154,6 +154,10 @@ function mayLackKey(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed
 }
 
+/**
+ * Reads the JWTs (RFC 7519) of trusted issuers: undefined for a token of another issuer, null for one that is not
+ * valid or has no account here. Throws UNAUTHORIZED if the account is disabled.
+ */
 export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
@@ -230,9 +234,9 @@ function userOf(
 }
 
 /** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
-function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): ReadonlySet<string> {
+function scopesOf({ scope, scp }: JWTPayload, knownScopes: ReadonlySet<string>): ReadonlySet<string> {
   const tokenScopes = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
-  return new Set(tokenScopes.filter(name => known.has(name)))
+  return new Set(tokenScopes.filter(name => knownScopes.has(name)))
 }
 
 /** A longer text equals no field. */

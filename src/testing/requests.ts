@@ -71,14 +71,14 @@ export function fetchInMemory(server: Server): typeof fetch {
 }
 
 /** The two ends of a connection. */
-interface Connection {
+interface ConnectionEnds {
   readonly client: Duplex
   readonly peer: Duplex
 }
 
 async function exchange(
   server: Server,
-  { client, peer }: Connection,
+  { client, peer }: ConnectionEnds,
   sent: SentRequest,
   signal?: AbortSignal,
 ): Promise<IncomingMessage> {

@@ -71,6 +71,7 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   readonly exports: Throttle
 }
 
+/** Creates the tokens, counters and records that all account operations share. */
 export function createAccountBase(parts: AccountParts): AccountBase {
   const { records, counters, now = Date.now, work } = parts
   const throttle = (name: string, allowances: Allowances) =>

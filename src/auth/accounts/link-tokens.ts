@@ -56,6 +56,7 @@ function idOf(token: string): string {
   return hash('sha256', token, 'base64url')
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createTokens(records: Records, now: () => number = Date.now): LinkTokens {
   const find = async (kind: TokenKind, token: string | undefined) => {
     if (token === undefined || !tokenPattern.test(token)) return undefined

@@ -1,9 +1,11 @@
 /** Sign-in by password or by a provider, with a one-time code if codes are on, or by passkey. */
+
 import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Profile } from './providers/provider.ts'
 import type { Passkeys } from './sign-in/passkeys.ts'
+import type { Throttled } from './sign-in/throttle.ts'
 import { findByEmail, findUser, hasSamePassword } from './users.ts'
 
 /** The successful authentication of a user. `methods`: see RFC 8176. */
@@ -21,7 +23,7 @@ export type SignInAnswer =
   /** The password or the provider was right and a one-time code is needed; `token` proves the first step. */
   | { readonly kind: 'second-factor'; readonly token: string }
   | { readonly kind: 'wrong' }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 /** Where an attempt comes from: limits are counted by address and by known device. */
 export interface AttemptOrigin {

@@ -1,4 +1,5 @@
 /** Sign-up. */
+
 import { hash } from 'node:crypto'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -13,6 +14,7 @@ import { sendConfirmation } from './addresses/verification.ts'
 import type { ProviderIdentity } from './identities.ts'
 import { lifetimeMinutes } from './link-tokens.ts'
 import { passwordFault } from './sign-in/password-rules.ts'
+import type { Throttled } from './sign-in/throttle.ts'
 import { type SignUpField, signUpFields, takenValueFaults, valuesOf } from './sign-up/sign-up-fields.ts'
 import { findByEmail, type UserRow } from './users.ts'
 
@@ -34,7 +36,7 @@ export type SignUpAnswer =
   /** A link was sent, unless an account exists already, which the answer does not reveal. */
   | { readonly kind: 'sent' }
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 export type SignUpValues = Readonly<Record<string, JsonValue>>
 
@@ -188,6 +190,10 @@ async function commitOnce({ records, now }: AccountBase, email: string): Promise
   await records.put({ kind: 'SignUpAttempt', id, payload: '{}', expiresAt: now() + 60_000 })
 }
 
+/**
+ * Mails the link that creates the account, or tells the owner of an existing account of the attempt. `proof`: the
+ * hash of the password, or the identity.
+ */
 export async function sendLink(
   base: AccountBase,
   values: SignUpValues,
@@ -205,6 +211,7 @@ export async function sendLink(
   return mail.sendTemplate('finishSignUp', { to, requester }, { link, minutes })
 }
 
+/** Signs up by a password. Throws NOT_FOUND if sign-up is off. */
 export async function signUp(base: AccountBase, account: NewAccount): Promise<SignUpAnswer> {
   if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const { values, faults } = checkedAccount(base, account)
@@ -247,7 +254,7 @@ export type FinishAnswer =
   | { readonly kind: 'over' }
   /** The model has refused the account, with these messages. */
   | { readonly kind: 'refused'; readonly messages: readonly string[] }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 /**
  * Creates the account when its link is opened and the password of the sign-up is entered. If the password were not required,

@@ -54,6 +54,7 @@ interface StoredLanguage {
   readonly language: string
 }
 
+/** Composes mails in the language of their recipient, and sends them. */
 export function createMailer(parts: MailerParts): Mailer {
   const { mail, records, catalogue, now = Date.now } = parts
   const { languages } = catalogue
@@ -106,7 +107,7 @@ async function composeSafely<Name extends MailName>(
     return { ...composed, language }
   } catch (error) {
     log.error({ err: error, template: name, language }, 'a mail template failed: Portico’s own was sent')
-    const own = catalogue.own(language)
-    return { ...compose(name, values, { ...own, theme, request }), language: own.language }
+    const builtin = catalogue.own(language)
+    return { ...compose(name, values, { ...builtin, theme, request }), language: builtin.language }
   }
 }

@@ -20,6 +20,7 @@ const maxSubjectCharacters = 200
 
 const sampleTheme: Theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 
+/** Whether a value was made by `defineMailTemplates`. */
 export function isDeclaredMailTemplates(value: unknown): value is DeclaredMailTemplates {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === declaredKind
 }
@@ -27,11 +28,11 @@ export function isDeclaredMailTemplates(value: unknown): value is DeclaredMailTe
 function layoutFaults(tag: string, layout: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
   const place = `${tag}.layout`
   if (!isObject(layout)) return [{ place, message: 'must be an object of texts.' }]
-  return layoutTexts.flatMap(([name, own]): TemplateFault[] => {
+  return layoutTexts.flatMap(([name, builtinText]): TemplateFault[] => {
     const text = layout[name]
     if (text === undefined && !mustBeComplete) return []
-    if (typeof text === typeof own && text !== '') return []
-    const expected = typeof own === 'function' ? 'a function that returns a text' : 'a text'
+    if (typeof text === typeof builtinText && text !== '') return []
+    const expected = typeof builtinText === 'function' ? 'a function that returns a text' : 'a text'
     return [{ place: `${place}.${name}`, message: `must be ${expected}.` }]
   })
 }

@@ -38,6 +38,10 @@ export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> 
 
 export type CountryOf = (req: IncomingMessage) => string | undefined
 
+/**
+ * Resolves when the authorization server has its signing keys. It implements RFC 6749 and OpenID Connect Core 1.0
+ * on oidc-provider.
+ */
 export async function createAuthorizationServer(parts: ServerParts): Promise<Server> {
   const server = new Server(parts)
   await server.ready()
@@ -55,6 +59,7 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
   return new Map([...openidScopes, ...model.scopes])
 }
 
+/** The authorization server. Each method is documented in its interface. */
 export class Server implements AuthorizationServer {
   readonly issuer: string
   readonly #parts: Pick<ServerParts, 'records' | 'hasAccount' | 'serviceName' | 'countryOf' | 'onFault'>
@@ -90,8 +95,8 @@ export class Server implements AuthorizationServer {
     const scopes = [...this.#sentences.keys()]
     this.#provider = new CurrentProvider({ ...parts, scopes, consents: this.#consents })
     const introspection = new Introspection({ issuer, records, hasAccount })
-    const { secretOverlap } = settings
-    this.#introspection = new IntrospectionFastPath({ apps, secretOverlap, introspection })
+    const { secretOverlapSeconds } = settings
+    this.#introspection = new IntrospectionFastPath({ apps, secretOverlapSeconds, introspection })
   }
 
   /** Resolves when everything that a request needs is loaded. */

@@ -49,6 +49,7 @@ export function secretRecord(webhookId: number, userId: number, secret: string):
   return recordOf(webhookId, userId, { secret, version: 0, previous: [] })
 }
 
+/** Reads and rotates the secrets that sign deliveries. */
 export class WebhookSecrets {
   readonly #records: Pick<Records, 'get' | 'version'>
   readonly #overlapMs: number

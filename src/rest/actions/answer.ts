@@ -146,13 +146,13 @@ export function preparedRequest(
 ): PreparedRequest {
   const { operation } = route
   admitOperation(services.model, operation, principal)
-  const { id, input, rest } =
+  const { id, input, answerQuery } =
     route.kind === 'query'
       ? queryInput(operation, call.query)
-      : { id: route.id, input: bodyInput(operation, call), rest: call.query }
+      : { id: route.id, input: bodyInput(operation, call), answerQuery: call.query }
   const { output } = operation
   const collection = output.kind === 'item' ? output.collection : undefined
-  const template = templateOf(services, collection, rest, actingAs(principal))
+  const template = templateOf(services, collection, answerQuery, actingAs(principal))
   const program = preparedOperation(services.logic, { operation, id, input, principal })
   return { program, answer: () => answerSteps(services, program, operation, { template, principal }) }
 }

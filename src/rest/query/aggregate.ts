@@ -55,7 +55,7 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
   const page = parseCount(parameters, 'page', 1, lastPage)
   args.push((page - 1) * perPage, perPage)
   if (!cached) scope.aggregates.set(key, template)
-  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
+  return { template, args, page, perPage, linkQuery: others.map(encodeParameter).join('') }
 }
 
 function shapeKeyOf(parameter: Parameter): string {

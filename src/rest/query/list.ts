@@ -231,7 +231,7 @@ function bindList(
   args.push(perPage)
   if (cursor !== undefined && cursor !== '') args.push(...template.cursors.decode(cursor))
   if (template.includes) args.push(includedLimit)
-  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
+  return { template, args, page, perPage, linkQuery: others.map(encodeParameter).join('') }
 }
 
 /** Parses the query of a list. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */

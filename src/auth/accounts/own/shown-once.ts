@@ -18,6 +18,7 @@ export interface ShownOnce {
   take(session: SessionInfo, page: string): Promise<ShownSecrets | undefined>
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createShownOnce(records: Records, now: () => number): ShownOnce {
   const idOf = ({ id }: SessionInfo, page: string) => `${id} ${page}`
   return {

@@ -144,6 +144,7 @@ function primaryEmail(emails: unknown): string | undefined {
     : undefined
 }
 
+/** GitHub as a provider. Its secret is sent in the body of the token request. */
 export function createGithubProvider(options: GithubOptions): Provider {
   return new Github(options)
 }

@@ -176,6 +176,7 @@ class OpenidClient implements Provider {
   }
 }
 
+/** A provider that implements OpenID Connect Core 1.0 and Discovery 1.0. */
 export function createOpenidProvider(options: OpenidOptions): Provider {
   return new OpenidClient(options)
 }

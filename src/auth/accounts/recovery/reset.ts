@@ -69,6 +69,7 @@ export type ResetAnswer =
   | { readonly kind: 'over' }
   | { readonly kind: 'fault'; readonly field: string; readonly message: string }
 
+/** Whether the link of a reset is valid. Does not consume it. */
 export async function canReset({ tokens }: AccountBase, token: string): Promise<boolean> {
   return (await tokens.peek('PasswordReset', token)) !== undefined
 }
@@ -127,6 +128,7 @@ interface PasswordChange {
   readonly requester?: Requester
 }
 
+/** Replaces the password of a user who has entered the present one, and revokes other credentials. */
 export async function changePassword(base: AccountBase, change: PasswordChange): Promise<ResetAnswer> {
   const user = await findUser(base.run, change.userId)
   if (!user) return { kind: 'over' }

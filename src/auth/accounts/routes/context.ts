@@ -44,7 +44,7 @@ export interface RouteParts {
   readonly passkeys: Passkeys
   /** The providers, by id. */
   readonly providers: ReadonlyMap<string, Provider>
-  /** Where forms that start a sign-in with a provider may redirect: see `leadsTo` of `PageOptions`. */
+  /** Where forms that start a sign-in with a provider may redirect: see `leadsTo` of `PageReplyOptions`. */
   readonly providersLeadTo: string | undefined
   /** For the log: a sign-in with a provider failed. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
@@ -59,10 +59,12 @@ export interface RouteParts {
   readonly throttleAddress: (address: string) => string
 }
 
+/** A 303: the browser requests the path by GET (RFC 9110, 15.4.4). */
 export function redirect(path: NextPath): Reply {
   return { status: 303, headers: ['Location', path, 'Cache-Control', 'no-store'], body: null }
 }
 
+/** A page with the status 429 and `Retry-After`. */
 export function tooMany(theme: Theme, seconds: number): Reply {
   const page = messagePage({
     title: 'Too many attempts',
@@ -109,6 +111,7 @@ export function safeNext(path: string | undefined): string | undefined {
   return path !== undefined && nextPattern.test(path) ? path : undefined
 }
 
+/** METHOD_NOT_ALLOWED with the header `Allow`, e.g. `GET, HEAD`. */
 export function methodNotAllowed(allow: string): ApiError {
   return new ApiError('METHOD_NOT_ALLOWED', undefined, { headers: { Allow: allow } })
 }

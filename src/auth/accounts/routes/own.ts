@@ -8,6 +8,7 @@ import { type CreatedItem, OwnItems } from '../own/own-items.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { type FormBody, readForm } from './form-body.ts'
 
+/** The items that the viewer may read and write, as a client of the API with the viewer’s session could. */
 export function ownItems({ base, own }: RouteParts, { user }: Viewer): OwnItems {
   return new OwnItems({ model: base.model, ...own }, sessionPrincipal(user))
 }

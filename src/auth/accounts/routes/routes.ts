@@ -27,7 +27,7 @@ import { createCsrf } from './csrf.ts'
 import { answerJson } from './json.ts'
 import { editAppRoute, newAppRoute } from './own/app-form.ts'
 import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './own/developer.ts'
-import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './own/keys.ts'
+import { createdKeyRoute, keysRoute, newKeyRoute, revokeKeyRoute } from './own/keys.ts'
 import { deleteRoute, exportRoute } from './own/leaving.ts'
 import { profileRoute } from './own/profile.ts'
 import { editWebhookRoute, newWebhookRoute } from './own/webhook-form.ts'
@@ -117,7 +117,7 @@ const routes: ReadonlyMap<string, RouteEntry> = new Map([
   ['/account/security', { allow: pageAndForm, route: signedIn(securityRoute) }],
   ['/account/keys', { allow: 'GET, HEAD', route: signedIn(keysRoute) }],
   ['/account/keys/new', { allow: pageAndForm, route: signedIn(newKeyRoute) }],
-  ['/account/keys/{id}', { allow: 'GET, HEAD', route: signedIn(withId(madeKeyRoute)) }],
+  ['/account/keys/{id}', { allow: 'GET, HEAD', route: signedIn(withId(createdKeyRoute)) }],
   ['/account/keys/{id}/revoke', { allow: pageAndForm, route: signedIn(withId(revokeKeyRoute)) }],
   ['/account/developer', { allow: 'GET, HEAD', route: signedIn(developerRoute) }],
   ['/account/developer/new', { allow: pageAndForm, route: signedIn(newAppRoute) }],
@@ -181,9 +181,10 @@ function leadsToProviders(providers: readonly ProviderSettings[]): string | unde
     : 'https:'
 }
 
+/** The pages and JSON operations below `/account`, and the interaction pages of the authorization server. */
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, own, ...others } = options
-  const { providers: settings, sendToProvider: send, onProviderFault, ...accountParts } = others
+  const { server, theme, throttleAddress, readJson, own, ...otherOptions } = options
+  const { providers: settings, sendToProvider: send, onProviderFault, ...accountParts } = otherOptions
   const { issuer } = server
   const base = createAccountBase({
     ...accountParts,

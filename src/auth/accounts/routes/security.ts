@@ -201,6 +201,7 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['first-password', firstPassword],
 ])
 
+/** `/account/security`. Every change but that of the password needs a recent sign-in. */
 export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, noFaults)
   const form = postedForm(parts, visit)
@@ -228,6 +229,7 @@ async function creationOptions(parts: RouteParts, visit: Visit): Promise<object>
   return parts.passkeys.creationOptions({ userId, email, name })
 }
 
+/** The options for a sign-in with a passkey. Throws RATE_LIMITED. */
 export async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
   const options = await passkeyOptions(parts.base, parts.passkeys, attemptOrigin(parts, visit))
   if (typeof options !== 'number') return options

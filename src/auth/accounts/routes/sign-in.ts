@@ -2,12 +2,12 @@
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
+import { formName } from '../../pages/components/model-field.ts'
 import { messagePage } from '../../pages/frame/message.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
 import { signUpPage } from '../../pages/sign-in/sign-up.ts'
-import { formName } from '../../pages/sign-in/sign-up-field.ts'
 import type { NextPath } from '../../server/server.ts'
 import {
   type Authentication,
@@ -77,6 +77,7 @@ function buttonsOf({ providers }: RouteParts, csrf: string, { next, start }: Sig
   return { providers: [...providers.values()], csrf, hidden: { next, ...start } }
 }
 
+/** The sign-in page, with the status 400 if there are faults. */
 export function showSignIn(
   parts: RouteParts,
   visit: Visit,
@@ -96,7 +97,7 @@ export function showSignIn(
     signUp: base.signUp === 'off' || context.start?.confirm ? undefined : context.signUp,
     next: context.next,
     note: context.note,
-    others: buttonsOf(parts, csrf, context),
+    providers: buttonsOf(parts, csrf, context),
   })
   const leadsTo = withProviders(parts, context.leadsTo)
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
@@ -129,6 +130,7 @@ async function handleCode(
   return finishSignIn(parts, visit, context, answer)
 }
 
+/** The reply to a sign-in attempt: the next form, the same form with a fault, or a redirect. */
 export async function finishSignIn(
   parts: RouteParts,
   visit: Visit,
@@ -180,6 +182,7 @@ export function blankFields(form: FormBody, messages: Readonly<Record<string, st
   return new Map(Object.entries(messages).filter(([name]) => form.text(name).trim() === ''))
 }
 
+/** A sign-in to the account pages. `next`: see `safeNext`. */
 export function accountContext(
   { server }: RouteParts,
   visit: Visit,
@@ -220,6 +223,7 @@ async function offerNote(
   )
 }
 
+/** `/account/sign-in`. */
 export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
@@ -269,6 +273,7 @@ function defaultText({ field }: SignUpField): string | undefined {
   return field.default.value === false ? '' : String(field.default.value)
 }
 
+/** The sign-up page, with the status 400 if there are faults. Throws NOT_FOUND if sign-up is off. */
 export function showSignUp(
   parts: RouteParts,
   visit: Visit,
@@ -281,7 +286,7 @@ export function showSignUp(
   if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
   const { inputs, inputFaults } = signUpInputs(parts, answers)
-  const others = buttonsOf(parts, csrf, context.signIn)
+  const providers = buttonsOf(parts, csrf, context.signIn)
   const page = signUpPage({
     action,
     csrf,
@@ -290,8 +295,8 @@ export function showSignUp(
     email,
     app,
     signIn,
-    asked: inputs,
-    others,
+    modelFields: inputs,
+    providers,
   })
   return pageReply(parts.theme, page, {
     status: faults.size > 0 ? 400 : 200,
@@ -316,6 +321,7 @@ export function answersIn({ base: { model } }: RouteParts, form: FormBody): Read
   return new Map(signUpFields(model).map(({ name }) => [name, form.text(formName(name))]))
 }
 
+/** The page after a sign-up, the same whether an account exists or not. */
 export function linkSent({ theme }: RouteParts, signIn: string): Reply {
   const page = messagePage({
     title: 'Check your mail',
@@ -326,6 +332,7 @@ export function linkSent({ theme }: RouteParts, signIn: string): Reply {
   return pageReply(theme, page)
 }
 
+/** The reply to a posted sign-up form. */
 export async function handleSignUp(
   parts: RouteParts,
   visit: Visit,
@@ -346,6 +353,7 @@ export async function handleSignUp(
   return showSignIn(parts, visit, { ...context.signIn, note: messages.ready }, { faults: noFaults, email })
 }
 
+/** `/account/sign-up`. */
 export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   const signIn = accountContext(parts, visit, undefined)
   const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
@@ -354,6 +362,7 @@ export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Repl
   return handleSignUp(parts, visit, context, form)
 }
 
+/** `/account/sign-out`: ends the session of this browser. */
 export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   postedForm(parts, visit)
   await parts.server.signOut(visit.req, visit.res)

@@ -40,6 +40,7 @@ function idOf(secret: string): string {
   return hash('sha256', `device:${secret}`, 'base64url')
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createDevices(records: Records, now: () => number = Date.now): Devices {
   const findRecords = async (secrets: readonly string[]): Promise<readonly StoredRecord[]> => {
     const devices = await Promise.all(secrets.map(secret => records.get(recordKind, idOf(secret))))

@@ -254,6 +254,7 @@ async function verify(
   return isCurrent ? { userId: stored.userId, at } : undefined
 }
 
+/** Passkeys by Web Authentication Level 3. `issuer`: its host is the relying party’s id. */
 export function createPasskeys({
   records,
   tokens,

@@ -52,16 +52,16 @@ export interface DeveloperPage {
   readonly menu: Menu
   readonly apps: readonly OwnApp[]
   /** Whether there are more than these. */
-  readonly more: boolean
+  readonly hasMore: boolean
   readonly note: string | undefined
 }
 
-export function developerPage({ menu, apps, more, note: said }: DeveloperPage): Page {
+export function developerPage({ menu, apps, hasMore, note: noteText }: DeveloperPage): Page {
   const intro = html`Register an app here if people should sign in to it with their account, or let it use their data. Each of them is asked, and sees which access the app requests. For a program of your own, an <a href="/account/keys">API key</a> is enough.`
-  const content = html`${ownHeading('Your OAuth apps', said, linkButton(`${path}/new`, 'Register an app'), intro)}
+  const content = html`${ownHeading('Your OAuth apps', noteText, linkButton(`${path}/new`, 'Register an app'), intro)}
 ${apps.length === 0 && html`<p class="empty">You have registered no apps.</p>`}
 ${apps.map(appCard)}
-${more && html`<p class="faint">These are the newest. <code>GET /api/v1/oauth_apps</code> lists all.</p>`}`
+${hasMore && html`<p class="faint">These are the newest. <code>GET /api/v1/oauth_apps</code> lists all.</p>`}`
   return { title: 'Your OAuth apps', content, menu }
 }
 

@@ -2,9 +2,9 @@
 import type { DeletionPlan } from '../../accounts/own/own-data.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
+import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { linkButton } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { type AskedField, askedField } from '../sign-in/sign-up-field.ts'
 import { note } from './account.ts'
 
 const path = '/account/profile'
@@ -14,7 +14,7 @@ export interface ProfilePage {
   readonly note: string | undefined
   readonly faults: FormFaults
   readonly name: string
-  readonly asked: readonly AskedField[]
+  readonly modelFields: readonly ModelField[]
   readonly email: string
   readonly verified: boolean
   /** The address that the account gets once it is confirmed. */
@@ -25,12 +25,12 @@ export interface ProfilePage {
   readonly deletion: boolean
 }
 
-function detailsSection({ menu, faults, name, asked }: ProfilePage): Html {
+function detailsSection({ menu, faults, name, modelFields }: ProfilePage): Html {
   return html`<section class="card" aria-labelledby="details"><h2 id="details">About you</h2>
 ${form(
   { action: path, csrf: menu.csrf, hidden: { change: 'details' } },
   html`${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
-${asked.map(one => askedField(one, faults))}
+${modelFields.map(modelField => fieldOfModel(modelField, faults))}
 <div class="buttons">${button('Save')}</div>`,
 )}</section>`
 }

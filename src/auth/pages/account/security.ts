@@ -133,6 +133,6 @@ export function recoveryCodesPage({
   const content = html`<h1>Your recovery codes</h1>
 <p class="note">Keep them somewhere safe: they are shown only now. Each one signs you in once if you lose your authenticator app.</p>
 <ul class="codes">${codes.map(code => html`<li>${code}</li>`)}</ul>
-<p><a href="${action}">I have kept them</a></p>`
+<p><a href="${action}">I have saved them</a></p>`
   return { title: 'Recovery codes', content, menu }
 }

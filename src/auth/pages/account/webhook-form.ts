@@ -59,7 +59,7 @@ function eventsGroup({ entered, groups, faults }: WebhookFormPage): Html {
   const content = html`${every}
 <div class="scopes"><fieldset class="levels"><legend>Only of</legend><div>${collections}</div></fieldset></div>
 ${some}
-<div class="scopes">${groups.map(one => typesOf(one, entered))}</div>`
+<div class="scopes">${groups.map(eventGroup => typesOf(eventGroup, entered))}</div>`
   return group({ name: 'events', legend: 'Events', content }, faults)
 }
 

@@ -56,7 +56,7 @@ export interface WebhooksPage {
   readonly menu: Menu
   readonly webhooks: readonly ShownWebhook[]
   /** Whether there are more than these. */
-  readonly more: boolean
+  readonly hasMore: boolean
   readonly note: string | undefined
 }
 
@@ -67,12 +67,12 @@ function card(webhook: ShownWebhook): Html {
 ${facts(webhook)}</section>`
 }
 
-export function webhooksPage({ menu, webhooks, more, note: said }: WebhooksPage): Page {
+export function webhooksPage({ menu, webhooks, hasMore, note: noteText }: WebhooksPage): Page {
   const intro = html`A webhook sends events to an address of yours as they happen: signed, in order, and again until they arrive. <a href="/docs">How to receive them</a>`
-  const content = html`${ownHeading('Webhooks', said, linkButton(`${path}/new`, 'Add a webhook'), intro)}
+  const content = html`${ownHeading('Webhooks', noteText, linkButton(`${path}/new`, 'Add a webhook'), intro)}
 ${webhooks.length === 0 && html`<p class="empty">You have no webhooks.</p>`}
 ${webhooks.map(card)}
-${more && html`<p class="faint">These are the newest. <code>GET /api/v1/webhooks</code> lists all.</p>`}`
+${hasMore && html`<p class="faint">These are the newest. <code>GET /api/v1/webhooks</code> lists all.</p>`}`
   return { title: 'Webhooks', content, menu }
 }
 
@@ -110,9 +110,9 @@ function act(
   { menu, webhook }: WebhookPage,
   change: string,
   label: string,
-  more: Readonly<Record<string, string>> = {},
+  parameters: Readonly<Record<string, string>> = {},
 ): Html {
-  const hidden = { change, ...more }
+  const hidden = { change, ...parameters }
   return form({ action: `${path}/${webhook.id}`, csrf: menu.csrf, hidden }, button(label, 'plain'))
 }
 

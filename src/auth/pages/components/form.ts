@@ -36,7 +36,7 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 
 /** A line of text with its label; screen readers read its hint and fault with it. */
 export function field(options: FormField, faults: FormFaults = noFaults): Html {
-  const { label, hint, name, required = true, type = 'text', ...rest } = options
+  const { label, hint, name, required = true, type = 'text', ...otherAttributes } = options
   const fault = faults.get(name)
   const input = attributes({
     id: name,
@@ -45,7 +45,7 @@ export function field(options: FormField, faults: FormFaults = noFaults): Html {
     required,
     'aria-describedby': describedBy(name, hint, fault),
     'aria-invalid': fault !== undefined && 'true',
-    ...rest,
+    ...otherAttributes,
   })
   return html`<div class="field">
 <label for="${name}">${label}</label>
@@ -111,7 +111,7 @@ ${hidden({ csrf, ...values })}${content}
 export function button(
   label: Part,
   kind: 'plain' | 'danger' | 'quiet' | undefined = undefined,
-  more: Readonly<Record<string, string | boolean>> = {},
+  otherAttributes: Readonly<Record<string, string | boolean>> = {},
 ): Html {
-  return html`<button${attributes({ class: kind, ...more })}>${label}</button>`
+  return html`<button${attributes({ class: kind, ...otherAttributes })}>${label}</button>`
 }

@@ -10,10 +10,10 @@ export function linkButton(
   href: string,
   label: string,
   kind?: 'plain' | 'danger',
-  more: Readonly<Record<string, string>> = {},
+  otherAttributes: Readonly<Record<string, string>> = {},
 ): Html {
   const classes = kind === undefined ? 'button' : `button ${kind}`
-  return html`<a${attributes({ class: classes, href, ...more })}>${label}</a>`
+  return html`<a${attributes({ class: classes, href, ...otherAttributes })}>${label}</a>`
 }
 
 /** A link to an address that a user has chosen. */
@@ -130,8 +130,8 @@ ${form(
 }
 
 /** The top of a page that lists a user's own items. */
-export function ownHeading(title: string, said: string | undefined, add: Part, intro: Part): Html {
-  return html`<div class="heading"><h1>${title}</h1>${add}</div>
-${note(said)}
+export function ownHeading(title: string, noteText: string | undefined, addLink: Part, intro: Part): Html {
+  return html`<div class="heading"><h1>${title}</h1>${addLink}</div>
+${note(noteText)}
 <p>${intro}</p>`
 }

@@ -68,9 +68,9 @@ function ariaCurrent(path: string, here: string): 'page' | 'true' | false {
   return path !== '/account' && here.startsWith(`${path}/`) && 'true'
 }
 
-function link([path, name, drawn]: MenuEntry, here: string): Html {
+function link([path, name, iconName]: MenuEntry, here: string): Html {
   const linkAttributes = attributes({ href: path, 'aria-current': ariaCurrent(path, here) })
-  return html`<li><a${linkAttributes}>${icon(drawn)}${name}</a></li>`
+  return html`<li><a${linkAttributes}>${icon(iconName)}${name}</a></li>`
 }
 
 function chip({ name, email }: Menu): Html {

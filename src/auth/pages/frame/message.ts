@@ -17,8 +17,8 @@ export interface MessagePage {
 }
 
 /** The icon above the heading. */
-function sign(drawn: Icon, tone: 'good' | 'attention' | 'faint'): Html {
-  return html`<p class="${`mark ${tone}`}">${icon(drawn, 32)}</p>`
+function sign(iconName: Icon, tone: 'good' | 'attention' | 'faint'): Html {
+  return html`<p class="${`mark ${tone}`}">${icon(iconName, 32)}</p>`
 }
 
 function linkLike(kind: string, { href, label }: MessageLink): Html {
@@ -27,8 +27,8 @@ function linkLike(kind: string, { href, label }: MessageLink): Html {
   return html`<a${attributes({ class: kind, href, rel })}>${label}</a>`
 }
 
-export function messagePage({ title, paragraphs, link, icon: drawn }: MessagePage): Page {
-  const content = html`${drawn && sign(drawn, drawn === 'check' ? 'good' : 'faint')}
+export function messagePage({ title, paragraphs, link, icon: iconName }: MessagePage): Page {
+  const content = html`${iconName && sign(iconName, iconName === 'check' ? 'good' : 'faint')}
 <h1>${title}</h1>
 ${paragraphs.map(text => html`<p>${text}</p>`)}
 ${link && html`<p class="buttons">${linkLike('button plain', link)}</p>`}`
@@ -70,8 +70,8 @@ ${message !== undefined && html`<dt>Detail</dt><dd>${message}</dd>`}
 }
 
 export function faultPage(fault: FaultPage): Page {
-  const { title, name, paragraphs, remedy, elsewhere, tile, icon: drawn = 'attention' } = fault
-  const content = html`${tile ? html`<p class="mark">${tile}</p>` : sign(drawn, 'attention')}
+  const { title, name, paragraphs, remedy, elsewhere, tile, icon: iconName = 'attention' } = fault
+  const content = html`${tile ? html`<p class="mark">${tile}</p>` : sign(iconName, 'attention')}
 <h1>${title}</h1>
 ${paragraphs.map(text => html`<p>${text}</p>`)}
 <p class="buttons">${remedy && linkLike('button', remedy)}${linkLike('button plain', elsewhere)}</p>

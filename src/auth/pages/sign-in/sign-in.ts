@@ -16,7 +16,7 @@ export interface SignInPage {
   /** The address of the sign-up page; undefined if sign-up is not offered. */
   readonly signUp: string | undefined
   readonly next?: string | undefined
-  readonly others?: ProviderButtons
+  readonly providers?: ProviderButtons
   /** Shown above the form. */
   readonly note?: string | undefined
 }
@@ -38,11 +38,11 @@ export function goesOnTo(app: string | undefined): Part {
 }
 
 export function signInPage(page: SignInPage): Page {
-  const { action, csrf, faults, email, remember, app, signUp, next, note, others } = page
+  const { action, csrf, faults, email, remember, app, signUp, next, note, providers } = page
   const content = html`<hgroup><h1>Sign in</h1>${goesOnTo(app)}</hgroup>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
-${providerButtons(others)}
+${providerButtons(providers)}
 ${form(
   { action, csrf, hidden: { next } },
   html`

@@ -154,6 +154,7 @@ export interface AppSecretsParts {
   readonly overlapSeconds: number
 }
 
+/** Creates, ends and migrates the secrets of apps. */
 export class AppSecrets {
   readonly #parts: AppSecretsParts
 

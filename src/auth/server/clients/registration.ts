@@ -30,9 +30,9 @@ export type Registration =
   | { readonly kind: 'accepted'; readonly metadata: Metadata }
   | { readonly kind: 'refused'; readonly fault: RegistrationFault }
 
-const grants = ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrant]
-const methods = ['client_secret_basic', 'client_secret_post', 'none']
-const algorithms = ['RS256', 'ES256']
+const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrant]
+const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none']
+const signingAlgorithms = ['RS256', 'ES256']
 const maxUris = 50
 
 class MetadataRefusal extends Error {
@@ -48,11 +48,11 @@ function refuse(description: string): never {
   throw new MetadataRefusal('invalid_client_metadata', description)
 }
 
-function oneOf(metadata: Metadata, name: string, known: readonly string[]): string | undefined {
+function oneOf(metadata: Metadata, name: string, allowed: readonly string[]): string | undefined {
   const value = metadata[name]
   if (value === undefined || value === null) return undefined
-  if (typeof value === 'string' && known.includes(value)) return value
-  return refuse(`${name} must be one of ${known.join(', ')}`)
+  if (typeof value === 'string' && allowed.includes(value)) return value
+  return refuse(`${name} must be one of ${allowed.join(', ')}`)
 }
 
 function flag(metadata: Metadata, name: string): boolean | undefined {
@@ -60,13 +60,13 @@ function flag(metadata: Metadata, name: string): boolean | undefined {
   return typeof value === 'boolean' || value === undefined ? value : refuse(`${name} must be true or false`)
 }
 
-function listOf(metadata: Metadata, name: string, known: readonly string[]): readonly string[] | undefined {
+function listOf(metadata: Metadata, name: string, allowed: readonly string[]): readonly string[] | undefined {
   const value = metadata[name]
   if (value === undefined || value === null) return undefined
-  if (Array.isArray(value) && value.length <= known.length && value.every(item => known.includes(item))) {
+  if (Array.isArray(value) && value.length <= allowed.length && value.every(item => allowed.includes(item))) {
     return [...new Set<string>(value)]
   }
-  return refuse(`${name} must be a list of some of ${known.join(', ')}`)
+  return refuse(`${name} must be a list of some of ${allowed.join(', ')}`)
 }
 
 /** The metadata name of each field of `oauth_apps`. */
@@ -128,7 +128,7 @@ function uriList(metadata: Metadata, name: string): readonly string[] {
 }
 
 function checkedGrants(metadata: Metadata, method: string, uris: readonly string[]): readonly string[] {
-  const types = listOf(metadata, 'grant_types', grants) ?? ['authorization_code', 'refresh_token']
+  const types = listOf(metadata, 'grant_types', grantTypes) ?? ['authorization_code', 'refresh_token']
   const responses = listOf(metadata, 'response_types', ['code'])
   const withCode = types.includes('authorization_code')
   if (responses !== undefined && responses.length > 0 !== withCode) {
@@ -147,7 +147,7 @@ function checkedGrants(metadata: Metadata, method: string, uris: readonly string
 }
 
 function toMetadata(metadata: Metadata, rules: Rules): Metadata {
-  const method = oneOf(metadata, 'token_endpoint_auth_method', methods) ?? 'client_secret_basic'
+  const method = oneOf(metadata, 'token_endpoint_auth_method', authenticationMethods) ?? 'client_secret_basic'
   const uris = uriList(metadata, 'redirect_uris')
   const logoutUris = uriList(metadata, 'post_logout_redirect_uris')
   const { logo_uri: logo, client_uri: homepage, policy_uri: policy, tos_uri: terms } = metadata
@@ -171,7 +171,7 @@ function toMetadata(metadata: Metadata, rules: Rules): Metadata {
     client_uri: homepage,
     policy_uri: policy,
     tos_uri: terms,
-    id_token_signed_response_alg: oneOf(metadata, 'id_token_signed_response_alg', algorithms),
+    id_token_signed_response_alg: oneOf(metadata, 'id_token_signed_response_alg', signingAlgorithms),
     dpop_bound_access_tokens: flag(metadata, 'dpop_bound_access_tokens'),
     require_pushed_authorization_requests: flag(metadata, 'require_pushed_authorization_requests'),
     scope: scopes?.join(' '),

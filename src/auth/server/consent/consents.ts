@@ -51,6 +51,7 @@ function userIdOf(userId: number, clientId: string): string {
   return `${clientId} ${userId}`
 }
 
+/** What users have allowed apps, and the grants that follow from it. */
 export class Consents {
   readonly #records: Records
   readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
@@ -193,22 +194,22 @@ export class Consents {
   /** As `endAll`, except for what was allowed in this session. */
   async endOthers(userId: number, session: string): Promise<void> {
     const owner = String(userId)
-    const ownGrants = await this.#grantsOf(owner, session)
+    const sessionGrants = await this.#grantsOf(owner, session)
     await this.#records.deleteOwned(owner, ['AppUse'])
     for (const { payload } of await this.#records.byOwner(recordKind, owner)) {
       const { clientId, session: consentSession } = JSON.parse(payload) as StoredConsent
       if (consentSession !== session) await this.#forget(Number(owner), clientId)
     }
     for (const { id } of await this.#records.byOwner('Grant', owner)) {
-      if (!ownGrants.has(id)) await this.#endGrant(id)
+      if (!sessionGrants.has(id)) await this.#endGrant(id)
     }
   }
 
   /** The grants that were made in a session. */
   async #grantsOf(owner: string, session: string): Promise<ReadonlySet<string>> {
     const records = await Promise.all(sessionKinds.map(kind => this.#records.byOwner(kind, owner)))
-    const own = records.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
-    return new Set(own.flatMap(({ grant }) => (grant === null ? [] : [grant])))
+    const sessionRecords = records.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
+    return new Set(sessionRecords.flatMap(({ grant }) => (grant === null ? [] : [grant])))
   }
 
   async #forget(userId: number, clientId: string): Promise<void> {

@@ -23,6 +23,7 @@ interface InteractionParts {
   readonly sentencesOf: (scopes: readonly string[]) => readonly ScopeSentence[]
 }
 
+/** Finds and continues the interactions of browsers. Each method throws NOT_FOUND if the interaction has ended. */
 export class Interactions {
   readonly #parts: InteractionParts
 

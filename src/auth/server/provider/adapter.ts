@@ -71,6 +71,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** The storage of one kind of oidc-provider’s models. */
 export class Adapter {
   readonly #kind: string
   readonly #parts: AdapterParts

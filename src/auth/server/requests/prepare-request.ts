@@ -47,7 +47,7 @@ async function preparedForm(path: string, sent: Parameters, parts: PrepareParts)
     case routes.token:
       return tokenRequest(sent, rules)
     case routes.pushed_authorization_request:
-      return markOmittedRedirectUri(sent, own => authorizationRequest(own, rules))
+      return markOmittedRedirectUri(sent, parameters => authorizationRequest(parameters, rules))
     case routes.device_authorization:
       return deviceRequest(sent, rules)
     case routes.introspection:
@@ -69,7 +69,9 @@ function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage 
 }
 
 async function authorizeUrl(query: string, { rules }: PrepareParts): Promise<string> {
-  const parameters = await markOmittedRedirectUri(parseForm(query), own => authorizationRequest(own, rules))
+  const parameters = await markOmittedRedirectUri(parseForm(query), unmarked =>
+    authorizationRequest(unmarked, rules),
+  )
   return `${routes.authorization}?${formText(parameters)}`
 }
 

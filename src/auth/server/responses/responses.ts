@@ -170,6 +170,7 @@ function refuse(ctx: Context, { error, description }: OauthRefusal): void {
   noteRefusal(ctx)
 }
 
+/** Adds the middleware that changes responses. `provider`: before it answers its first request. */
 export function shapeResponses(provider: Provider, parts: ResponseParts): void {
   provider.on('grant.error', (_ctx: never, error: never) => noteInvalidGrant(error))
   provider.use(async (ctx, next) => {

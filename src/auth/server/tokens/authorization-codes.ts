@@ -12,7 +12,7 @@ export const omittedRedirectUri = 'portico_without_redirect_uri'
 /** The normalized parameters of an authorization request, marked if they lack a `redirect_uri`. */
 export async function markOmittedRedirectUri(
   sent: Parameters,
-  normalize: (own: Parameters) => Promise<Parameters>,
+  normalize: (parameters: Parameters) => Promise<Parameters>,
 ): Promise<Parameters> {
   const parameters = await normalize(sent.filter(([name]) => name !== omittedRedirectUri))
   // A pushed request was marked when it was pushed.

@@ -16,13 +16,13 @@ export function grantHash(grant: string): string {
   return secretHash(grant)
 }
 
-/** Wraps `records` so that every deleted grant and token is added to the deny list. `life`: of an access token, in seconds. */
-export function withDenials(records: Records, life: number): Records {
+/** Wraps `records` so that every deleted grant and token is added to the deny list. `lifetimeSeconds`: of an access token. */
+export function withDenials(records: Records, lifetimeSeconds: number): Records {
   const denying = new Map<string, Promise<void>>()
   const deny = (id: string): Promise<void> => {
     const pending = denying.get(id)
     if (pending) return pending
-    const denial = { kind: recordKind, id, payload: '{}', expiresAt: Date.now() + life * 1000 }
+    const denial = { kind: recordKind, id, payload: '{}', expiresAt: Date.now() + lifetimeSeconds * 1000 }
     const put = records.put(denial).finally(() => denying.delete(id))
     denying.set(id, put)
     return put

@@ -25,6 +25,7 @@ const tokenType = 'at+jwt'
 /** RFC 7515, 3.1: three parts in base64url. */
 const grammar = /^[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,8192}\.[A-Za-z0-9_-]{1,1024}$/
 
+/** Whether a text has the form of a signed JWT. Says nothing about its contents. */
 export function looksLikeJwt(text: string): boolean {
   return grammar.test(text)
 }
@@ -47,12 +48,12 @@ export class TokenSigner {
 
   /** `keys`: the newest first. */
   constructor(keys: readonly SigningKey[]) {
-    const own = keys.filter(({ jwk }) => jwk.alg === algorithm)
-    const [newest] = own
+    const es256Keys = keys.filter(({ jwk }) => jwk.alg === algorithm)
+    const [newest] = es256Keys
     if (!newest) throw new Error('There is no ES256 key to sign access tokens with.')
     this.#kid = newest.jwk.kid
     this.#private = createPrivateKey({ key: newest.jwk, format: 'jwk' })
-    this.#public = new Map(own.map(key => [key.jwk.kid, { key, object: publicKey(key) }]))
+    this.#public = new Map(es256Keys.map(key => [key.jwk.kid, { key, object: publicKey(key) }]))
   }
 
   sign(claims: AccessClaims): string {

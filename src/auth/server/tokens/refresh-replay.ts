@@ -26,18 +26,22 @@ export interface ReplayParts {
 }
 
 const recordKind = 'RefreshReplay'
-/** Longer than any refresh takes: the process that made an older claim has died. */
-const claimMs = 10_000
+/** Longer than any refresh takes: the process that stored an older claim has died. */
+const claimLifetimeMs = 10_000
 const pollIntervalMs = 20
 
+/**
+ * Middleware that answers a repeated refresh request like the first one, for `seconds`. Equal requests of other
+ * nodes wait for it.
+ */
 export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Middleware {
   /** The stored response to an equal request; `first`: no other request has begun, and others now wait for this one. */
   const claim = async (id: string): Promise<StoredRecord | 'first' | undefined> => {
-    for (const end = performance.now() + claimMs; performance.now() < end; ) {
+    for (const end = performance.now() + claimLifetimeMs; performance.now() < end; ) {
       const stored = await records.get(recordKind, id)
       if (stored && stored.payload !== '') return stored
-      const own = { kind: recordKind, id, payload: '', expiresAt: Date.now() + claimMs }
-      if (!stored && (await records.add(own))) return 'first'
+      const newClaim = { kind: recordKind, id, payload: '', expiresAt: Date.now() + claimLifetimeMs }
+      if (!stored && (await records.add(newClaim))) return 'first'
       await wait(pollIntervalMs)
     }
     return undefined
@@ -62,9 +66,9 @@ export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Mid
     const token = form && firstValue(form, 'refresh_token')
     if (!token || firstValue(form, 'grant_type') !== 'refresh_token') return next()
     const id = idOf([formText(form), ctx.get('authorization'), ctx.get('dpop')])
-    const claimed = await claim(id).catch(error => void onFault(error))
-    if (claimed === 'first') return answerFirst(ctx, next, id, token)
-    return claimed ? repeat(ctx, decrypt(claimed, token)) : next()
+    const stored = await claim(id).catch(error => void onFault(error))
+    if (stored === 'first') return answerFirst(ctx, next, id, token)
+    return stored ? repeat(ctx, decrypt(stored, token)) : next()
   }
 }
 

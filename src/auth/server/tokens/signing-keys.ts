@@ -62,10 +62,10 @@ export async function loadKeys(records: Records, now = Date.now()): Promise<read
   return keysIn(await loadRecord(records, now))
 }
 
-/** The key in retirement. A key that was retired before keeps its end. `life`: in milliseconds. */
-function retired(key: SigningKey, now: number, life: number): SigningKey {
+/** The key in retirement. A key that was retired before keeps its end. `trustMs`: how long it is still trusted. */
+function retired(key: SigningKey, now: number, trustMs: number): SigningKey {
   const retiredAt = key.retiredAt ?? now
-  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + life }
+  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + trustMs }
 }
 
 /** Whether signatures of the key are still accepted. */
@@ -74,22 +74,22 @@ export function isTrusted({ endsAt }: SigningKey, now: number): boolean {
 }
 
 /**
- * Creates new keys, which sign from now on, and returns their ids. `longest`: the longest life of a token, in seconds:
+ * Creates new keys, which sign from now on, and returns their ids. `maxTokenSeconds`: the longest lifetime of a token:
  * retired keys are trusted for this long and an hour more. `atOnce`: the older keys are deleted, and their tokens end now.
  * Parallel rotations happen one after the other.
  */
 export async function rotateKeys(
   records: Records,
-  longest: number,
+  maxTokenSeconds: number,
   now = Date.now(),
   atOnce = false,
 ): Promise<readonly string[]> {
-  const life = longest * 1000 + marginMs
+  const trustMs = maxTokenSeconds * 1000 + marginMs
   const fresh = await newKeys(now)
   for (let isDone = false; !isDone; ) {
     const record = await loadRecord(records, now)
     const retiring = keysIn(record)
-      .map(key => retired(key, now, life))
+      .map(key => retired(key, now, trustMs))
       .filter(key => isTrusted(key, now))
     const keys = atOnce ? fresh : [...fresh, ...retiring]
     isDone = await records.swap(record, record.payload, JSON.stringify(keys))

@@ -7,9 +7,9 @@ import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
 import { type AccessClass, allowedScopes, hasScope } from '../../../../principal.ts'
 import { type LastUse, lastUsesOf } from '../../../last-use.ts'
 import {
+  createdKeyPage,
   type KeyForm,
   keysPage,
-  madeKeyPage,
   newKeyPage,
   revokeKeyPage,
   type ShownKey,
@@ -71,7 +71,7 @@ export async function keysRoute(parts: RouteParts, visit: Visit, viewer: Viewer)
   const rows = await ownItems(parts, viewer).list<OwnKey>(keysOfUser, maxShown + 1, viewer.user.id)
   const uses = await lastUsesOf(parts.base.records, 'KeyUse', viewer.user.id)
   const keys = rows.slice(0, maxShown).map(row => toShownKey(parts, row, uses.get(String(row.id))))
-  const page = keysPage({ menu: viewer.menu, keys, more: rows.length > maxShown, note: noteOf(visit) })
+  const page = keysPage({ menu: viewer.menu, keys, hasMore: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page)
 }
 
@@ -164,7 +164,7 @@ function curlFor(parts: RouteParts, scopes: OwnKey['scopes'], access: AccessClas
 }
 
 /** Shows a new key once. Afterwards redirects to the list. */
-export async function madeKeyRoute(
+export async function createdKeyRoute(
   parts: RouteParts,
   visit: Visit,
   viewer: Viewer,
@@ -175,7 +175,10 @@ export async function madeKeyRoute(
     visit.method === 'HEAD' ? undefined : (await parts.shownOnce.take(viewer.session, visit.path))?.key
   if (secret === undefined) return redirect(path)
   const curl = curlFor(parts, row.scopes, sessionPrincipal(viewer.user).access, secret)
-  return pageReply(parts.theme, madeKeyPage({ menu: viewer.menu, key: toShownKey(parts, row), secret, curl }))
+  return pageReply(
+    parts.theme,
+    createdKeyPage({ menu: viewer.menu, key: toShownKey(parts, row), secret, curl }),
+  )
 }
 
 export async function revokeKeyRoute(

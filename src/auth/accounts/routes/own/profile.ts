@@ -5,8 +5,8 @@ import type { JsonValue } from '../../../../model/fields/type.ts'
 import { itemShape } from '../../../../plan/system-plans.ts'
 import { profilePage } from '../../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
+import { formName } from '../../../pages/components/model-field.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
-import { formName } from '../../../pages/sign-in/sign-up-field.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
 import { type ProfileField, profileFields, profileValues, textOf } from '../../own/profile-fields.ts'
@@ -57,7 +57,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
     value: entered.answers ? entered.answers.get(name) : textOf(stored[name]),
   }))
   const page = profilePage({
-    ...{ menu: viewer.menu, faults, asked: inputs, email },
+    ...{ menu: viewer.menu, faults, modelFields: inputs, email },
     note: faults.size > 0 ? undefined : noteOf(visit),
     name: entered.name ?? name,
     verified: await base.addresses.isVerified(id, email),

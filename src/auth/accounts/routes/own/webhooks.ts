@@ -121,7 +121,7 @@ function toShownDelivery(row: OwnDelivery): ShownDelivery {
 export async function webhooksRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const rows = await ownItems(parts, viewer).list<OwnWebhook>(webhooksOfUser, maxShown + 1, viewer.user.id)
   const page = webhooksPage({
-    ...{ menu: viewer.menu, note: noteOf(visit), more: rows.length > maxShown },
+    ...{ menu: viewer.menu, note: noteOf(visit), hasMore: rows.length > maxShown },
     webhooks: rows.slice(0, maxShown).map(toShownWebhook),
   })
   return pageReply(parts.theme, page)

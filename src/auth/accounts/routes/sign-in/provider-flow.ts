@@ -70,6 +70,7 @@ function randomSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
+/** The redirect URI that is registered at the provider: `/account/sign-in/{id}` of this service. */
 export function redirectUriOf({ base: { issuer } }: RouteParts, { id }: Pick<Provider, 'id'>): string {
   return `${issuer}/account/sign-in/${id}/callback`
 }
@@ -165,6 +166,7 @@ export async function redeemCookie(parts: RouteParts, visit: Visit, cookie: Cook
   return payload !== undefined
 }
 
+/** Throws NOT_FOUND if the settings have no provider with the id. */
 export function providerOf({ providers }: RouteParts, id: string): Provider {
   const provider = providers.get(id)
   if (!provider) throw new ApiError('NOT_FOUND', 'This service does not offer this sign-in.')

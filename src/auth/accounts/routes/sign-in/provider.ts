@@ -339,7 +339,7 @@ function showForm(
     email: profile.emailVerified ? profile.email : (entered?.email ?? profile.email),
     isProven: profile.emailVerified,
     app: context.app,
-    asked: inputs,
+    modelFields: inputs,
   })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
 }
