@@ -42,7 +42,8 @@ export type {
 } from './client/types/options.ts'
 
 /**
- * `createClient<typeof model>({ baseUrl, token })`. Throws a `TypeError` if `baseUrl` is not a valid URL.
+ * A client of a service: `createClient<typeof model>({ baseUrl, token })`. Its calls reject with an `ApiError`, or with the
+ * reason of their signal. Throws a `TypeError` if `baseUrl` is not a valid URL.
  */
 export function createClient<T extends ApiSource>(options: ClientOptions = {}): Client<T> {
   const connection = new Connection(options)

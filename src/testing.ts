@@ -17,6 +17,7 @@ import { TestUsers } from './testing/users.ts'
 
 export type { MailMessage as Message, TestResponse }
 
+/** Options of `testService`. */
 export interface TestServiceOptions {
   /** The time of the clock. Default: the machine's. */
   readonly now?: string | Date
@@ -24,6 +25,7 @@ export interface TestServiceOptions {
   readonly settings?: GivenSettings
 }
 
+/** Options of `TestService.request`. */
 export interface RequestOptions {
   /** The caller. Default: an anonymous one. */
   readonly as?: UserReference
@@ -41,6 +43,7 @@ export interface TestClock {
   advance(duration: Duration): void
 }
 
+/** A service in memory. It listens on no port; `close` ends it. */
 export interface TestService<M extends Declaration> {
   readonly clock: TestClock
   /** The mails that would have been sent, the oldest first. */

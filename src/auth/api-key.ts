@@ -79,8 +79,8 @@ export interface ApiKeyReader extends PlainReader {
 }
 
 /**
- * Reads API keys: null for a key that is wrong, expired or revoked. Throws UNAUTHORIZED if its user’s account is
- * disabled.
+ * Reads API keys: undefined for a bearer token that is not a key, null for a key that is wrong, expired or revoked.
+ * Throws UNAUTHORIZED if the account of its user is disabled.
  */
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   const { run, version, adminApiKey, onUse, now = Date.now } = options

@@ -6,6 +6,7 @@ import { challengeOf, randomSecret } from './sign-in/pkce.ts'
 import { AuthorizationServer, type Metadata, oauthError } from './sign-in/server.ts'
 import { TokenStore } from './sign-in/tokens.ts'
 
+/** Options of `createSignIn`. */
 export interface SignInOptions {
   /** The client id of an app of the type `public`. */
   readonly clientId: string
@@ -24,6 +25,11 @@ export interface SignInOptions {
   readonly navigate?: (url: string) => void
 }
 
+/**
+ * The sign-in of one app in a browser. Calls reject with an `ApiError`: the codes of OAuth in upper case, e.g.
+ * `ACCESS_DENIED`, and `UNKNOWN_STATE`, `WRONG_ISSUER`, `WRONG_ID_TOKEN` for a response that does not belong to
+ * this sign-in.
+ */
 export interface SignIn {
   readonly isSignedIn: boolean
   /** For `createClient({ token })`: returns the access token, refreshed if necessary; undefined if nobody is signed in. */
@@ -47,7 +53,10 @@ interface PendingSignIn {
   readonly returnTo?: string | undefined
 }
 
-/** Throws a `TypeError` if `baseUrl` is not a valid URL. */
+/**
+ * Signs users in at the service by the authorization code grant (RFC 6749, 4.1) with PKCE (RFC 7636), and refreshes their
+ * tokens. Throws a `TypeError` if `baseUrl` is not a valid URL.
+ */
 export function createSignIn(options: SignInOptions): SignIn {
   const flow = new CodeFlow(options)
   return {
