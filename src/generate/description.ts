@@ -7,7 +7,7 @@ import { listAt, objectAt, textAt } from './members.ts'
 const prefix = '/api/v1/'
 /** The maximum number of collections with the item schema of another one: a bound for hostile documents. Portico's have none. */
 const maxCopies = 100
-/** CollectionPaths that are not collections; no collection can have these names. */
+/** First segments of paths that are not collections; no collection can have these names. */
 const reserved = new Set([
   'me',
   'batch',

@@ -30,7 +30,7 @@ interface PrincipalParts {
 /** New grants do not change the version, so grants are reread at this interval, for at most this share of the time. */
 const minRefreshMs = 1000
 const maxRefreshShare = 0.05
-const pageLength = 500
+const pageSize = 500
 
 const appById = itemShape('oauth_apps', ['client_id', 'scopes'])
 
@@ -110,14 +110,14 @@ export class WebhookPrincipals {
     const startedAt = this.#elapsed()
     const users = new Map<string, Set<number>>()
     for (let lastId = ''; ; ) {
-      const page = await records.after('Grant', lastId, pageLength)
+      const page = await records.after('Grant', lastId, pageSize)
       for (const record of page) {
         const { clientId } = storedGrant(record)
         if (clientId === undefined || record.owner === null) continue
         users.set(clientId, (users.get(clientId) ?? new Set()).add(Number(record.owner)))
       }
       lastId = page.at(-1)?.id ?? ''
-      if (page.length < pageLength) break
+      if (page.length < pageSize) break
     }
     this.#usersByClient = new Map(
       [...users].map(([clientId, ids]) => [clientId, [...ids].sort((a, b) => a - b)]),
