@@ -25,6 +25,7 @@ export const shared: readonly string[] = [
   'late-end',
   'printable',
   'json',
+  'accept-weight',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -41,6 +42,7 @@ export const modules: Readonly<Record<string, Module>> = {
   'late-end': { imports: [] },
   printable: { imports: [] },
   json: { imports: [] },
+  'accept-weight': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -79,8 +79,8 @@ const credentials: readonly Mutant[] = [
       ['a key lasts for one millisecond more', 'owner.expiresAt <= nowMs', 'owner.expiresAt < nowMs'],
       [
         'a key created with another key outlives it',
-        'allowedScopes(scopes), undefined, expiresAt, through',
-        'allowedScopes(scopes), undefined, undefined, through',
+        'allowedScopes(scopes), undefined, expiresAt, delegate',
+        'allowedScopes(scopes), undefined, undefined, delegate',
       ],
       [
         'any text of the right length is accepted as a configured key',

@@ -258,9 +258,9 @@ class AccessTokenReader {
       ? expiresAt + (refreshSeconds - accessSeconds) * 1000
       : expiresAt
     const grant = grantHash === undefined ? null : `grant:${grantHash}`
-    const through = { appId, grant, thirdParty: !firstParty }
+    const delegate = { appId, grant, thirdParty: !firstParty }
     return then(this.#roleOf(id), role =>
-      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, through),
+      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, delegate),
     )
   }
 

@@ -46,8 +46,8 @@ function principalOf(
   role: string,
   expiresAt: number,
 ): Principal {
-  const through = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
-  return user(user_id, role, allowedScopes(scopes), undefined, expiresAt, through)
+  const delegate = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
+  return user(user_id, role, allowedScopes(scopes), undefined, expiresAt, delegate)
 }
 
 /** The owner of a key. */

@@ -82,10 +82,10 @@ export class WebhookPrincipals {
     )
   }
 
-  async #user(id: number, scopes: Scopes, through: Delegate): Promise<Principal | undefined> {
+  async #user(id: number, scopes: Scopes, delegate: Delegate): Promise<Principal | undefined> {
     const row = await readItem<CredentialOwner>(this.#parts.run, credentialOwnerById, id)
     if (row === undefined || row.disabled) return undefined
-    return user(id, row.role, scopes, undefined, undefined, through)
+    return user(id, row.role, scopes, undefined, undefined, delegate)
   }
 
   async #appOf(appId: number | null): Promise<WebhookApp | undefined> {

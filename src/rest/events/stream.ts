@@ -2,12 +2,12 @@
 import type { Reply } from '../../call.ts'
 import type { ApiError } from '../../errors.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
-import { EventStream } from '../../events/event-stream.ts'
+import { commentBlock, EventStream } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { Release } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import { comment, isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
+import { isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
 import type { EventClient, EventRouteParts } from './parts.ts'
 
 interface StreamRequest {
@@ -82,7 +82,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   }
 
   end(error: unknown): void {
-    this.#end(error).catch(() => this.stream.end(comment))
+    this.#end(error).catch(() => this.stream.end(commentBlock))
   }
 
   changePrincipal(principal: Principal): void {
@@ -96,7 +96,7 @@ class StreamListener implements ConnectedClient, ReplySink {
 
   async #end(error: unknown): Promise<void> {
     this.#leave()
-    if (!isResync(error)) return this.stream.end(comment)
+    if (!isResync(error)) return this.stream.end(commentBlock)
     const { drawn } = await this.#parts.feed.bounds()
     this.stream.end(resyncBlock(error, drawn))
   }
@@ -111,7 +111,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   /** Moves the client's position past events that it may not see, so that the id from which it resumes is not pruned. */
   #passed(): string {
     const position = this.#subscription?.position ?? 0
-    if (position <= this.#sent) return comment
+    if (position <= this.#sent) return commentBlock
     this.#sent = position
     return positionBlock(position)
   }

@@ -32,7 +32,7 @@ const kinds = { confidential: 'Confidential: it keeps a secret', public: 'Public
 const number = new Intl.NumberFormat('en-GB')
 
 /** E.g. `12 people`, `1,000+ people`. */
-function people({ count, isMore }: OwnApp['users']): string {
+function userCount({ count, isMore }: OwnApp['users']): string {
   if (count === 0) return 'Nobody yet'
   return `${number.format(count)}${isMore ? '+' : ''} ${count === 1 && !isMore ? 'person' : 'people'}`
 }
@@ -44,7 +44,7 @@ function appCard(app: OwnApp): Html {
   const { id, name, type, clientId, createdAt } = app
   return html`<section class="card" aria-labelledby="app-${id}">
 <div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a>${app.firstParty && html` <span class="state">Part of this service</span>`}</h2></div>
-<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Connected by</dt><dd>${people(app.users)}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
+<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Connected by</dt><dd>${userCount(app.users)}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
 </section>`
 }
 
@@ -151,7 +151,7 @@ ${tokenFormat !== undefined && html`<dt>Access tokens</dt><dd>${formats[tokenFor
 ${separator !== undefined && html`<dt>Between scopes</dt><dd>${separators[separator]}</dd>`}
 ${app.firstParty && html`<dt>Consent</dt><dd>Nobody is asked: the app is part of this service</dd>`}
 ${appLinks(app)}
-<dt>Connected by</dt><dd>${people(app.users)}</dd>
+<dt>Connected by</dt><dd>${userCount(app.users)}</dd>
 <dt>Registered</dt><dd>${time(createdAt)}</dd></dl></div>`
 }
 
@@ -171,7 +171,7 @@ ${app.type === 'confidential' && secretSection(page)}
 <section aria-labelledby="requests"><h2 id="requests">First requests</h2>
 ${requests(page, scope)}</section>
 <section aria-labelledby="delete"><h2 id="delete">Delete the app</h2>
-<p>${app.users.count === 0 ? 'Nobody has connected it.' : `${people(app.users)} who ${app.users.count === 1 ? 'has' : 'have'} connected it ${app.users.count === 1 ? 'loses' : 'lose'} the connection at once.`}</p>
+<p>${app.users.count === 0 ? 'Nobody has connected it.' : `${userCount(app.users)} who ${app.users.count === 1 ? 'has' : 'have'} connected it ${app.users.count === 1 ? 'loses' : 'lose'} the connection at once.`}</p>
 <p>${linkButton(`${path}/${app.id}/delete`, 'Delete the app', 'danger')}</p></section>`
   return { title: app.name, content, menu, script: true }
 }

@@ -106,7 +106,7 @@ export interface WebhookPage {
   readonly faults: FormFaults
 }
 
-function act(
+function actionForm(
   { menu, webhook }: WebhookPage,
   change: string,
   label: string,
@@ -129,7 +129,7 @@ function delivery(page: WebhookPage, shown: ShownDelivery): Html {
   const canRedeliver = shown.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
   return html`<section class="card" aria-labelledby="delivery-${id}">
 <div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}${status === 'succeeded' && ' good'}">${outcomes[status]}</span></h3>
-${canRedeliver && act(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
+${canRedeliver && actionForm(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
 <dl><dt>Queued</dt><dd>${time(createdAt)}</dd>
 <dt>Attempts</dt><dd>${attempt}</dd>
 ${responseStatus !== null && html`<dt>Response</dt><dd>${responseStatus}${durationMs !== null && ` after ${durationMs} ms`}</dd>`}
@@ -143,9 +143,9 @@ function actions(page: WebhookPage): Html {
   const { webhook } = page
   const { id, enabled, pausedAt } = webhook
   return html`<div class="buttons">
-${enabled && pausedAt !== undefined && act(page, 'enable', 'Resume sending')}
-${act(page, 'test', 'Send a test')}
-${act(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
+${enabled && pausedAt !== undefined && actionForm(page, 'enable', 'Resume sending')}
+${actionForm(page, 'test', 'Send a test')}
+${actionForm(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
 ${linkButton(`${path}/${id}/edit`, 'Edit', 'plain')}
 ${linkButton(`${path}/${id}/delete`, 'Delete', 'danger')}</div>`
 }
@@ -158,7 +158,7 @@ function secretSection(page: WebhookPage): Html {
       : `For ${duration(overlapSeconds)} the old one signs beside it: change it at the receiver within that time.`
   return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
 <p>The signature proves to the receiver that a delivery comes from here. A new secret is shown once. ${overlap}</p>
-${act(page, 'rotate', 'New secret')}</section>`
+${actionForm(page, 'rotate', 'New secret')}</section>`
 }
 
 export function webhookPage(page: WebhookPage): Page {

@@ -17,7 +17,7 @@ export interface MessagePage {
 }
 
 /** The icon above the heading. */
-function sign(iconName: Icon, tone: 'good' | 'attention' | 'faint'): Html {
+function headingIcon(iconName: Icon, tone: 'good' | 'attention' | 'faint'): Html {
   return html`<p class="${`mark ${tone}`}">${icon(iconName, 32)}</p>`
 }
 
@@ -28,7 +28,7 @@ function linkLike(kind: string, { href, label }: MessageLink): Html {
 }
 
 export function messagePage({ title, paragraphs, link, icon: iconName }: MessagePage): Page {
-  const content = html`${iconName && sign(iconName, iconName === 'check' ? 'good' : 'faint')}
+  const content = html`${iconName && headingIcon(iconName, iconName === 'check' ? 'good' : 'faint')}
 <h1>${title}</h1>
 ${paragraphs.map(text => html`<p>${text}</p>`)}
 ${link && html`<p class="buttons">${linkLike('button plain', link)}</p>`}`
@@ -71,7 +71,7 @@ ${message !== undefined && html`<dt>Detail</dt><dd>${message}</dd>`}
 
 export function faultPage(fault: FaultPage): Page {
   const { title, name, paragraphs, remedy, elsewhere, tile, icon: iconName = 'attention' } = fault
-  const content = html`${tile ? html`<p class="mark">${tile}</p>` : sign(iconName, 'attention')}
+  const content = html`${tile ? html`<p class="mark">${tile}</p>` : headingIcon(iconName, 'attention')}
 <h1>${title}</h1>
 ${paragraphs.map(text => html`<p>${text}</p>`)}
 <p class="buttons">${remedy && linkLike('button', remedy)}${linkLike('button plain', elsewhere)}</p>

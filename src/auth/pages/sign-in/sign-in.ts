@@ -33,13 +33,13 @@ ${form(
 }
 
 /** The app to which the user continues. */
-export function goesOnTo(app: string | undefined): Part {
+export function continueTo(app: string | undefined): Part {
   return app !== undefined && html`<p class="lead">to continue to <strong>${named(app)}</strong></p>`
 }
 
 export function signInPage(page: SignInPage): Page {
   const { action, csrf, faults, email, remember, app, signUp, next, note, providers } = page
-  const content = html`<hgroup><h1>Sign in</h1>${goesOnTo(app)}</hgroup>
+  const content = html`<hgroup><h1>Sign in</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
 ${providerButtons(providers)}

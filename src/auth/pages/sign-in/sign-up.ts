@@ -6,7 +6,7 @@ import { html } from '../components/html.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import type { Page } from '../frame/layout.ts'
 import { type ProviderButtons, providerButtons } from './providers.ts'
-import { goesOnTo } from './sign-in.ts'
+import { continueTo } from './sign-in.ts'
 
 export interface SignUpPage {
   readonly action: string
@@ -38,7 +38,7 @@ export function newPassword(name: string, label: string, faults: FormFaults) {
 
 export function signUpPage(page: SignUpPage): Page {
   const { action, csrf, faults, name, email, app, signIn, modelFields, providers } = page
-  const content = html`<hgroup><h1>Create an account</h1>${goesOnTo(app)}</hgroup>
+  const content = html`<hgroup><h1>Create an account</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
 ${providerButtons(providers)}
 ${form(

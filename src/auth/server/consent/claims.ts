@@ -76,7 +76,7 @@ function requestedClaims(claims: unknown): readonly string[] {
 }
 
 /** The scopes that a request needs: its own, and those of its claims. */
-export function scopesAskedFor(params: { readonly scope?: string; readonly claims?: unknown }): string[] {
+export function requestedScopes(params: { readonly scope?: string; readonly claims?: unknown }): string[] {
   return [
     ...new Set([
       ...scopeSet(params.scope),

@@ -5,7 +5,7 @@ import type { RecordChange } from '../../../plan/transaction.ts'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
-import { grantClaims, scopesAskedFor } from './claims.ts'
+import { grantClaims, requestedScopes } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
 import { storedGrant } from './stored-grant.ts'
@@ -248,7 +248,7 @@ export async function loadGrant(
   const consented = ctx.oidc.result?.consent?.grantId
   if (consented !== undefined) return provider.Grant.find(consented)
   const { client, account } = ctx.oidc
-  const scopes = scopesAskedFor(ctx.oidc.params)
+  const scopes = requestedScopes(ctx.oidc.params)
   if (!account || scopes.length === 0) return undefined
   if (!needsNoConsent(ctx) && !(await isAllowed(consents, ctx, scopes, account.accountId))) return undefined
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
