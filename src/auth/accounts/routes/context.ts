@@ -111,6 +111,11 @@ export function safeNext(path: string | undefined): string | undefined {
   return path !== undefined && nextPattern.test(path) ? path : undefined
 }
 
+/** RATE_LIMITED with `Retry-After`, for JSON calls. */
+export function rateLimited(seconds: number): ApiError {
+  return new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
+}
+
 /** METHOD_NOT_ALLOWED with the header `Allow`, e.g. `GET, HEAD`. */
 export function methodNotAllowed(allow: string): ApiError {
   return new ApiError('METHOD_NOT_ALLOWED', undefined, { headers: { Allow: allow } })

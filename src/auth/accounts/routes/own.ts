@@ -32,6 +32,9 @@ export function signInRedirect(parts: RouteParts, visit: Visit, viewer: Viewer):
   return redirect(`/account/sign-in?confirm=yes&next=${visit.path}`)
 }
 
+/** The reply to one form of a page that has several. `form` was checked by `postedForm`. */
+export type FormRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
+
 /** The posted form. Throws FORBIDDEN if it does not come from one of our pages. */
 export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {
   const form = readForm(visit)
