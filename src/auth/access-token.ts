@@ -30,13 +30,13 @@ interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | '
 }
 
 /** The principal of a token, and the thumbprint of the key that it is bound to. */
-interface Accepted {
+interface BoundPrincipal {
   readonly principal: Principal
   readonly jkt: string | undefined
 }
 
 /** Valid until something that it depends on changes. */
-interface CachedToken extends Accepted {
+interface CachedAccessToken extends BoundPrincipal {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly stamp: number
@@ -82,9 +82,11 @@ class AccessTokenReader {
   readonly #options: AccessTokenOptions
   readonly #now: () => number
   readonly #denials: Denials
-  readonly #byHash = new Cache<string, CachedToken>(new CacheBound('access_tokens', maxCachedTokens))
+  readonly #byHash = new Cache<string, CachedAccessToken>(new CacheBound('access_tokens', maxCachedTokens))
   /** The same entries by the token's text, because hashing costs more than everything else. */
-  readonly #byText = new Cache<string, CachedToken>(new CacheBound('access_token_texts', maxCachedTexts))
+  readonly #byText = new Cache<string, CachedAccessToken>(
+    new CacheBound('access_token_texts', maxCachedTexts),
+  )
   readonly #roles = new Cache<number, string>(new CacheBound('roles', maxCachedRoles))
   #signer: { readonly version: number; readonly signer: TokenSigner } | undefined
   #proofs: Promise<Proofs> | undefined
@@ -123,7 +125,7 @@ class AccessTokenReader {
     await (await this.#proofs).check({ method, path, proof: headers.dpop }, token, jkt)
   }
 
-  #find(text: string): Awaitable<Accepted | null> | undefined {
+  #find(text: string): Awaitable<BoundPrincipal | null> | undefined {
     const stamp = this.#stamp()
     const cachedByText = this.#byText.get(text, stamp)
     if (cachedByText !== undefined && cachedByText.expiresAt > this.#now()) return cachedByText
@@ -160,7 +162,7 @@ class AccessTokenReader {
     key: string,
     stamp: number,
     verified: VerifiedJwt | undefined,
-  ): Awaitable<Accepted | null> | undefined {
+  ): Awaitable<BoundPrincipal | null> | undefined {
     if (verified?.keysVersion === keysVersion(this.#options.records)) {
       return this.#acceptJwt(key, verified, stamp)
     }
@@ -189,7 +191,7 @@ class AccessTokenReader {
   }
 
   /** A JWT is valid unless it is denied. If it could outlive its denial, its record is read instead. */
-  #acceptJwt(key: string, verified: VerifiedJwt, stamp: number): Awaitable<Accepted | null> {
+  #acceptJwt(key: string, verified: VerifiedJwt, stamp: number): Awaitable<BoundPrincipal | null> {
     const { claims } = verified
     const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
     const hasUser = sub !== clientId
@@ -204,7 +206,7 @@ class AccessTokenReader {
     })
   }
 
-  #findRecord(key: string, id: string, stamp: number): Awaitable<Accepted | null> {
+  #findRecord(key: string, id: string, stamp: number): Awaitable<BoundPrincipal | null> {
     const { records } = this.#options
     const accept = (record: StoredRecord) => {
       const token = JSON.parse(record.payload) as StoredToken
@@ -230,8 +232,8 @@ class AccessTokenReader {
   #accept(
     key: string,
     token: Token,
-    validity: Omit<CachedToken, keyof Accepted>,
-  ): Awaitable<Accepted | null> {
+    validity: Omit<CachedAccessToken, keyof BoundPrincipal>,
+  ): Awaitable<BoundPrincipal | null> {
     return then(this.#options.rightsOfApp(token.clientId), rights =>
       then(rights && this.#principalOf(token, rights, validity.expiresAt), principal => {
         if (!principal) return null
@@ -282,7 +284,7 @@ function withGrantHash({ grantId, ...token }: StoredToken): Token {
   return grantId === undefined ? token : { ...token, grantHash: grantHash(grantId) }
 }
 
-function unboundPrincipal(accepted: Accepted | null, { method }: CredentialSource): Principal | null {
+function unboundPrincipal(accepted: BoundPrincipal | null, { method }: CredentialSource): Principal | null {
   if (accepted === null) return null
   if (accepted.jkt === undefined) return accepted.principal
   if (method === undefined) throw webSocketMessageRefusal()

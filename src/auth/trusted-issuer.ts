@@ -66,7 +66,7 @@ const maxKeysTried = 10
 /** The latest `datetime`: API keys get the expiry of the token that creates them. */
 const latestDatetimeMs = Date.parse('9999-12-31T23:59:59.999Z')
 
-interface CachedToken {
+interface CachedPrincipal {
   readonly principal: Principal
   /** Milliseconds since 1970. */
   readonly expiresAt: number
@@ -163,7 +163,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
   const issuers = new Map(
     options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new IssuerKeys(issuer, options, now) }]),
   )
-  const tokens = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
+  const tokens = new Cache<string, CachedPrincipal>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
 
   const verifyWith = async (text: string, issuer: TrustedIssuer, set: KeySet): Promise<JWTPayload> => {
     const rules = {

@@ -25,7 +25,7 @@ import {
   type ActionRoute,
   type BuiltinActionRoute,
   isOperation,
-  type NestedRoute,
+  type NestedItem,
   type OperationRoute,
   type QueryRoute,
 } from './routes.ts'
@@ -88,12 +88,10 @@ export async function requireSettable(
   if (text === null) throw settingRefused(target.collection, field, principal.access)
 }
 
-type Nested = Omit<NestedRoute, 'kind'>
-
 /** Throws NOT_FOUND unless the caller may read the nested item, and it belongs to the item that the path names. */
 export function requireNested(
   run: Run,
-  { id, relation, nested }: Nested,
+  { id, relation, nested }: NestedItem,
   principal: Principal,
 ): Awaitable<void> {
   if (relation.kind !== 'many') throw new ApiError('NOT_FOUND')

@@ -2,6 +2,7 @@
  * Our records as oidc-provider's storage (its `adapter` option). Ids that are secrets are stored as hashes. A record that
  * is found by another key gets the mark and the hash as its id, so that the hash is never mistaken for the secret.
  */
+import type { Payload } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import { scopeSet } from '../../../principal.ts'
@@ -12,8 +13,6 @@ import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.t
 import { codeToStore, requireRedirectUri } from '../tokens/authorization-codes.ts'
 import { writeWithResponse } from './deferred-writes.ts'
 import type { BrowserInfo } from './request-state.ts'
-
-type Payload = Record<string, unknown>
 
 /** Kinds whose ids never leave the service, and are stored as they are. */
 const plainIds = new Set(['Grant'])

@@ -1,4 +1,5 @@
 /** Authorization codes: exchanged only with the `redirect_uri` of their authorization request (RFC 6749, 4.1.3). */
+import type { Payload } from 'oidc-provider'
 import { errors } from '../provider/load.ts'
 import { currentContext } from '../provider/request-state.ts'
 import type { Parameters } from '../requests/form.ts'
@@ -19,8 +20,6 @@ export async function markOmittedRedirectUri(
   const isComplete = parameters.some(([name]) => name === 'redirect_uri' || name === 'request_uri')
   return isComplete ? parameters : [...parameters, [omittedRedirectUri, 'yes']]
 }
-
-type Payload = Record<string, unknown>
 
 /** The payload of a code with the mark of its request. */
 export function codeToStore(code: Payload): Payload {
