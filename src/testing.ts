@@ -15,7 +15,10 @@ import { SteppedClock } from './testing/clock.ts'
 import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
-export type { MailMessage as Message, TestResponse }
+export type { TestResponse }
+
+/** A mail that the service has sent. */
+export type Message = MailMessage
 
 /** Options of `testService`. */
 export interface TestServiceOptions {
@@ -47,7 +50,7 @@ export interface TestClock {
 export interface TestService<M extends Declaration> {
   readonly clock: TestClock
   /** The mails that would have been sent, the oldest first. */
-  readonly mails: readonly MailMessage[]
+  readonly mails: readonly Message[]
   readonly users: {
     /**
      * Creates a user without a password, whose hash would take long. Name and address have defaults. The address counts as
