@@ -62,7 +62,7 @@ export class CacheBound {
   }
 }
 
-interface Entry<V> {
+interface CacheEntry<V> {
   readonly value: V
   readonly stamp: number
   weight: number
@@ -70,8 +70,8 @@ interface Entry<V> {
 
 export class Cache<K, V> {
   readonly #bound: CacheBound
-  #young = new Map<K, Entry<V>>()
-  #old = new Map<K, Entry<V>>()
+  #young = new Map<K, CacheEntry<V>>()
+  #old = new Map<K, CacheEntry<V>>()
 
   constructor(bound: CacheBound) {
     this.#bound = bound
@@ -120,7 +120,7 @@ export class Cache<K, V> {
   }
 
   /** Moves an entry of the older generation to the younger one, and returns it. */
-  #promote(key: K, stamp: number): Entry<V> | undefined {
+  #promote(key: K, stamp: number): CacheEntry<V> | undefined {
     const entry = this.#old.get(key)
     if (entry === undefined || entry.stamp !== stamp) return undefined
     // A very heavy entry would evict all others at each read.

@@ -44,12 +44,11 @@ export interface StreamedBody extends AsyncIterable<string> {
 export interface CachedHead {
   /** The precomputed header block: the status line and the constant headers. */
   head: string
-  /** The length of the body, in bytes. */
-  length: number
+  bodyBytes: number
 }
 
 export function emptyHead(): CachedHead {
-  return { head: '', length: 0 }
+  return { head: '', bodyBytes: 0 }
 }
 
 /**

@@ -42,12 +42,13 @@ export type {
 } from './client/types/options.ts'
 
 /**
- * `createClient<typeof model>({ baseUrl, token })`. Throws a `TypeError` if `baseUrl` is not a valid URL.
+ * A client of a service: `createClient<typeof model>({ baseUrl, token })`. Its calls reject with an `ApiError`, or with the
+ * reason of their signal. Throws a `TypeError` if `baseUrl` is not a valid URL.
  */
 export function createClient<T extends ApiSource>(options: ClientOptions = {}): Client<T> {
   const connection = new Connection(options)
   const { send } = connection
-  const own = {
+  const members = {
     ...operations(send),
     events: Object.freeze({
       list: logPage(send),
@@ -58,17 +59,17 @@ export function createClient<T extends ApiSource>(options: ClientOptions = {}): 
       itemOf(await send({ method: 'GET', path: `/me${selection(options)}`, options }), options),
     batch: (calls: BatchCalls, options: WriteOptions = {}) => batch(send, calls, options),
   }
-  return lazyMembers(own, name => collection(connection, name)) as unknown as Client<T>
+  return lazyMembers(members, name => collection(connection, name)) as unknown as Client<T>
 }
 
 function collection(connection: Connection, name: string): object {
   const functions = new Collection(connection.send, name)
-  const own = {
+  const members = {
     ...functions,
     subscribe: (options: FilteredSubscription = {}) =>
       subscribe(connection, subscription(options, name), options),
   }
-  return lazyMembers(own, action => functions.action(action))
+  return lazyMembers(members, action => functions.action(action))
 }
 
 /** Actions without a collection, and queries. */
@@ -86,11 +87,11 @@ function batch(send: Send, calls: BatchCalls, options: WriteOptions): Promise<re
   const recorder = new Recorder()
   const { record } = recorder
   const actions = new Collection(record, 'actions')
-  const own = {
+  const members = {
     actions: lazyMembers({}, name => recorder.trackCall(actions.action(name))),
     queries: lazyMembers({}, name => recorder.trackCall(queryCall(record, name))),
   }
-  const tx = lazyMembers(own, name => {
+  const tx = lazyMembers(members, name => {
     const functions = new Collection(record, name)
     return lazyMembers(recorder.track({ ...functions }), action =>
       recorder.trackCall(functions.action(action)),

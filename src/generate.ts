@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { clientTypes, type Origin } from './generate/client-types.ts'
 import { fetchDocument } from './generate/fetch-document.ts'
-import type { JsonObject } from './generate/json.ts'
 import { standaloneFolder } from './generate/standalone.ts'
+import type { JsonObject } from './json.ts'
 import type { Model } from './model/model.ts'
 import { openapi } from './rest/openapi/document.ts'
 

@@ -10,9 +10,9 @@ import { findUnreadable } from './idempotency/readable.ts'
 import { type KeyedRequest, keyedRequest } from './idempotency/request.ts'
 import {
   hashAccess,
+  idempotencyKind,
   KeyedAttempt,
   KeyTaken,
-  kind,
   type ShownItem,
   type StoredReply,
   stillRunningError,
@@ -99,7 +99,7 @@ class KeyedWrites {
   }
 
   async #find({ id, fingerprint }: KeyedRequest): Promise<StoredReply | undefined> {
-    const record = await this.#parts.records.get(kind, id)
+    const record = await this.#parts.records.get(idempotencyKind, id)
     if (!record) return undefined
     const stored = JSON.parse(record.payload) as StoredReply
     if (stored.fingerprint !== fingerprint) throw new ApiError('IDEMPOTENCY_KEY_REUSED')
@@ -164,7 +164,7 @@ class KeyedWrites {
     const isOurs = stored?.attempt === attempt.id
     if (isUnconfirmed && isOurs && attempt.reply) return attempt.reply
     // Refused after the commit, by a step that has reverted the effect.
-    if (isOurs) await this.#parts.records.delete(kind, request.id).catch(() => false)
+    if (isOurs) await this.#parts.records.delete(idempotencyKind, request.id).catch(() => false)
     throw isUnconfirmed ? retryable(error) : error
   }
 }

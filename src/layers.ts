@@ -24,6 +24,8 @@ export const shared: readonly string[] = [
   'time-limit',
   'late-end',
   'printable',
+  'json',
+  'accept-weight',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -39,6 +41,8 @@ export const modules: Readonly<Record<string, Module>> = {
   'time-limit': { imports: [] },
   'late-end': { imports: [] },
   printable: { imports: [] },
+  json: { imports: [] },
+  'accept-weight': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

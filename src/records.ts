@@ -100,11 +100,11 @@ export async function* recordsOf(
   records: Pick<Records, 'after'>,
   kind: string,
 ): AsyncGenerator<StoredRecord> {
-  const pageLength = 200
+  const pageSize = 200
   for (let lastId = ''; ; ) {
-    const page = await records.after(kind, lastId, pageLength)
+    const page = await records.after(kind, lastId, pageSize)
     yield* page
-    if (page.length < pageLength) return
+    if (page.length < pageSize) return
     lastId = page.at(-1)?.id ?? ''
   }
 }

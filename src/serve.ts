@@ -21,7 +21,6 @@ import { openTraces, type Traces } from './observability/traces.ts'
 import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
-import type { Principal } from './principal.ts'
 import { loadMailTemplates, openMailer } from './serve/background/mailer.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { createIdentify } from './serve/credentials/identify.ts'
@@ -37,12 +36,12 @@ import { SlowListRecorder } from './serve/monitoring/slow-lists.ts'
 import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
 import type { LazyOauth } from './serve/oauth.ts'
-import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
+import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { errorReplies, isGraphql } from './serve/transports/error-replies.ts'
 import type { LazyGraphql } from './serve/transports/graphql.ts'
-import { withReasons } from './serve/transports/refusals.ts'
+import { type Transport, withReasons } from './serve/transports/refusals.ts'
 import { openTransports, type Transports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
 
@@ -95,7 +94,7 @@ export async function open(
   }
 }
 
-interface Parts {
+interface ServiceParts {
   readonly model: Model
   readonly store: Store
   /** The store's records, with their secrets encrypted. */
@@ -108,7 +107,7 @@ interface Parts {
   readonly mailCatalogue: MailCatalogue
 }
 
-async function assemble(parts: Parts): Promise<OpenService> {
+async function assemble(parts: ServiceParts): Promise<OpenService> {
   const { settings, options } = parts
   const state: State = { starting: options.worker === undefined, closing: false }
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
@@ -133,7 +132,7 @@ interface Handling {
   readonly clock: Clock
 }
 
-async function openHandling(parts: Parts, issuer: () => string): Promise<Handling> {
+async function openHandling(parts: ServiceParts, issuer: () => string): Promise<Handling> {
   const { model, store, encrypted, cluster, log, traces, settings, options } = parts
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
@@ -165,7 +164,7 @@ interface Listening {
   readonly http: () => HttpServer
 }
 
-function openHttp(parts: Parts, handling: Handling, listening: Listening): HttpServer {
+function openHttp(parts: ServiceParts, handling: Handling, listening: Listening): HttpServer {
   const { model, store, cluster, log, traces, settings, options } = parts
   const { limits, credentials, transports, refusals, timing } = handling
   const { state, issuer, http } = listening
@@ -175,14 +174,14 @@ function openHttp(parts: Parts, handling: Handling, listening: Listening): HttpS
   worker?.setMetricsSource(() => metrics.text())
   const transport = transportOf(transports, parts)
   const metricsText = worker ? worker.allMetrics : metrics.text
-  const stages: Stages = {
+  const pipelineParts: PipelineParts = {
     state,
-    ownPages: options.ownPages,
+    devPages: options.devPages,
     healthChecks: healthChecks({ store, cluster, metricsText, state }),
     refresh: () => store.refresh(),
     authenticate: credentials.authenticate,
     limits,
-    bodyLimit: settings.bodyLimit,
+    bodyLimitBytes: settings.bodyLimit,
     oauth,
     transport: timing
       ? (exchange, principal) => timing.reply(() => transport(exchange, principal))
@@ -190,10 +189,10 @@ function openHttp(parts: Parts, handling: Handling, listening: Listening): HttpS
   }
   const routeOf = routeLabels(model.collections)
   return createHttp(settings, {
-    answer: tracedRequests(createPipeline(stages), traces),
+    answer: tracedRequests(createPipeline(pipelineParts), traces),
     sockets: {
       paths: new Set([graphqlPath]),
-      upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
+      upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
     errorReply: errorReplies(oauth, issuer, refusals),
@@ -203,7 +202,7 @@ function openHttp(parts: Parts, handling: Handling, listening: Listening): HttpS
 }
 
 /** Opens the port, and creates the first administrator where there is none. */
-async function startServing(parts: Parts, { clock, run }: Handling, http: HttpServer) {
+async function startServing(parts: ServiceParts, { clock, run }: Handling, http: HttpServer) {
   const { worker, simulation, background = true, listen = true } = parts.options
   if (worker === undefined && (background || simulation))
     await registerLogic(parts.model, parts.store, clock.now)
@@ -212,7 +211,7 @@ async function startServing(parts: Parts, { clock, run }: Handling, http: HttpSe
 }
 
 /** Only the first thread of a process sends webhooks and runs reactions and jobs. */
-function startBackground({ options }: Parts, { webhooks, reactions }: Transports): void {
+function startBackground({ options }: ServiceParts, { webhooks, reactions }: Transports): void {
   const { worker, background = true } = options
   if (!background || (worker !== undefined && worker.index !== 0)) return
   webhooks.start()
@@ -226,7 +225,7 @@ interface Started {
   readonly firstAdministrator: Service['firstAdministrator']
 }
 
-function openedService(parts: Parts, handling: Handling, started: Started): OpenService {
+function openedService(parts: ServiceParts, handling: Handling, started: Started): OpenService {
   const { model, store, cluster, log, traces, settings } = parts
   const { run, credentials, transports } = handling
   const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
@@ -248,7 +247,7 @@ function openedService(parts: Parts, handling: Handling, started: Started): Open
   return { ...opened, records: credentials.records, feed: store.changes }
 }
 
-function transportOf({ rest, graphql, explain }: Transports, { options }: Parts): Transport {
+function transportOf({ rest, graphql, explain }: Transports, { options }: ServiceParts): Transport {
   const transport: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
   const { explainsRefusals: explainsTo } = options
@@ -259,14 +258,14 @@ function transportOf({ rest, graphql, explain }: Transports, { options }: Parts)
 }
 
 /** Logs the address of the service, unless another process or thread does. */
-function announce({ options, settings, log }: Parts, url: string): void {
+function announce({ options, settings, log }: ServiceParts, url: string): void {
   const { listen, worker, background = true } = options
   if (listen === 'elsewhere' || worker !== undefined || !background) return
   const place = listen === false ? 'expected at' : 'listening on'
   log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
 }
 
-function createAdministrator({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
+function createAdministrator({ encrypted, settings }: ServiceParts, run: Run, http: HttpServer) {
   return bootstrap(run, encrypted, settings).catch(async error => {
     await http.close()
     throw error
@@ -284,19 +283,17 @@ function listeningUrl({ host }: Settings, http: HttpServer): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
 }
 
-type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
-
-interface Stages {
+interface PipelineParts {
   readonly state: Readonly<State>
   /** The pages of the development mode. */
-  readonly ownPages: OwnPages | undefined
+  readonly devPages: DevPages | undefined
   /** Health checks and metrics, which need no credential and draw from no budget. */
   readonly healthChecks: HealthChecks
   /** Makes commits of other nodes visible to the caches. */
   readonly refresh: () => Awaitable<void>
   readonly authenticate: Authenticate
   readonly limits: RateLimits
-  readonly bodyLimit: number
+  readonly bodyLimitBytes: number
   /** Answers the paths of OAuth and of accounts, which accept other credentials. */
   readonly oauth: LazyOauth
   readonly transport: Transport
@@ -309,23 +306,23 @@ function createPipeline({
   refresh,
   authenticate,
   limits,
-  bodyLimit,
+  bodyLimitBytes,
   oauth,
   transport,
-  ownPages,
-}: Stages) {
+  devPages,
+}: PipelineParts) {
   const identify = createIdentify(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | Takeover> => {
     const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (healthCheck) return healthCheck(exchange)
     requireStarted(state)
-    if (ownPages?.owns(exchange.path)) return ownPages.answer(exchange)
+    if (devPages?.owns(exchange.path)) return devPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
         return then(limits.draw(principal, exchange), () =>
-          then(exchange.readBody(bodyLimit), () => transport(exchange, principal)),
+          then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
         )
       })
     })
@@ -333,7 +330,7 @@ function createPipeline({
 }
 
 /** credential → Principal → budget → the WebSocket takes the connection over. */
-function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql: LazyGraphql) {
+function createUpgrade({ state, refresh, authenticate, limits }: PipelineParts, graphql: LazyGraphql) {
   const identify = createIdentify(authenticate, limits)
   return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
     requireStarted(state)

@@ -1,5 +1,5 @@
 /** `portico/test`: a service in memory, for tests of a model's rules and logic. */
-import type { Mail, Message } from './auth/mail.ts'
+import type { Mail, MailMessage } from './auth/mail.ts'
 import type { Client } from './client/types/client.ts'
 import { createClient } from './client.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
@@ -15,8 +15,12 @@ import { SteppedClock } from './testing/clock.ts'
 import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
-export type { Message, TestResponse }
+export type { TestResponse }
 
+/** A mail that the service has sent. */
+export type Message = MailMessage
+
+/** Options of `testService`. */
 export interface TestServiceOptions {
   /** The time of the clock. Default: the machine's. */
   readonly now?: string | Date
@@ -24,6 +28,7 @@ export interface TestServiceOptions {
   readonly settings?: GivenSettings
 }
 
+/** Options of `TestService.request`. */
 export interface RequestOptions {
   /** The caller. Default: an anonymous one. */
   readonly as?: UserReference
@@ -41,6 +46,7 @@ export interface TestClock {
   advance(duration: Duration): void
 }
 
+/** A service in memory. It listens on no port; `close` ends it. */
 export interface TestService<M extends Declaration> {
   readonly clock: TestClock
   /** The mails that would have been sent, the oldest first. */
@@ -77,7 +83,7 @@ export async function testService<const M extends Declaration>(
   options: TestServiceOptions = {},
 ): Promise<TestService<M>> {
   const clock = new SteppedClock(options.now ?? new Date())
-  const mails: Message[] = []
+  const mails: MailMessage[] = []
   const settings = testSettings(options.settings)
   const opened = await open(checkModel(declaration), settings, createLog(settings), {
     listen: false,
@@ -149,7 +155,7 @@ function testSettings(overrides: GivenSettings = {}): Settings {
   return overrides.database === undefined ? { ...settings, database: ':memory:' } : settings
 }
 
-function collectMails(mails: Message[]): Mail {
+function collectMails(mails: MailMessage[]): Mail {
   return {
     delivers: true,
     async send(message) {

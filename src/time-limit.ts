@@ -137,8 +137,8 @@ function inspectorBoundary(onUnbounded: TimeLimitOptions['onUnbounded']): Bounda
     onUnbounded?.(cause)
     return runCurrent
   }
-  return timeout => {
-    session.post('Runtime.evaluate', { expression: source, silent: true, timeout })
+  return limitMs => {
+    session.post('Runtime.evaluate', { expression: source, silent: true, timeout: limitMs })
   }
 }
 
@@ -148,11 +148,11 @@ const script = new Script(source)
 const lateMs = 20
 
 /** Microtasks do not run within `Runtime.evaluate`. */
-function scriptBoundary(timeout: number): void {
+function scriptBoundary(limitMs: number): void {
   const id = executionAsyncId()
   let isLate: boolean
   try {
-    isLate = runUntilLateEnd(() => script.runInThisContext({ timeout: Math.ceil(timeout) }), timeout + lateMs)
+    isLate = runUntilLateEnd(() => script.runInThisContext({ timeout: Math.ceil(limitMs) }), limitMs + lateMs)
   } catch (cause) {
     if (!isTimeout(cause)) throw cause
     if (executionAsyncId() !== id) clearAsyncStack()

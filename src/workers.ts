@@ -17,7 +17,7 @@ export interface WorkerService {
   close(): Promise<void>
 }
 
-interface Parts {
+interface WorkersParts {
   readonly model: Model
   readonly settings: Settings
   readonly log: Log
@@ -26,7 +26,7 @@ interface Parts {
 }
 
 /** Starts `settings.workers` threads. Rejects if one of them cannot serve. */
-export async function startWorkers({ model, settings, log, prepare }: Parts): Promise<WorkerService> {
+export async function startWorkers({ model, settings, log, prepare }: WorkersParts): Promise<WorkerService> {
   await requireModelFile(model, settings)
   await requireSharedPort(settings)
   const fingerprint = modelFingerprint(settings)

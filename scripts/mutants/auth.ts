@@ -79,8 +79,8 @@ const credentials: readonly Mutant[] = [
       ['a key lasts for one millisecond more', 'owner.expiresAt <= nowMs', 'owner.expiresAt < nowMs'],
       [
         'a key created with another key outlives it',
-        'allowedScopes(scopes), undefined, expiresAt, through',
-        'allowedScopes(scopes), undefined, undefined, through',
+        'allowedScopes(scopes), undefined, expiresAt, delegate',
+        'allowedScopes(scopes), undefined, undefined, delegate',
       ],
       [
         'any text of the right length is accepted as a configured key',
@@ -245,7 +245,7 @@ const credentials: readonly Mutant[] = [
         'Number(claims.exp) * 1000',
         'Number(claims.exp)',
       ],
-      ['unknown scopes are accepted', 'tokenScopes.filter(name => known.has(name))', 'tokenScopes'],
+      ['unknown scopes are accepted', 'tokenScopes.filter(name => knownScopes.has(name))', 'tokenScopes'],
       ['the audience is not checked', '      audience: issuer.audience,\n', ''],
       ['tokens without an expiry are accepted', "requiredClaims: ['exp', 'sub']", "requiredClaims: ['sub']"],
     ],
@@ -455,8 +455,8 @@ const accounts: readonly Mutant[] = [
       ['the requesting session ends too', 'const extent = { exceptSession, keys,', 'const extent = { keys,'],
       [
         'the link is consumed before the password is hashed',
-        "  const passwordHash = await hashPassword(password)\n  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n",
-        "  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n  const passwordHash = await hashPassword(password)\n",
+        "  const passwordHash = await hashPassword(password)\n  const pending = await tokens.redeem<PendingReset>('PasswordReset', token)\n",
+        "  const pending = await tokens.redeem<PendingReset>('PasswordReset', token)\n  const passwordHash = await hashPassword(password)\n",
       ],
     ],
   ),

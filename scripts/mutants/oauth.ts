@@ -17,7 +17,7 @@ export const oauth: readonly Mutant[] = [
       ],
       ['an ID token is accepted as an access token', ' || header.typ !== tokenType', ''],
       ['a JWT from the future is accepted', '    iat <= seconds + 60\n', '    iat <= now + 60\n'],
-      ['the oldest key signs', 'const [newest] = own', 'const newest = own.at(-1)'],
+      ['the oldest key signs', 'const [newest] = es256Keys', 'const newest = es256Keys.at(-1)'],
     ],
   ),
   ...mutantsOf(
@@ -26,14 +26,14 @@ export const oauth: readonly Mutant[] = [
     [
       [
         'retired keys are kept for milliseconds instead of seconds',
-        'const life = longest * 1000 + marginMs',
-        'const life = longest + marginMs',
+        'const trustMs = maxTokenSeconds * 1000 + marginMs',
+        'const trustMs = maxTokenSeconds + marginMs',
       ],
       ['a retired key is retired again', 'const retiredAt = key.retiredAt ?? now', 'const retiredAt = now'],
       [
         'the expiry of a retired key follows the current lifetime of tokens',
-        'endsAt: key.endsAt ?? retiredAt + life',
-        'endsAt: retiredAt + life',
+        'endsAt: key.endsAt ?? retiredAt + trustMs',
+        'endsAt: retiredAt + trustMs',
       ],
       [
         'a concurrent rotation is lost',
@@ -51,7 +51,7 @@ export const oauth: readonly Mutant[] = [
     'auth/server/tokens/deny-list',
     ['auth/server/tokens/deny-list', 'auth/access-token'],
     [
-      ['denials last for milliseconds instead of seconds', 'life * 1000', 'life'],
+      ['denials last for milliseconds instead of seconds', 'lifetimeSeconds * 1000', 'lifetimeSeconds'],
       [
         'a grant is denied only after it is deleted',
         "if (kind === 'Grant') await deny(grantHash(id))",
@@ -122,8 +122,8 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a slow node restores a deleted secret',
-        'if (createdId !== undefined && (await records.get(ENDED, hash))) {',
-        'if (createdId !== undefined && !records.get(ENDED, hash)) {',
+        'if (createdId !== undefined && (await records.get(endedSecretKind, hash))) {',
+        'if (createdId !== undefined && !records.get(endedSecretKind, hash)) {',
       ],
     ],
   ),
@@ -293,8 +293,8 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a refresh to a covered scope is refused',
-        'currentContext()?.oidc.params.scope === undefined ? own : withCovered(own)',
-        'own',
+        'currentContext()?.oidc.params.scope === undefined ? granted : withCovered(granted)',
+        'granted',
       ],
     ],
   ),

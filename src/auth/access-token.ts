@@ -3,9 +3,10 @@ import { hash } from 'node:crypto'
 import { Cache, CacheBound } from '../cache.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { itemShape, readItem } from '../plan/system-plans.ts'
+import { readItem } from '../plan/system-plans.ts'
 import { app, commonScopes, type Principal, scopeSet, user } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
+import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'
 import { disabledCredential } from './disabled-account.ts'
@@ -22,13 +23,6 @@ const maxCachedTokens = 100_000
 const maxCachedTexts = 10_000
 const maxCachedRoles = 100_000
 
-interface TokenUser {
-  readonly role: string
-  readonly disabled: boolean
-}
-
-const userById = itemShape('users', ['role', 'disabled'])
-
 /** The properties of an access token, opaque or JWT. */
 interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt'> {
   /** See `deny-list.ts`. */
@@ -36,13 +30,13 @@ interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | '
 }
 
 /** The principal of a token, and the thumbprint of the key that it is bound to. */
-interface Accepted {
+interface BoundPrincipal {
   readonly principal: Principal
   readonly jkt: string | undefined
 }
 
 /** Valid until something that it depends on changes. */
-interface CachedToken extends Accepted {
+interface CachedAccessToken extends BoundPrincipal {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly stamp: number
@@ -88,9 +82,11 @@ class AccessTokenReader {
   readonly #options: AccessTokenOptions
   readonly #now: () => number
   readonly #denials: Denials
-  readonly #byHash = new Cache<string, CachedToken>(new CacheBound('access_tokens', maxCachedTokens))
+  readonly #byHash = new Cache<string, CachedAccessToken>(new CacheBound('access_tokens', maxCachedTokens))
   /** The same entries by the token's text, because hashing costs more than everything else. */
-  readonly #byText = new Cache<string, CachedToken>(new CacheBound('access_token_texts', maxCachedTexts))
+  readonly #byText = new Cache<string, CachedAccessToken>(
+    new CacheBound('access_token_texts', maxCachedTexts),
+  )
   readonly #roles = new Cache<number, string>(new CacheBound('roles', maxCachedRoles))
   #signer: { readonly version: number; readonly signer: TokenSigner } | undefined
   #proofs: Promise<Proofs> | undefined
@@ -129,7 +125,7 @@ class AccessTokenReader {
     await (await this.#proofs).check({ method, path, proof: headers.dpop }, token, jkt)
   }
 
-  #find(text: string): Awaitable<Accepted | null> | undefined {
+  #find(text: string): Awaitable<BoundPrincipal | null> | undefined {
     const stamp = this.#stamp()
     const cachedByText = this.#byText.get(text, stamp)
     if (cachedByText !== undefined && cachedByText.expiresAt > this.#now()) return cachedByText
@@ -166,7 +162,7 @@ class AccessTokenReader {
     key: string,
     stamp: number,
     verified: VerifiedJwt | undefined,
-  ): Awaitable<Accepted | null> | undefined {
+  ): Awaitable<BoundPrincipal | null> | undefined {
     if (verified?.keysVersion === keysVersion(this.#options.records)) {
       return this.#acceptJwt(key, verified, stamp)
     }
@@ -195,7 +191,7 @@ class AccessTokenReader {
   }
 
   /** A JWT is valid unless it is denied. If it could outlive its denial, its record is read instead. */
-  #acceptJwt(key: string, verified: VerifiedJwt, stamp: number): Awaitable<Accepted | null> {
+  #acceptJwt(key: string, verified: VerifiedJwt, stamp: number): Awaitable<BoundPrincipal | null> {
     const { claims } = verified
     const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
     const hasUser = sub !== clientId
@@ -210,7 +206,7 @@ class AccessTokenReader {
     })
   }
 
-  #findRecord(key: string, id: string, stamp: number): Awaitable<Accepted | null> {
+  #findRecord(key: string, id: string, stamp: number): Awaitable<BoundPrincipal | null> {
     const { records } = this.#options
     const accept = (record: StoredRecord) => {
       const token = JSON.parse(record.payload) as StoredToken
@@ -233,11 +229,15 @@ class AccessTokenReader {
     )
   }
 
-  #accept(key: string, token: Token, rest: Omit<CachedToken, keyof Accepted>): Awaitable<Accepted | null> {
+  #accept(
+    key: string,
+    token: Token,
+    validity: Omit<CachedAccessToken, keyof BoundPrincipal>,
+  ): Awaitable<BoundPrincipal | null> {
     return then(this.#options.rightsOfApp(token.clientId), rights =>
-      then(rights && this.#principalOf(token, rights, rest.expiresAt), principal => {
+      then(rights && this.#principalOf(token, rights, validity.expiresAt), principal => {
         if (!principal) return null
-        const entry = { principal, jkt: token.jkt, ...rest }
+        const entry = { principal, jkt: token.jkt, ...validity }
         this.#byHash.set(key, entry)
         return entry
       }),
@@ -260,9 +260,9 @@ class AccessTokenReader {
       ? expiresAt + (refreshSeconds - accessSeconds) * 1000
       : expiresAt
     const grant = grantHash === undefined ? null : `grant:${grantHash}`
-    const through = { appId, grant, thirdParty: !firstParty }
+    const delegate = { appId, grant, thirdParty: !firstParty }
     return then(this.#roleOf(id), role =>
-      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, through),
+      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, delegate),
     )
   }
 
@@ -272,7 +272,7 @@ class AccessTokenReader {
     const usersVersion = version('users')
     const cachedRole = this.#roles.get(id, usersVersion)
     if (cachedRole !== undefined) return cachedRole
-    return then(readItem<TokenUser>(run, userById, id), user => {
+    return then(readItem<CredentialOwner>(run, credentialOwnerById, id), user => {
       if (user?.disabled) throw disabledCredential()
       if (user) this.#roles.set(id, user.role, 1, usersVersion)
       return user?.role
@@ -284,7 +284,7 @@ function withGrantHash({ grantId, ...token }: StoredToken): Token {
   return grantId === undefined ? token : { ...token, grantHash: grantHash(grantId) }
 }
 
-function unboundPrincipal(accepted: Accepted | null, { method }: CredentialSource): Principal | null {
+function unboundPrincipal(accepted: BoundPrincipal | null, { method }: CredentialSource): Principal | null {
   if (accepted === null) return null
   if (accepted.jkt === undefined) return accepted.principal
   if (method === undefined) throw webSocketMessageRefusal()

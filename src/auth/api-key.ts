@@ -32,7 +32,7 @@ const byHash = listShape(
   where('hash'),
 )
 
-interface KeyRow {
+interface KeyWithUser {
   readonly id: number
   readonly user_id: number
   readonly scopes: readonly string[] | null
@@ -42,12 +42,12 @@ interface KeyRow {
 }
 
 function principalOf(
-  { id, user_id, scopes, third_party }: KeyRow,
+  { id, user_id, scopes, third_party }: KeyWithUser,
   role: string,
   expiresAt: number,
 ): Principal {
-  const through = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
-  return user(user_id, role, allowedScopes(scopes), undefined, expiresAt, through)
+  const delegate = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
+  return user(user_id, role, allowedScopes(scopes), undefined, expiresAt, delegate)
 }
 
 /** The owner of a key. */
@@ -78,6 +78,10 @@ export interface ApiKeyReader extends PlainReader {
   readonly counts: { hits: number; misses: number }
 }
 
+/**
+ * Reads API keys: undefined for a bearer token that is not a key, null for a key that is wrong, expired or revoked.
+ * Throws UNAUTHORIZED if the account of its user is disabled.
+ */
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   const { run, version, adminApiKey, onUse, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)
@@ -91,7 +95,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   /** The rights of a key depend on its own row and on its user's role. No version decreases, so neither does their sum. */
   const currentStamp = () => version('api_keys') + version('users')
 
-  const remember = (hash: string, row: KeyRow | undefined, stamp: number) => {
+  const remember = (hash: string, row: KeyWithUser | undefined, stamp: number) => {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
     const isDisabled = row?.user?.disabled === true
     const principal = row?.user && !isDisabled ? principalOf(row, row.user.role, expiresAt) : null
@@ -136,7 +140,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
       }
       if (hash !== adminHash && !isKey(text)) return null
       counts.misses++
-      return then(readFirst<KeyRow>(run, byHash, hash), row => principalNow(remember(hash, row, stamp)))
+      return then(readFirst<KeyWithUser>(run, byHash, hash), row => principalNow(remember(hash, row, stamp)))
     },
   }
 }

@@ -7,6 +7,7 @@ export interface BackgroundWork {
   idle(): Promise<void>
 }
 
+/** `onFault`: called with the error of work that fails; other work continues. */
 export function createBackground(onFault: (error: unknown) => void): BackgroundWork {
   const running = new Set<Promise<void>>()
   return {

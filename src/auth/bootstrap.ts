@@ -24,8 +24,8 @@ interface BootstrapSettings {
   readonly adminApiKey: string | undefined
 }
 
-const KIND = 'FirstStart'
-const FINISHED = '{}'
+const recordKind = 'FirstStart'
+const finishedPayload = '{}'
 
 /**
  * What the first start creates. Every process that finds an unfinished claim creates exactly the same, concurrently or after
@@ -77,6 +77,7 @@ export async function createKey(run: Run, userId: number, values: UserFields, ke
   return String(revealed.key)
 }
 
+/** A password of 20 characters, with 120 random bits. */
 export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }
@@ -106,14 +107,14 @@ async function openClaim(
   records: Records,
   settings: BootstrapSettings,
 ): Promise<StoredRecord | undefined> {
-  const claims = await records.all(KIND)
-  const unfinished = claims.find(({ payload }) => payload !== FINISHED)
+  const claims = await records.all(recordKind)
+  const unfinished = claims.find(({ payload }) => payload !== finishedPayload)
   if (unfinished || (await hasUsers(run))) return unfinished
   const id = String(claims.length)
-  await records.add({ kind: KIND, id, payload: JSON.stringify(newClaim(settings)), expiresAt: null })
+  await records.add({ kind: recordKind, id, payload: JSON.stringify(newClaim(settings)), expiresAt: null })
   // Another process may have added its claim first, and may have finished by now.
-  const claim = await records.get(KIND, id)
-  return claim?.payload === FINISHED ? undefined : claim
+  const claim = await records.get(recordKind, id)
+  return claim?.payload === finishedPayload ? undefined : claim
 }
 
 /** The administrator's id; undefined if the address belongs to another account. */
@@ -149,7 +150,7 @@ export async function bootstrap(
   if (id !== undefined) {
     await ignoringConflict(createKey(run, id, { name: 'First key', scopes: ['*'] }, key))
   }
-  const isFirst = await records.swap(record, record.payload, FINISHED)
+  const isFirst = await records.swap(record, record.payload, finishedPayload)
   if (!isFirst || id === undefined) return undefined
   return {
     email,

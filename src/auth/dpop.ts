@@ -19,7 +19,7 @@ const windowMs = 300_000
 const maxProofCharacters = 8192
 const maxKeys = 10_000
 
-const KIND = 'DpopProof'
+const recordKind = 'DpopProof'
 
 /** The private members of a key (RFC 7518, 6.2.2, 6.3.2 and 6.4). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
@@ -141,7 +141,7 @@ export class Proofs {
   async #markUsed({ iat = 0, jti }: JWTPayload, thumbprint: string): Promise<void> {
     const id = hash('sha256', JSON.stringify([thumbprint, jti]), 'base64url')
     const expiresAt = iat * 1000 + windowMs + 1000
-    const isNew = await this.#options.records.add({ kind: KIND, id, payload: '{}', expiresAt })
+    const isNew = await this.#options.records.add({ kind: recordKind, id, payload: '{}', expiresAt })
     if (!isNew) throw invalid('The proof was used already')
   }
 }

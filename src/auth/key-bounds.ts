@@ -4,15 +4,9 @@ import type { JsonValue } from '../model/fields/type.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { Run, WriteRule } from '../plan/run.ts'
-import { itemShape, readItem } from '../plan/system-plans.ts'
+import { readItem } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
-
-const storedKeyById = itemShape('api_keys', ['user_id', 'expires_at'])
-
-interface StoredKey {
-  readonly user_id: number
-  readonly expires_at: string | null
-}
+import { type KeyExpiry, keyExpiryById } from './user-keys.ts'
 
 function expiryOf(value: JsonValue | undefined): number {
   return typeof value === 'string' ? Date.parse(value) : Number.POSITIVE_INFINITY
@@ -39,7 +33,7 @@ function refuse({ expiresAt }: Principal): never {
 /** The latest expiry that the caller may set: shortening or keeping the present one is always allowed. */
 function latestExpiry(run: Run, { shape, args }: Plan<WriteShape>, principal: Principal): Awaitable<number> {
   if (shape.kind !== 'update') return principal.expiresAt
-  return then(readItem<StoredKey>(run, storedKeyById, Number(args[shape.id])), key => {
+  return then(readItem<KeyExpiry>(run, keyExpiryById, Number(args[shape.id])), key => {
     // The guard refuses a key of another user as if it did not exist.
     if (key?.user_id !== principal.userId) return Number.POSITIVE_INFINITY
     return Math.max(expiryOf(key.expires_at), principal.expiresAt)

@@ -3,7 +3,7 @@ import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const PREFIX = 'pk_'
+const keyMark = 'pk_'
 const randomCharacters = 32
 const checksumCharacters = 6
 /** The length of the prefix that is stored as plain text, by which users recognise a key. */
@@ -13,8 +13,8 @@ const wellFormed = /^pk_[0-9A-Za-z]{32,200}$/
 
 function base62(value: number, length: number): string {
   let text = ''
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) {
-    text = (alphabet[rest % 62] ?? '') + text
+  for (let remaining = value; text.length < length; remaining = Math.floor(remaining / 62)) {
+    text = (alphabet[remaining % 62] ?? '') + text
   }
   return text
 }
@@ -25,7 +25,7 @@ function checksum(text: string): string {
 
 /** Generates a key with 190 random bits. */
 export function generateKey(): string {
-  let text = PREFIX
+  let text = keyMark
   for (let i = 0; i < randomCharacters; i++) text += alphabet[randomInt(62)] ?? ''
   return text + checksum(text)
 }

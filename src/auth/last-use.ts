@@ -9,7 +9,7 @@ import type { Records } from '../records.ts'
 export type LastUseKind = 'KeyUse' | 'SessionUse' | 'AppUse'
 
 /** Where a browser is. */
-export interface Place {
+export interface ClientPlace {
   readonly address: string
   /** ISO 3166-1 alpha-2; undefined unless a proxy supplies it. */
   readonly country?: string | undefined
@@ -19,7 +19,7 @@ export interface LastUse {
   /** Milliseconds since 1970. */
   readonly at: number
   /** Undefined if it is not known. */
-  readonly place?: Place | undefined
+  readonly place?: ClientPlace | undefined
 }
 
 /** What was used. */
@@ -30,7 +30,7 @@ export interface Used {
   readonly owner: string
   /** Milliseconds since 1970; null: the record is kept until it is deleted. */
   readonly expiresAt: number | null
-  readonly place?: Place | undefined
+  readonly place?: ClientPlace | undefined
 }
 
 type UsedName = Pick<Used, 'kind' | 'id'>

@@ -1,7 +1,7 @@
 /** Mail over SMTP. Without a mail server, messages are written to the log and marked as not sent, for trying the service out. */
 import { ApiError } from '../errors.ts'
 
-export interface Message {
+export interface MailMessage {
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -17,7 +17,7 @@ export interface Mail {
   /** Whether messages are really sent. */
   readonly delivers: boolean
   /** Throws UNAVAILABLE if the mail server refuses the message. */
-  send(message: Message): Promise<void>
+  send(message: MailMessage): Promise<void>
 }
 
 export interface MailLog {
@@ -51,7 +51,7 @@ function loggedMail(log: MailLog): Mail {
 }
 
 /** Passes every message to `show`, in addition to sending it if there is a mail server. */
-export function shownMail(mail: Mail, show: (message: Message, isSent: boolean) => void): Mail {
+export function shownMail(mail: Mail, show: (message: MailMessage, isSent: boolean) => void): Mail {
   return {
     delivers: mail.delivers,
     async send(message) {
@@ -61,6 +61,10 @@ export function shownMail(mail: Mail, show: (message: Message, isSent: boolean) 
   }
 }
 
+/**
+ * Sends by SMTP; without a server, every message is logged instead. `send` rejects if the server does not accept
+ * the message.
+ */
 export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
   if (smtp === undefined) return loggedMail(log)
   const openTransport = async () => {

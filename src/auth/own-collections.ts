@@ -42,6 +42,7 @@ interface OwnCollectionsParts {
   readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
 
+/** Wraps `run` with the rules for writes of the built-in collections. */
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
   const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress, onDisabled, credentialNotices } =
     parts

@@ -8,6 +8,7 @@ import { isLongerThan, normalize } from '../unicode.ts'
 /** In Unicode code points. A longer password is always wrong. */
 export const maxPasswordCharacters = 256
 
+/** Whether a password has more than `maxPasswordCharacters` code points. */
 export function isPasswordTooLong(password: string): boolean {
   return isLongerThan(password, maxPasswordCharacters)
 }

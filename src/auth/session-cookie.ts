@@ -3,14 +3,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Cache, CacheBound } from '../cache.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { itemShape, readItem } from '../plan/system-plans.ts'
+import { readItem } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import { cookieOf } from './accounts/routes/cookie.ts'
-import type { UserRow } from './accounts/users.ts'
+import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import { type Used, useStepMs } from './last-use.ts'
 import { cameFrom } from './same-origin.ts'
 import { secretHash } from './server/secret.ts'
+import type { StoredSession } from './server/sessions/sessions.ts'
 import { sessionPrincipal } from './session-principal.ts'
 
 const maxCachedSessions = 100_000
@@ -19,8 +20,6 @@ const maxCachedRefusals = 10_000
 
 /** The form of a session's id. oidc-provider gives it 256 random bits. */
 const idPattern = /^[A-Za-z0-9_-]{43}$/
-
-const userById = itemShape('users', ['role', 'disabled'])
 
 /** The name of the session's cookie. RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with the prefix. */
 export function sessionCookieName(issuer: string): string {
@@ -59,6 +58,7 @@ export interface SessionCookieReader {
   read(headers: IncomingHttpHeaders): Awaitable<Principal | null>
 }
 
+/** Reads session cookies. Every process refuses an ended session as soon as the store’s versions show the change. */
 export function sessionCookieReader(options: SessionCookieOptions): SessionCookieReader {
   const { run, records, version, issuer, onUse, now = Date.now } = options
   const accepted = new Cache<string, CachedSession>(new CacheBound('sessions', maxCachedSessions))
@@ -85,7 +85,7 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
       const { userId, signedInAt = 0 } = record ? signInOf(record) : {}
       const expiresAt = record?.expiresAt ?? Number.POSITIVE_INFINITY
       if (!record || userId === undefined) return remember(cookie, { principal: null, expiresAt }, stamp)
-      const reading = readItem<Pick<UserRow, 'role' | 'disabled'>>(run, userById, userId)
+      const reading = readItem<CredentialOwner>(run, credentialOwnerById, userId)
       return then(reading, user => {
         const isAllowed = user !== undefined && !user.disabled
         if (!isAllowed) return remember(cookie, { principal: null, expiresAt }, stamp)
@@ -115,14 +115,6 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
       return cameFrom(headers, new URL(issuer()).origin) === 'same-origin' ? signedIn(headers) : null
     },
   }
-}
-
-interface StoredSession {
-  readonly accountId?: string
-  /** Seconds since 1970. */
-  readonly loginTs?: number
-  /** `storedAt`: milliseconds since 1970. */
-  readonly browser?: { readonly storedAt?: number }
 }
 
 function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<CachedSession, 'used' | 'usedAt'> {

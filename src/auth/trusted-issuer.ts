@@ -66,7 +66,7 @@ const maxKeysTried = 10
 /** The latest `datetime`: API keys get the expiry of the token that creates them. */
 const latestDatetimeMs = Date.parse('9999-12-31T23:59:59.999Z')
 
-interface CachedToken {
+interface CachedPrincipal {
   readonly principal: Principal
   /** Milliseconds since 1970. */
   readonly expiresAt: number
@@ -154,12 +154,16 @@ function mayLackKey(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed
 }
 
+/**
+ * Reads the JWTs (RFC 7519) of trusted issuers: undefined for a token of another issuer, null for one that is not
+ * valid or has no account here. Throws UNAUTHORIZED if the account is disabled.
+ */
 export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
     options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new IssuerKeys(issuer, options, now) }]),
   )
-  const tokens = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
+  const tokens = new Cache<string, CachedPrincipal>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
 
   const verifyWith = async (text: string, issuer: TrustedIssuer, set: KeySet): Promise<JWTPayload> => {
     const rules = {
@@ -230,9 +234,9 @@ function userOf(
 }
 
 /** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
-function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): ReadonlySet<string> {
+function scopesOf({ scope, scp }: JWTPayload, knownScopes: ReadonlySet<string>): ReadonlySet<string> {
   const tokenScopes = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
-  return new Set(tokenScopes.filter(name => known.has(name)))
+  return new Set(tokenScopes.filter(name => knownScopes.has(name)))
 }
 
 /** A longer text equals no field. */

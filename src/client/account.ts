@@ -5,6 +5,7 @@ import type { At, CollectionOf } from './types/api.ts'
 import type { ApiOf, ApiSource } from './types/model.ts'
 import type { ClientOptions } from './types/options.ts'
 
+/** Options of `createAccountClient`. There is no token: the browser sends the session cookie. */
 export interface AccountOptions extends Pick<ClientOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'headers'> {
   /** Called with the user after a sign-in, and with undefined after `signOut`. */
   readonly onChange?: (user: AccountUser | undefined) => void
@@ -19,6 +20,7 @@ export interface AccountUser {
   readonly email_verified: boolean
 }
 
+/** The values of a sign-in by password. */
 export interface PasswordSignIn {
   readonly email: string
   readonly password: string
@@ -47,6 +49,7 @@ export type SignUpValues<T extends ApiSource = never> = NewAccount &
     ? Readonly<Record<string, string | number | boolean>>
     : Partial<Omit<At<CollectionOf<ApiOf<T>, 'users'>, 'create'>, keyof NewAccount | 'role' | 'disabled'>>)
 
+/** What the user does next after a sign-up. */
 export interface SignUpResult {
   /** `confirm_address`: a link was sent that creates the account. The result never reveals whether the address is free. */
   readonly next: 'sign_in' | 'confirm_address'
@@ -92,7 +95,7 @@ interface SignedIn {
   readonly user: AccountUser
 }
 
-/** `createAccountClient<typeof model>()`. Throws a `TypeError` if `baseUrl` is not a valid URL. */
+/** A client of the account pages: `createAccountClient<typeof model>()`. Throws a `TypeError` if `baseUrl` is not a valid URL. */
 export function createAccountClient<T extends ApiSource = never>(
   options: AccountOptions = {},
 ): AccountClient<T> {

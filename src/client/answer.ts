@@ -45,7 +45,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-interface ErrorBody {
+interface ApiErrorBody {
   readonly code: string
   readonly message: string
   readonly details?: readonly FieldFault[]
@@ -61,7 +61,7 @@ export function errorOf(
   /** The status to report if a browser hides the received one. */
   hiddenStatus = 0,
 ): ApiError {
-  const error = (body as { readonly error?: ErrorBody } | null | undefined)?.error
+  const error = (body as { readonly error?: ApiErrorBody } | null | undefined)?.error
   return new ApiError({
     status: receivedStatus || hiddenStatus,
     code: error?.code ?? code,

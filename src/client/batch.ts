@@ -4,7 +4,8 @@ import { Reference } from './collection.ts'
 import type { ApiRequest, Send } from './connection.ts'
 import type { WriteOptions } from './types/options.ts'
 
-interface Results {
+/** The body of the response. */
+interface BatchBody {
   readonly results: readonly { readonly body: unknown }[]
 }
 
@@ -48,7 +49,7 @@ export class Recorder {
     await Promise.race([settled, nextMacrotask()])
     const operations = this.#requests.map(operationOf)
     const { body } = await send({ method: 'POST', path: '/batch', body: { operations }, options })
-    for (const [index, result] of (body as Results).results.entries())
+    for (const [index, result] of (body as BatchBody).results.entries())
       this.#settle[index]?.({ body: result.body ?? undefined, etag: undefined })
     return settled
   }

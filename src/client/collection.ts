@@ -5,12 +5,14 @@ import type { ApiRequest, Send } from './connection.ts'
 import { filtersOf, type Parameters, parametersOf, queryString } from './query.ts'
 import type { CallOptions, ChangeOptions, WriteOptions } from './types/options.ts'
 
-interface Reading extends CallOptions {
+/** The options of a read, whatever the model. */
+interface AnyReading extends CallOptions {
   readonly fields?: readonly string[]
   readonly include?: readonly string[]
 }
 
-interface Listing extends Reading {
+/** The options of a list, whatever the model. */
+interface AnyListing extends AnyReading {
   readonly where?: unknown
   readonly perPage?: number
   readonly cursor?: string
@@ -70,7 +72,7 @@ export function idSegment(id: unknown): string {
   throw new TypeError(`An id must be a whole number, not ${JSON.stringify(id)}.`)
 }
 
-export function itemOf({ body, etag }: Answer, { fields, include }: Reading = {}): unknown {
+export function itemOf({ body, etag }: Answer, { fields, include }: AnyReading = {}): unknown {
   if (etag !== undefined && !fields && !include && typeof body === 'object' && body !== null)
     etags.set(body, etag)
   return body
@@ -85,7 +87,7 @@ export class Collection {
     this.#path = `/${name}`
   }
 
-  readonly get = async (id: number, options: Reading = {}): Promise<unknown> => {
+  readonly get = async (id: number, options: AnyReading = {}): Promise<unknown> => {
     try {
       return itemOf(await this.#send(this.#read(`/${idSegment(id)}`, options)), options)
     } catch (error) {
@@ -94,14 +96,14 @@ export class Collection {
     }
   }
 
-  readonly list = async (options: Listing = {}): Promise<unknown> => this.#page(options)
+  readonly list = async (options: AnyListing = {}): Promise<unknown> => this.#page(options)
 
-  readonly first = async (options: Listing = {}): Promise<unknown> => {
+  readonly first = async (options: AnyListing = {}): Promise<unknown> => {
     const { data } = await this.#page({ ...options, ...{ perPage: 1, total: 'none' } })
     return data[0] ?? null
   }
 
-  readonly all = (options: Listing = {}): AsyncGenerator<unknown, undefined, undefined> =>
+  readonly all = (options: AnyListing = {}): AsyncGenerator<unknown, undefined, undefined> =>
     this.#iterate(options)
 
   readonly count = async (where?: unknown, options: CallOptions = {}): Promise<unknown> => {
@@ -109,25 +111,25 @@ export class Collection {
     return meta.total
   }
 
-  readonly aggregate = async (options: Listing = {}): Promise<unknown> => {
+  readonly aggregate = async (options: AnyListing = {}): Promise<unknown> => {
     const parameters = [...parametersOf(options, aggregateNames), ['count', 'true'] as const]
     const query = queryString([...parameters, ...filtersOf(options.where)])
     const { body } = await this.#send({ method: 'GET', path: `${this.#path}/aggregate${query}`, options })
     return body
   }
 
-  readonly create = async (values: unknown, options: Reading & WriteOptions = {}): Promise<unknown> =>
+  readonly create = async (values: unknown, options: AnyReading & WriteOptions = {}): Promise<unknown> =>
     itemOf(await this.#send(this.#write('POST', '', values, options)), options)
 
-  readonly createMany = async (values: readonly unknown[], options: Reading & WriteOptions = {}) => {
+  readonly createMany = async (values: readonly unknown[], options: AnyReading & WriteOptions = {}) => {
     const { body } = await this.#send(this.#write('POST', '', values, options))
     return (body as Page).data
   }
 
-  readonly update = async (id: number, values: unknown, options: Reading & ChangeOptions = {}) =>
+  readonly update = async (id: number, values: unknown, options: AnyReading & ChangeOptions = {}) =>
     itemOf(await this.#send(this.#write('PATCH', `/${idSegment(id)}`, values, options)), options)
 
-  readonly replace = async (id: number, values: unknown, options: Reading & ChangeOptions = {}) =>
+  readonly replace = async (id: number, values: unknown, options: AnyReading & ChangeOptions = {}) =>
     itemOf(await this.#send(this.#write('PUT', `/${idSegment(id)}`, values, options)), options)
 
   readonly delete = async (id: number, options: ChangeOptions = {}): Promise<void> => {
@@ -138,14 +140,13 @@ export class Collection {
   /** If the first argument is a number, the action is called on the item with that id. */
   action(name: string): (...args: readonly unknown[]) => Promise<unknown> {
     return async (...args) => {
-      const isOnItem = typeof args[0] === 'number' || args[0] instanceof Reference
-      const [input = {}, options = {}] = isOnItem ? args.slice(1) : args
-      const path = isOnItem ? `/${idSegment(args[0])}/${name}` : `/${name}`
-      return itemOf(await this.#send(this.#write('POST', path, input, options as WriteOptions)))
+      const { id, input, options } = operationCall(args)
+      const path = id === undefined ? `/${name}` : `/${id}/${name}`
+      return itemOf(await this.#send(this.#write('POST', path, input, options)))
     }
   }
 
-  async *#iterate(options: Listing): AsyncGenerator<unknown, undefined, undefined> {
+  async *#iterate(options: AnyListing): AsyncGenerator<unknown, undefined, undefined> {
     let cursor: string | null = ''
     while (cursor !== null) {
       const { data, meta }: Page = await this.#page({ perPage: maxPageSize, ...options, cursor })
@@ -154,12 +155,12 @@ export class Collection {
     }
   }
 
-  async #page(options: Listing): Promise<Page> {
+  async #page(options: AnyListing): Promise<Page> {
     const query = queryString([...parametersOf(options, listNames), ...filtersOf(options.where)])
     return (await this.#send({ method: 'GET', path: `${this.#path}${query}`, options })).body as Page
   }
 
-  #read(path: string, options: Reading): ApiRequest {
+  #read(path: string, options: AnyReading): ApiRequest {
     return { method: 'GET', path: `${this.#path}${path}${selection(options)}`, options }
   }
 
@@ -167,28 +168,41 @@ export class Collection {
     method: ApiRequest['method'],
     path: string,
     body: unknown,
-    options: Reading & ChangeOptions,
+    options: AnyReading & ChangeOptions,
   ): ApiRequest {
     const { ifMatch } = options
     return { method, path: `${this.#path}${path}${selection(options)}`, body, ifMatch, options }
   }
 }
 
-export function selection(options: Reading): string {
+export function selection(options: AnyReading): string {
   return queryString(parametersOf(options, readNames))
+}
+
+interface OperationCall {
+  /** As a path segment; undefined: the operation is not called on an item. */
+  readonly id: string | undefined
+  readonly input: object
+  readonly options: WriteOptions
+}
+
+/** The arguments of an action or a query: the id of its item, if it has one, the input and the options. */
+function operationCall(args: readonly unknown[]): OperationCall {
+  const isOnItem = typeof args[0] === 'number' || args[0] instanceof Reference
+  const [input = {}, options = {}] = (isOnItem ? args.slice(1) : args) as readonly [object?, WriteOptions?]
+  return { id: isOnItem ? idSegment(args[0]) : undefined, input, options }
 }
 
 /** A query of the model. Its input is sent in the URL. */
 export function queryCall(send: Send, name: string): (...args: readonly unknown[]) => Promise<unknown> {
   return async (...args) => {
-    const isOnItem = typeof args[0] === 'number' || args[0] instanceof Reference
-    const [input = {}, options = {}] = isOnItem ? args.slice(1) : args
-    const values = Object.entries({ ...(isOnItem && { id: idSegment(args[0]) }), ...(input as object) })
+    const { id, input, options } = operationCall(args)
+    const values = Object.entries({ id, ...input })
     const parameters: Parameters = values.flatMap(([key, value]) =>
       value === undefined || value === null ? [] : [[key, textOf(value)]],
     )
     const path = `/queries/${name}${queryString(parameters)}`
-    return (await send({ method: 'GET', path, options: options as CallOptions })).body
+    return (await send({ method: 'GET', path, options })).body
   }
 }
 

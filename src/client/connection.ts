@@ -58,7 +58,7 @@ export class Connection {
   }
 
   async #attempt({ method, path, body, options }: ApiRequest, headers: HeaderValues): Promise<Answer> {
-    const limit = new TimeLimit(
+    const limit = new RequestTimeLimit(
       options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs,
       options.signal,
     )
@@ -135,17 +135,17 @@ export function unredirected(response: Response): Response {
 }
 
 /** Aborts an attempt after a time, or with the call's signal. */
-class TimeLimit {
+class RequestTimeLimit {
   readonly #controller = new AbortController()
-  readonly #ms: number
+  readonly #limitMs: number
   readonly #callSignal: AbortSignal | undefined
   readonly #timer: ReturnType<typeof setTimeout>
   readonly #abort = () => this.#controller.abort(this.#callSignal?.reason)
 
-  constructor(ms: number, callSignal: AbortSignal | undefined) {
-    this.#ms = ms
+  constructor(limitMs: number, callSignal: AbortSignal | undefined) {
+    this.#limitMs = limitMs
     this.#callSignal = callSignal
-    this.#timer = setTimeout(() => this.#controller.abort(), Math.min(ms, maxTimerMs))
+    this.#timer = setTimeout(() => this.#controller.abort(), Math.min(limitMs, maxTimerMs))
     if (callSignal?.aborted) this.#abort()
     callSignal?.addEventListener('abort', this.#abort)
   }
@@ -163,7 +163,7 @@ class TimeLimit {
   reasonOf(error: unknown): unknown {
     if (this.#callSignal?.aborted) return this.#callSignal.reason
     if (!this.signal.aborted) return error
-    const message = `The service did not respond within ${this.#ms} ms.`
+    const message = `The service did not respond within ${this.#limitMs} ms.`
     return new ApiError({ status: 0, code: 'TIMEOUT', message })
   }
 }

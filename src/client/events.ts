@@ -7,14 +7,14 @@ import type { CallOptions } from './types/options.ts'
 const filterNames = { collections: 'collections', types: 'types', itemId: 'item_id' }
 const pageNames = { ...filterNames, after: 'after', limit: 'limit', wait: 'wait' }
 
-interface Filter {
+interface EventFilter {
   readonly where?: unknown
 }
 
-export interface FilteredSubscription extends SubscribeOptions, Filter {}
+export interface FilteredSubscription extends SubscribeOptions, EventFilter {}
 
 /** `collection`: subscribes only to this collection. */
-export function subscription(options: Filter, collection?: string): Parameters {
+export function subscription(options: EventFilter, collection?: string): Parameters {
   return [
     ...parametersOf(
       { ...options, ...(collection !== undefined && { collections: collection }) },
@@ -24,13 +24,13 @@ export function subscription(options: Filter, collection?: string): Parameters {
   ]
 }
 
-interface PageOptions extends CallOptions, Filter {
+interface EventPageOptions extends CallOptions, EventFilter {
   readonly wait?: number
 }
 
 /** The time limit includes the waiting time of a long poll. */
 export function logPage(send: Send) {
-  return async (options: PageOptions = {}): Promise<unknown> => {
+  return async (options: EventPageOptions = {}): Promise<unknown> => {
     const path = `/events${queryString([...parametersOf(options, pageNames), ...filtersOf(options.where)])}`
     const waitMs = (options.wait ?? 0) * 1_000
     const timeoutMs = waitMs > 0 && options.timeoutMs === undefined ? { timeoutMs: waitMs + 30_000 } : {}

@@ -6,10 +6,10 @@ const nameForm = /^[a-z][a-z0-9_]*$/
 /** Names that JavaScript itself reads: `then` would make the object a promise. No model can use them. */
 const reserved: ReadonlySet<string> = new Set(['then', 'constructor', 'prototype'])
 
-/** Returns an object with the members of `own`. Any other name of a model calls `create` once. */
-export function lazyMembers<T extends object>(own: T, create: (name: string) => unknown): T {
+/** Returns an object with the members of `members`. Any other name of a model calls `create` once. */
+export function lazyMembers<T extends object>(members: T, create: (name: string) => unknown): T {
   const created = new Map<string, unknown>()
-  const target = Object.freeze(Object.assign(Object.create(null), own))
+  const target = Object.freeze(Object.assign(Object.create(null), members))
   return new Proxy(target, {
     get(_, name) {
       if (typeof name !== 'string') return undefined

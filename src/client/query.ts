@@ -2,7 +2,7 @@
 
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
-type Entries = Readonly<Record<string, unknown>>
+type OptionValues = Readonly<Record<string, unknown>>
 
 const operators: ReadonlySet<string> = new Set(
   'eq ne in null gt gte lt lte contains icontains starts_with'.split(' '),
@@ -15,7 +15,7 @@ export function queryString(parameters: Parameters): string {
 
 /** Returns the options that are set, under their names in REST. Lists are joined by commas. */
 export function parametersOf(options: object, names: Readonly<Record<string, string>>): Parameters {
-  const entries = options as Entries
+  const entries = options as OptionValues
   return Object.entries(names).flatMap(([option, name]) => {
     const value = entries[option]
     return value === undefined ? [] : [[name, joined(value)] as const]
@@ -45,7 +45,7 @@ function alternatives(or: unknown): Parameters {
 }
 
 /** `group`: the parameter's prefix, e.g. `or[1]`; empty for conditions of no group. */
-function literals({ not, ...conditions }: Entries, group: string, place: string): Parameters {
+function literals({ not, ...conditions }: OptionValues, group: string, place: string): Parameters {
   const negated = not === undefined ? [] : [not].flat()
   return [
     ...comparisons(conditions, [], place).map(literal => parameter(group, literal)),
@@ -70,7 +70,7 @@ function parameter(group: string, { field, operator, value }: Literal): Paramete
   return [`${group === '' ? field : `${group}[${field}]`}[${operator}]`, value]
 }
 
-function comparisons(conditions: Entries, path: readonly string[], place: string): readonly Literal[] {
+function comparisons(conditions: OptionValues, path: readonly string[], place: string): readonly Literal[] {
   return Object.entries(conditions).flatMap(([name, value]) =>
     value === undefined ? [] : comparison([...path, name], value, `${place}.${name}`),
   )
@@ -89,7 +89,7 @@ function comparison(path: readonly string[], value: unknown, place: string): rea
   )
 }
 
-function isOperators(members: Entries): boolean {
+function isOperators(members: OptionValues): boolean {
   const entries = Object.entries(members)
   const isOperator = ([name, value]: [string, unknown]) =>
     operators.has(name) && (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -117,9 +117,10 @@ function listed(values: readonly unknown[], place: string): string {
 }
 
 /** Refuses dates, maps and the like: they have no enumerable members, and an ignored condition would widen the result. */
-function membersOf(value: unknown, place: string): Entries {
+function membersOf(value: unknown, place: string): OptionValues {
   const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
-  if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null)) return value as Entries
+  if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null))
+    return value as OptionValues
   throw new TypeError(
     `${place} must be an object of conditions, e.g. { status: 'open' }; times are ISO 8601 texts.`,
   )

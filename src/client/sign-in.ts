@@ -6,6 +6,7 @@ import { challengeOf, randomSecret } from './sign-in/pkce.ts'
 import { AuthorizationServer, type Metadata, oauthError } from './sign-in/server.ts'
 import { TokenStore } from './sign-in/tokens.ts'
 
+/** Options of `createSignIn`. */
 export interface SignInOptions {
   /** The client id of an app of the type `public`. */
   readonly clientId: string
@@ -24,6 +25,11 @@ export interface SignInOptions {
   readonly navigate?: (url: string) => void
 }
 
+/**
+ * The sign-in of one app in a browser. Calls reject with an `ApiError`: the codes of OAuth in upper case, e.g.
+ * `ACCESS_DENIED`, and `UNKNOWN_STATE`, `WRONG_ISSUER`, `WRONG_ID_TOKEN` for a response that does not belong to
+ * this sign-in.
+ */
 export interface SignIn {
   readonly isSignedIn: boolean
   /** For `createClient({ token })`: returns the access token, refreshed if necessary; undefined if nobody is signed in. */
@@ -40,14 +46,17 @@ export interface SignIn {
 }
 
 /** A sign-in in progress, stored by its `state`. */
-interface Pending {
+interface PendingSignIn {
   readonly verifier: string
   readonly nonce: string
   readonly redirectUri: string
   readonly returnTo?: string | undefined
 }
 
-/** Throws a `TypeError` if `baseUrl` is not a valid URL. */
+/**
+ * Signs users in at the service by the authorization code grant (RFC 6749, 4.1) with PKCE (RFC 7636), and refreshes their
+ * tokens. Throws a `TypeError` if `baseUrl` is not a valid URL.
+ */
 export function createSignIn(options: SignInOptions): SignIn {
   const flow = new CodeFlow(options)
   return {
@@ -101,7 +110,7 @@ class CodeFlow {
       ...(scopes.includes('openid') && { nonce }),
     }
     const { authorization_endpoint } = await this.#server.metadata()
-    const pending: Pending = { verifier, nonce, redirectUri, returnTo }
+    const pending: PendingSignIn = { verifier, nonce, redirectUri, returnTo }
     this.#pending.setItem(this.#key(state), JSON.stringify(pending))
     navigate(`${authorization_endpoint}?${new URLSearchParams(query)}`)
   }
@@ -121,7 +130,7 @@ class CodeFlow {
     const text = this.#pending.getItem(this.#key(state))
     this.#pending.removeItem(this.#key(state))
     if (text === null) throw refusal('UNKNOWN_STATE', 'This tab did not start the sign-in: sign in again.')
-    const { verifier, nonce, redirectUri, returnTo }: Pending = JSON.parse(text)
+    const { verifier, nonce, redirectUri, returnTo }: PendingSignIn = JSON.parse(text)
     checkIssuer(authorizationResponse, await this.#server.metadata())
     const code = authorizationResponse.get('code')
     if (code === null) throw oauthError(errorIn(authorizationResponse))

@@ -140,9 +140,9 @@ class LogFollower {
 
   /** Waits before the next connection. */
   async #wait(failure: ApiError | undefined): Promise<void> {
-    const minimum = Math.min((failure?.retryAfter ?? 0) * 1_000, maxPauseMs)
-    const ms = minimum + backOff(this.#failures++, firstPauseMs, maxPauseMs)
-    await pause(ms, this.#options.signal).catch(() => undefined)
+    const minimumMs = Math.min((failure?.retryAfter ?? 0) * 1_000, maxPauseMs)
+    const pauseMs = minimumMs + backOff(this.#failures++, firstPauseMs, maxPauseMs)
+    await pause(pauseMs, this.#options.signal).catch(() => undefined)
   }
 }
 

@@ -49,9 +49,9 @@ export interface RedisLink {
 
 type ScriptedRedis = Redis & { drawAll(keys: number, ...args: (string | number)[]): Promise<number[]> }
 
-/** The most takes of one script call: Redis does nothing else while it runs. */
+/** The maximum number of takes in one script call: Redis does nothing else while it runs. */
 const maxBatch = 500
-/** The most takes that wait for Redis. Further takes are counted by this node. */
+/** The maximum number of takes that wait for Redis. Further takes are counted by this node. */
 const maxPendingTakes = 10_000
 
 export class RedisCounters implements RateCounters {

@@ -26,7 +26,7 @@ const usedOffset = 1
 const generationOffset = 2
 const slotBytes = 8 + wordsPerSlot * Int32Array.BYTES_PER_ELEMENT
 
-/** The most slots that are probed for a key. If all are in use, the key takes over the one whose window ends first. */
+/** The maximum number of slots that are probed for a key. If all are in use, the key takes over the one whose window ends first. */
 const maxProbes = 64
 /** The value of the window's end while a thread begins a new window. */
 const windowPending = -1
@@ -34,7 +34,7 @@ const windowPending = -1
 const maxSpins = 10_000_000
 /** Window ends are stored as seconds since 2025, so that they fit into 32 bits until 2093. */
 const epochSeconds = 1_735_689_600
-/** The most keys whose slots a thread caches. */
+/** The maximum number of keys whose slots a thread caches. */
 const maxCachedKeys = 100_000
 
 /** Memory for the counters of `keys` keys, 24 bytes each. */

@@ -18,6 +18,6 @@ export const eventSettings = {
     kind: integer(1_048_576, 1_099_511_627_776),
     default: 1_073_741_824,
     description:
-      'The size of the event log beyond which its oldest events are removed, even if clients or webhooks have not read them. The size is estimated: the number of events times the average size of a sample.',
+      'The size of the event log, in bytes, beyond which its oldest events are removed, even if clients or webhooks have not read them. The size is estimated: the number of events times the average size of a sample.',
   }),
 }

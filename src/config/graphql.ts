@@ -85,7 +85,7 @@ export const graphqlSettings = {
     kind: integer(1024, 68_719_476_736),
     default: 16_777_216,
     description:
-      'The maximum of that memory for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count once.',
+      'The maximum of that memory, in bytes, for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count once.',
   }),
   'graphql.maxAnonymousConnections': setting({
     variable: 'PORTICO_GRAPHQL_MAX_ANONYMOUS_CONNECTIONS',

@@ -60,7 +60,8 @@ export type GivenProvider = ProviderSettings extends infer P
   : never
 type Omittable = 'id' | 'name' | 'tenant' | 'scopes' | 'allowPrivate'
 
-type Members = Readonly<Record<string, unknown>>
+/** The members of one provider's settings, not checked yet. */
+type SettingMembers = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
 
 const maxProviders = 20
@@ -86,7 +87,7 @@ const common = { kind: isText, id: isId, name: isName, clientId: isText }
 interface ProviderKind {
   readonly required: Readonly<Record<string, Check>>
   readonly optional: Readonly<Record<string, Check>>
-  readonly defaults: Members
+  readonly defaults: SettingMembers
 }
 
 const providerKinds: Readonly<Record<ProviderSettings['kind'], ProviderKind>> = {
@@ -115,7 +116,7 @@ function providerOf(value: unknown, index: number): ProviderSettings {
   if (typeof value !== 'object' || value === null) throw new RangeError(`${place} is not an object`)
   // An undefined member must not replace a default.
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  const declared: Members = Object.fromEntries(members)
+  const declared: SettingMembers = Object.fromEntries(members)
   const { kind } = declared
   if (typeof kind !== 'string' || !Object.hasOwn(providerKinds, kind))
     throw new RangeError(`${place}: \`kind\` must be one of ${Object.keys(providerKinds).join(', ')}`)
@@ -129,7 +130,7 @@ function providerOf(value: unknown, index: number): ProviderSettings {
       )
     if (!check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
   }
-  const complete: Members = { ...defaults, ...declared }
+  const complete: SettingMembers = { ...defaults, ...declared }
   const missing = ['id', 'name', 'clientId', ...Object.keys(required)].find(
     name => complete[name] === undefined,
   )

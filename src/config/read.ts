@@ -1,11 +1,13 @@
 /** Reads settings from the program's arguments, the environment and a file. */
+import { isObject } from '../json.ts'
 import type { Setting } from './setting.ts'
 
+/** Values of settings by name, not checked yet. */
+type SettingValues = Readonly<Record<string, unknown>>
 type Table = Readonly<Record<string, Setting<unknown>>>
-type GivenValues = Readonly<Record<string, unknown>>
 
 /** Replaces groups by their members, under their full names: `graphql.documents`. */
-function flattenGroups(table: Table, values: GivenValues): GivenValues {
+function flattenGroups(table: Table, values: SettingValues): SettingValues {
   const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
@@ -37,15 +39,15 @@ export class SettingsError extends Error {
 
 export interface SettingsSources {
   /** Values from the program or the command line, which take precedence. */
-  readonly given?: GivenValues | undefined
+  readonly given?: SettingValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined
   /** Values that replace the defaults of the table. */
-  readonly defaults?: GivenValues | undefined
+  readonly defaults?: SettingValues | undefined
 }
 
 /** Reads every setting of a table from the first source that has it, or its default. Throws a `SettingsError`. */
-export function readTable(table: Table, sources: SettingsSources): GivenValues {
+export function readTable(table: Table, sources: SettingsSources): SettingValues {
   const faults: SettingsFault[] = []
   const file = fileValues(table, sources.file, faults)
   const given = flattenGroups(table, sources.given ?? {})
@@ -62,15 +64,15 @@ export function readTable(table: Table, sources: SettingsSources): GivenValues {
 
 interface FileValues {
   readonly path: string
-  readonly values: GivenValues
+  readonly values: SettingValues
 }
 
 /** The sources, with flattened groups. */
 interface Layers {
-  readonly given: GivenValues
+  readonly given: SettingValues
   readonly environment: SettingsSources['environment']
   readonly file: FileValues | undefined
-  readonly defaults: GivenValues
+  readonly defaults: SettingValues
 }
 
 function fileValues(
@@ -80,14 +82,12 @@ function fileValues(
 ): FileValues | undefined {
   if (!file) return undefined
   const { path, values } = file
-  if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
-    return { path, values: flattenGroups(table, values as GivenValues) }
-  }
+  if (isObject(values)) return { path, values: flattenGroups(table, values) }
   faults.push({ place: path, message: 'must contain an object of settings, e.g. `{ "port": 8080 }`.' })
   return undefined
 }
 
-function unknownNames(table: Table, values: GivenValues, source: string): SettingsFault[] {
+function unknownNames(table: Table, values: SettingValues, source: string): SettingsFault[] {
   return Object.keys(values)
     .filter(name => !Object.hasOwn(table, name))
     .map(name => ({

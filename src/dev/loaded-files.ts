@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { envFile } from '../env-file.ts'
 import { configNames } from '../project.ts'
 import { isOwnSource } from '../source/error-place.ts'
-import type { FileHashes, Sources } from './messages.ts'
+import type { FileHashes, ModuleTexts } from './messages.ts'
 
 /** Returns null for a file that cannot be read. */
 export function fileHash(path: string): string | null {
@@ -59,7 +59,7 @@ export function recordFiles(onFile: (path: string, hash: string | null) => void)
 const isModule = /\.(?:[cm]?[jt]s|json)$/
 
 /** Reads the modules among these files. Returns undefined if one of them no longer has its hash. */
-export function sourcesOf(files: FileHashes): Sources | undefined {
+export function sourcesOf(files: FileHashes): ModuleTexts | undefined {
   const sources: (readonly [string, string])[] = []
   for (const [path, recordedHash] of files) {
     if (recordedHash === null || !isModule.test(path)) continue
@@ -70,7 +70,7 @@ export function sourcesOf(files: FileHashes): Sources | undefined {
 }
 
 /** Loads these modules with the given texts, even if their files have changed or are missing. */
-export function loadSources(sources: Sources): void {
+export function loadSources(sources: ModuleTexts): void {
   const texts = new Map(sources)
   const textOf = (url: string) => texts.get(pathOf(url) ?? '')
   registerHooks({

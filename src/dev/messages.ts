@@ -15,11 +15,11 @@ export interface VersionOptions {
 }
 
 /** The texts of modules. */
-export type Sources = readonly (readonly [path: string, text: string])[]
+export type ModuleTexts = readonly (readonly [path: string, text: string])[]
 
 export type ToServing =
   /** Loads the settings and the model. `sources` replace the texts of these files. */
-  | { readonly kind: 'load'; readonly version: VersionOptions; readonly sources: Sources | undefined }
+  | { readonly kind: 'load'; readonly version: VersionOptions; readonly sources: ModuleTexts | undefined }
   /** Opens the database, and prepares to serve on this port. */
   | { readonly kind: 'open'; readonly port: number }
   /** Applies the migration that a `migration` message has shown. */

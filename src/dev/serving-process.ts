@@ -28,7 +28,7 @@ export interface ProcessListeners {
 }
 
 /** A message that replies to a message of the supervisor. */
-export type Reply = Exclude<
+export type ServingReply = Exclude<
   FromServing,
   { readonly kind: 'files' | 'note' | 'mail' | 'connection' | 'gave-back' }
 >
@@ -51,10 +51,10 @@ function environment(): NodeJS.ProcessEnv {
 export class ServingProcess {
   readonly #child: ChildProcess
   readonly #listeners: ProcessListeners
-  readonly #replies: Reply[] = []
+  readonly #replies: ServingReply[] = []
   /** Connections that are being sent to the process. */
   readonly #inTransit = new Set<Socket>()
-  #awaited: PromiseWithResolvers<Reply> | undefined
+  #awaited: PromiseWithResolvers<ServingReply> | undefined
   #gaveBack = Promise.withResolvers<void>()
   /** Resolves with the exit status, e.g. `exit code 1`, or the signal that ended the process. */
   readonly ended: Promise<string>
@@ -108,10 +108,10 @@ export class ServingProcess {
   }
 
   /** The next reply. Rejects with a `ProcessEnded`. */
-  reply(): Promise<Reply> {
+  reply(): Promise<ServingReply> {
     const received = this.#replies.shift()
     if (received) return Promise.resolve(received)
-    this.#awaited = Promise.withResolvers<Reply>()
+    this.#awaited = Promise.withResolvers<ServingReply>()
     if (this.#exitStatus !== undefined) this.#awaited.reject(new ProcessEnded(this.#exitStatus))
     return this.#awaited.promise
   }
@@ -146,7 +146,7 @@ export class ServingProcess {
     else if (handle instanceof Socket && stopReading(handle)) this.#listeners.onReturned(handle)
   }
 
-  #onReply(message: Reply): void {
+  #onReply(message: ServingReply): void {
     if (this.#awaited) this.#awaited.resolve(message)
     else this.#replies.push(message)
     this.#awaited = undefined

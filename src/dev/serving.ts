@@ -25,7 +25,7 @@ import { fileHash, hashesOf, loadSources, projectFiles, recordFiles } from './lo
 import { isFromDeveloper } from './mail/local-request.ts'
 import { Mailbox, type StoredMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
-import type { FileHashes, FromServing, Sources, ToServing, VersionOptions } from './messages.ts'
+import type { FileHashes, FromServing, ModuleTexts, ToServing, VersionOptions } from './messages.ts'
 
 /** The time for which a replaced process waits for running requests before it closes their connections. Long polls may take longer. */
 const handoverMs = 5000
@@ -100,7 +100,7 @@ class ServingProcess {
   /** `sources`: the modules of an earlier version; undefined: the files as they are now. */
   async load(
     { commandLine, client, areMailsShared }: VersionOptions,
-    sources: Sources | undefined,
+    sources: ModuleTexts | undefined,
   ): Promise<void> {
     this.#client = client
     this.#areMailsShared = areMailsShared
@@ -242,7 +242,7 @@ class ServingProcess {
           settings.baseUrl,
         ),
       onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
-      ownPages: createMailPages({
+      devPages: createMailPages({
         mailbox: this.#mailbox,
         catalogue: await loadMailTemplates(settings),
         theme: themeOf(settings),

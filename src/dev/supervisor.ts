@@ -12,11 +12,11 @@ import { mailLine } from './event-lines.ts'
 import { ListeningSocket } from './listening-socket.ts'
 import { hashesOf, projectFiles, sourcesOf } from './loaded-files.ts'
 import { Mailbox, type NewMail } from './mail/mailbox.ts'
-import type { FileHashes, Sources, VersionOptions } from './messages.ts'
+import type { FileHashes, ModuleTexts, VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
 import type { Terminal } from './terminal.ts'
-import { aborted, lastGoodNotice, type Outcome, startVersion } from './version.ts'
+import { aborted, lastGoodNotice, startVersion, type VersionOutcome } from './version.ts'
 
 export interface DevOptions {
   readonly version: VersionOptions
@@ -49,7 +49,7 @@ export class Supervisor {
   /** The files of the version that was loaded last. */
   #loaded: FileHashes = []
   /** The modules of the last version that served, in case the files have a fault. */
-  #lastGood: Sources | undefined
+  #lastGood: ModuleTexts | undefined
   #failures = 0
   #lastFault = ''
   #shownUrl = ''
@@ -112,7 +112,7 @@ export class Supervisor {
   }
 
   /** Starts a version, which takes over once it is ready. */
-  async #startNext(signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
+  async #startNext(signal: AbortSignal, sources: ModuleTexts | undefined): Promise<VersionOutcome> {
     const next = this.#standby ?? this.#start()
     this.#standby = undefined
     next.send({ kind: 'mails', mails: this.#mailbox.list() })
@@ -128,7 +128,11 @@ export class Supervisor {
     return outcome
   }
 
-  async #outcome(next: ServingProcess, signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
+  async #outcome(
+    next: ServingProcess,
+    signal: AbortSignal,
+    sources: ModuleTexts | undefined,
+  ): Promise<VersionOutcome> {
     const { version, assumesYes, terminal } = this.#options
     try {
       return await startVersion({
@@ -242,7 +246,7 @@ export class Supervisor {
   }
 
   #showReady(
-    { ready, model }: Extract<Outcome, { kind: 'ready' }>,
+    { ready, model }: Extract<VersionOutcome, { kind: 'ready' }>,
     changed: readonly string[],
     ms: number,
   ): void {

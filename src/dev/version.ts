@@ -1,16 +1,16 @@
 /** Starts one version of the model: from its files to a process that is ready to serve. */
 import { misfitNotice } from '../cli/commands/migrate.ts'
-import type { FileHashes, Sources, VersionOptions } from './messages.ts'
-import { ProcessEnded, type Reply, type ServingProcess } from './serving-process.ts'
+import type { FileHashes, ModuleTexts, VersionOptions } from './messages.ts'
+import { ProcessEnded, type ServingProcess, type ServingReply } from './serving-process.ts'
 import type { Terminal } from './terminal.ts'
 
-type ReplyOf<Kind extends Reply['kind']> = Extract<Reply, { readonly kind: Kind }>
+type ReplyOf<Kind extends ServingReply['kind']> = Extract<ServingReply, { readonly kind: Kind }>
 
 export interface VersionParts {
   readonly process: ServingProcess
   readonly version: VersionOptions
   /** See `ToServing`. */
-  readonly sources: Sources | undefined
+  readonly sources: ModuleTexts | undefined
   /** Aborted when the files change: a version that still waits is abandoned. */
   readonly signal: AbortSignal
   readonly terminal: Terminal
@@ -26,9 +26,9 @@ export interface VersionParts {
   readonly beforeMigration: () => Promise<void>
 }
 
-export type Outcome =
+export type VersionOutcome =
   | { readonly kind: 'ready'; readonly ready: ReplyOf<'ready'>; readonly model: string }
-  /** `isPassing`: a retry without a change may succeed. */
+  /** `isTransient`: a retry without a change may succeed. */
   | { readonly kind: 'failed'; readonly text: string; readonly isTransient: boolean }
   | { readonly kind: 'abandoned' }
 
@@ -41,7 +41,7 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /** Rejects if it cannot listen, and with defects. */
-export async function startVersion(parts: VersionParts): Promise<Outcome> {
+export async function startVersion(parts: VersionParts): Promise<VersionOutcome> {
   const { process, version, sources, signal, onFiles, listen } = parts
   let isOpening = false
   try {
@@ -64,13 +64,13 @@ export async function startVersion(parts: VersionParts): Promise<Outcome> {
   }
 }
 
-function failedBy(reply: Reply): Outcome {
+function failedBy(reply: ServingReply): VersionOutcome {
   if (reply.kind !== 'failed') throw new TypeError(`unexpected reply: ${reply.kind}`)
   return { kind: 'failed', text: reply.text, isTransient: reply.isTransient }
 }
 
 /** Confirms migrations until the process is ready. Returns undefined if the files change while a migration waits. */
-async function untilReady(parts: VersionParts): Promise<Reply | undefined> {
+async function untilReady(parts: VersionParts): Promise<ServingReply | undefined> {
   const { process, signal, beforeMigration } = parts
   let next = process.reply()
   for (;;) {
@@ -91,7 +91,7 @@ async function untilReady(parts: VersionParts): Promise<Reply | undefined> {
 }
 
 /** A check of the database that was already running may report the plan once more. */
-async function afterMigration(process: ServingProcess, first: Promise<Reply>): Promise<Reply> {
+async function afterMigration(process: ServingProcess, first: Promise<ServingReply>): Promise<ServingReply> {
   let reply = await first
   while (reply.kind === 'migration') reply = await process.reply()
   return reply
@@ -106,7 +106,7 @@ const recheckNotice =
 async function isConfirmed(
   { terminal, assumesYes, isServing, signal }: VersionParts,
   { text, losesData, dataFits, mayRename }: ReplyOf<'migration'>,
-  next: Promise<Reply>,
+  next: Promise<ServingReply>,
 ): Promise<boolean> {
   const hint = mayRename
     ? "\nIf something was only renamed, declare that in the model: `renamedFrom: 'old_name'` keeps the data.\n"

@@ -13,10 +13,10 @@ export const eventStreamHeaders = [
 /** Keeps proxies from closing an idle stream, and detects that the client has disconnected. */
 const keepAliveIntervalMs = 12_000
 /** A comment, which clients ignore. */
-const comment = ':\n\n'
+export const commentBlock = ':\n\n'
 
 export class EventStream implements AsyncIterableIterator<string>, StreamedBody {
-  readonly probe = comment
+  readonly probe = commentBlock
   readonly #maxBufferedBytes: number
   readonly #onDisconnect: (tooSlow: boolean) => void
   readonly #keepAlive: NodeJS.Timeout
@@ -34,7 +34,7 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
   constructor(
     maxBufferedBytes: number,
     onDisconnect: (tooSlow: boolean) => void,
-    keepAlive: () => string = () => comment,
+    keepAlive: () => string = () => commentBlock,
   ) {
     this.#maxBufferedBytes = maxBufferedBytes
     this.#onDisconnect = onDisconnect

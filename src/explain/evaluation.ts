@@ -10,7 +10,7 @@ import type { Principal } from '../principal.ts'
 import type { Store } from '../store/store.ts'
 import type { RulePart } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
-import { isNull, mayShowStored, type Place, type ReadSteps, ruleTree } from './rule-tree.ts'
+import { type ItemPlace, isNull, mayShowStored, type ReadSteps, ruleTree } from './rule-tree.ts'
 
 export interface ReasonParts {
   readonly model: Model
@@ -113,7 +113,7 @@ export async function treeAfter(
   const fieldsInRequest = new Set(plan.shape.set.map(({ field }) => field))
   const isNew = plan.shape.kind === 'create'
   /** Whether the request contains the value, or creates the item without one. */
-  function* isKnownFromRequest(place: Place, field: string, written: number): ReadSteps<boolean> {
+  function* isKnownFromRequest(place: ItemPlace, field: string, written: number): ReadSteps<boolean> {
     if (place.collection !== collection || place.id !== written) return false
     return fieldsInRequest.has(field) || (isNew && (yield* isNull(parts, place, field)))
   }
@@ -135,14 +135,14 @@ export async function treeAfter(
 }
 
 /** `written`: the id of the item that the write has created or changed. */
-type ShowDecision = (written: number) => ((place: Place, field: string) => ReadSteps<boolean>) | undefined
+type ShowDecision = (written: number) => ((place: ItemPlace, field: string) => ReadSteps<boolean>) | undefined
 
 interface FieldOfItem {
-  readonly place: Place
+  readonly place: ItemPlace
   readonly field: string
 }
 
-function keyOf({ collection, id }: Place, field: string): string {
+function keyOf({ collection, id }: ItemPlace, field: string): string {
   return `${collection.name} ${id} ${field}`
 }
 

@@ -10,7 +10,7 @@ import { refusalReasons } from './refusals.ts'
 import { because, ruleMembers } from './rule-reasons.ts'
 import { ruleSource } from './rule-source.ts'
 
-export interface EventSelection {
+export interface ExplainedEvents {
   readonly collections: readonly Collection[]
   readonly includes: (type: string) => boolean
   /** Only with one collection. */
@@ -18,7 +18,7 @@ export interface EventSelection {
 }
 
 /** The events that a valid query of `/events` selects. */
-export function selectionOf(model: Model, query: string): EventSelection {
+export function selectionOf(model: Model, query: string): ExplainedEvents {
   const parameters = new URLSearchParams(query)
   const listOf = (name: string) => parameters.get(name)?.split(',')
   const types = listOf('types')
@@ -37,7 +37,7 @@ export function selectionOf(model: Model, query: string): EventSelection {
 
 export async function eventReasons(
   parts: ReasonParts,
-  selection: EventSelection,
+  selection: ExplainedEvents,
 ): Promise<readonly Reason[]> {
   const reasons: Reason[] = []
   for (const collection of selection.collections) {

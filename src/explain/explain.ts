@@ -1,6 +1,8 @@
 /** Explains why a request is allowed or refused: executes it like the real one, then rolls it back. */
+
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import { parseJson } from '../json.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Guard } from '../plan/guard.ts'
@@ -58,7 +60,7 @@ const batchNote =
 const eventsPath = '/api/v1/events'
 const graphqlPath = '/graphql'
 
-interface Outcome {
+interface RehearsedReply {
   readonly status: number
   readonly error: ApiError | undefined
   readonly graphql?: GraphqlOutcome
@@ -97,7 +99,7 @@ class RequestExplainer implements Explainer {
 
   call(call: Call, principal: Principal): Promise<Explanation> {
     const { 'idempotency-key': _key, ...headers } = call.headers
-    const body = call.body.length === 0 ? undefined : parseJson(call.body)
+    const body = call.body.length === 0 ? undefined : parseJson(call.body.toString())
     const { method, url, path, query, address, requestId, body: bytes } = call
     return this.#explain({
       call: { method, url, path, query, address, requestId, headers, body: bytes },
@@ -139,7 +141,7 @@ class RequestExplainer implements Explainer {
     body: unknown,
     principal: Principal,
     draw: Draw,
-  ): Promise<Outcome> {
+  ): Promise<RehearsedReply> {
     const { transportsOn, onFault } = this.#parts
     const transports = transportsOn(rehearsal.run, draw)
     try {
@@ -161,7 +163,11 @@ export function createExplainer(parts: ExplainerParts): Explainer {
   return new RequestExplainer(parts)
 }
 
-function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call): Promise<readonly Reason[]> {
+function reasonsOf(
+  parts: ReasonParts,
+  { error, graphql }: RehearsedReply,
+  call: Call,
+): Promise<readonly Reason[]> {
   if (error) return refusalReasons(parts, error)
   if (graphql) return graphqlReasons(parts, graphql)
   if (call.path === eventsPath) return eventReasons(parts, selectionOf(parts.model, call.query))
@@ -171,14 +177,6 @@ function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call):
 /** For events, HEAD makes every check of GET, without waiting or opening a stream. */
 function withoutWaiting(call: Call): Call {
   return call.path === eventsPath && call.method === 'GET' ? { ...call, method: 'HEAD' } : call
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
@@ -198,7 +196,7 @@ function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
 
 function notesOf(
   { attempts, operations, discarded }: Rehearsal,
-  outcome: Outcome,
+  outcome: RehearsedReply,
   { path }: Call,
 ): readonly string[] {
   const isRefused = verdictOf(outcome) !== undefined
@@ -214,20 +212,20 @@ function notesOf(
   ]
 }
 
-interface Verdict {
+interface ErrorSummary {
   readonly code: string
   readonly message: string
 }
 
 /** The error of the request; undefined if it is allowed. */
-function verdictOf({ error, graphql }: Outcome): Verdict | undefined {
+function verdictOf({ error, graphql }: RehearsedReply): ErrorSummary | undefined {
   return error ?? graphql?.errors[0]
 }
 
 function explanation(
   { method, url: path }: Call,
   { principal: { userId, access }, role }: Subject,
-  outcome: Outcome,
+  outcome: RehearsedReply,
   reasons: readonly Reason[],
   notes: readonly string[],
 ): Explanation {

@@ -25,12 +25,12 @@ export interface TreeParts {
   /** In milliseconds since 1970. */
   readonly now: () => number
   /** Replaces a read by the viewer. */
-  readonly mayShow?: ((place: Place, field: string) => ReadSteps<boolean>) | undefined
+  readonly mayShow?: ((place: ItemPlace, field: string) => ReadSteps<boolean>) | undefined
 }
 
 export type ReadSteps<T> = Generator<GuardedRead, T, ReadAnswer>
 
-export interface Place {
+export interface ItemPlace {
   readonly collection: Collection
   readonly id: number
 }
@@ -38,7 +38,7 @@ export interface Place {
 const maxShownCharacters = 80
 
 /** `place` undefined: there is no item, so only the parts that depend on the caller alone are decided. */
-export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined): ReadSteps<RulePart> {
+export function* ruleTree(parts: TreeParts, rule: Rule, place: ItemPlace | undefined): ReadSteps<RulePart> {
   const holds = place ? yield* holdsFor(parts, rule, place) : holdsForCaller(rule, parts.principal)
   const part = { rule: ruleSource(rule), holds }
   switch (rule.kind) {
@@ -64,7 +64,7 @@ export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined
 function* holdsFor(
   { probes, principal }: TreeParts,
   rule: Rule,
-  { collection, id }: Place,
+  { collection, id }: ItemPlace,
 ): ReadSteps<boolean> {
   const { text } = yield probes.holds(rule, collection, id, principal)
   return text !== null
@@ -129,9 +129,9 @@ function callerWords(rule: Rule, { access }: Principal): string {
   return rule.kind === 'nobody' ? 'the model allows it to nobody' : 'the model allows it to everybody'
 }
 
-type Compare = Rule & { readonly kind: 'compare' }
+type CompareRule = Rule & { readonly kind: 'compare' }
 
-function* comparison(parts: TreeParts, rule: Compare, place: Place): ReadSteps<string> {
+function* comparison(parts: TreeParts, rule: CompareRule, place: ItemPlace): ReadSteps<string> {
   const facts: string[] = []
   for (const path of pathsOf(rule)) facts.push(`${path} is ${yield* shownValue(parts, path, place)}`)
   const { operand } = rule
@@ -161,7 +161,7 @@ function* callerField(parts: TreeParts, field: string): ReadSteps<string> {
 }
 
 /** The stored value as text, if the viewer may read it. */
-function* shownValue(parts: TreeParts, path: string, place: Place): ReadSteps<string> {
+function* shownValue(parts: TreeParts, path: string, place: ItemPlace): ReadSteps<string> {
   // Checked before the value is read: that it is empty must not be revealed either.
   if (!(yield* mayShow(parts, path, place))) return hiddenValue
   const { text } = yield parts.probes.value(path, place.collection, place.id, parts.principal)
@@ -173,7 +173,7 @@ function* shownValue(parts: TreeParts, path: string, place: Place): ReadSteps<st
 
 export function* isNull(
   { probes, principal }: TreeParts,
-  { collection, id }: Place,
+  { collection, id }: ItemPlace,
   field: string,
 ): ReadSteps<boolean> {
   const { text } = yield probes.value(field, collection, id, principal)
@@ -187,9 +187,9 @@ function innermost(value: unknown): unknown {
 }
 
 /** Whether the viewer may read the value of a path along to-one relations. */
-function* mayShow(parts: TreeParts, path: string, place: Place): ReadSteps<boolean> {
+function* mayShow(parts: TreeParts, path: string, place: ItemPlace): ReadSteps<boolean> {
   const { steps, field } = followPath(path, place.collection, name => collectionOf(parts.model, name))
-  let current: Place = place
+  let current: ItemPlace = place
   for (const { relation, target } of steps) {
     const { text } = yield parts.probes.value(relation.field, current.collection, current.id, parts.principal)
     const id = innermost(JSON.parse(text ?? 'null'))
@@ -200,7 +200,7 @@ function* mayShow(parts: TreeParts, path: string, place: Place): ReadSteps<boole
   return yield* mayShowAt(parts, current, field.name)
 }
 
-function* mayShowAt(parts: TreeParts, place: Place, field: string): ReadSteps<boolean> {
+function* mayShowAt(parts: TreeParts, place: ItemPlace, field: string): ReadSteps<boolean> {
   const { internal, writeOnly } = place.collection.fields.get(field) ?? {}
   if (internal || writeOnly) return false
   if (parts.viewer === undefined) return true
@@ -210,7 +210,7 @@ function* mayShowAt(parts: TreeParts, place: Place, field: string): ReadSteps<bo
 /** Reads the row as the viewer. A null is either stored, or hides the value: the field's read rule decides which. */
 export function* mayShowStored(
   { guard, probes, viewer }: TreeParts,
-  { collection, id }: Place,
+  { collection, id }: ItemPlace,
   name: string,
 ): ReadSteps<boolean> {
   if (viewer === undefined) return true
@@ -232,10 +232,10 @@ function collectionOf({ collections }: Model, name: string): Collection {
   return collection
 }
 
-type Related = Rule & { readonly kind: 'related' }
+type RelatedRule = Rule & { readonly kind: 'related' }
 
 /** The related item that decides, and the rule for it. */
-function* relatedItems(parts: TreeParts, rule: Related, place: Place): ReadSteps<Partial<RulePart>> {
+function* relatedItems(parts: TreeParts, rule: RelatedRule, place: ItemPlace): ReadSteps<Partial<RulePart>> {
   const relation = place.collection.relations.get(rule.relation)
   if (relation === undefined) return {}
   const target = collectionOf(parts.model, relation.target)
@@ -254,8 +254,8 @@ function* relatedItems(parts: TreeParts, rule: Related, place: Place): ReadSteps
 
 function* relatedMany(
   parts: TreeParts,
-  rule: Related,
-  place: Place,
+  rule: RelatedRule,
+  place: ItemPlace,
   target: Collection,
 ): ReadSteps<Partial<RulePart>> {
   const fulfilling = yield* relatedIds(parts, rule, rule.rule, place)
@@ -295,9 +295,9 @@ function* itemText(parts: TreeParts, collection: Collection, id: number): ReadSt
 
 function* relatedIds(
   parts: TreeParts,
-  { relation }: Related,
+  { relation }: RelatedRule,
   rule: Rule,
-  { collection, id }: Place,
+  { collection, id }: ItemPlace,
 ): ReadSteps<readonly number[]> {
   const { text } = yield parts.probes.related(rule, collection, relation, id, parts.principal)
   return (JSON.parse(text ?? '[]') as readonly { readonly id: number }[]).map(item => item.id)

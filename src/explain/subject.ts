@@ -8,13 +8,13 @@ import { itemShape, listShape, readItem, where } from '../plan/system-plans.ts'
 import { allowedScopes, anonymous, type Principal, system, user } from '../principal.ts'
 import type { ExplainRequest } from './request.ts'
 
-interface UserRow {
+interface SubjectUser {
   readonly id: number
   readonly role: string
   readonly disabled?: boolean
 }
 
-interface KeyRow {
+interface SubjectKey {
   readonly id: number
   readonly user_id: number
   readonly scopes: readonly string[] | null
@@ -52,7 +52,7 @@ export async function subjectOf(
 ): Promise<Subject> {
   const { model, run, now } = parts
   // Administrators may see everybody's keys.
-  const apiKey = key === undefined ? undefined : await readItem<KeyRow>(run, keyById, key)
+  const apiKey = key === undefined ? undefined : await readItem<SubjectKey>(run, keyById, key)
   if (key !== undefined && apiKey === undefined) throw notFound('api_key', `There is no API key ${key}.`)
   const userReference = apiKey?.user_id ?? as
   const scopeLimit = scopes ?? apiKey?.scopes ?? undefined
@@ -71,11 +71,15 @@ export async function subjectOf(
   }
   const expiresAt = apiKey?.expires_at ? Date.parse(apiKey.expires_at) : undefined
   const principal = user(row.id, row.role, allowedScopes(scopeLimit), undefined, expiresAt, grant)
-  const role = (await readAs<Pick<UserRow, 'role'>>(run, roleOf, row.id, viewer))?.role ?? null
+  const role = (await readAs<Pick<SubjectUser, 'role'>>(run, roleOf, row.id, viewer))?.role ?? null
   return { principal, role, ...faultOf(row, apiKey, now()) }
 }
 
-function faultOf({ id, disabled }: UserRow, key: KeyRow | undefined, now: number): Pick<Subject, 'fault'> {
+function faultOf(
+  { id, disabled }: SubjectUser,
+  key: SubjectKey | undefined,
+  now: number,
+): Pick<Subject, 'fault'> {
   if (disabled) return { fault: `The account ${id} is disabled: none of its credentials is accepted.` }
   if (!key?.expires_at || Date.parse(key.expires_at) > now) return {}
   return { fault: `The API key ${key.id} has expired: ${key.expires_at}.` }
@@ -117,7 +121,11 @@ async function unlessRefused<A>(read: () => Awaitable<A>): Promise<A | undefined
   }
 }
 
-function userRow(model: Model, run: Run, id: number): Awaitable<UserRow | undefined> {
+function userRow(model: Model, run: Run, id: number): Awaitable<SubjectUser | undefined> {
   const hasDisabled = model.collections.get('users')?.fields.has('disabled') === true
-  return readItem<UserRow>(run, itemShape('users', ['id', 'role', ...(hasDisabled ? ['disabled'] : [])]), id)
+  return readItem<SubjectUser>(
+    run,
+    itemShape('users', ['id', 'role', ...(hasDisabled ? ['disabled'] : [])]),
+    id,
+  )
 }

@@ -1,4 +1,6 @@
 /** The TypeScript file that types `createClient` of `portico/client`, from an OpenAPI document of Portico. */
+
+import type { JsonObject } from '../json.ts'
 import {
   type CollectionDescription,
   describeApi,
@@ -6,7 +8,6 @@ import {
   type Operation,
   referenceOf,
 } from './description.ts'
-import type { JsonObject } from './json.ts'
 import { type ItemSchema, SchemaTypes } from './schema-types.ts'
 import { docComment, lineComment, propertyName, quoted } from './text.ts'
 

@@ -1,11 +1,13 @@
 /** Reads the collections, actions and queries of a Portico OpenAPI document from its paths and references. */
+
+import { isObject, type JsonObject } from '../json.ts'
 import { DocumentError } from './errors.ts'
-import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
+import { listAt, objectAt, textAt } from './members.ts'
 
 const prefix = '/api/v1/'
 /** The maximum number of collections with the item schema of another one: a bound for hostile documents. Portico's have none. */
 const maxCopies = 100
-/** CollectionPaths that are not collections; no collection can have these names. */
+/** First segments of paths that are not collections; no collection can have these names. */
 const reserved = new Set([
   'me',
   'batch',
@@ -93,7 +95,7 @@ function responseOf(document: JsonObject, operation: JsonObject, status: string)
 }
 
 /** The name in `#/components/schemas/{name}`. */
-export function referenceOf(schema: Json | undefined): string | undefined {
+export function referenceOf(schema: unknown): string | undefined {
   const reference = isObject(schema) ? textAt(schema, '$ref') : ''
   return /^#\/components\/schemas\/([^/]+)$/.exec(reference)?.[1]
 }

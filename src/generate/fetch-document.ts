@@ -1,9 +1,10 @@
 /** Fetches the OpenAPI document of a service. */
 
+import { isObject, type JsonObject, parseJson } from '../json.ts'
 import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
 import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
 import { DocumentError } from './errors.ts'
-import { isObject, type Json, type JsonObject, objectAt, textAt } from './json.ts'
+import { objectAt, textAt } from './members.ts'
 
 /** The document of a model with a hundred collections has about 5 MB. */
 const maxDocumentBytes = 32 * 1024 * 1024
@@ -98,7 +99,7 @@ function porticoDocument({ host, pathname }: URL, { status, body }: OutgoingResp
     const advice = statusAdvice[status] ?? 'Try again when the service is available.'
     throw new DocumentError(`${host} answered ${status} for ${pathname}. ${advice}`)
   }
-  const document = parseJson(body)
+  const document = parseJson(body.toString())
   if (document === undefined) {
     throw new DocumentError(`The response of ${host} for ${pathname} is not JSON: is Portico served there?`)
   }
@@ -108,15 +109,7 @@ function porticoDocument({ host, pathname }: URL, { status, body }: OutgoingResp
   return document
 }
 
-function parseJson(body: Buffer): Json | undefined {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
-
-function isPorticoDocument(document: Json): document is JsonObject {
+function isPorticoDocument(document: unknown): document is JsonObject {
   return (
     isObject(document) &&
     textAt(document, 'openapi').startsWith('3.1') &&

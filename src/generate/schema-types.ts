@@ -1,7 +1,9 @@
 /** Translates JSON Schemas to TypeScript. Each named schema that is referenced becomes one interface or type. */
+
+import { isObject, type JsonObject } from '../json.ts'
 import { referenceOf, resolved } from './description.ts'
 import { DocumentError } from './errors.ts'
-import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
+import { listAt, objectAt, textAt } from './members.ts'
 import { docComment, propertyName, quoted, typeName } from './text.ts'
 
 /** A bound for hostile documents: schemas that are nested deeper become `unknown`. */
@@ -35,7 +37,7 @@ function constraints(schema: JsonObject): string {
 }
 
 /** Whether a default is short enough for a comment. */
-function isShort(value: Json | undefined): boolean {
+function isShort(value: unknown): boolean {
   return typeof value === 'string' ? value.length < 60 : value !== undefined && isSimple(value)
 }
 
@@ -45,11 +47,11 @@ function commentOf(schema: JsonObject): string {
   return [description, constraints(schema)].filter(part => part !== '').join(' ')
 }
 
-function literal(value: Json): string {
+function literal(value: unknown): string {
   return typeof value === 'string' ? quoted(value) : isSimple(value) ? String(value) : 'unknown'
 }
 
-function isSimple(value: Json): boolean {
+function isSimple(value: unknown): boolean {
   return value === null || typeof value === 'boolean' || typeof value === 'number'
 }
 
@@ -165,7 +167,7 @@ export class SchemaTypes {
     })
   }
 
-  #text(schema: Json | undefined, indent: string, depth: number): string {
+  #text(schema: unknown, indent: string, depth: number): string {
     if (!isObject(schema) || depth > maxDepth) return 'unknown'
     const schemaName = referenceOf(schema)
     if (schemaName !== undefined) return this.#named(schemaName)

@@ -1,8 +1,9 @@
 /** A GraphQL request, in the form that all transports share (GraphQL over HTTP, "Request parameters"). */
+
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import { isObject, type JsonObject, parseJson } from './json.ts'
+import { isObject, type JsonObject, parseJson } from '../json.ts'
 
 export interface GraphqlRequest {
   readonly query: string | undefined

@@ -6,6 +6,7 @@ import { ConnectionLimit } from './connection-limit.ts'
 import type { Exchange } from './exchange.ts'
 import { LoadShedder } from './load-shedder.ts'
 import { createOverloadReplies } from './overload-reply.ts'
+import type { ServerSocket } from './server-socket.ts'
 import { SlowClients } from './slow-clients.ts'
 
 export type AdmissionSettings = Pick<Settings, 'maxConnections' | 'maxDelay' | 'maxUnread' | 'readTimeout'>
@@ -83,8 +84,7 @@ export class AdmissionControl {
       this.#refusedInWindow = 0
     }
     this.#refusedInWindow++
-    if (this.#refusedInWindow > maxRefusalsPerWindow && res.shouldKeepAlive)
-      pauseReading(req.socket as object)
+    if (this.#refusedInWindow > maxRefusalsPerWindow && res.shouldKeepAlive) pauseReading(req.socket)
   }
 
   #refuse(exchange: Exchange): void {
@@ -93,12 +93,7 @@ export class AdmissionControl {
   }
 }
 
-/** Node's own HTTP server stops reading in this way when a body comes too fast. It is not public: without it, reading continues. */
-interface Readable {
-  readonly _handle?: { readStop(): void; readStart(): void } | null
-}
-
-function pauseReading(socket: Readable & object): void {
+function pauseReading(socket: ServerSocket): void {
   socket._handle?.readStop()
   setTimeout(() => socket._handle?.readStart(), unreadMs).unref()
 }

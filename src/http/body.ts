@@ -4,8 +4,8 @@ import { ApiError } from '../errors.ts'
 
 const empty = Buffer.alloc(0)
 
-export function tooLarge(limit: number): ApiError {
-  return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limit} bytes.`)
+export function tooLarge(limitBytes: number): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limitBytes} bytes.`)
 }
 
 function incompleteBody(): ApiError {
@@ -14,7 +14,7 @@ function incompleteBody(): ApiError {
 
 interface BodyRead {
   readonly req: IncomingMessage
-  readonly limit: number
+  readonly limitBytes: number
   readonly resolve: (body: Buffer) => void
   readonly reject: (error: Error) => void
 }
@@ -35,21 +35,21 @@ function run(read: BodyRead): void {
 }
 
 /**
- * Reads the whole body. Rejects with PAYLOAD_TOO_LARGE beyond `limit` bytes, and with REQUEST_TIMEOUT if the connection
+ * Reads the whole body. Rejects with PAYLOAD_TOO_LARGE beyond `limitBytes`, and with REQUEST_TIMEOUT if the connection
  * ends first. A short body arrives with the headers: at the end of the turn it is complete, so no event is awaited.
  */
-export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    if (req.complete) return run({ req, limit, resolve, reject })
+    if (req.complete) return run({ req, limitBytes, resolve, reject })
     if (queuedReads.length === 0) setImmediate(readQueued)
-    queuedReads.push({ req, limit, resolve, reject })
+    queuedReads.push({ req, limitBytes, resolve, reject })
   })
 }
 
-function readBuffered({ req, limit, resolve, reject }: BodyRead): void {
+function readBuffered({ req, limitBytes, resolve, reject }: BodyRead): void {
   const length = req.readableLength
   const first: Buffer = req.read() ?? empty
-  if (length > limit) reject(tooLarge(limit))
+  if (length > limitBytes) reject(tooLarge(limitBytes))
   else resolve(first.length === length ? first : Buffer.concat([first, ...bufferedChunks(req)]))
 }
 
@@ -61,7 +61,7 @@ function* bufferedChunks(req: IncomingMessage): Generator<Buffer> {
 /** Not a closure within `collect`, which would keep alive everything that its closures share. */
 function ignore(): void {}
 
-function collect({ req, limit, resolve, reject }: BodyRead): void {
+function collect({ req, limitBytes, resolve, reject }: BodyRead): void {
   const chunks: Buffer[] = []
   let length = 0
   // The request lives as long as its response, which may be a stream: it must not keep the body alive.
@@ -73,7 +73,7 @@ function collect({ req, limit, resolve, reject }: BodyRead): void {
   }
   const add = (chunk: Buffer) => {
     length += chunk.length
-    if (length > limit) return fail(tooLarge(limit))
+    if (length > limitBytes) return fail(tooLarge(limitBytes))
     chunks.push(chunk)
   }
   const finish = () => {

@@ -1,7 +1,8 @@
 /** A bound on open connections. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { ServerSocket } from './server-socket.ts'
 
 /** If all connections are busy, the search for idle ones is repeated at most this often. */
 const searchIntervalMs = 100
@@ -14,12 +15,6 @@ export interface ConnectionLimitOptions {
   readonly endIdle: (count: number) => number
 }
 
-/** The socket with the response that Node is writing to it. */
-interface BusySocket extends Duplex {
-  readonly _httpMessage?: ServerResponse | null
-  readonly bytesWritten?: number
-}
-
 /**
  * Beyond `maxConnections`, idle connections are closed, the oldest first. If that is not enough, new connections are
  * surplus, and requests on them must be refused. 10 % beyond it, new connections are closed at once.
@@ -28,7 +23,7 @@ export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions
   readonly #surplus = new WeakSet<Socket>()
   /** Connections that speak HTTP, with the time at which each was opened. */
-  readonly #http = new Map<BusySocket, number>()
+  readonly #http = new Map<ServerSocket, number>()
   #open = 0
   #nextSearch = 0
   readonly counts = { refused: 0 }
@@ -95,6 +90,6 @@ export class ConnectionLimit {
 }
 
 /** Whether no request is being answered, and the first request was answered or does not come. */
-function isIdle({ _httpMessage: response, bytesWritten = 0 }: BusySocket, ageMs: number): boolean {
+function isIdle({ _httpMessage: response, bytesWritten = 0 }: ServerSocket, ageMs: number): boolean {
   return !response && (bytesWritten > 0 || ageMs > firstRequestMs)
 }

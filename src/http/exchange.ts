@@ -119,18 +119,18 @@ export class Exchange implements Call {
   }
 
   /**
-   * Reads the body; undefined if the request has none. Beyond `limit` bytes it rejects with PAYLOAD_TOO_LARGE, or throws it
+   * Reads the body; undefined if the request has none. Beyond `limitBytes` it rejects with PAYLOAD_TOO_LARGE, or throws it
    * at once if Content-Length says so.
    */
-  readBody(limit: number): Promise<void> | undefined {
+  readBody(limitBytes: number): Promise<void> | undefined {
     if (!this.hasBody) return undefined
     const length = this.headers['content-length']
-    if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
+    if (length !== undefined && Number(length) > limitBytes) throw tooLarge(limitBytes)
     // RFC 9110, 10.1.1: an HTTP/1.0 client does not understand 100 Continue.
     const expectsContinue =
       this.headers.expect?.toLowerCase() === '100-continue' && this.req.httpVersionMinor === 1
     if (expectsContinue) sendContinue(this.res)
-    return readBody(this.req, limit).then(body => {
+    return readBody(this.req, limitBytes).then(body => {
       this.body = body
       return this.bodyArrived?.()
     })

@@ -62,7 +62,7 @@ export function isBodiless(status: number): boolean {
 }
 
 /** A text with one byte per character is sent as Latin-1, which costs less than UTF-8. */
-export interface Body {
+export interface EncodedBody {
   readonly content: string | Buffer
   readonly encoding: 'latin1' | 'utf8'
 }
@@ -71,9 +71,14 @@ export interface Body {
  * Writes and ends a response to an HTTP/1.1 request. `head`: the status line and the header lines, with
  * Content-Length if the response has a body, without Date, Connection and Keep-Alive.
  */
-export type EndResponse = (res: ServerResponse, status: number, head: string, body: Body | undefined) => void
+export type EndResponse = (
+  res: ServerResponse,
+  status: number,
+  head: string,
+  body: EncodedBody | undefined,
+) => void
 
-function end(res: ServerResponse, body: Body | undefined): void {
+function end(res: ServerResponse, body: EncodedBody | undefined): void {
   if (body === undefined) res.end()
   else res.end(body.content, body.encoding)
 }
@@ -123,7 +128,7 @@ function outcome(
   Object.assign(res, { shouldKeepAlive: isPersistent, _keepAliveTimeout: keepAliveSeconds * 1000 })
   res.assignSocket(socket as Socket)
   const length = content === undefined ? '' : `Content-Length: ${content.length}\r\n`
-  const body: Body | undefined = content === undefined ? undefined : { content, encoding: 'latin1' }
+  const body: EncodedBody | undefined = content === undefined ? undefined : { content, encoding: 'latin1' }
   endResponse(res, status, `${statusLine(status)}Vary: Accept\r\n${length}`, body)
   const { _last: last } = res as unknown as RawResponse
   return JSON.stringify([

@@ -1,6 +1,7 @@
 /** Requests that the program's own server has read and passed on: their connections belong to that server. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { ServerSocket } from './server-socket.ts'
 
 type Connection = ServerResponse | Duplex
 
@@ -42,13 +43,8 @@ export function joinDuplicates(req: IncomingMessage): void {
   }
 }
 
-/** The socket with the response that Node is writing to it. */
-interface BusySocket extends Duplex {
-  readonly _httpMessage?: ServerResponse | null
-}
-
 /** Whether an earlier request of the connection is still being answered: a response now would overtake or interrupt that one. */
-export function isAnswering({ _httpMessage: response }: BusySocket): boolean {
+export function isAnswering({ _httpMessage: response }: ServerSocket): boolean {
   return Boolean(response)
 }
 

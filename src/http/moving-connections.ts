@@ -4,18 +4,13 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-
-/** The socket with the response that Node is writing to it, and the system's handle. */
-interface OpenSocket extends Socket {
-  readonly _httpMessage?: ServerResponse | null
-  readonly _handle?: { readStop?(): void } | null
-}
+import type { ServerSocket } from './server-socket.ts'
 
 /**
  * Stops reading, so that the next owner of the socket gets what arrives from now on: Node would keep reading while it sends
  * a socket to another process, and drop the bytes. Returns false if the socket is closed.
  */
-export function stopReading(socket: OpenSocket): boolean {
+export function stopReading(socket: ServerSocket): boolean {
   if (socket.destroyed || typeof socket._handle?.readStop !== 'function') return false
   socket._handle.readStop()
   return true
@@ -23,7 +18,7 @@ export function stopReading(socket: OpenSocket): boolean {
 
 export class MovingConnections {
   /** Open connections, with the number of bytes read at the end of the last request; undefined during a request. */
-  readonly #open = new Map<OpenSocket, number | undefined>()
+  readonly #open = new Map<Socket, number | undefined>()
   #transfer: ((socket: Socket) => void) | undefined
   #allTransferred = Promise.withResolvers<void>()
 
@@ -79,7 +74,7 @@ export class MovingConnections {
     })
   }
 
-  #transferIdle(socket: OpenSocket): void {
+  #transferIdle(socket: Socket & ServerSocket): void {
     if (!this.#transfer || !this.#open.has(socket) || this.#open.get(socket) !== socket.bytesRead) return
     if (socket._httpMessage || socket.writableLength > 0 || !stopReading(socket)) return
     this.#onEnd(socket)

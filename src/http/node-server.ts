@@ -1,6 +1,5 @@
 /** Node's HTTP server with Portico's bounds and timeouts, and what it does with upgrades, malformed requests and CONNECT. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Settings } from '../config.ts'
 import type { ApiError } from '../errors.ts'
@@ -8,6 +7,7 @@ import { socketOptions } from './listeners.ts'
 import { oneAtATime } from './pipelining.ts'
 import { parserError, unknownMethod } from './raw-response.ts'
 import { useOriginForm } from './request-target.ts'
+import type { ServerSocket } from './server-socket.ts'
 
 export type ServerSettings = Pick<
   Settings,
@@ -25,11 +25,6 @@ export interface Handlers {
   readonly sockets: ReadonlySet<string> | undefined
 }
 
-/** The socket with the response that Node is writing to it. */
-interface BusySocket extends Socket {
-  readonly _httpMessage?: ServerResponse | null
-}
-
 function wantsUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
@@ -42,7 +37,7 @@ function wantsUpgrade({ headers }: IncomingMessage): boolean {
 export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
   useOriginForm(req)
   const { method, url = '' } = req
-  const { _httpMessage: response }: BusySocket = req.socket
+  const { _httpMessage: response }: ServerSocket = req.socket
   const path = url.split('?', 1)[0] ?? ''
   return method === 'GET' && wantsUpgrade(req) && paths.has(path) && !response
 }

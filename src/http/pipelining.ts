@@ -1,24 +1,19 @@
 /** Requests that a client sends without waiting for responses (RFC 9112, 9.3.2). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { ServerSocket } from './server-socket.ts'
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => void
 
-/** The handle by which Node's HTTP server stops reading. `pause` is not enough: a pending resume would undo it. */
-interface Readable {
-  readonly _handle?: { reading: boolean; readStop(): void; readStart(): void } | null
-}
-
-function stopReading(this: object): void {
-  const { _handle: handle }: Readable = this
+function stopReading(this: ServerSocket): void {
+  const { _handle: handle } = this
   if (!handle) return
   handle.reading = false
   handle.readStop()
 }
 
-function resumeReading(socket: Socket): void {
+function resumeReading(socket: ServerSocket): void {
   socket.off('resume', stopReading)
-  const { _handle: handle }: Readable = socket as object
+  const { _handle: handle } = socket
   if (!handle) return
   handle.reading = true
   handle.readStart()
@@ -29,11 +24,11 @@ function resumeReading(socket: Socket): void {
  * concurrently with a write that it may depend on, and none begins after the connection has ended.
  */
 export function oneAtATime(handle: Handle): Handle {
-  const lastWaiting = new WeakMap<Socket, ServerResponse>()
+  const lastWaiting = new WeakMap<ServerSocket, ServerResponse>()
   return (req, res) => {
     // Node assigns the socket to a response when those before it are finished.
     if (res.socket !== null) return handle(req, res)
-    const { socket } = req
+    const socket: ServerSocket = req.socket
     // Waiting requests take memory, so reading stops.
     if (!lastWaiting.has(socket)) socket.on('resume', stopReading)
     stopReading.call(socket)

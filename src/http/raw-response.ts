@@ -1,9 +1,10 @@
 /** Responses without a readable request: to malformed HTTP, headers that are too large, a request that took too long. */
-import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { requestId } from './request-id.ts'
+import type { ServerSocket } from './server-socket.ts'
 
 const noHeaders: IncomingHttpHeaders = {}
 
@@ -80,16 +81,11 @@ function endWithTimeout(socket: Duplex, response?: string): void {
   socket.end(response).resume()
 }
 
-/** The socket with the response that Node is writing to it. */
-interface BusySocket extends Duplex {
-  readonly _httpMessage?: ServerResponse | null
-}
-
 /**
  * Sends `response` and ends the connection, but never in the middle of another response: an earlier request of the same
  * connection is answered first (RFC 9112, 9.3.2).
  */
-export function endWith(socket: BusySocket, response: string): void {
+export function endWith(socket: ServerSocket, response: string): void {
   const current = socket._httpMessage
   const finish = () => {
     if (socket.writable) endWithTimeout(socket, response)

@@ -38,8 +38,8 @@ export function createSend(options: SendOptions): Send {
   const constantLines = headerLines(constant)
 
   const fillHead = (reply: Reply, cached: CachedHead): void => {
-    cached.length = byteLength(reply.body)
-    const length = isBodiless(reply.status) ? '' : `Content-Length: ${cached.length}\r\n`
+    cached.bodyBytes = byteLength(reply.body)
+    const length = isBodiless(reply.status) ? '' : `Content-Length: ${cached.bodyBytes}\r\n`
     cached.head = statusLine(reply.status) + headerLines(reply.headers) + constantLines + length
   }
   return (exchange, reply, closing) => {
@@ -55,9 +55,9 @@ export function createSend(options: SendOptions): Send {
       return 0
     }
     // A text with as many bytes as characters is ASCII, which is the same in Latin-1.
-    const encoding = body.length === cached.length ? 'latin1' : 'utf8'
+    const encoding = body.length === cached.bodyBytes ? 'latin1' : 'utf8'
     endResponse(res, status, head, { content: body, encoding })
-    return cached.length
+    return cached.bodyBytes
   }
 }
 

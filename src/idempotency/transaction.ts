@@ -6,7 +6,7 @@ import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
 import type { KeyedRequest } from './request.ts'
 
-export const kind = 'IdempotencyKey'
+export const idempotencyKind = 'IdempotencyKey'
 const retentionMs = 24 * 60 * 60 * 1000
 /** How long a request waits for another one with the same key. */
 export const waitMs = 2000
@@ -132,7 +132,7 @@ export class KeyedAttempt {
   #recordWith(payload: string) {
     const { request, principal, now } = this.#options
     const owner = principal.userId === null ? undefined : String(principal.userId)
-    return { kind, id: request.id, payload, expiresAt: now() + retentionMs, owner }
+    return { kind: idempotencyKind, id: request.id, payload, expiresAt: now() + retentionMs, owner }
   }
 
   #payloadOf({ reply, short, items }: Replayable): string {

@@ -7,6 +7,7 @@ import type { JsonValue } from './fields/type.ts'
 import type { CheckWrite, Prepare } from './logic.ts'
 import type { Rule } from './rule.ts'
 
+/** A checked model. It is frozen, and has every default filled in. */
 export interface Model {
   readonly collections: ReadonlyMap<string, Collection>
   /** Every scope of the model, in order, with the sentence for the consent page. */

@@ -5,8 +5,7 @@ import ipaddr from 'ipaddr.js'
 /**
  * Whether an IP address is globally reachable: not private, loopback, link-local, shared, multicast or reserved (the
  * special-purpose registries of RFC 6890), nor an IPv6 address that leads to an IPv4 address through a gateway
- * (RFC 6052, RFC 3056, RFC 4380, RFC 4291, 2.5.5).
- * @param address as a socket reports it. Text that is not an IP address is not public.
+ * (RFC 6052, RFC 3056, RFC 4380, RFC 4291, 2.5.5). `address`: as a socket reports it; any other text is not public.
  */
 export function isPublicAddress(address: string): boolean {
   // A zone (`fe80::1%eth0`) names an interface of this machine.

@@ -11,7 +11,7 @@ import { OutgoingError } from './errors.ts'
 export interface OutgoingOptions {
   /** Whether private, loopback and link-local addresses are allowed. */
   readonly allowPrivate: boolean
-  /** The most connections to one host. 10 by default. */
+  /** The maximum number of connections to one host. Default: 10. */
   readonly maxConnectionsPerHost?: number
   /** Resolves names, as `dns.lookup` does. */
   readonly lookup?: typeof resolve

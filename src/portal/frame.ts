@@ -2,7 +2,7 @@
 import { attributes, type Html, html, type Part } from '../auth/pages/components/html.ts'
 import { brand } from '../auth/pages/components/tile.ts'
 import type { Theme } from '../auth/pages/frame/theme.ts'
-import { type Destination, destinations, type LinkOptions, type Place } from './links.ts'
+import { type Destination, type DestinationName, destinations, type LinkOptions } from './links.ts'
 
 /** Whether the browser is signed in, and whether as an administrator. */
 export type Visitor = 'anyone' | 'user' | 'admin'
@@ -14,7 +14,7 @@ export interface FrameOptions extends LinkOptions {
 export interface FramedPage {
   readonly title: string
   /** The current place in the navigation. */
-  readonly place: Place
+  readonly place: DestinationName
   /** Everything below the header, with `<main>`. */
   readonly content: Part
   /** Paths of style sheets and scripts besides the frame's own. */
@@ -38,7 +38,7 @@ const searchDialog = html`<dialog id="search" aria-label="Search the documentati
 <ul id="found" role="listbox" aria-label="Results"></ul>
 </dialog>`
 
-function navigation(current: Place, all: ReadonlyMap<Place, Destination>): Html {
+function navigation(current: DestinationName, all: ReadonlyMap<DestinationName, Destination>): Html {
   const links = (['rest', 'graphql', 'guides'] as const).flatMap(place => {
     const destination = all.get(place)
     return destination ? [{ place, ...destination }] : []

@@ -6,7 +6,7 @@ export interface Destination {
   readonly description: string
 }
 
-export type Place = 'home' | 'docs' | 'rest' | 'graphql' | 'guides' | 'account'
+export type DestinationName = 'home' | 'docs' | 'rest' | 'graphql' | 'guides' | 'account'
 
 export interface LinkOptions {
   /** Whether `/graphql` shows browsers the explorer. */
@@ -41,8 +41,8 @@ const account: Destination = {
 }
 
 /** The destinations of this service, by place. */
-export function destinations(options: LinkOptions): ReadonlyMap<Place, Destination> {
-  const all: readonly (readonly [Place, Destination, boolean])[] = [
+export function destinations(options: LinkOptions): ReadonlyMap<DestinationName, Destination> {
+  const all: readonly (readonly [DestinationName, Destination, boolean])[] = [
     ['docs', docs, true],
     ['rest', rest, true],
     ['graphql', graphql, options.explorer],

@@ -1,4 +1,5 @@
 /** Content negotiation (RFC 9110, 12.5.1): every response is JSON; errors can also be problem details (RFC 9457). */
+import { acceptWeight } from '../accept-weight.ts'
 import { Cache, CacheBound } from '../cache.ts'
 import { ApiError } from '../errors.ts'
 
@@ -18,16 +19,12 @@ interface MediaRange {
 
 const everything: Accepted = { json: true, problem: false, eventStream: false }
 const acceptedByHeader = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
-const maxHeaderLength = 1000
-
-/** RFC 9110, 12.4.2; also without the zero, as Java's `HttpURLConnection` sends it (JDK-8163921). */
-const weightForm = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
+const maxHeaderCharacters = 1000
 
 function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
   const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2)
-  if (weight === undefined) return { type, quality: 1 }
-  return { type, quality: weightForm.test(weight) ? Number(weight) : 0 }
+  return { type, quality: weight === undefined ? 1 : acceptWeight(weight) }
 }
 
 /** `types`: from the most to the least specific range. Undefined if the header has none of them. */
@@ -58,7 +55,7 @@ function parseAccept(header: string): Accepted {
 /** The types that an `Accept` header accepts. Without the header: all. */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined || header === '*/*' || header === 'application/json') return everything
-  if (header.trim() === '' || header.length > maxHeaderLength) return everything
+  if (header.trim() === '' || header.length > maxHeaderCharacters) return everything
   const cached = acceptedByHeader.get(header)
   if (cached) return cached
   const accepted = parseAccept(header)

@@ -50,8 +50,8 @@ export function answerAggregate(
   principal: Principal,
 ): Awaitable<Reply> {
   const extraRequests = furtherRequests(scope, plan)
-  const drawn = extraRequests > 0 ? draw?.(call, principal, extraRequests) : undefined
-  return then(drawn, () =>
+  const budgetDrawn = extraRequests > 0 ? draw?.(call, principal, extraRequests) : undefined
+  return then(budgetDrawn, () =>
     then(run.aggregate(plan, principal), answer => renderAggregate(answer, bound, principal.access, call)),
   )
 }

@@ -30,8 +30,8 @@ export function answerBulk(
 ): Awaitable<Reply> {
   requireCount(items)
   const requests = Math.ceil(items.length / itemsPerRequest)
-  const drawn = requests > 1 ? services.draw?.(call, principal, requests - 1) : undefined
-  return then(drawn, () => {
+  const budgetDrawn = requests > 1 ? services.draw?.(call, principal, requests - 1) : undefined
+  return then(budgetDrawn, () => {
     const writes = preparedItems(services, view, template, items, principal)
     return createAll(services, writes, principal, headersOf(view, template, items), attempt)
   })

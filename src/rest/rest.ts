@@ -24,7 +24,7 @@ import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
-import type { EventsParts } from './events/parts.ts'
+import type { EventRouteParts } from './events/parts.ts'
 import { answerExplain, type Explain, requireExplainer } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
@@ -57,7 +57,7 @@ export interface RestOptions extends WriteServices {
   /** The public URL of the service, without a trailing slash: the server in the OpenAPI document. */
   readonly baseUrl: string | undefined
   /** Undefined: the path `/events` does not exist. */
-  readonly events?: EventsParts
+  readonly events?: EventRouteParts
   /** Undefined: the path `/explain` does not exist. */
   readonly explain?: Explain
   /** Runs of reactions and jobs. Undefined: the path `/events/runs` does not exist. */

@@ -7,7 +7,7 @@ import { dataAs, type ServiceData, type UserReference } from './data.ts'
 import type { OpenService, Service, StartOptions } from './service.ts'
 import { prepare } from './store.ts'
 
-interface Parts {
+interface BesideWorkersParts {
   readonly model: Model
   readonly settings: Settings
   readonly log: Log
@@ -18,7 +18,7 @@ interface Parts {
 /** Starts the threads. This thread reads and writes their database like another node. */
 export async function startBesideWorkers(
   { listen }: StartOptions,
-  { model, settings, log, open }: Parts,
+  { model, settings, log, open }: BesideWorkersParts,
 ): Promise<Service> {
   if (listen === false) throw new SettingsError([notListening])
   const workers = await startWorkers({

@@ -275,8 +275,8 @@ function oauthSettingsOf(settings: Settings) {
     idTokenSeconds: settings['oauth.idTokenLife'],
     sessionSeconds: settings['oauth.sessionLife'],
     codeSeconds: 60,
-    refreshReplay: settings['oauth.refreshReplay'],
-    secretOverlap: settings['oauth.secretOverlap'],
+    refreshReplaySeconds: settings['oauth.refreshReplay'],
+    secretOverlapSeconds: settings['oauth.secretOverlap'],
     registrationToken: settings['oauth.registrationToken'],
   }
 }

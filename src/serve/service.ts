@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
-import type { Mail, Message } from '../auth/mail.ts'
+import type { Mail, MailMessage } from '../auth/mail.ts'
 import type { Reply } from '../call.ts'
 import type { GivenSettings } from '../config.ts'
 import type { ChangeFeed } from '../events/change-feed.ts'
@@ -55,9 +55,9 @@ export interface StartOptions {
   /** The process does nothing but serve: unhandled rejections are logged and do not end it. */
   readonly ownProcess?: boolean | undefined
   /** Called with every message, and whether a mail server accepted it; messages are then not logged. */
-  readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
+  readonly onMail?: ((message: MailMessage, isSent: boolean) => void) | undefined
   /** Pages of the development mode. Their paths take precedence. */
-  readonly ownPages?: OwnPages | undefined
+  readonly devPages?: DevPages | undefined
   /**
    * For development only: whether the error response to a request says which rule refused it, with values. No setting
    * enables this, and it is ignored if `NODE_ENV` is `production`.
@@ -69,7 +69,7 @@ export interface StartOptions {
   readonly simulation?: Simulation | undefined
 }
 
-export interface OwnPages {
+export interface DevPages {
   owns(path: string): boolean
   /** Must check the client itself: no credential is read, and no budget is used. */
   answer(exchange: Exchange): Awaitable<Reply>

@@ -157,12 +157,11 @@ export function registerLogic(model: Model, store: Store, now: () => number = Da
 /** Encrypts the secrets of a record change. */
 type Encrypt = (change: RecordChange) => RecordChange
 
+/** Runs guarded plans: the store, or a wrapper that measures it. */
+export type PlanRunner = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
+
 /** Guards plans, then runs them. `encrypt`: for the records of transactions. */
-export function createRun(
-  guard: Guard,
-  store: Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>,
-  encrypt: Encrypt = change => change,
-): Run {
+export function createRun(guard: Guard, store: PlanRunner, encrypt: Encrypt = change => change): Run {
   const transaction: Run['transaction'] = async program =>
     store.transaction(guardProgram(guard, encrypt, program))
   return {

@@ -1,7 +1,9 @@
 /** HTTP requests to a service in this process, over connections in memory. */
+
 import { type IncomingMessage, request, type Server } from 'node:http'
 import { type Duplex, duplexPair, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { parseJson } from '../json.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -69,14 +71,14 @@ export function fetchInMemory(server: Server): typeof fetch {
 }
 
 /** The two ends of a connection. */
-interface Connection {
+interface ConnectionEnds {
   readonly client: Duplex
   readonly peer: Duplex
 }
 
 async function exchange(
   server: Server,
-  { client, peer }: Connection,
+  { client, peer }: ConnectionEnds,
   sent: SentRequest,
   signal?: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -100,12 +102,4 @@ async function exchange(
     outgoing.once('response', response => resolve(response.once('close', () => client.destroy())))
     outgoing.once('error', reject).end(payload)
   })
-}
-
-function parseJson(responseText: string): unknown {
-  try {
-    return JSON.parse(responseText)
-  } catch {
-    return undefined
-  }
 }

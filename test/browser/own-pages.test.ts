@@ -71,7 +71,7 @@ async function keys(page: Page, look: Look, url: string): Promise<void> {
   await page.getByLabel('Everything that you may do').check()
   await page.getByLabel('Expires').selectOption('never')
   await page.getByRole('button', { name: 'Create the key' }).click()
-  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: 'I have saved it' }).click()
   await look('keys')
   await page.getByRole('link', { name: /^Revoke <img/ }).click()
   await look('key-revoke')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ProcessEnded, type Reply, ServingProcess } from '../../src/dev/serving-process.ts'
+import { ProcessEnded, ServingProcess, type ServingReply } from '../../src/dev/serving-process.ts'
 import type { Terminal } from '../../src/dev/terminal.ts'
 import { startVersion } from '../../src/dev/version.ts'
 
@@ -61,7 +61,7 @@ test('connections that wait to be sent to a process come back when it ends', asy
 })
 
 test('a process may end between the confirmation of a migration and its start', async () => {
-  const replies: (() => Promise<Reply>)[] = [
+  const replies: (() => Promise<ServingReply>)[] = [
     async () => ({ kind: 'loaded', files: [], host: 'localhost', port: 0, model: 'model.ts' }),
     async () => ({ kind: 'migration', text: '', losesData: false, dataFits: true, mayRename: false }),
     () => Promise.reject(new ProcessEnded('SIGKILL')),

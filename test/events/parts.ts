@@ -1,11 +1,11 @@
 /** The parts of events that REST needs without a server. */
 import type { Call } from '../../src/call.ts'
 import { createEvents } from '../../src/events/events.ts'
-import type { EventsParts } from '../../src/rest/events/parts.ts'
+import type { EventRouteParts } from '../../src/rest/events/parts.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** Credentials never expire, and clients never leave. */
-export function eventsOf({ changes }: Pick<Store, 'changes'>): EventsParts {
+export function eventsOf({ changes }: Pick<Store, 'changes'>): EventRouteParts {
   const events = createEvents({
     feed: changes,
     identify: () => {

@@ -10,7 +10,7 @@ import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { createIdentities, type Identities } from './identities.ts'
-import { createTokens, type Tokens } from './link-tokens.ts'
+import { createTokens, type LinkTokens } from './link-tokens.ts'
 import { createDevices, type Devices } from './sign-in/known-devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './sign-in/one-time-codes.ts'
 import {
@@ -52,7 +52,7 @@ export interface AccountParts {
 /** The shared parts, with the tokens, counters and records that are created from them. */
 export interface AccountBase extends AccountParts, BackgroundWork {
   readonly now: () => number
-  readonly tokens: Tokens
+  readonly tokens: LinkTokens
   readonly addresses: Addresses
   readonly codes: OneTimeCodes
   readonly devices: Devices
@@ -71,6 +71,7 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   readonly exports: Throttle
 }
 
+/** Creates the tokens, counters and records that all account operations share. */
 export function createAccountBase(parts: AccountParts): AccountBase {
   const { records, counters, now = Date.now, work } = parts
   const throttle = (name: string, allowances: Allowances) =>

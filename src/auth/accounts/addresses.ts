@@ -2,7 +2,7 @@
  * The e-mail addresses that users have proven to be theirs. The record contains the address, so an address that has changed
  * since then is not confirmed, however it was changed.
  */
-import { addressRecord as kind, type NewRecord, type Records } from '../../records.ts'
+import { addressRecord, type NewRecord, type Records } from '../../records.ts'
 
 const pendingKind = 'PendingAddress'
 const dayMs = 24 * 60 * 60 * 1000
@@ -37,14 +37,15 @@ export interface Addresses {
   dropPending(userId: number): Promise<boolean>
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createAddresses(records: Records, now: () => number = Date.now): Addresses {
   const find = async (userId: number): Promise<StoredAddress | undefined> => {
-    const record = await records.get(kind, String(userId))
+    const record = await records.get(addressRecord, String(userId))
     return record && JSON.parse(record.payload)
   }
   const recordOf = (userId: number, stored: StoredAddress) => {
     const owner = String(userId)
-    return { kind, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner }
+    return { kind: addressRecord, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner }
   }
   return {
     async remember(userId, email) {

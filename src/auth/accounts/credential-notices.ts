@@ -89,6 +89,7 @@ async function secretNotice(plan: Plan<WriteShape>, { run, issuer }: CredentialN
   ]
 }
 
+/** The rules that mail the owner of a new key or secret, by collection. They never refuse a write. */
 export function credentialNotices(parts: CredentialNoticeParts): CredentialNotices {
   const ruleFor =
     (noticeOf: (plan: Plan<WriteShape>) => Notice | Promise<Notice>): WriteRule =>

@@ -91,6 +91,7 @@ export function providerOfRecord({ payload }: Pick<StoredRecord, 'payload'>): st
   return (JSON.parse(payload) as StoredIdentity).provider
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createIdentities(records: Records, now: () => number): Identities {
   return {
     async list(userId) {

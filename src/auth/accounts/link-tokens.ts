@@ -43,7 +43,7 @@ export interface TokenOptions {
   readonly token?: string
 }
 
-export interface Tokens {
+export interface LinkTokens {
   /** Stores `payload` under a new token, and returns the token. */
   issue(kind: TokenKind, payload: object, options?: TokenOptions): Promise<string>
   /** The payload of the token; undefined if the token is wrong, used or expired. Does not consume the token. */
@@ -56,7 +56,8 @@ function idOf(token: string): string {
   return hash('sha256', token, 'base64url')
 }
 
-export function createTokens(records: Records, now: () => number = Date.now): Tokens {
+/** `now`: in milliseconds since 1970. */
+export function createTokens(records: Records, now: () => number = Date.now): LinkTokens {
   const find = async (kind: TokenKind, token: string | undefined) => {
     if (token === undefined || !tokenPattern.test(token)) return undefined
     const record = await records.get(kind, idOf(token))

@@ -3,6 +3,7 @@ import type { Call } from '../../call.ts'
 
 export const interactionPrefix = '/oauth/interaction/'
 
+/** Whether the account pages answer a path. */
 export function isAccountPath(path: string): boolean {
   return path === '/account' || path.startsWith('/account/') || path.startsWith(interactionPrefix)
 }
@@ -17,6 +18,7 @@ export function isJsonCall({ method, headers }: Pick<Call, 'method' | 'headers'>
 /** The paths of the authorization server that browsers open. All other requests to it come from programs. */
 const browserPaths = ['/oauth/authorize', '/oauth/device/verify', '/oauth/logout']
 
+/** Whether a path of the authorization server answers with pages, even to errors. */
 export function isBrowserPath(path: string): boolean {
   return browserPaths.some(prefix => path === prefix || path.startsWith(`${prefix}/`))
 }

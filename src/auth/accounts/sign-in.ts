@@ -1,9 +1,11 @@
 /** Sign-in by password or by a provider, with a one-time code if codes are on, or by passkey. */
+
 import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Profile } from './providers/provider.ts'
 import type { Passkeys } from './sign-in/passkeys.ts'
+import type { Throttled } from './sign-in/throttle.ts'
 import { findByEmail, findUser, hasSamePassword } from './users.ts'
 
 /** The successful authentication of a user. `methods`: see RFC 8176. */
@@ -21,7 +23,7 @@ export type SignInAnswer =
   /** The password or the provider was right and a one-time code is needed; `token` proves the first step. */
   | { readonly kind: 'second-factor'; readonly token: string }
   | { readonly kind: 'wrong' }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 /** Where an attempt comes from: limits are counted by address and by known device. */
 export interface AttemptOrigin {
@@ -36,7 +38,7 @@ export interface PasswordAttempt extends AttemptOrigin {
   readonly remember: boolean
 }
 
-interface Pending {
+interface PendingSignIn {
   readonly userId: number
   readonly remember: boolean
   /** The methods (RFC 8176) unless the first step was a password. */
@@ -62,7 +64,7 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   if (!user || !isRight || !(await hasSamePassword(run, user))) return wrong
   attempts.succeed(key, address, device)
   if (await codes.isOn(user.id)) {
-    const pending: Pending = { userId: user.id, remember, at }
+    const pending: PendingSignIn = { userId: user.id, remember, at }
     return {
       kind: 'second-factor',
       token: await tokens.issue('SecondFactor', pending, { owner: String(user.id) }),
@@ -90,7 +92,7 @@ export async function signInByProvider(
   }
   const remember = true
   if (!(await codes.isOn(userId))) return { kind: 'authenticated', userId, remember, methods: [], at }
-  const pending: Pending = { userId, remember, at, methods: ['otp'] }
+  const pending: PendingSignIn = { userId, remember, at, methods: ['otp'] }
   return {
     kind: 'second-factor',
     token: await tokens.issue('SecondFactor', pending, { owner: String(userId) }),
@@ -122,7 +124,7 @@ export async function signInByCode(
   code: string,
   { address, secrets = [] }: AttemptOrigin,
 ): Promise<SignInAnswer | { readonly kind: 'over' }> {
-  const pending = await tokens.peek<Pending>('SecondFactor', token)
+  const pending = await tokens.peek<PendingSignIn>('SecondFactor', token)
   const user = pending && (await findUser(run, pending.userId))
   if (!pending || !user) return { kind: 'over' }
   const key = `code:${user.id}`

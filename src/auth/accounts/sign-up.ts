@@ -1,4 +1,5 @@
 /** Sign-up. */
+
 import { hash } from 'node:crypto'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -13,6 +14,7 @@ import { sendConfirmation } from './addresses/verification.ts'
 import type { ProviderIdentity } from './identities.ts'
 import { lifetimeMinutes } from './link-tokens.ts'
 import { passwordFault } from './sign-in/password-rules.ts'
+import type { Throttled } from './sign-in/throttle.ts'
 import { type SignUpField, signUpFields, takenValueFaults, valuesOf } from './sign-up/sign-up-fields.ts'
 import { findByEmail, type UserRow } from './users.ts'
 
@@ -34,12 +36,12 @@ export type SignUpAnswer =
   /** A link was sent, unless an account exists already, which the answer does not reveal. */
   | { readonly kind: 'sent' }
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 export type SignUpValues = Readonly<Record<string, JsonValue>>
 
 /** The stored payload of an account that is created when its link is opened. */
-interface Pending {
+interface PendingSignUp {
   readonly values: SignUpValues
   /** The hash of the password. The person who opens the link must enter it, or have the identity `linked`. */
   readonly hashed?: string
@@ -188,6 +190,10 @@ async function commitOnce({ records, now }: AccountBase, email: string): Promise
   await records.put({ kind: 'SignUpAttempt', id, payload: '{}', expiresAt: now() + 60_000 })
 }
 
+/**
+ * Mails the link that creates the account, or tells the owner of an existing account of the attempt. `proof`: the
+ * hash of the password, or the identity.
+ */
 export async function sendLink(
   base: AccountBase,
   values: SignUpValues,
@@ -198,12 +204,14 @@ export async function sendLink(
   const to = String(values.email)
   const user = await findByEmail(run, to)
   if (user) return sendKnownAddress(base, user, requester)
-  const pending: Pending = typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
+  const pending: PendingSignUp =
+    typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
   const link = `${issuer}/account/verify?account=${await tokens.issue('PendingAccount', pending)}`
   const minutes = lifetimeMinutes('PendingAccount')
   return mail.sendTemplate('finishSignUp', { to, requester }, { link, minutes })
 }
 
+/** Signs up by a password. Throws NOT_FOUND if sign-up is off. */
 export async function signUp(base: AccountBase, account: NewAccount): Promise<SignUpAnswer> {
   if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const { values, faults } = checkedAccount(base, account)
@@ -220,7 +228,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
 
 /** The address to which the link was sent. `provider`: its id; undefined if the account gets a password. */
 export async function pendingSignUp({ tokens }: AccountBase, token: string) {
-  const pending = await tokens.peek<Pending>('PendingAccount', token)
+  const pending = await tokens.peek<PendingSignUp>('PendingAccount', token)
   return pending && { email: String(pending.values.email), provider: pending.linked?.provider }
 }
 
@@ -230,13 +238,13 @@ export async function redeemSignUp(
   token: string,
   { provider, profile }: ProviderIdentity,
 ): Promise<SignUpValues | undefined> {
-  const expected = (await tokens.peek<Pending>('PendingAccount', token))?.linked
+  const expected = (await tokens.peek<PendingSignUp>('PendingAccount', token))?.linked
   const isSame =
     expected?.provider === provider &&
     expected.profile.issuer === profile.issuer &&
     expected.profile.subject === profile.subject
   if (!isSame) return undefined
-  return (await tokens.redeem<Pending>('PendingAccount', token))?.values
+  return (await tokens.redeem<PendingSignUp>('PendingAccount', token))?.values
 }
 
 export type FinishAnswer =
@@ -246,7 +254,7 @@ export type FinishAnswer =
   | { readonly kind: 'over' }
   /** The model has refused the account, with these messages. */
   | { readonly kind: 'refused'; readonly messages: readonly string[] }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 /**
  * Creates the account when its link is opened and the password of the sign-up is entered. If the password were not required,
@@ -259,14 +267,14 @@ export async function finishSignUp(
   address: string,
 ): Promise<FinishAnswer> {
   const { tokens, attempts } = base
-  const stored = await tokens.peek<Pending>('PendingAccount', token)
+  const stored = await tokens.peek<PendingSignUp>('PendingAccount', token)
   const passwordHash = stored?.hashed
   if (!stored || passwordHash === undefined) return { kind: 'over' }
   const key = `pending:${String(stored.values.email)}`
   const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   if (!(await verifyPassword(password, passwordHash))) return { kind: 'wrong' }
-  const pending = await tokens.redeem<Pending>('PendingAccount', token)
+  const pending = await tokens.redeem<PendingSignUp>('PendingAccount', token)
   if (!pending) return { kind: 'over' }
   attempts.succeed(key, address)
   try {

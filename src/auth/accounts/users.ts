@@ -23,6 +23,12 @@ export interface UserRow {
   readonly password_hash: string | null
 }
 
+/** The fields on which the credentials of a user depend. */
+export type CredentialOwner = Pick<UserRow, 'role' | 'disabled'>
+
+/** Reads a `CredentialOwner`. */
+export const credentialOwnerById = itemShape('users', ['role', 'disabled'])
+
 const fields = ['id', 'name', 'email', 'role', 'disabled', 'password_hash']
 const byId = itemShape('users', fields)
 const byEmail = listShape('users', fields, where('email'))
@@ -30,6 +36,7 @@ const byEmail = listShape('users', fields, where('email'))
 const updateHash = updateShape('users', ['password_hash'])
 const updateEmail = updateShape('users', ['email'])
 
+/** The user with an id, with the rights of the service. */
 export async function findUser(run: Run, id: number): Promise<UserRow | undefined> {
   return readItem(run, byId, id)
 }
@@ -76,6 +83,7 @@ export function storeEmail(run: Run, user: UserRow, email: string, record: NewRe
   })
 }
 
+/** Replaces a password hash, whatever the present one is. */
 export async function storePasswordHash(run: Run, id: number, passwordHash: string): Promise<void> {
   await run.write({ shape: updateHash, args: [id, passwordHash] }, system)
 }

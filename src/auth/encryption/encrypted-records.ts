@@ -31,6 +31,10 @@ export function nameOf({ kind, id }: RecordKey): string {
   return `${kind}/${id}`
 }
 
+/**
+ * Encrypts the payloads of `encryptedKinds`, and replaces secret aliases by pseudonyms. Other records pass through
+ * unchanged.
+ */
 export class EncryptedRecords implements Records {
   readonly #inner: Records
   readonly #cipher: RecordCipher

@@ -37,6 +37,7 @@ export function secretKey(text: string): SecretKey {
   }
 }
 
+/** A random text for `secretKey`, with 256 random bits. */
 export function newKeyText(): string {
   return randomBytes(32).toString('base64url')
 }
@@ -46,6 +47,7 @@ export function isEncrypted(payload: string): boolean {
   return encryptedPayload.test(payload)
 }
 
+/** Encrypts with the newest key, and decrypts with any. */
 export class RecordCipher {
   readonly #source: KeySource
 

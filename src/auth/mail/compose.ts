@@ -62,6 +62,7 @@ const withRequest: ReadonlySet<MailName> = new Set([
   'accountDeleted',
 ])
 
+/** Fills in a template. Throws what the template throws. */
 export function compose<Name extends MailName>(
   name: Name,
   values: MailValues[Name],

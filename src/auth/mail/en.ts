@@ -9,9 +9,9 @@ function holdings(counts: Holdings, none: string): string {
 }
 
 /** `provider`: its name, if the change is about one. */
-type ChangeTexts = (provider: string) => readonly [what: string, meaning: string]
+type ChangeTextsOf = (provider: string) => readonly [what: string, meaning: string]
 
-const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
+const changes: Readonly<Record<ProtectionChange, ChangeTextsOf>> = {
   'passkey-added': () => [
     'A passkey was added to your account',
     'Anyone who has it can sign in without your password.',

@@ -48,17 +48,18 @@ export interface MailerParts {
   readonly now?: () => number
 }
 
-const kind = 'MailLanguage'
+const recordKind = 'MailLanguage'
 
 interface StoredLanguage {
   readonly language: string
 }
 
+/** Composes mails in the language of their recipient, and sends them. */
 export function createMailer(parts: MailerParts): Mailer {
   const { mail, records, catalogue, now = Date.now } = parts
   const { languages } = catalogue
   const remembered = async (userId: number): Promise<string | undefined> => {
-    const record = await records.get(kind, String(userId))
+    const record = await records.get(recordKind, String(userId))
     return record && (JSON.parse(record.payload) as StoredLanguage).language
   }
   const languageOf = async ({ userId, requester }: MailReceiver): Promise<string> => {
@@ -82,7 +83,7 @@ export function createMailer(parts: MailerParts): Mailer {
       if (language === undefined || (await remembered(userId)) === language) return
       const payload = JSON.stringify({ language } satisfies StoredLanguage)
       const id = String(userId)
-      await records.put({ kind, id, payload, expiresAt: null, owner: id })
+      await records.put({ kind: recordKind, id, payload, expiresAt: null, owner: id })
     },
   }
 }
@@ -106,7 +107,7 @@ async function composeSafely<Name extends MailName>(
     return { ...composed, language }
   } catch (error) {
     log.error({ err: error, template: name, language }, 'a mail template failed: Portico’s own was sent')
-    const own = catalogue.own(language)
-    return { ...compose(name, values, { ...own, theme, request }), language: own.language }
+    const builtin = catalogue.own(language)
+    return { ...compose(name, values, { ...builtin, theme, request }), language: builtin.language }
   }
 }

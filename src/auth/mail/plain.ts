@@ -9,6 +9,7 @@ function list(facts: Facts): readonly string[] {
   return facts.length === 0 ? [] : [facts.map(([name, value]) => `${name}: ${value}`).join('\n')]
 }
 
+/** The text of a mail without markup, with its footer as a signature. */
 export function plainPart(
   { paragraphs, action, facts = [], notes = [], requestFacts }: WholeContent,
   { texts, theme }: Layout,

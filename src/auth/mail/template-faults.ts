@@ -1,4 +1,5 @@
 /** The faults of a project's mail templates. They are found at startup, by composing each mail with sample values. */
+import { isObject } from '../../json.ts'
 import type { Theme } from '../pages/frame/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
@@ -19,22 +20,19 @@ const maxSubjectCharacters = 200
 
 const sampleTheme: Theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 
+/** Whether a value was made by `defineMailTemplates`. */
 export function isDeclaredMailTemplates(value: unknown): value is DeclaredMailTemplates {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === declaredKind
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function layoutFaults(tag: string, layout: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
   const place = `${tag}.layout`
   if (!isObject(layout)) return [{ place, message: 'must be an object of texts.' }]
-  return layoutTexts.flatMap(([name, own]): TemplateFault[] => {
+  return layoutTexts.flatMap(([name, builtinText]): TemplateFault[] => {
     const text = layout[name]
     if (text === undefined && !mustBeComplete) return []
-    if (typeof text === typeof own && text !== '') return []
-    const expected = typeof own === 'function' ? 'a function that returns a text' : 'a text'
+    if (typeof text === typeof builtinText && text !== '') return []
+    const expected = typeof builtinText === 'function' ? 'a function that returns a text' : 'a text'
     return [{ place: `${place}.${name}`, message: `must be ${expected}.` }]
   })
 }

@@ -4,7 +4,7 @@ import type { Call, Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { disabledSignIn } from '../disabled-account.ts'
-import { appUseId, lastUsesOf, type Place } from '../last-use.ts'
+import { appUseId, type ClientPlace, lastUsesOf } from '../last-use.ts'
 import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
@@ -38,6 +38,10 @@ export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> 
 
 export type CountryOf = (req: IncomingMessage) => string | undefined
 
+/**
+ * Resolves when the authorization server has its signing keys. It implements RFC 6749 and OpenID Connect Core 1.0
+ * on oidc-provider.
+ */
 export async function createAuthorizationServer(parts: ServerParts): Promise<Server> {
   const server = new Server(parts)
   await server.ready()
@@ -55,6 +59,7 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
   return new Map([...openidScopes, ...model.scopes])
 }
 
+/** The authorization server. Each method is documented in its interface. */
 export class Server implements AuthorizationServer {
   readonly issuer: string
   readonly #parts: Pick<ServerParts, 'records' | 'hasAccount' | 'serviceName' | 'countryOf' | 'onFault'>
@@ -90,8 +95,8 @@ export class Server implements AuthorizationServer {
     const scopes = [...this.#sentences.keys()]
     this.#provider = new CurrentProvider({ ...parts, scopes, consents: this.#consents })
     const introspection = new Introspection({ issuer, records, hasAccount })
-    const { secretOverlap } = settings
-    this.#introspection = new IntrospectionFastPath({ apps, secretOverlap, introspection })
+    const { secretOverlapSeconds } = settings
+    this.#introspection = new IntrospectionFastPath({ apps, secretOverlapSeconds, introspection })
   }
 
   /** Resolves when everything that a request needs is loaded. */
@@ -163,7 +168,7 @@ export class Server implements AuthorizationServer {
 
   async noteUse(session: SessionInfo, req: IncomingMessage, address: string): Promise<void> {
     const { countryOf, onFault } = this.#parts
-    const place: Place = { address, country: countryOf(req) }
+    const place: ClientPlace = { address, country: countryOf(req) }
     await this.#sessions.noteUse(session, place, Date.now()).catch(onFault)
   }
 

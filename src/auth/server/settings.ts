@@ -1,4 +1,4 @@
-/** The settings of the authorization server. Durations are in seconds. */
+/** The settings of the authorization server. */
 export interface OauthSettings {
   readonly accessTokenFormat: 'opaque' | 'jwt'
   readonly scopeSeparator: ',' | ' '
@@ -8,9 +8,9 @@ export interface OauthSettings {
   readonly sessionSeconds: number
   readonly codeSeconds: number
   /** How long a repeated refresh request gets the same response; 0: never. */
-  readonly refreshReplay: number
+  readonly refreshReplaySeconds: number
   /** How long an app's secret remains valid after a newer one is created. */
-  readonly secretOverlap: number
+  readonly secretOverlapSeconds: number
   /** The initial access token of dynamic registration (RFC 7591); undefined: registration is off. */
   readonly registrationToken: string | undefined
 }

@@ -11,6 +11,7 @@ export interface EventSelection {
   readonly collections: readonly string[] | null
 }
 
+/** The event types and collections of a model that webhooks can name. */
 export class EventTypes {
   readonly #types: ReadonlyMap<string, Collection | undefined>
   readonly #collections: ReadonlyMap<string, Collection>

@@ -18,6 +18,7 @@ import { forwarding, type Records } from '../../records.ts'
 import type { AppRights } from '../server/clients/apps.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
 import { grantHash } from '../server/tokens/deny-list.ts'
+import { type KeyExpiry, keyExpiryById } from '../user-keys.ts'
 import type { StoredWebhook } from './stored.ts'
 
 export const endedReason =
@@ -33,15 +34,9 @@ interface GrantParts {
   readonly now?: () => number
 }
 
-const keyById = itemShape('api_keys', ['user_id', 'expires_at'])
-
-interface StoredKey {
-  readonly user_id: number
-  readonly expires_at: string | null
-}
-
 type WebhookGrant = Pick<StoredWebhook, 'user_id' | 'scopes' | 'grant'>
 
+/** The credentials with which webhooks were created. */
 export class WebhookGrants {
   readonly #parts: GrantParts
 
@@ -68,7 +63,7 @@ export class WebhookGrants {
 
   #hasKey(userId: number, keyId: number): Awaitable<boolean> {
     const { run, now = Date.now } = this.#parts
-    return then(readItem<StoredKey>(run, keyById, keyId), key => {
+    return then(readItem<KeyExpiry>(run, keyExpiryById, keyId), key => {
       if (key?.user_id !== userId) return false
       return key.expires_at === null || Date.parse(key.expires_at) > now()
     })

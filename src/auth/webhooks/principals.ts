@@ -1,9 +1,11 @@
 /** The principals whose events are sent to a webhook: its owner, or the users of its app, with their current rights. */
+
 import { openidScopes } from '../../model/builtin.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { commonScopes, type Delegate, type Principal, type Scopes, user } from '../../principal.ts'
 import type { Records } from '../../records.ts'
+import { type CredentialOwner, credentialOwnerById } from '../accounts/users.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
 import { disabledReason, intersectScopes, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
 
@@ -28,22 +30,17 @@ interface PrincipalParts {
 /** New grants do not change the version, so grants are reread at this interval, for at most this share of the time. */
 const minRefreshMs = 1000
 const maxRefreshShare = 0.05
-const pageLength = 500
+const pageSize = 500
 
-interface UserRow {
-  readonly role: string
-  readonly disabled: boolean
-}
-
-const userById = itemShape('users', ['role', 'disabled'])
 const appById = itemShape('oauth_apps', ['client_id', 'scopes'])
 
-interface AppRow {
+interface WebhookApp {
   readonly client_id: string
   /** The scopes that the app may request now; null: any. */
   readonly scopes: readonly string[] | null
 }
 
+/** The principals with whose present rights events are delivered. */
 export class WebhookPrincipals {
   readonly #parts: PrincipalParts
   readonly #elapsed: () => number
@@ -85,14 +82,14 @@ export class WebhookPrincipals {
     )
   }
 
-  async #user(id: number, scopes: Scopes, through: Delegate): Promise<Principal | undefined> {
-    const row = await readItem<UserRow>(this.#parts.run, userById, id)
+  async #user(id: number, scopes: Scopes, delegate: Delegate): Promise<Principal | undefined> {
+    const row = await readItem<CredentialOwner>(this.#parts.run, credentialOwnerById, id)
     if (row === undefined || row.disabled) return undefined
-    return user(id, row.role, scopes, undefined, undefined, through)
+    return user(id, row.role, scopes, undefined, undefined, delegate)
   }
 
-  async #appOf(appId: number | null): Promise<AppRow | undefined> {
-    return appId === null ? undefined : readItem<AppRow>(this.#parts.run, appById, appId)
+  async #appOf(appId: number | null): Promise<WebhookApp | undefined> {
+    return appId === null ? undefined : readItem<WebhookApp>(this.#parts.run, appById, appId)
   }
 
   /** The scopes of all grants of a user to an app, without those that the app has lost; undefined if there is no grant. */
@@ -113,14 +110,14 @@ export class WebhookPrincipals {
     const startedAt = this.#elapsed()
     const users = new Map<string, Set<number>>()
     for (let lastId = ''; ; ) {
-      const page = await records.after('Grant', lastId, pageLength)
+      const page = await records.after('Grant', lastId, pageSize)
       for (const record of page) {
         const { clientId } = storedGrant(record)
         if (clientId === undefined || record.owner === null) continue
         users.set(clientId, (users.get(clientId) ?? new Set()).add(Number(record.owner)))
       }
       lastId = page.at(-1)?.id ?? ''
-      if (page.length < pageLength) break
+      if (page.length < pageSize) break
     }
     this.#usersByClient = new Map(
       [...users].map(([clientId, ids]) => [clientId, [...ids].sort((a, b) => a - b)]),

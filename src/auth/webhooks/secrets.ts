@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import { type NewRecord, type Records, recordsOfItems } from '../../records.ts'
 
-const kind = recordsOfItems.get('webhooks') ?? ''
+const recordKind = recordsOfItems.get('webhooks') ?? ''
 
 /** Standard Webhooks 1.0 asks for 24 to 64 bytes. */
 const secretBytes = 32
@@ -41,7 +41,7 @@ export function newWebhookSecret(): string {
 
 function recordOf(webhookId: number, userId: number, secrets: StoredSecrets): NewRecord {
   const payload = JSON.stringify(secrets)
-  return { kind, id: String(webhookId), payload, expiresAt: null, owner: String(userId) }
+  return { kind: recordKind, id: String(webhookId), payload, expiresAt: null, owner: String(userId) }
 }
 
 /** The record of a new webhook. `userId`: its owner. */
@@ -49,6 +49,7 @@ export function secretRecord(webhookId: number, userId: number, secret: string):
   return recordOf(webhookId, userId, { secret, version: 0, previous: [] })
 }
 
+/** Reads and rotates the secrets that sign deliveries. */
 export class WebhookSecrets {
   readonly #records: Pick<Records, 'get' | 'version'>
   readonly #overlapMs: number
@@ -85,7 +86,7 @@ export class WebhookSecrets {
   }
 
   #stored(webhookId: number): Awaitable<StoredSecrets | undefined> {
-    return then(this.#records.get(kind, String(webhookId)), record =>
+    return then(this.#records.get(recordKind, String(webhookId)), record =>
       record === undefined ? undefined : (JSON.parse(record.payload) as StoredSecrets),
     )
   }

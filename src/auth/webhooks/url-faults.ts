@@ -10,10 +10,7 @@ function fault(code: string, message: string): FieldFault {
   return { field: 'url', code, message }
 }
 
-/**
- * The fault of a webhook's URL; undefined if it is valid.
- * @param allowPrivate whether http and private addresses are accepted.
- */
+/** The fault of a webhook's URL; undefined if it is valid. `allowPrivate`: http and private addresses are accepted. */
 export function urlFault(text: string, allowPrivate: boolean): FieldFault | undefined {
   if (!URL.canParse(text))
     return fault('bad_format', 'url must be an https URL, e.g. https://example.com/hook.')

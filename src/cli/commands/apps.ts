@@ -93,8 +93,8 @@ async function requireConfidentialApp(opened: OpenedModel, reference: string): P
 async function rotateSecretOf(opened: OpenedDatabase, reference: string): Promise<string> {
   const { id } = await requireConfidentialApp(opened, reference)
   const secret = await secretsOf(opened).rotate(id)
-  const overlap = opened.settings['oauth.secretOverlap']
-  return `client_secret  ${secret} (shown once)\nOlder secrets remain valid for ${overlap} s.\n`
+  const overlapSeconds = opened.settings['oauth.secretOverlap']
+  return `client_secret  ${secret} (shown once)\nOlder secrets remain valid for ${overlapSeconds} s.\n`
 }
 
 /** Lists the secrets of an app, including expired ones. */

@@ -17,7 +17,7 @@ import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
 import { csvRow } from '../transfer/csv.ts'
 import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
-import type { Format } from '../transfer/records.ts'
+import type { FileFormat } from '../transfer/records.ts'
 
 type Item = Readonly<Record<string, JsonValue>>
 
@@ -91,7 +91,7 @@ function cellOf({ name, type }: Field, item: Item): string | undefined {
 }
 
 function rendererOf(
-  format: Format,
+  format: FileFormat,
   fields: readonly Field[],
 ): { readonly header: string; row(item: Item): string } {
   if (format === 'ndjson') return { header: '', row: item => `${JSON.stringify(item)}\n` }

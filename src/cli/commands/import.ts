@@ -12,9 +12,9 @@ import { databaseOptions, type OpenedDatabase, withDatabase } from '../database.
 import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
 import { Importer, ImportStopped, type RejectedRow } from '../transfer/importer.ts'
-import { type Input, openInput } from '../transfer/input.ts'
+import { type ImportInput, openInput } from '../transfer/input.ts'
 import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
-import { findProgress, type Position, ProgressRecord } from '../transfer/progress-record.ts'
+import { findProgress, type ImportPosition, ProgressRecord } from '../transfer/progress-record.ts'
 import { splitRecords } from '../transfer/records.ts'
 import { RowReader } from '../transfer/rows.ts'
 
@@ -25,7 +25,7 @@ const maxListed = 100
 interface Task {
   readonly collection: Collection
   readonly principal: Principal
-  readonly input: Input
+  readonly input: ImportInput
   readonly reader: RowReader
   readonly progress: ProgressRecord
   readonly faults: Faults
@@ -121,7 +121,12 @@ function requireCompatible(args: ParsedArgs): void {
   }
 }
 
-async function taskOf(opened: OpenedDatabase, args: ParsedArgs, input: Input, file: string): Promise<Task> {
+async function taskOf(
+  opened: OpenedDatabase,
+  args: ParsedArgs,
+  input: ImportInput,
+  file: string,
+): Promise<Task> {
   const format = formatOf(args, file)
   const collection = collectionOf(opened.model, args.arguments[0] ?? '')
   requireImportable(collection)
@@ -226,7 +231,7 @@ function warnAboutIgnored({ ignored }: RowReader): void {
   console.error(`${[...ignored].join(', ')} ${are} read-only and ${were} ignored; --keep-ids imports them.`)
 }
 
-function dryRunText({ faults }: Task, { imported, skipped }: Position): string {
+function dryRunText({ faults }: Task, { imported, skipped }: ImportPosition): string {
   const summary = `${counted(imported, 'row')} can be imported${skippedText(skipped)}`
   if (faults.count === 0) return `${summary}. Nothing was changed.\n`
   throw new Failure(
@@ -238,7 +243,7 @@ function skippedText(skipped: number): string {
   return skipped === 0 ? '' : `, ${counted(skipped, 'row')} skipped because of conflicts`
 }
 
-function doneText({ collection }: Task, { imported, skipped, rejected, isDone }: Position): string {
+function doneText({ collection }: Task, { imported, skipped, rejected, isDone }: ImportPosition): string {
   const invalid = rejected === 0 ? '' : `, ${counted(rejected, 'invalid row')} skipped`
   const summary = `${counted(imported, 'row')} of ${collection.name} imported${skippedText(skipped)}${invalid}.`
   if (isDone) return `${summary}\n`

@@ -92,8 +92,8 @@ async function revokeKey({ run }: OpenedModel, email: string, key: string): Prom
 
 /** Creates new signing keys. Unless `endsOld`, tokens that the older keys signed stay valid. */
 async function rotateSigningKeys(records: Records, settings: Settings, endsOld: boolean): Promise<string> {
-  const maxTokenLife = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
-  const newKeys = await rotateKeys(records, maxTokenLife, Date.now(), endsOld)
+  const maxTokenSeconds = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
+  const newKeys = await rotateKeys(records, maxTokenSeconds, Date.now(), endsOld)
   const older = endsOld
     ? 'The older keys were removed: JWTs that they signed are no longer accepted.'
     : 'The older keys stay published until the tokens that they signed have expired.'

@@ -8,9 +8,9 @@ import { selected } from '../../plan/system-plans.ts'
 import type { IndependentWrites, ProgramPlan, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { Failure } from '../failure.ts'
-import type { Counts, Position, ProgressRecord } from './progress-record.ts'
+import type { ImportCounts, ImportPosition, ProgressRecord } from './progress-record.ts'
 import type { RawRecord } from './records.ts'
-import { type Row, type RowReader, reasonsIn } from './rows.ts'
+import { type ImportRow, type RowReader, reasonsIn } from './rows.ts'
 
 /** A row that was not imported, with the reasons. */
 export interface RejectedRow {
@@ -34,7 +34,7 @@ export interface ImportOptions {
   /** Called for each invalid row, before the position after it is stored. Undefined: the first one stops the import. */
   readonly onRejected: ((rejected: RejectedRow) => void) | undefined
   /** Called after each chunk. Returns whether to continue. */
-  readonly onChunk: (position: Position) => boolean
+  readonly onChunk: (position: ImportPosition) => boolean
 }
 
 const maxChunkRows = 500
@@ -42,17 +42,17 @@ const maxChunkBytes = 1_048_576
 /** The maximum number of cached shapes. */
 const maxShapes = 1000
 
-type Entry = { readonly record: RawRecord } & (
-  | { readonly row: Row }
+type ReadRow = { readonly record: RawRecord } & (
+  | { readonly row: ImportRow }
   | { readonly reasons: readonly string[] }
   | { readonly row: undefined }
 )
 
 /** An entry with a row, and its index in the chunk. */
-interface Planned {
+interface PlannedCreate {
   readonly chunkIndex: number
   readonly plan: Plan<CreateShape>
-  readonly row: Row
+  readonly row: ImportRow
 }
 
 /** The progress of a transaction's steps. The store reports only that they failed, not where or why. */
@@ -67,9 +67,9 @@ interface StepProgress {
 export class ImportStopped extends Error {
   /** All invalid rows of the same chunk. */
   readonly rejected: readonly RejectedRow[]
-  readonly position: Position
+  readonly position: ImportPosition
 
-  constructor(rejected: readonly RejectedRow[], position: Position) {
+  constructor(rejected: readonly RejectedRow[], position: ImportPosition) {
     super('a row is invalid')
     this.rejected = rejected
     this.position = position
@@ -83,8 +83,8 @@ export class Importer {
   /** The hash of everything before the chunk. */
   #hash: Hash = createHash('sha256')
   #bytes = 0
-  #counts: Counts = { imported: 0, skipped: 0, rejected: 0 }
-  #chunk: Entry[] = []
+  #counts: ImportCounts = { imported: 0, skipped: 0, rejected: 0 }
+  #chunk: ReadRow[] = []
   #chunkBytes = 0
   /** The number of bytes at the beginning that an earlier run has processed. */
   readonly #doneBytes: number
@@ -98,7 +98,7 @@ export class Importer {
   }
 
   /** Returns the final position, whose `isDone` is false if `onChunk` stopped the import. */
-  async run(batches: AsyncIterable<readonly RawRecord[]>): Promise<Position> {
+  async run(batches: AsyncIterable<readonly RawRecord[]>): Promise<ImportPosition> {
     for await (const records of batches) {
       for (const record of records) {
         this.#add(record)
@@ -127,7 +127,7 @@ export class Importer {
     this.#bytes += bytes.length
   }
 
-  #entry(record: RawRecord): Entry {
+  #entry(record: RawRecord): ReadRow {
     try {
       return { record, row: this.#options.reader.read(record) }
     } catch (error) {
@@ -150,7 +150,7 @@ export class Importer {
     return this.#options.onChunk(this.#position(isLast))
   }
 
-  async #stop(chunk: readonly Entry[], rejected: readonly RejectedRow[]): Promise<never> {
+  async #stop(chunk: readonly ReadRow[], rejected: readonly RejectedRow[]): Promise<never> {
     const valid = chunk.slice(
       0,
       chunk.findIndex(entry => 'reasons' in entry),
@@ -160,14 +160,14 @@ export class Importer {
     throw new ImportStopped(rejected, this.#position(false))
   }
 
-  #planned(chunk: readonly Entry[]): readonly Planned[] {
+  #planned(chunk: readonly ReadRow[]): readonly PlannedCreate[] {
     return chunk.flatMap((entry, chunkIndex) =>
       'row' in entry && entry.row ? [{ chunkIndex, row: entry.row, plan: this.#plan(entry.row) }] : [],
     )
   }
 
   /** Writes every row at most twice: the rows before a refused row are committed separately. */
-  async #store(chunk: readonly Entry[], planned: readonly Planned[], isLast: boolean): Promise<void> {
+  async #store(chunk: readonly ReadRow[], planned: readonly PlannedCreate[], isLast: boolean): Promise<void> {
     const failure = await this.#commit(planned, chunk, isLast)
     if (failure === undefined) return
     const { index, error } = failure
@@ -184,7 +184,7 @@ export class Importer {
     await this.#store(rest, shifted, isLast)
   }
 
-  #refuse(entry: Entry | undefined, error: ApiError): void {
+  #refuse(entry: ReadRow | undefined, error: ApiError): void {
     if (entry === undefined) throw error
     if (error.code === 'CONFLICT' && this.#options.skipsConflicts) {
       this.#counts = { ...this.#counts, skipped: this.#counts.skipped + 1 }
@@ -202,8 +202,8 @@ export class Importer {
 
   /** Commits the rows with the position after the chunk. If a row is refused, changes nothing and returns its index. */
   async #commit(
-    planned: readonly Planned[],
-    chunk: readonly Entry[],
+    planned: readonly PlannedCreate[],
+    chunk: readonly ReadRow[],
     isLast: boolean,
   ): Promise<{ readonly index: number; readonly error: ApiError } | undefined> {
     const { run, principal, isDryRun, progress } = this.#options
@@ -236,7 +236,7 @@ export class Importer {
   }
 
   /** Ensures that items that are created later do not get ids from the file. */
-  async #reserveIds(planned: readonly Planned[]): Promise<void> {
+  async #reserveIds(planned: readonly PlannedCreate[]): Promise<void> {
     const { reserveIds, collection, isDryRun } = this.#options
     if (isDryRun) return
     let lastId = 0
@@ -244,7 +244,7 @@ export class Importer {
     if (lastId > 0) await reserveIds?.(collection.name, lastId)
   }
 
-  #plan({ values, readOnly }: Row): Plan<CreateShape> {
+  #plan({ values, readOnly }: ImportRow): Plan<CreateShape> {
     const { name, fields } = this.#options.collection
     // In the model's order: rows with the same fields share a shape.
     const set = [...fields.keys()].filter(field => Object.hasOwn(values, field))
@@ -258,7 +258,7 @@ export class Importer {
     return { shape, args: args.map(value => value ?? null) }
   }
 
-  #position(isDone: boolean): Position {
+  #position(isDone: boolean): ImportPosition {
     const hash = this.#hash.copy().digest('hex')
     return { ...this.#counts, bytes: this.#bytes, hash, isDone }
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Failure } from '../failure.ts'
 
-export interface Input {
+export interface ImportInput {
   /** Undefined if it is unknown until the end. */
   readonly sizeBytes: number | undefined
   /** The first bytes, up to `maxBytes`. Called at most once, before `all`. */
@@ -18,11 +18,11 @@ export interface Input {
 }
 
 /** Throws a `Failure` if the file does not exist. */
-export function openInput(file: string): Input {
+export function openInput(file: string): ImportInput {
   return file === '-' ? new PipedInput(process.stdin, 'standard input') : fileInput(file)
 }
 
-function fileInput(file: string): Input {
+function fileInput(file: string): ImportInput {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (!stats) throw new Failure(`There is no file ${file}.`)
   if (stats.isDirectory()) throw new Failure(`${file} is a folder.`)
@@ -51,7 +51,7 @@ function unreadable(name: string, error: unknown): Failure {
 }
 
 /** Reads a stream once. A temporary file keeps the bytes that `head` has read, because they may be many. */
-class PipedInput implements Input {
+class PipedInput implements ImportInput {
   readonly sizeBytes = undefined
   readonly #stream: Readable
   readonly #name: string

@@ -6,20 +6,20 @@ import { type Principal, system, user } from '../../principal.ts'
 import type { Option, ParsedArgs } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { requireUser } from '../user.ts'
-import type { Format } from './records.ts'
+import type { FileFormat } from './records.ts'
 
 export const format: Option = {
   value: 'csv|ndjson',
   sentence: 'The format. Default: by the extension of the file: .csv, .ndjson or .jsonl.',
 }
 
-const extensions: readonly (readonly [string, Format])[] = [
+const extensions: readonly (readonly [string, FileFormat])[] = [
   ['.csv', 'csv'],
   ['.ndjson', 'ndjson'],
   ['.jsonl', 'ndjson'],
 ]
 
-export function formatOf(args: ParsedArgs, file: string): Format {
+export function formatOf(args: ParsedArgs, file: string): FileFormat {
   const name = args.text('format')
   if (name === 'csv' || name === 'ndjson') return name
   if (name !== undefined) throw new Failure(`--format is csv or ndjson, not ${name}.`, 2)

@@ -5,13 +5,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { type Records, recordsOf } from '../../records.ts'
-import type { Input } from './input.ts'
-import type { Format } from './records.ts'
+import type { ImportInput } from './input.ts'
+import type { FileFormat } from './records.ts'
 
-const kind = 'Import'
+const recordKind = 'Import'
 const lifetimeMs = 30 * 24 * 60 * 60 * 1000
 
-export interface Counts {
+export interface ImportCounts {
   readonly imported: number
   /** Rows that `--on-conflict skip` skipped. */
   readonly skipped: number
@@ -20,7 +20,7 @@ export interface Counts {
 }
 
 /** A position in a file, after the last row that was processed. */
-export interface Position extends Counts {
+export interface ImportPosition extends ImportCounts {
   readonly bytes: number
   /** SHA-256 of the bytes up to the position, in hexadecimal. */
   readonly hash: string
@@ -28,9 +28,9 @@ export interface Position extends Counts {
   readonly isDone: boolean
 }
 
-interface StoredProgress extends Position {
+interface StoredProgress extends ImportPosition {
   readonly collection: string
-  readonly format: Format
+  readonly format: FileFormat
 }
 
 type ImportSource = Pick<StoredProgress, 'collection' | 'format'>
@@ -41,7 +41,7 @@ export class ProgressRecord {
   readonly #source: ImportSource
   /** The stored payload; undefined before the first commit. */
   #payload: string | undefined
-  readonly position: Position | undefined
+  readonly position: ImportPosition | undefined
 
   constructor(source: ImportSource, earlier?: EarlierImport) {
     this.#source = source
@@ -54,9 +54,9 @@ export class ProgressRecord {
    * Returns the change to commit with the rows, and a function to call after the commit. The change returns false if another
    * import has changed the record meanwhile.
    */
-  moveTo(position: Position): { readonly change: RecordChange; readonly stored: () => void } {
+  moveTo(position: ImportPosition): { readonly change: RecordChange; readonly stored: () => void } {
     const payload = JSON.stringify({ ...this.#source, ...position } satisfies StoredProgress)
-    const key = { kind, id: this.#id }
+    const key = { kind: recordKind, id: this.#id }
     const before = this.#payload
     const expiresAt = Date.now() + lifetimeMs
     return {
@@ -74,12 +74,12 @@ export class ProgressRecord {
 interface EarlierImport {
   readonly id: string
   readonly payload: string
-  readonly position: Position
+  readonly position: ImportPosition
 }
 
 async function importsFrom(records: Records, { collection, format }: ImportSource): Promise<EarlierImport[]> {
   const candidates: EarlierImport[] = []
-  for await (const { id, payload } of recordsOf(records, kind)) {
+  for await (const { id, payload } of recordsOf(records, recordKind)) {
     const stored = JSON.parse(payload) as StoredProgress
     if (stored.collection === collection && stored.format === format)
       candidates.push({ id, payload, position: stored })
@@ -115,19 +115,19 @@ async function* hashesAt(
 /** Finds the earlier import of the same file that came furthest, or starts a new record. `restarts` deletes earlier ones. */
 export async function findProgress(
   records: Records,
-  input: Input,
+  input: ImportInput,
   source: ImportSource,
   restarts: boolean,
 ): Promise<ProgressRecord> {
   const matching = await importsOfInput(input, await importsFrom(records, source))
   if (!restarts) return new ProgressRecord(source, matching.at(-1))
-  for (const { id } of matching) await records.delete(kind, id)
+  for (const { id } of matching) await records.delete(recordKind, id)
   return new ProgressRecord(source)
 }
 
 /** The imports of the bytes with which the input begins, sorted by position. A finished import must match the whole file. */
 async function importsOfInput(
-  input: Input,
+  input: ImportInput,
   candidates: readonly EarlierImport[],
 ): Promise<readonly EarlierImport[]> {
   if (candidates.length === 0) return []

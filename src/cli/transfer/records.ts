@@ -1,7 +1,7 @@
 /** Splits bytes into records: lines of NDJSON, or rows of CSV (RFC 4180), whose quoted cells may hold line breaks. */
 import { Failure } from '../failure.ts'
 
-export type Format = 'csv' | 'ndjson'
+export type FileFormat = 'csv' | 'ndjson'
 
 export interface RawRecord {
   /** With its line end: the records, concatenated, are the file. */
@@ -77,7 +77,7 @@ class Splitter {
   #length = 0
   #line = 1
 
-  constructor(format: Format, maxBytes: number) {
+  constructor(format: FileFormat, maxBytes: number) {
     this.#scanner = format === 'csv' ? new CsvScanner() : new LineScanner()
     this.#maxBytes = maxBytes
   }
@@ -123,7 +123,7 @@ class Splitter {
 /** Yields the records of a stream in batches. Throws a `Failure` for a record of more than `maxBytes`. */
 export async function* splitRecords(
   source: AsyncIterable<Buffer>,
-  format: Format,
+  format: FileFormat,
   maxBytes: number,
 ): AsyncGenerator<readonly RawRecord[]> {
   const splitter = new Splitter(format, maxBytes)

@@ -8,15 +8,15 @@ import { bodyValidator, unwritableFault } from '../../model/validate.ts'
 import { parseBodyText } from '../../rest/body.ts'
 import { Failure } from '../failure.ts'
 import { type Cell, CsvFault, parseCsvRow } from './csv.ts'
-import type { Format, RawRecord } from './records.ts'
+import type { FileFormat, RawRecord } from './records.ts'
 
-type Values = Readonly<Record<string, JsonValue>>
+type RowValues = Readonly<Record<string, JsonValue>>
 
-export interface Row {
+export interface ImportRow {
   /** Fields that a client can set. */
-  readonly values: Values
+  readonly values: RowValues
   /** Fields that otherwise only Portico sets, such as `id` and `created_at`. */
-  readonly readOnly: Values
+  readonly readOnly: RowValues
 }
 
 /** A row is invalid. `reasons`: a sentence for each fault. */
@@ -45,27 +45,27 @@ export function reasonsIn(error: unknown): readonly string[] | undefined {
  */
 export class RowReader {
   readonly #collection: Collection
-  readonly format: Format
+  readonly format: FileFormat
   readonly #keepsReadOnly: boolean
   #columns: readonly Field[] | undefined
   /** Read-only fields of the file that were ignored. */
   readonly ignored = new Set<string>()
 
-  constructor(collection: Collection, format: Format, keepsReadOnly: boolean) {
+  constructor(collection: Collection, format: FileFormat, keepsReadOnly: boolean) {
     this.#collection = collection
     this.format = format
     this.#keepsReadOnly = keepsReadOnly
   }
 
   /** Returns undefined for the header and for an empty line. */
-  read({ bytes, line }: RawRecord): Row | undefined {
+  read({ bytes, line }: RawRecord): ImportRow | undefined {
     if (!isUtf8(bytes)) throw new RowFault(['The row is not valid UTF-8.'])
     const text = withoutLineEnd(bytes.toString('utf8'), line === 1)
     if (this.format === 'csv') return this.#csvRow(text)
     return text.trim() === '' ? undefined : this.#row(parseBodyText(text))
   }
 
-  #csvRow(text: string): Row | undefined {
+  #csvRow(text: string): ImportRow | undefined {
     const columns = this.#columns
     if (columns === undefined) {
       this.#columns = this.#header(text)
@@ -95,7 +95,7 @@ export class RowReader {
     throw new Failure(`The header: ${message}${hint}`)
   }
 
-  #row(body: unknown): Row {
+  #row(body: unknown): ImportRow {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new RowFault(['The row must be a JSON object with the fields of the item.'])
     }
@@ -128,7 +128,7 @@ function withoutLineEnd(text: string, isFirst: boolean): string {
   return text.slice(begin, text.length - end)
 }
 
-function valuesOf(columns: readonly Field[], cells: readonly Cell[]): Values {
+function valuesOf(columns: readonly Field[], cells: readonly Cell[]): RowValues {
   const values: Record<string, JsonValue> = {}
   columns.forEach((field, index) => {
     const cell = cells[index]

@@ -105,7 +105,7 @@ export class AuthorizationServer {
       throw unreachable(this.#issuer, error)
     }
     const { text, body } = await readBody(response)
-    if (!response.ok) throw oauthError(body as ErrorBody | undefined, response.status)
+    if (!response.ok) throw oauthError(body as OauthErrorBody | undefined, response.status)
     // The response to a revocation has no body.
     if (text !== '' && body === undefined) throw unexpected(response)
     return body
@@ -116,13 +116,13 @@ function wrongIssuer(message: string): ApiError {
   return new ApiError({ status: 0, code: 'WRONG_ISSUER', message })
 }
 
-interface ErrorBody {
+interface OauthErrorBody {
   readonly error?: unknown
   readonly error_description?: string
 }
 
 /** RFC 6749, 4.1.2.1 and 5.2: `invalid_grant` is the code `INVALID_GRANT`. */
-export function oauthError(body: ErrorBody | undefined, status = 0): ApiError {
+export function oauthError(body: OauthErrorBody | undefined, status = 0): ApiError {
   const { error, error_description } = body ?? {}
   const code = typeof error === 'string' ? error.toUpperCase() : `HTTP_${status}`
   return new ApiError({ status, code, message: error_description ?? `Sign-in failed: ${code}.` })

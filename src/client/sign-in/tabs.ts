@@ -17,7 +17,7 @@ export interface Tokens {
 /** The tokens that replaced a refresh token; null if it was revoked; undefined if no tab knows of either. */
 export type Successor = Tokens | null | undefined
 
-interface Message {
+interface TabMessage {
   readonly kind: 'replaced' | 'ask' | 'answer'
   readonly refresh: string
   readonly by?: Successor
@@ -36,13 +36,13 @@ export class Tabs {
   readonly #parts: TabsParts
   readonly #locks: Locks
   readonly #channel: Channel
-  #onAnswer: (message: Message) => void = () => undefined
+  #onAnswer: (message: TabMessage) => void = () => undefined
 
   constructor(parts: TabsParts, locks: Locks, channel: Channel) {
     this.#parts = parts
     this.#locks = locks
     this.#channel = channel
-    channel.onmessage = ({ data }) => this.#receive(data as Message)
+    channel.onmessage = ({ data }) => this.#receive(data as TabMessage)
     // The lock is held as long as the tab exists, so that other tabs can count it.
     locks
       .request(`${this.#prefix}${randomText()}`, () => new Promise<void>(() => undefined))
@@ -85,14 +85,14 @@ export class Tabs {
     return `${this.#parts.name}:tab:`
   }
 
-  #receive(message: Message): void {
+  #receive(message: TabMessage): void {
     const { kind, refresh, by } = message
     if (kind === 'ask') this.#post({ kind: 'answer', refresh, by: this.#parts.successorOf(refresh) })
     else if (kind === 'answer') this.#onAnswer(message)
     else if (by !== undefined) this.#parts.adopt(refresh, by)
   }
 
-  #post(message: Message): void {
+  #post(message: TabMessage): void {
     this.#channel.postMessage(message)
   }
 }

@@ -12,6 +12,7 @@ export interface ApiTypes {
   readonly queries: object
 }
 
+/** The types of one collection. */
 export interface CollectionTypes {
   /** The name of one item, with which event types begin: `task`. */
   readonly singular: string

@@ -6,6 +6,7 @@
  */
 export type TokenSource = string | ((refused?: string) => string | undefined | Promise<string | undefined>)
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** The address of the service: `https://api.example.com`. Default: the origin of the page or worker. */
   readonly baseUrl?: string | URL
@@ -21,18 +22,23 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Options of every call. They replace those of the client. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /** The time limit of each attempt, in milliseconds. */
   readonly timeoutMs?: number
+  /** The number of attempts after the first. */
   readonly retries?: number
 }
 
+/** Options of calls that write. */
 export interface WriteOptions extends CallOptions {
   /** Your own key ensures that a write happens once even if the program restarts. Default: a random key for each call. */
   readonly idempotencyKey?: string
 }
 
+/** Options of calls that change or delete one item. */
 export interface ChangeOptions extends WriteOptions {
   /** An entity tag (see `etagOf`): the call rejects with `PRECONDITION_FAILED` if the item has changed since. */
   readonly ifMatch?: string | undefined

@@ -1,7 +1,7 @@
 /** The mails that `portico dev` shows. The supervisor numbers and stores them; each serving process has a copy. */
-import type { Message } from '../../auth/mail.ts'
+import type { MailMessage } from '../../auth/mail.ts'
 
-export interface NewMail extends Message {
+export interface NewMail extends MailMessage {
   /** Milliseconds since 1970. */
   readonly at: number
   /** Whether a mail server accepted it. */

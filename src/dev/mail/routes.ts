@@ -5,7 +5,7 @@ import { type MailName, mailNames, sampleValues } from '../../auth/mail/values.t
 import type { Theme } from '../../auth/pages/frame/theme.ts'
 import type { Reply } from '../../call.ts'
 import type { Exchange } from '../../http.ts'
-import type { OwnPages } from '../../serve/service.ts'
+import type { DevPages } from '../../serve/service.ts'
 import { type MailReaders, refusalOf } from './local-request.ts'
 import type { Mailbox } from './mailbox.ts'
 import {
@@ -67,7 +67,7 @@ function notFound(): Reply {
 
 type Part = 'page' | 'html' | 'text'
 
-export function createMailPages(parts: MailPagesParts): OwnPages {
+export function createMailPages(parts: MailPagesParts): DevPages {
   const { mailbox, catalogue } = parts
   return {
     owns: path => path === mailPath || path.startsWith(`${mailPath}/`),

@@ -1,6 +1,7 @@
 /** The file of registered documents: a JSON object of documents by their SHA-256. */
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { isObject } from '../json.ts'
+import { isObject } from '../../json.ts'
 import { documentHash } from './stored-documents.ts'
 
 export type Manifest = ReadonlyMap<string, string>

@@ -1,4 +1,5 @@
 /** The `Accept` header (RFC 9110, 12.5.1; GraphQL over HTTP, "Accept"). */
+import { acceptWeight } from '../../accept-weight.ts'
 import { Cache, CacheBound } from '../../cache.ts'
 
 export type JsonType = 'application/graphql-response+json' | 'application/json'
@@ -19,15 +20,12 @@ interface MediaRange {
 
 const noRange: MediaRange = { type: '', quality: 0 }
 
-/** RFC 9110, 12.4.2; also without the zero, as Java's `HttpURLConnection` sends it (JDK-8163921). */
-const weightPattern = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
-
 function parseMediaRange(part: string): MediaRange {
   const [type = '', ...parameters] = part.toLowerCase().split(';')
   let quality = 1
   for (const parameter of parameters) {
     const [name = '', value = ''] = parameter.trim().split('=')
-    if (name === 'q') quality = weightPattern.test(value) ? Number(value) : 0
+    if (name === 'q') quality = acceptWeight(value)
     if (name === 'charset' && value !== 'utf-8' && value !== '"utf-8"') return noRange
   }
   return { type: type.trim(), quality }

@@ -137,6 +137,7 @@ export function plus<const L extends ComputedNumber, const R extends ComputedNum
   return arithmetic('+', left, right)
 }
 
+/** Null if an operand is null. */
 export function minus<const L extends ComputedNumber, const R extends ComputedNumber>(
   left: L,
   right: R,
@@ -144,6 +145,7 @@ export function minus<const L extends ComputedNumber, const R extends ComputedNu
   return arithmetic('-', left, right)
 }
 
+/** Null if an operand is null. */
 export function times<const L extends ComputedNumber, const R extends ComputedNumber>(
   left: L,
   right: R,

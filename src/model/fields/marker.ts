@@ -5,6 +5,7 @@ export const marker: unique symbol = Symbol.for('portico.marker')
 
 export type MarkerName = 'now' | 'currentUser' | 'uuid'
 
+/** `now`, `currentUser` or `randomUuid`: stands for a value in a default or a rule. */
 export interface Marker<Name extends MarkerName = MarkerName> {
   readonly [marker]: Name
 }

@@ -1,5 +1,6 @@
 /** JSON as TypeScript sees it, and the operators of filters. */
 
+/** A value that JSON can express (RFC 8259). */
 export type JsonValue =
   | string
   | number

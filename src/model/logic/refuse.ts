@@ -8,6 +8,7 @@ const refusalCodes = ['CONFLICT', 'FORBIDDEN', 'NOT_FOUND', 'VALIDATION_FAILED']
 /** What a refusal means to clients: statuses 409, 403, 404 and 400. */
 export type RefusalCode = (typeof refusalCodes)[number]
 
+/** Options of `refuse`. */
 export interface RefusalOptions {
   /** Default: `CONFLICT`. */
   readonly code?: RefusalCode

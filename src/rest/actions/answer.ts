@@ -25,7 +25,7 @@ import {
   type ActionRoute,
   type BuiltinActionRoute,
   isOperation,
-  type NestedRoute,
+  type NestedItem,
   type OperationRoute,
   type QueryRoute,
 } from './routes.ts'
@@ -88,12 +88,10 @@ export async function requireSettable(
   if (text === null) throw settingRefused(target.collection, field, principal.access)
 }
 
-type Nested = Omit<NestedRoute, 'kind'>
-
 /** Throws NOT_FOUND unless the caller may read the nested item, and it belongs to the item that the path names. */
 export function requireNested(
   run: Run,
-  { id, relation, nested }: Nested,
+  { id, relation, nested }: NestedItem,
   principal: Principal,
 ): Awaitable<void> {
   if (relation.kind !== 'many') throw new ApiError('NOT_FOUND')
@@ -146,13 +144,13 @@ export function preparedRequest(
 ): PreparedRequest {
   const { operation } = route
   admitOperation(services.model, operation, principal)
-  const { id, input, rest } =
+  const { id, input, answerQuery } =
     route.kind === 'query'
       ? queryInput(operation, call.query)
-      : { id: route.id, input: bodyInput(operation, call), rest: call.query }
+      : { id: route.id, input: bodyInput(operation, call), answerQuery: call.query }
   const { output } = operation
   const collection = output.kind === 'item' ? output.collection : undefined
-  const template = templateOf(services, collection, rest, actingAs(principal))
+  const template = templateOf(services, collection, answerQuery, actingAs(principal))
   const program = preparedOperation(services.logic, { operation, id, input, principal })
   return { program, answer: () => answerSteps(services, program, operation, { template, principal }) }
 }

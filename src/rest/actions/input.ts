@@ -71,7 +71,7 @@ interface QueryInput {
   readonly id: number | undefined
   readonly input: InputValues
   /** The parameters of the answer, encoded. */
-  readonly rest: string
+  readonly answerQuery: string
 }
 
 /** The parameters of a GET. Throws BAD_REQUEST, naming the parameter, or VALIDATION_FAILED with all faults. */
@@ -92,7 +92,7 @@ export function queryInput(operation: Operation, query: string): QueryInput {
   if (operation.target === 'item' && id === undefined) {
     throw parameterFault('id', 'required', 'The parameter "id" is required: the id of the item.')
   }
-  return { id, input: checkedInput(operation, values), rest: answerParameters.join('&') }
+  return { id, input: checkedInput(operation, values), answerQuery: answerParameters.join('&') }
 }
 
 function parametersOf({ input, target, output }: Operation): readonly string[] {

@@ -6,14 +6,14 @@ import { canFollow, exists } from '../operations.ts'
 import { parseId } from '../path-id.ts'
 
 /** An item that another item reaches by a relation. */
-interface Nested {
+export interface NestedItem {
   readonly collection: Collection
   readonly id: number
   readonly relation: ToMany | ManyToMany
   readonly nested: number
 }
 
-export type NestedRoute = Nested & { readonly kind: 'nested' }
+export type NestedRoute = NestedItem & { readonly kind: 'nested' }
 
 /** `POST` to an action, built-in or of the model. */
 export type ActionRoute = BuiltinActionRoute | OperationRoute
@@ -23,7 +23,7 @@ export interface BuiltinActionRoute {
   readonly collection: Collection
   readonly id: number
   readonly action: BuiltinAction
-  readonly within: Nested | undefined
+  readonly within: NestedItem | undefined
 }
 
 export interface OperationRoute {
@@ -118,7 +118,7 @@ function actionRoute(
   collection: Collection,
   id: number,
   name: string,
-  within: Nested | undefined,
+  within: NestedItem | undefined,
 ): BuiltinActionRoute | undefined {
   const actions = builtinActions.get(collection.name)
   const action = actions?.find(
@@ -133,7 +133,7 @@ function nestedIn(
   id: number,
   name: string,
   idText: string,
-): Nested | undefined {
+): NestedItem | undefined {
   const relation = collection.relations.get(name)
   const nested = parseId(idText, 0, idText.length)
   if (nested === 0 || !relation || relation.kind === 'one') return undefined

@@ -31,8 +31,10 @@ export function answerBatch(
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const operations = parseOperations(readBody(call, json))
   const furtherOperations = operations.length - 1
-  const drawn = furtherOperations > 0 ? services.draw?.(call, principal, furtherOperations) : undefined
-  return then(drawn, () => new Batch({ services, requests, call, principal, attempt }, operations).run())
+  const budgetDrawn = furtherOperations > 0 ? services.draw?.(call, principal, furtherOperations) : undefined
+  return then(budgetDrawn, () =>
+    new Batch({ services, requests, call, principal, attempt }, operations).run(),
+  )
 }
 
 interface PlannedOperation {

@@ -12,13 +12,13 @@ import type { Principal } from '../../principal.ts'
 import { readAccept } from '../accept.ts'
 import type { CollectionViews } from '../query/collection-view.ts'
 import { jsonEvents, pageReply, streamedEvents, streamHeaders } from './form.ts'
-import type { EventsParts } from './parts.ts'
+import type { EventRouteParts } from './parts.ts'
 import { parsePosition } from './position.ts'
 import { type EventsQuery, parseEventsQuery } from './query.ts'
 import { streamEvents } from './stream.ts'
 import { waitForEvents } from './wait.ts'
 
-export interface EventsHandlerParts extends EventsParts {
+export interface EventsHandlerParts extends EventRouteParts {
   readonly model: Model
   readonly run: Run
   readonly viewsOf: (access: Principal['access']) => CollectionViews
@@ -41,7 +41,7 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
 }
 
 interface EventsCall {
-  readonly parts: EventsParts
+  readonly parts: EventRouteParts
   readonly query: EventsQuery
   readonly request: SubscriptionRequest
   readonly principal: Principal

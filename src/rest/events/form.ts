@@ -14,9 +14,6 @@ export const streamedEvents: EventFormat = {
   render: ({ type, text }, event) => `id: ${event}\nevent: ${type}\ndata: ${text}\n\n`,
 }
 
-/** A comment, which clients ignore. */
-export const comment = ':\n\n'
-
 /** Sets the id from which a client resumes. It is not an event: a block without data is not dispatched (9.2.6). */
 export function positionBlock(event: number): string {
   return `:\nid: ${event}\n\n`

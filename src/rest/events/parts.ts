@@ -14,7 +14,7 @@ export interface EventClient {
   onGone(listener: () => void): () => void
 }
 
-export interface EventsParts {
+export interface EventRouteParts {
   readonly events: Events
   readonly feed: ChangeFeed
   readonly clientOf: (call: Call, principal: Principal) => EventClient

@@ -2,13 +2,13 @@
 import type { Reply } from '../../call.ts'
 import type { ApiError } from '../../errors.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
-import { EventStream } from '../../events/event-stream.ts'
+import { commentBlock, EventStream } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { Release } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import { comment, isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
-import type { EventClient, EventsParts } from './parts.ts'
+import { isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
+import type { EventClient, EventRouteParts } from './parts.ts'
 
 interface StreamRequest {
   readonly request: SubscriptionRequest
@@ -22,7 +22,7 @@ interface StreamRequest {
  * Opens a stream of events. Throws RATE_LIMITED if the caller has too many open connections, and the errors of
  * `hub.subscribe`, except RESYNC_REQUIRED, which ends the stream.
  */
-export async function streamEvents(parts: EventsParts, request: StreamRequest): Promise<Reply> {
+export async function streamEvents(parts: EventRouteParts, request: StreamRequest): Promise<Reply> {
   const listener = new StreamListener(parts, request)
   await listener.open()
   return { ...listener.stream.reply, headers: streamHeaders }
@@ -33,7 +33,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   readonly credential: ConnectedClient['credential']
   readonly address: string
   principal: Principal
-  readonly #parts: EventsParts
+  readonly #parts: EventRouteParts
   readonly #request: StreamRequest
   readonly #releaseConnection: Release
   #subscription: Subscription | undefined
@@ -42,7 +42,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   #isOver = false
 
   /** Throws RATE_LIMITED. */
-  constructor(parts: EventsParts, streamRequest: StreamRequest) {
+  constructor(parts: EventRouteParts, streamRequest: StreamRequest) {
     const { client, principal } = streamRequest
     this.#parts = parts
     this.#request = streamRequest
@@ -82,7 +82,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   }
 
   end(error: unknown): void {
-    this.#end(error).catch(() => this.stream.end(comment))
+    this.#end(error).catch(() => this.stream.end(commentBlock))
   }
 
   changePrincipal(principal: Principal): void {
@@ -96,7 +96,7 @@ class StreamListener implements ConnectedClient, ReplySink {
 
   async #end(error: unknown): Promise<void> {
     this.#leave()
-    if (!isResync(error)) return this.stream.end(comment)
+    if (!isResync(error)) return this.stream.end(commentBlock)
     const { drawn } = await this.#parts.feed.bounds()
     this.stream.end(resyncBlock(error, drawn))
   }
@@ -111,7 +111,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   /** Moves the client's position past events that it may not see, so that the id from which it resumes is not pruned. */
   #passed(): string {
     const position = this.#subscription?.position ?? 0
-    if (position <= this.#sent) return comment
+    if (position <= this.#sent) return commentBlock
     this.#sent = position
     return positionBlock(position)
   }

@@ -4,7 +4,7 @@ import type { Subscription } from '../../events/hub.ts'
 import type { LogPage } from '../../events/log-page.ts'
 import type { SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import type { EventClient, EventsParts } from './parts.ts'
+import type { EventClient, EventRouteParts } from './parts.ts'
 
 export interface Wait {
   readonly request: SubscriptionRequest
@@ -20,7 +20,7 @@ export interface Wait {
  * stops. Throws RATE_LIMITED if the caller has too many open connections. Rejects when the credential ends or the caller's
  * rights no longer suffice.
  */
-export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<LogPage> {
+export function waitForEvents({ events }: EventRouteParts, wait: Wait): Promise<LogPage> {
   const release = events.connectionQuota.take(wait.principal)
   return new Promise<LogPage>((resolve, reject) =>
     new LongPoll(wait, events, resolve, reject).start(),
@@ -29,7 +29,7 @@ export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<LogP
 
 class LongPoll {
   readonly #wait: Wait
-  readonly #events: EventsParts['events']
+  readonly #events: EventRouteParts['events']
   readonly #resolve: (page: LogPage) => void
   readonly #reject: (error: unknown) => void
   readonly #client: ConnectedClient & { principal: Principal }
@@ -42,7 +42,7 @@ class LongPoll {
 
   constructor(
     wait: Wait,
-    events: EventsParts['events'],
+    events: EventRouteParts['events'],
     resolve: (page: LogPage) => void,
     reject: (error: unknown) => void,
   ) {

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
 import { measureFault } from '../../plan/guard.ts'
 import { fieldMeasures } from '../../plan/plan.ts'
-import { maxFigures, maxGroupKeys } from '../query/aggregate.ts'
+import { maxGroupKeys, maxMeasures } from '../query/aggregate.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { referTo } from './components.ts'
 import { anyFilters, namedFields } from './filters.ts'
@@ -17,7 +17,7 @@ import { openapiSchema } from './values.ts'
 const text = { type: 'string', minLength: 1 }
 
 function measureParameter(name: string, description: string): JsonSchema {
-  return queryParameter(name, `${description}, of up to ${maxFigures} fields, separated by commas.`, text)
+  return queryParameter(name, `${description}, of up to ${maxMeasures} fields, separated by commas.`, text)
 }
 
 const declared: { readonly [name: string]: JsonSchema } = {
@@ -104,7 +104,7 @@ export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
   AggregateListResponse: json('A page of groups.', referTo('schemas', 'AggregateList'), 'ETag', 'Link'),
 }
 
-/** Whether the parameter is no measure, or one that some field has. */
+/** False for a measure that no field of the collection has. */
 function isUsable(collection: Collection, parameter: string): boolean {
   const measure = fieldMeasures.find(candidate => candidate === parameter)
   return measure === undefined || namedFields(collection).some(field => !measureFault(field, measure))

@@ -10,10 +10,10 @@ export function referTo(section: string, name: string): Reference {
   return { $ref: `#/components/${section}/${name}` }
 }
 
-/** `wished`, with a number appended if the name is taken. */
-export function uniqueName(taken: Set<string>, wished: string): string {
-  let name = wished
-  for (let count = 2; taken.has(name); count += 1) name = `${wished}${count}`
+/** `preferredName`, with a number appended if it is taken. */
+export function uniqueName(taken: Set<string>, preferredName: string): string {
+  let name = preferredName
+  for (let count = 2; taken.has(name); count += 1) name = `${preferredName}${count}`
   taken.add(name)
   return name
 }
@@ -32,10 +32,10 @@ export class Components {
   }
 
   /** The component with this key, created by `make` when it is first needed. */
-  refer(key: unknown, wished: string, make: (name: string) => JsonSchema): Reference {
+  refer(key: unknown, preferredName: string, make: (name: string) => JsonSchema): Reference {
     const cached = this.#references.get(key)
     if (cached) return cached
-    const name = uniqueName(this.#taken, wished)
+    const name = uniqueName(this.#taken, preferredName)
     const reference = referTo(this.#section, name)
     this.#references.set(key, reference)
     this.#components.push([name, make(name)])

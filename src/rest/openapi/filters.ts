@@ -12,12 +12,12 @@ import { type Reference, referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { openapiSchema } from './values.ts'
 
-/** Not empty. */
+/** A text that is not empty. */
 const text = { type: 'string', minLength: 1 }
 
 /**
- * Each member of the object becomes a parameter: `{"title[contains]": "a"}` is sent as `title[contains]=a`. Unlike `deepObject`,
- * openapi-python-client sends it so, too.
+ * Each member of the object becomes a parameter: `{"title[contains]": "a"}` is sent as `title[contains]=a`. Not `deepObject`,
+ * which openapi-python-client does not support.
  */
 const asParameters = { in: 'query', style: 'form', explode: true }
 
@@ -27,7 +27,7 @@ const wholeNumber = openapiSchema({
   maximum: Number.MAX_SAFE_INTEGER,
 })
 
-/** Texts are not empty. The types that most conditions use are references. */
+/** The schema with texts that are not empty, and a reference for whole numbers, which most conditions use. */
 function shortened(schema: JsonSchema): JsonSchema {
   if (schema.type === 'string' && Object.keys(schema).length === 1) return text
   return isDeepStrictEqual(schema, wholeNumber) ? referTo('schemas', 'WholeNumber') : schema
@@ -46,10 +46,10 @@ function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchem
   return operator === 'in' || takesText(operator) ? text : value
 }
 
-/** Without `null` for a field that always has a value. */
+/** The operators of a field, without `null` if the field always has a value. */
 function operatorsOf({ optional, access, type }: Field): readonly FilterOperator[] {
-  const isAlwaysThere = !optional && !dependsOnRow(access.read)
-  return isAlwaysThere ? type.operators.filter(operator => operator !== 'null') : type.operators
+  const alwaysHasValue = !optional && !dependsOnRow(access.read)
+  return alwaysHasValue ? type.operators.filter(operator => operator !== 'null') : type.operators
 }
 
 /** The conditions on one field, by parameter name. */
@@ -59,7 +59,7 @@ function conditions(document: Document, collection: Collection, field: Field): [
   return operatorsOf(field).map((operator): [string, JsonSchema] => {
     const name = writeFilterName({ alternative: undefined, isNegated: false, field: field.name, operator })
     const schema = conditionSchema(operator, value)
-    // Some generators ignore what stands beside a reference, others refuse it.
+    // Some generators ignore keywords beside a reference, others refuse them.
     return [name, isDeprecated && schema['$ref'] === undefined ? { ...schema, deprecated: true } : schema]
   })
 }
@@ -116,8 +116,8 @@ export const openFilterParameters: { readonly [name: string]: JsonSchema } = {
 export const anyFilters: Reference = referTo('parameters', 'AnyFiltersParam')
 
 /**
- * Of events. Not a reference: hey-api writes how the arrays beside it are sent into its function, and then takes from the
- * schema that stands here how this is.
+ * The filters of events. Inline, not a reference: for an operation that also has array parameters, hey-api generates the
+ * serialization of each parameter, and reads that of this one only from an inline schema.
  */
 export const eventFilters: JsonSchema = {
   ...anyFilterParameter,
@@ -126,8 +126,8 @@ export const eventFilters: JsonSchema = {
 
 /** For lists of the collection. */
 export function filterParameters(document: Document, collection: Collection): readonly Reference[] {
-  const wished = `${pascalCase(`${collection.singular}_filter`)}Param`
-  const collectionFilter = document.parameters.refer(`filter of ${collection.name}`, wished, () => ({
+  const preferredName = `${pascalCase(`${collection.singular}_filter`)}Param`
+  const collectionFilter = document.parameters.refer(`filter of ${collection.name}`, preferredName, () => ({
     name: 'filter',
     ...asParameters,
     description: 'Conditions, all of which must hold. Each is sent as a separate parameter.',

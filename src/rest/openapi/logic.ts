@@ -60,8 +60,8 @@ function queryPath(document: Document, query: Operation): [string, JsonSchema] {
 }
 
 /**
- * An action of a collection is named after one item where it answers one, else after all: `foundOrganization`,
- * `importTasks`. A query of an item is a figure of it: `reportOfOrganization`.
+ * The operation's name in snake case. An action of a collection is named after one item if it returns one, otherwise after
+ * the collection: `found_organization`, `import_tasks`. A query is named after what it reads: `report_of_organization`.
  */
 function nameOf(model: Model, operation: Operation): string {
   const { name, target, output } = operation
@@ -104,7 +104,7 @@ function parametersOf(
   return collection ? itemParameters(document, collection, ...names) : headerParameters(...names)
 }
 
-/** Named after the operation, e.g. `ArchiveProjectInput`. */
+/** A schema that is named after the operation, e.g. `ArchiveProjectInput`. */
 function namedSchema(
   document: Document,
   operation: Operation,

@@ -52,8 +52,8 @@ export interface Document {
   readonly schemas: Components
   readonly parameters: Components
   readonly responses: Components
-  /** A unique operation id: `wished` in camel case, with a number appended if it is taken. */
-  operationId(wished: string): string
+  /** A unique operation id: `preferredName` in camel case, with a number appended if it is taken. */
+  operationId(preferredName: string): string
 }
 
 /** `fooBar baz` → `FooBarBaz`. */
@@ -76,7 +76,7 @@ function createValueSchemas(schemas: Components) {
     const cached = schemasByField.get(field)
     if (cached) return cached
     const schema = openapiSchemaWithEnumerations(field.type.schema, (enumeration, path) => {
-      // What an app may ask for and what it asks for by default are the same scopes.
+      // Two array fields of a collection can list the same values, e.g. `scopes` and `default_scopes` of an app.
       const isItem = path.at(-1) === 'items'
       const key = isItem ? `${singular} ${JSON.stringify(enumeration)}` : enumeration
       return schemas.refer(key, enumerationName(singular, field.name, path), () => enumeration)
@@ -107,6 +107,6 @@ export function createDocument(model: Model, fixed: Iterable<string>): Document 
     schemas,
     parameters: new Components('parameters', taken),
     responses: new Components('responses', taken),
-    operationId: wished => uniqueName(operations, camelCase(wished)),
+    operationId: preferredName => uniqueName(operations, camelCase(preferredName)),
   }
 }

@@ -23,7 +23,7 @@ export function queryParameter(name: string, description: string, schema: JsonSc
   return { name, in: 'query', description, schema }
 }
 
-/** Not empty. */
+/** A text that is not empty. */
 const text = { type: 'string', minLength: 1 }
 
 /** `*`, or entity tags separated by commas (RFC 9110, 13.1.1). */
@@ -127,16 +127,16 @@ function includeParameters(document: Document, collection: Collection): readonly
   )
   if (relations.length === 0) return []
   const list = relations.map(({ name }) => `\`${name}\``).join(', ')
-  const wished = `${pascalCase(collection.singular)}IncludeParam`
+  const preferredName = `${pascalCase(collection.singular)}IncludeParam`
   return [
     // Without an example: the reference's samples would all send it.
-    document.parameters.refer(`include of ${collection.name}`, wished, () =>
+    document.parameters.refer(`include of ${collection.name}`, preferredName, () =>
       queryParameter('include', `${includeDescription} Relations: ${list}.`, text),
     ),
   ]
 }
 
-/** The parameters of a response with one item: what selects its members, and the headers. */
+/** The parameters of an operation that returns one item: `fields`, `include` and headers. */
 export function itemParameters(
   document: Document,
   collection: Collection,
@@ -160,8 +160,8 @@ function sortParameter(document: Document, collection: Collection): Reference {
     ? ` With \`q\`, \`-q\` alone sorts by rank, the best match first.`
     : ''
   const description = `The fields to sort by, separated by commas; \`-\` before a field sorts in descending order. Sortable: ${list}.${rank}`
-  const wished = `${pascalCase(collection.singular)}SortParam`
-  return document.parameters.refer(collection, wished, () => ({
+  const preferredName = `${pascalCase(collection.singular)}SortParam`
+  return document.parameters.refer(collection, preferredName, () => ({
     ...queryParameter('sort', description, text),
     example: '-created_at',
   }))

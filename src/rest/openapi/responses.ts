@@ -116,7 +116,7 @@ const headersByStatus: Record<number, readonly string[]> = {
 const codesOf = (status: number): readonly string[] =>
   Object.entries(catalogue).flatMap(([code, row]) => (row.status === status ? [`\`${code}\``] : []))
 
-/** `x-statuses`: in a form for programs. */
+/** `x-statuses` lists the statuses for programs. */
 function errorResponse(statuses: readonly number[]): JsonSchema {
   const headerNames = new Set(statuses.flatMap(status => headersByStatus[status] ?? []))
   return {

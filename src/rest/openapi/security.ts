@@ -7,7 +7,8 @@ import type { Operation } from '../operations.ts'
 import { inWords } from './rule-text.ts'
 
 /**
- * One alone, the others in words: some generators send a token by every scheme that an operation names, in the URL too.
+ * Only one scheme; the description names the others. Some generators send a token by every scheme of an operation, even in
+ * the URL.
  */
 export const securitySchemes = {
   bearer: {
@@ -27,12 +28,12 @@ export interface Access {
   readonly operation: Operation
 }
 
-/** Whether somebody without a credential may do it to some items. */
+/** Whether the operation is allowed on some items without a credential. */
 export function isOpen(model: Model, { collection, operation }: Access): boolean {
   return staticRule(model, collection, collection.access[operation], withoutCredential) !== 'never'
 }
 
-/** For several collections, without their rules: the operations that read each collection state them. */
+/** The rule of one collection; of several, only their names: the operations that read each of them state its rule. */
 function inSentence(accesses: readonly [Access, ...Access[]]): string {
   const [{ collection, operation }] = accesses
   if (accesses.length === 1) return `Who may: ${inWords(collection.access[operation])}.`
@@ -49,7 +50,7 @@ export function scopesInWords(scopes: readonly string[]): string {
 
 /** The security requirements of an operation. `open`: it needs no credential. */
 export function requirements(open: boolean): readonly JsonValue[] {
-  // Roles could stand in these lists, but linters take them for scopes of OAuth flows.
+  // OpenAPI 3.1 allows roles in these lists, but linters take them for scopes of OAuth flows.
   const credentials = Object.keys(securitySchemes).map((name): JsonValue => ({ [name]: [] }))
   return open ? [{}, ...credentials] : credentials
 }

@@ -14,13 +14,13 @@ function numberFormat({ type, minimum, maximum }: JsonSchema): JsonSchema {
   return { format: minimum >= -INT32 && maximum < INT32 ? 'int32' : 'int64' }
 }
 
-/** Arrays of anything need `items`: openapi-python-client drops schemas with an array without it. */
+/** Arrays of any values need `items`: openapi-python-client drops schemas with an array without it. */
 function itemsOf({ type, items, prefixItems }: JsonSchema): JsonSchema {
   const isOpen = [type].flat().includes('array') && items === undefined && prefixItems === undefined
   return isOpen ? { items: {} } : {}
 }
 
-/** Objects of anything need `additionalProperties`: openapi-typescript takes them for empty objects otherwise. */
+/** Objects with any members need `additionalProperties`: otherwise openapi-typescript takes them for empty objects. */
 function membersOf({ type, properties, patternProperties, additionalProperties }: JsonSchema): JsonSchema {
   const isOpen = [type].flat().includes('object') && additionalProperties === undefined
   return isOpen && properties === undefined && patternProperties === undefined
@@ -57,8 +57,8 @@ function isEnumeration({ enum: values }: JsonSchema): boolean {
 }
 
 /**
- * Likewise, but `give` takes every enumeration of texts out of it, and gives the reference to stand in its place;
- * `path`: the keywords and names that lead to it.
+ * As `openapiSchema`, with a reference in place of every enumeration of texts. `refer` stores the enumeration and returns the
+ * reference; `path`: the keywords and names that lead to it.
  */
 export function openapiSchemaWithEnumerations(
   schema: JsonSchema,

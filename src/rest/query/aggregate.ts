@@ -29,8 +29,8 @@ import { Conditions } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
 export const maxGroupKeys = 3
-/** For each kind of measure, in one request. */
-export const maxFigures = 10
+/** Per kind of measure, in one request. */
+export const maxMeasures = 10
 const maxSortKeys = 8
 
 /** The parameters that are not filters. */
@@ -38,12 +38,12 @@ export const aggregateParameterNames: readonly string[] = [
   ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
 ]
 
-/** Their values determine the shape. */
+/** Parameters whose values, not only their names, determine the shape. */
 const structural: ReadonlySet<string> = new Set(['group_by', ...fieldMeasures, 'sort'])
 const paging: ReadonlySet<string> = new Set(['page', 'per_page'])
 const namesOnly = /^[A-Za-z0-9_,.:-]+$/
 
-/** Throws BAD_REQUEST, naming the parameter. */
+/** Parses the query string of an aggregate. Throws BAD_REQUEST, naming the parameter. */
 export function parseAggregate(scope: ListScope, query: string): BoundAggregate {
   const parameters = parseQuery(query)
   const others = parameters.filter(({ name }) => !paging.has(name))
@@ -55,7 +55,7 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
   const page = parseCount(parameters, 'page', 1, lastPage)
   args.push((page - 1) * perPage, perPage)
   if (!cached) scope.aggregates.set(key, template)
-  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
+  return { template, args, page, perPage, linkQuery: others.map(encodeParameter).join('') }
 }
 
 function shapeKeyOf(parameter: Parameter): string {
@@ -95,7 +95,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
       ),
       sort: parseSort(valueFor(parameters, 'sort'), groups, measures),
       ...{ offset: next, limit: next + 1 },
-      select: selectFigures(groups, measures),
+      select: selectedFigures(groups, measures),
     },
     presentation: presentationOf(view, [...groups, ...measures], values),
     values,
@@ -161,18 +161,18 @@ function parseGroups(view: CollectionView, value: string | undefined): readonly 
 
 function parseMeasures(view: CollectionView, parameters: readonly Parameter[]): readonly NamedMeasure[] {
   const count: NamedMeasure = { kind: 'count', field: undefined, key: 'count' }
-  const figures = fieldMeasures.flatMap((kind): NamedMeasure[] => {
+  const ofFields = fieldMeasures.flatMap((kind): NamedMeasure[] => {
     const value = valueFor(parameters, kind)
     if (value === undefined) return []
-    return parseNames(kind, value, maxFigures).map(name => {
+    return parseNames(kind, value, maxMeasures).map(name => {
       const field = findField(view, name, refuseIn(kind))
       requireNone(kind, measureFault(field, kind))
       return { kind, field, key: `${kind}.${name}` }
     })
   })
   const counted = parameters.find(({ name }) => name === 'count')
-  const hasCount = figures.length === 0 || (counted !== undefined && isCounted(counted))
-  return hasCount ? [count, ...figures] : figures
+  const hasCount = ofFields.length === 0 || (counted !== undefined && isCounted(counted))
+  return hasCount ? [count, ...ofFields] : ofFields
 }
 
 function requireNone(parameter: string, fault: string | undefined): void {
@@ -221,7 +221,7 @@ function placeOf(
   throw parameterFault('sort', 'not_sortable', message)
 }
 
-function selectFigures(
+function selectedFigures(
   groups: readonly NamedGroup[],
   measures: readonly NamedMeasure[],
 ): readonly SelectedFigure[] {

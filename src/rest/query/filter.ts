@@ -80,10 +80,10 @@ function wrongType(parameter: Parameter, expected: string, hint = ''): Error {
   return parameterFault(parameter.name, 'wrong_type', message)
 }
 
-function parseValue({ name, value: whole }: Parameter, text: string, field: Field): JsonValue {
+function parseValue({ name, value: fullValue }: Parameter, text: string, field: Field): JsonValue {
   const value = field.type.fromText(text)
   if (value !== undefined) return value
-  const hint = valueHint(name, whole, field)
+  const hint = valueHint(name, fullValue, field)
   throw wrongType({ name, value: text }, describeSchema(field.type.filterSchema), hint)
 }
 

@@ -9,7 +9,8 @@ import { makeSelection } from './select.ts'
 const maxCachedQueryLength = 400
 const parameterNames: readonly string[] = ['fields', 'include']
 
-function given(parameters: readonly Parameter[], name: string): string | undefined {
+/** The value of a parameter; undefined if it is missing. Throws BAD_REQUEST if it is empty. */
+function filledValue(parameters: readonly Parameter[], name: string): string | undefined {
   const parameter = parameters.find(candidate => candidate.name === name)
   if (parameter) requireValue(parameter)
   return parameter?.value
@@ -21,10 +22,15 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
     if (!parameterNames.includes(name)) throw unknownParameter(name, parameterNames)
   }
   let includes = false
-  const selection = makeSelection(view, given(parameters, 'fields'), given(parameters, 'include'), () => {
-    includes = true
-    return 1
-  })
+  const selection = makeSelection(
+    view,
+    filledValue(parameters, 'fields'),
+    filledValue(parameters, 'include'),
+    () => {
+      includes = true
+      return 1
+    },
+  )
   return {
     shape: { kind: 'item', collection: view.collection.name, id: 0, select: selection.select },
     presentation: makePresentation(selection.secret, selection.deprecations),

@@ -37,7 +37,7 @@ export interface BoundList {
   readonly page: number | undefined
   readonly perPage: number
   /** The parameters other than `page`, `per_page` and `cursor`, encoded, each ending in `&`. */
-  readonly rest: string
+  readonly linkQuery: string
 }
 
 export interface AggregateTemplate {
@@ -53,5 +53,5 @@ export interface BoundAggregate {
   readonly page: number
   readonly perPage: number
   /** The parameters other than `page` and `per_page`, encoded, each ending in `&`. */
-  readonly rest: string
+  readonly linkQuery: string
 }

@@ -24,7 +24,7 @@ export const maxPerPage = 100
 /** Keeps the offset well within 2^53. */
 export const lastPage = 1_000_000_000
 
-/** Their values determine the shape. */
+/** Parameters whose values, not only their names, determine the shape. */
 const structural = new Set(['sort', 'fields', 'include'])
 const totalModeNames: readonly string[] = totalModes
 const paging = new Set(['page', 'per_page', 'cursor'])
@@ -231,7 +231,7 @@ function bindList(
   args.push(perPage)
   if (cursor !== undefined && cursor !== '') args.push(...template.cursors.decode(cursor))
   if (template.includes) args.push(includedLimit)
-  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
+  return { template, args, page, perPage, linkQuery: others.map(encodeParameter).join('') }
 }
 
 /** Parses the query of a list. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */

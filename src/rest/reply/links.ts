@@ -22,13 +22,13 @@ function linkHeader(links: readonly string[]): readonly string[] {
 /** `next`, `prev`, `first` and `last`, if they exist; `last` only if the exact total is known. */
 export function pageLinks(
   path: string,
-  { rest, perPage }: Pick<BoundList, 'rest' | 'perPage'>,
+  { linkQuery, perPage }: Pick<BoundList, 'linkQuery' | 'perPage'>,
   page: number,
   { total, isEstimate, more }: Pick<ListAnswer, 'total' | 'isEstimate' | 'more'>,
 ): readonly string[] {
   const last = total === undefined || isEstimate ? undefined : Math.max(1, Math.ceil(total / perPage))
   const to = (target: number, relation: string) =>
-    link(path, `${rest}page=${target}&per_page=${perPage}`, relation)
+    link(path, `${linkQuery}page=${target}&per_page=${perPage}`, relation)
   const links = [to(1, 'first')]
   if (last !== undefined) links.push(to(last, 'last'))
   if (page > 1) links.unshift(to(Math.min(page - 1, last ?? page), 'prev'))
@@ -39,10 +39,10 @@ export function pageLinks(
 /** `first`, and `next` when a page follows. */
 export function cursorLinks(
   path: string,
-  { rest, perPage }: BoundList,
+  { linkQuery, perPage }: BoundList,
   next: string | null,
 ): readonly string[] {
   const to = (cursor: string, relation: string) =>
-    link(path, `${rest}cursor=${cursor}&per_page=${perPage}`, relation)
+    link(path, `${linkQuery}cursor=${cursor}&per_page=${perPage}`, relation)
   return linkHeader(next === null ? [to('', 'first')] : [to(next, 'next'), to('', 'first')])
 }

@@ -19,13 +19,13 @@ class Rendered implements RenderedAnswer {
   readonly full: Reply
   readonly notModified: Reply
 
-  /** `extra`: further headers, flat. `own`: the body is not the text of the answer, so it takes additional memory. */
-  constructor(body: string, headers: readonly string[], extra: readonly string[], own: boolean) {
-    this.bytes = repliesBytes + 2 * (own ? body.length : 0) + 2 * extra.join('').length
+  /** `further`: more headers, flat. `isCopy`: the body is not the text of the answer, so it takes additional memory. */
+  constructor(body: string, headers: readonly string[], further: readonly string[], isCopy: boolean) {
+    this.bytes = repliesBytes + 2 * (isCopy ? body.length : 0) + 2 * further.join('').length
     this.etag = entityTag(body)
     this.full = {
       status: 200,
-      headers: [...headers, 'ETag', this.etag, ...extra],
+      headers: [...headers, 'ETag', this.etag, ...further],
       body,
       cachedHead: emptyHead(),
     }

@@ -46,7 +46,7 @@ async function loadFile(file: string): Promise<MailCatalogue> {
   return createCatalogue(declared)
 }
 
-interface MailerParts {
+interface OpenMailerParts {
   readonly settings: Settings
   readonly records: Records
   readonly logger: MailLog
@@ -54,7 +54,7 @@ interface MailerParts {
   readonly mailCatalogue: MailCatalogue
 }
 
-export function openMailer({ settings, records, logger, options, mailCatalogue }: MailerParts): Mailer {
+export function openMailer({ settings, records, logger, options, mailCatalogue }: OpenMailerParts): Mailer {
   const { simulation, onMail } = options
   const sending = { smtp: settings['mail.smtp'], from: settings['mail.from'] }
   const mail = simulation?.mail ?? createMail(sending, logger)

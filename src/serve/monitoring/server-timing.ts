@@ -6,8 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Reply } from '../../call.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Store } from '../../store/store.ts'
-
-type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
+import type { PlanRunner } from '../store.ts'
 
 /** The durations of a request's reads, and the description of the longest. */
 interface Timing {
@@ -18,7 +17,7 @@ interface Timing {
 
 export interface ServerTiming {
   /** The store with its reads timed per request. */
-  store(store: Runnable): Runnable
+  store(store: PlanRunner): PlanRunner
   /** Adds the header to the reply. */
   reply(answer: () => Awaitable<Reply>): Awaitable<Reply>
 }
@@ -27,7 +26,7 @@ export interface ServerTiming {
 export function serverTiming(insight: Store['queries']): ServerTiming {
   const requests = new AsyncLocalStorage<Timing>()
 
-  const timed = <P extends Parameters<Runnable['read']>[0] | Parameters<Runnable['composite']>[0], T>(
+  const timed = <P extends Parameters<PlanRunner['read']>[0] | Parameters<PlanRunner['composite']>[0], T>(
     plan: P,
     read: (plan: P) => Awaitable<T>,
   ): Awaitable<T> => {

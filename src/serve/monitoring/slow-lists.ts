@@ -5,7 +5,7 @@ import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-lists.ts'
 import type { QueryInsight } from '../../store/store.ts'
 
-const kind = 'SlowList'
+const recordKind = 'SlowList'
 /** The maximum number of records, of all nodes together. */
 const maxStored = 500
 const intervalMs = 60_000
@@ -32,7 +32,7 @@ export function logSlowList(logger: Logger): (slow: SlowList) => void {
 
 /** The stored lists, the most expensive first. */
 export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
-  const stored = await records.all(kind)
+  const stored = await records.all(recordKind)
   return stored.flatMap(({ payload }) => parseList(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
 }
 
@@ -76,13 +76,13 @@ export class SlowListRecorder {
     const slowRuns = this.#insight.takeSlow()
     if (slowRuns.length === 0) return
     try {
-      const stored = await this.#records.all(kind)
+      const stored = await this.#records.all(recordKind)
       const storedIds = new Set(stored.map(({ id }) => id))
       const fresh = slowRuns.filter(slow => !storedIds.has(idOf(slow)))
       const { added, removed } = this.#select(stored, fresh)
       // Concurrently, so that they share commits.
       await Promise.all([
-        ...removed.map(id => this.#records.delete(kind, id)),
+        ...removed.map(id => this.#records.delete(recordKind, id)),
         ...slowRuns.filter(slow => storedIds.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
       ])
     } catch {
@@ -113,7 +113,7 @@ export class SlowListRecorder {
   async #add(slow: SlowRuns): Promise<void> {
     const id = idOf(slow)
     for (let tries = 0; tries < maxTries; tries++) {
-      const stored = await this.#records.get(kind, id)
+      const stored = await this.#records.get(recordKind, id)
       const time = new Date(this.#now()).toISOString()
       if (stored === undefined) {
         const list = mergeRuns({ ...slow, runs: 0, firstAt: time, lastAt: time }, slow, time)
@@ -134,7 +134,7 @@ export class SlowListRecorder {
   }
 
   #record(id: string, list: StoredList): NewRecord {
-    return { kind, id, payload: JSON.stringify(list), expiresAt: this.#now() + retentionMs }
+    return { kind: recordKind, id, payload: JSON.stringify(list), expiresAt: this.#now() + retentionMs }
   }
 }
 

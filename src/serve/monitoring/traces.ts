@@ -4,33 +4,36 @@ import type { Exchange } from '../../http.ts'
 import type { Traces } from '../../observability/traces.ts'
 import type { Guard } from '../../plan/guard.ts'
 import type { Store } from '../../store/store.ts'
+import type { PlanRunner } from '../store.ts'
 
 export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | undefined): Authenticate {
   if (traces === undefined) return authenticate
   return (source, address) => traces.step('authenticate', {}, () => authenticate(source, address))
 }
 
-type Work<Rest extends readonly unknown[], T> = (exchange: Exchange, ...rest: Rest) => T
+type RequestHandler<Rest extends readonly unknown[], T> = (exchange: Exchange, ...rest: Rest) => T
 
 export function tracedRequests<Rest extends readonly unknown[], T>(
-  answer: Work<Rest, T>,
+  answer: RequestHandler<Rest, T>,
   traces: Traces | undefined,
-): Work<Rest, T> {
+): RequestHandler<Rest, T> {
   if (traces === undefined) return answer
   return (exchange, ...rest) => traces.request(exchange, () => answer(exchange, ...rest))
 }
 
-type Sent = (exchange: Exchange, status: number, bytes: number | undefined) => void
+type OnSent = (exchange: Exchange, status: number, bytes: number | undefined) => void
 
-export function tracedSent(sent: Sent, traces: Traces | undefined, routeOf: (path: string) => string): Sent {
+export function tracedSent(
+  sent: OnSent,
+  traces: Traces | undefined,
+  routeOf: (path: string) => string,
+): OnSent {
   if (traces === undefined) return sent
   return (exchange, status, bytes) => {
     traces.answered(exchange, routeOf(exchange.path), status)
     sent(exchange, status, bytes)
   }
 }
-
-type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 
 export function tracedGuard(guard: Guard, traces: Traces | undefined): Guard {
   if (traces === undefined) return guard
@@ -39,7 +42,7 @@ export function tracedGuard(guard: Guard, traces: Traces | undefined): Guard {
   return traced as Guard
 }
 
-export function tracedStore(store: Store, traces: Traces | undefined): Runnable {
+export function tracedStore(store: Store, traces: Traces | undefined): PlanRunner {
   if (traces === undefined) return store
   const about = (operation: string, collection?: string) => ({
     'db.operation.name': operation,

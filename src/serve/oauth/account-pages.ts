@@ -25,7 +25,7 @@ export interface OwnWrites {
   readonly webhooks: WebhookOperations
 }
 
-interface AccountParts {
+interface AccountPagesParts {
   readonly model: Model
   readonly run: Run
   readonly own: OwnWrites
@@ -68,7 +68,7 @@ export function accountPages({
   server,
   logger,
   sendToProviders,
-}: AccountParts): AccountPages {
+}: AccountPagesParts): AccountPages {
   const requests = providerRequests()
   const load = async (): Promise<AccountRoutes> => {
     const { createAccountRoutes } = await import('../../auth/accounts/routes/routes.ts')

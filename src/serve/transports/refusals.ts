@@ -10,7 +10,8 @@ import type { Exchange } from '../../http.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 
-type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+/** Answers the requests of REST or GraphQL. Errors are thrown, except those that GraphQL reports in its reply. */
+export type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface RefusalParts {
   readonly explain: Explainer

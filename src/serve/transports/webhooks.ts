@@ -79,7 +79,7 @@ export function webhookOperations(run: Run, actions: ItemActions): WebhookOperat
 
 const statusById = itemShape(deliveries, ['status', 'attempt'])
 
-interface DeliveryRow {
+interface DeliveryState {
   readonly status: string
   readonly attempt: number
 }
@@ -91,7 +91,7 @@ const maxPolls = 50
 /** Waits up to five seconds for the end of the first attempt. */
 async function waitForAttempt(run: Run, id: number): Promise<void> {
   for (let polls = 0; polls < maxPolls; polls++) {
-    const delivery = await readItem<DeliveryRow>(run, statusById, id)
+    const delivery = await readItem<DeliveryState>(run, statusById, id)
     if (delivery?.status !== 'pending' || delivery.attempt > 0) return
     await setTimeout(pollIntervalMs)
   }

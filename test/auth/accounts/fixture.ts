@@ -8,7 +8,7 @@ import { createBackground } from '../../../src/auth/background.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import { createCatalogue } from '../../../src/auth/mail/catalogue.ts'
 import { createMailer } from '../../../src/auth/mail/mailer.ts'
-import type { Message } from '../../../src/auth/mail.ts'
+import type { MailMessage } from '../../../src/auth/mail.ts'
 import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
@@ -20,7 +20,7 @@ import { cheapHash } from '../cheap-hash.ts'
 
 export interface Fixture {
   readonly base: AccountBase
-  readonly sent: Message[]
+  readonly sent: MailMessage[]
   /** Whose sessions were ended, and which session was kept. */
   readonly revoked: (readonly [userId: number, except: string | undefined])[]
   readonly faults: unknown[]
@@ -48,7 +48,7 @@ export async function withFixture(
   const model = checkModel(declaration)
   const store = openSqlite(model, { file: join(folder, 'test.db'), now })
   const run = createRun(createGuard(model), store)
-  const sent: Message[] = []
+  const sent: MailMessage[] = []
   const revoked: [number, string | undefined][] = []
   const faults: unknown[] = []
   const base = createAccountBase({

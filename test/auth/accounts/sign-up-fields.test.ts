@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signUpFields, valuesOf } from '../../../src/auth/accounts/sign-up/sign-up-fields.ts'
-import { askedField, formName } from '../../../src/auth/pages/sign-in/sign-up-field.ts'
+import { fieldOfModel, formName } from '../../../src/auth/pages/components/model-field.ts'
 import { json, model, nobody, relation, role, string, users } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
@@ -289,7 +289,7 @@ test('labels, values and choices cannot break out of the form', () => {
     { type: 'boolean' },
     { type: 'string', enum: [evil] },
   ]) {
-    const { text: made } = askedField(
+    const { text: made } = fieldOfModel(
       { name: 'field_x', label: evil, schema, value: evil },
       new Map([['field_x', evil]]),
     )

@@ -1,4 +1,5 @@
 /** Proof of an e-mail address: the account's own, or the pending one. */
+
 import { ApiError } from '../../../errors.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { LinkValues } from '../../mail/values.ts'
@@ -6,6 +7,7 @@ import type { AccountBase } from '../accounts.ts'
 import { lifetimeMinutes } from '../link-tokens.ts'
 import { notifyOfAddress } from '../notifications.ts'
 import { revokeBeforeProof } from '../recovery/account-recovery.ts'
+import type { Throttled } from '../sign-in/throttle.ts'
 import { confirmPassword } from '../sign-in.ts'
 import { findByEmail, findUser, storeEmail, type UserRow } from '../users.ts'
 
@@ -87,7 +89,7 @@ export type ConfirmAnswer =
   | { readonly kind: 'wrong' }
   /** There is no password, and the sign-in is not recent. */
   | { readonly kind: 'stale' }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 /** Confirms the address of a link that the owner of the account has opened. */
 export async function confirmAddress(base: AccountBase, confirmation: Confirmation): Promise<ConfirmAnswer> {

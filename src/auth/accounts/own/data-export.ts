@@ -10,7 +10,7 @@ import type { AccessClass, Principal } from '../../../principal.ts'
 import { type OwnedCollection, ownedCollections } from './own-data.ts'
 
 /** The number of items that are read at once. */
-const pageLength = 100
+const pageSize = 100
 
 const [limitParam, userParam, afterParam] = [0, 1, 2]
 
@@ -101,7 +101,7 @@ async function* itemTexts(
   let after: JsonValue | undefined
   for (;;) {
     await parts.requireSession()
-    const args = after === undefined ? [pageLength, userId] : [pageLength, userId, after]
+    const args = after === undefined ? [pageSize, userId] : [pageSize, userId, after]
     const page = await run.list({ shape: after === undefined ? first : next, args }, principal)
     const texts = (page.text ?? '[]').slice(1, -1)
     if (texts !== '') yield texts

@@ -140,6 +140,7 @@ export function toChosenScopes(
   return { levels, others }
 }
 
+/** The chosen scopes: the inverse of `toChosenScopes`. */
 export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
   return [...others, ...[...levels].map(([type, level]) => `${level}:${type}`)]
 }

@@ -5,25 +5,26 @@
 import type { Records } from '../../../records.ts'
 import type { SessionInfo } from '../../server/server.ts'
 
-const kind = 'ShownOnce'
+const recordKind = 'ShownOnce'
 /** Longer than a redirect takes. */
 const lifetimeMs = 2 * 60_000
 
-export type Secrets = Readonly<Record<string, string>>
+export type ShownSecrets = Readonly<Record<string, string>>
 
 export interface ShownOnce {
   /** `page`: the page that shows the secrets, e.g. `/account/keys/7`. Only the same session can read them. */
-  keep(session: SessionInfo, page: string, secrets: Secrets): Promise<void>
+  keep(session: SessionInfo, page: string, secrets: ShownSecrets): Promise<void>
   /** Of several concurrent calls, at most one gets the secrets; later calls get undefined. */
-  take(session: SessionInfo, page: string): Promise<Secrets | undefined>
+  take(session: SessionInfo, page: string): Promise<ShownSecrets | undefined>
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createShownOnce(records: Records, now: () => number): ShownOnce {
   const idOf = ({ id }: SessionInfo, page: string) => `${id} ${page}`
   return {
     keep: (session, page, secrets) =>
       records.put({
-        kind,
+        kind: recordKind,
         id: idOf(session, page),
         payload: JSON.stringify(secrets),
         expiresAt: now() + lifetimeMs,
@@ -31,8 +32,8 @@ export function createShownOnce(records: Records, now: () => number): ShownOnce 
       }),
     async take(session, page) {
       const id = idOf(session, page)
-      const record = await records.get(kind, id)
-      if (!record || !(await records.delete(kind, id))) return undefined
+      const record = await records.get(recordKind, id)
+      if (!record || !(await records.delete(recordKind, id))) return undefined
       return JSON.parse(record.payload)
     },
   }

@@ -12,6 +12,7 @@ export interface AppleKey {
 /** Apple allows six months; one request needs only minutes. */
 const lifetimeSeconds = 300
 
+/** A new client secret: a JWT with ES256, valid for five minutes. */
 export async function appleSecret(
   { teamId, keyId, clientId, privateKey }: AppleKey,
   nowMs: number,

@@ -1,10 +1,11 @@
 /** Claims of a provider about a person, sanitized: bounded texts of one line. */
 import { isLongerThan, streamSafe } from '../../../unicode.ts'
 
-type Claims = Readonly<Record<string, unknown>>
+/** The claims of an ID token, or a response that describes a person. */
+export type ProviderClaims = Readonly<Record<string, unknown>>
 
 /** Undefined for inherited properties, e.g. `__proto__`. */
-export function claimOf(claims: Claims, name: string): unknown {
+export function claimOf(claims: ProviderClaims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
 

@@ -1,10 +1,10 @@
 /** Creates the providers of the settings, with a function for each kind. */
 import type { ClientAuth, ServerMetadata } from 'openid-client'
 import { appleSecret } from './apple-secret.ts'
-import { claimOf } from './claims.ts'
+import { claimOf, type ProviderClaims } from './claims.ts'
 import { createGithubProvider } from './github.ts'
 import { requireTenant } from './microsoft-tenant.ts'
-import { createOpenidProvider, type OpenidOptions } from './openid.ts'
+import { createOpenidProvider, type OpenidLibrary, type OpenidOptions } from './openid.ts'
 import type { Provider } from './provider.ts'
 import type { SendRequest } from './provider-fetch.ts'
 
@@ -36,18 +36,15 @@ export type ProviderSettings = CommonSettings &
 
 type OfKind<K extends ProviderSettings['kind']> = Extract<ProviderSettings, { readonly kind: K }>
 
-export interface ProviderParts {
+export interface SignInProviderParts {
   /** Returns a function that sends requests to public addresses, or to private ones too. */
   readonly send: (allowPrivate: boolean) => SendRequest
   readonly now: () => number
 }
 
-type Claims = Readonly<Record<string, unknown>>
-type Library = typeof import('openid-client')
+const isEmailVerified = (claims: ProviderClaims) => claimOf(claims, 'email_verified') === true
 
-const isEmailVerified = (claims: Claims) => claimOf(claims, 'email_verified') === true
-
-function commonOptions({ send, now }: ProviderParts, { kind, id, name, clientId }: ProviderSettings) {
+function commonOptions({ send, now }: SignInProviderParts, { kind, id, name, clientId }: ProviderSettings) {
   const scopes = ['openid', 'profile', 'email']
   return {
     kind,
@@ -64,12 +61,12 @@ function commonOptions({ send, now }: ProviderParts, { kind, id, name, clientId 
 
 const secretInBody =
   (secret: string) =>
-  (library: Library): ClientAuth =>
+  (library: OpenidLibrary): ClientAuth =>
     library.ClientSecretPost(secret)
 
 /** The secret in the body if the issuer supports that, otherwise in the header, which is the default (Discovery 1.0, 3). */
 function supportedAuthentication(
-  library: Library,
+  library: OpenidLibrary,
   server: ServerMetadata,
   secret: string | undefined,
 ): ClientAuth {
@@ -80,7 +77,7 @@ function supportedAuthentication(
     : library.ClientSecretBasic(secret)
 }
 
-function google(parts: ProviderParts, settings: OfKind<'google' | 'github'>): OpenidOptions {
+function google(parts: SignInProviderParts, settings: OfKind<'google' | 'github'>): OpenidOptions {
   return {
     ...commonOptions(parts, settings),
     issuer: 'https://accounts.google.com',
@@ -91,7 +88,7 @@ function google(parts: ProviderParts, settings: OfKind<'google' | 'github'>): Op
 }
 
 /** Anybody can create a tenant and enter any address in it: only the claim that its owner controls the domain verifies one. */
-function microsoft(parts: ProviderParts, settings: OfKind<'microsoft'>): OpenidOptions {
+function microsoft(parts: SignInProviderParts, settings: OfKind<'microsoft'>): OpenidOptions {
   const { tenant, clientSecret } = settings
   return {
     ...commonOptions(parts, settings),
@@ -103,7 +100,7 @@ function microsoft(parts: ProviderParts, settings: OfKind<'microsoft'>): OpenidO
   }
 }
 
-function apple(parts: ProviderParts, settings: OfKind<'apple'>): OpenidOptions {
+function apple(parts: SignInProviderParts, settings: OfKind<'apple'>): OpenidOptions {
   return {
     ...commonOptions(parts, settings),
     issuer: 'https://appleid.apple.com',
@@ -119,7 +116,7 @@ function apple(parts: ProviderParts, settings: OfKind<'apple'>): OpenidOptions {
   }
 }
 
-function openid(parts: ProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
+function openid(parts: SignInProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
   const { issuer, scopes, allowPrivate, clientSecret } = settings
   return {
     ...commonOptions(parts, settings),
@@ -130,7 +127,7 @@ function openid(parts: ProviderParts, settings: OfKind<'oidc'>): OpenidOptions {
   }
 }
 
-function createProvider(parts: ProviderParts, settings: ProviderSettings): Provider {
+function createProvider(parts: SignInProviderParts, settings: ProviderSettings): Provider {
   switch (settings.kind) {
     case 'google':
       return createOpenidProvider(google(parts, settings))
@@ -148,7 +145,7 @@ function createProvider(parts: ProviderParts, settings: ProviderSettings): Provi
 /** By id, in the order of the settings. */
 export function createProviders(
   settings: readonly ProviderSettings[],
-  parts: ProviderParts,
+  parts: SignInProviderParts,
 ): ReadonlyMap<string, Provider> {
   return new Map(settings.map(provider => [provider.id, createProvider(parts, provider)]))
 }

@@ -1,11 +1,18 @@
 /** GitHub: OAuth 2.0 without OpenID Connect. Its API identifies the user. */
+
 import type { Configuration } from 'openid-client'
+import { isObject } from '../../../json.ts'
 import { claimOf, emailFrom, nameFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
-import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
+import type { OpenidLibrary } from './openid.ts'
+import {
+  type FlowSecrets,
+  type Profile,
+  type Provider,
+  ProviderFault,
+  type StartFlowOptions,
+} from './provider.ts'
 import { maxResponseBytes, providerFetch, requestTimeoutMs, type SendRequest } from './provider-fetch.ts'
-
-type Claims = Readonly<Record<string, unknown>>
 
 export interface GithubOptions {
   readonly id: string
@@ -24,10 +31,6 @@ const server = {
 const issuer = 'https://github.com'
 const api = 'https://api.github.com'
 const scope = 'read:user user:email'
-
-function isObject(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 const formType = /^application\/x-www-form-urlencoded\b/i
 
@@ -55,7 +58,7 @@ class Github implements Provider {
     this.#options = options
   }
 
-  async start({ redirectUri: redirect_uri, secrets: { state, verifier } }: StartOptions): Promise<URL> {
+  async start({ redirectUri: redirect_uri, secrets: { state, verifier } }: StartFlowOptions): Promise<URL> {
     const library = await import('openid-client')
     return library.buildAuthorizationUrl(this.#clientConfiguration(library), {
       ...{ redirect_uri, state, scope },
@@ -64,7 +67,7 @@ class Github implements Provider {
     })
   }
 
-  async finish(callback: URL, { state, verifier }: Secrets): Promise<Profile> {
+  async finish(callback: URL, { state, verifier }: FlowSecrets): Promise<Profile> {
     try {
       const library = await import('openid-client')
       const { access_token } = await library.authorizationCodeGrant(
@@ -81,7 +84,7 @@ class Github implements Provider {
     }
   }
 
-  #clientConfiguration(library: typeof import('openid-client')): Configuration {
+  #clientConfiguration(library: OpenidLibrary): Configuration {
     if (this.#configuration) return this.#configuration
     const { clientId, clientSecret, send } = this.#options
     const authentication = library.ClientSecretPost(clientSecret)
@@ -141,6 +144,7 @@ function primaryEmail(emails: unknown): string | undefined {
     : undefined
 }
 
+/** GitHub as a provider. Its secret is sent in the body of the token request. */
 export function createGithubProvider(options: GithubOptions): Provider {
   return new Github(options)
 }

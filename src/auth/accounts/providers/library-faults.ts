@@ -28,6 +28,7 @@ interface ErrorResponse {
   readonly code?: unknown
 }
 
+/** The fault behind any error of the library, of the network, or of the provider’s response. */
 export function faultOf(error: unknown): ProviderFault {
   if (error instanceof ProviderFault) return error
   const causes = causesOf(error)

@@ -1,8 +1,6 @@
 /** The Microsoft tenant of an ID token, which is checked because tenants share issuers such as `common`. */
-import { claimOf } from './claims.ts'
+import { claimOf, type ProviderClaims } from './claims.ts'
 import { ProviderFault } from './provider.ts'
-
-type Claims = Readonly<Record<string, unknown>>
 
 /** The tenant of personal accounts. */
 const consumers = '9188040d-6c67-4c5b-b112-36a304b66dad'
@@ -15,7 +13,7 @@ function isAllowed(tid: string, tenant: string): boolean {
 }
 
 /** `claims`: of a verified ID token. Throws a `ProviderFault` unless its issuer is that of an allowed tenant. */
-export function requireTenant(claims: Claims, tenant: string): void {
+export function requireTenant(claims: ProviderClaims, tenant: string): void {
   const tid = claimOf(claims, 'tid')
   const isOwn =
     typeof tid === 'string' &&

@@ -1,12 +1,17 @@
 /** OpenID Connect issuers. openid-client does discovery, the code flow with PKCE, and every check of the ID token. */
 import type { ClientAuth, Configuration, ServerMetadata } from 'openid-client'
-import { claimOf, emailFrom, nameFrom, subjectFrom } from './claims.ts'
+import { claimOf, emailFrom, nameFrom, type ProviderClaims, subjectFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
-import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
+import {
+  type FlowSecrets,
+  type Profile,
+  type Provider,
+  ProviderFault,
+  type StartFlowOptions,
+} from './provider.ts'
 import { providerFetch, type SendRequest } from './provider-fetch.ts'
 
-type Claims = Readonly<Record<string, unknown>>
-type Library = typeof import('openid-client')
+export type OpenidLibrary = typeof import('openid-client')
 
 /** The differences between issuers. */
 export interface OpenidOptions {
@@ -19,15 +24,15 @@ export interface OpenidOptions {
   readonly scopes: readonly string[]
   readonly allowPrivate: boolean
   /** How the client authenticates at the token endpoint. */
-  readonly authentication: (library: Library, server: ServerMetadata) => ClientAuth
+  readonly authentication: (library: OpenidLibrary, server: ServerMetadata) => ClientAuth
   /** Further parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>>
   /** The parameter `prompt` for a user who has to authenticate again; undefined if the issuer does not support it. */
   readonly promptAgain?: 'login' | 'select_account'
   /** Whether the claims verify that `email` is this person's. */
-  readonly isEmailVerified: (claims: Claims) => boolean
+  readonly isEmailVerified: (claims: ProviderClaims) => boolean
   /** Throws a `ProviderFault` if users of the ID token's issuer may not sign in here. */
-  readonly requireIssuer?: (idToken: Claims) => void
+  readonly requireIssuer?: (idToken: ProviderClaims) => void
   readonly send: SendRequest
   readonly now: () => number
 }
@@ -47,7 +52,7 @@ const clockToleranceSeconds = 30
  * Throws a `ProviderFault` if the `auth_time` of the ID token, which is optional (OpenID Connect Core, 2), is earlier than the
  * request. The parameter `prompt` alone proves nothing: a browser that carries the request to the issuer can remove it.
  */
-function requireAuthentication(idToken: Claims, since: number | undefined): void {
+function requireAuthentication(idToken: ProviderClaims, since: number | undefined): void {
   const authTime = claimOf(idToken, 'auth_time')
   if (since === undefined || typeof authTime !== 'number' || authTime >= since - clockToleranceSeconds) return
   throw new ProviderFault('invalid', 'The user did not authenticate again: auth_time is before the request.')
@@ -68,7 +73,7 @@ class OpenidClient implements Provider {
     this.#options = options
   }
 
-  async start({ redirectUri: redirect_uri, secrets }: StartOptions): Promise<URL> {
+  async start({ redirectUri: redirect_uri, secrets }: StartFlowOptions): Promise<URL> {
     const { state, nonce, verifier, reauthenticatedSince } = secrets
     const { promptAgain } = this.#options
     try {
@@ -88,7 +93,7 @@ class OpenidClient implements Provider {
     }
   }
 
-  async finish(callback: URL, secrets: Secrets): Promise<Profile> {
+  async finish(callback: URL, secrets: FlowSecrets): Promise<Profile> {
     try {
       return await this.#profile(await import('openid-client'), callback, secrets)
     } catch (error) {
@@ -96,7 +101,7 @@ class OpenidClient implements Provider {
     }
   }
 
-  async #profile(library: Library, callback: URL, secrets: Secrets): Promise<Profile> {
+  async #profile(library: OpenidLibrary, callback: URL, secrets: FlowSecrets): Promise<Profile> {
     const { state, nonce, verifier, reauthenticatedSince } = secrets
     const configuration = await this.#configuration(library)
     const tokens = await library.authorizationCodeGrant(configuration, callback, {
@@ -105,7 +110,7 @@ class OpenidClient implements Provider {
       pkceCodeVerifier: verifier,
       idTokenExpected: true,
     })
-    const idToken = tokens.claims() as Claims | undefined
+    const idToken = tokens.claims() as ProviderClaims | undefined
     const issuer = idToken && claimOf(idToken, 'iss')
     const subject = idToken && subjectFrom(claimOf(idToken, 'sub'))
     if (idToken === undefined || typeof issuer !== 'string' || subject === undefined)
@@ -125,19 +130,19 @@ class OpenidClient implements Provider {
 
   /** The claims of the ID token, or those of the UserInfo endpoint if only these contain the address (OpenID Connect Core, 5.4). */
   async #claims(
-    library: Library,
+    library: OpenidLibrary,
     configuration: Configuration,
     accessToken: string,
-    idToken: Claims,
+    idToken: ProviderClaims,
     subject: string,
-  ): Promise<Claims> {
+  ): Promise<ProviderClaims> {
     const { userinfo_endpoint } = configuration.serverMetadata()
     if (claimOf(idToken, 'email') !== undefined || userinfo_endpoint === undefined) return idToken
     // The library checks that `sub` is the same (5.3.2).
-    return (await library.fetchUserInfo(configuration, accessToken, subject)) as Claims
+    return (await library.fetchUserInfo(configuration, accessToken, subject)) as ProviderClaims
   }
 
-  async #configuration(library: Library): Promise<Configuration> {
+  async #configuration(library: OpenidLibrary): Promise<Configuration> {
     const { now } = this.#options
     const cached = this.#discovered
     if (cached && now() - cached.discoveredAt < metadataLifetimeMs) return cached.configuration
@@ -148,7 +153,7 @@ class OpenidClient implements Provider {
     return this.#discovered.configuration
   }
 
-  async #discover(library: Library): Promise<DiscoveredIssuer> {
+  async #discover(library: OpenidLibrary): Promise<DiscoveredIssuer> {
     const { issuer, clientId, allowPrivate, authentication, send, now } = this.#options
     // The library awaits the result.
     const authenticate: ClientAuth = async (server, client, body, headers) => {
@@ -171,6 +176,7 @@ class OpenidClient implements Provider {
   }
 }
 
+/** A provider that implements OpenID Connect Core 1.0 and Discovery 1.0. */
 export function createOpenidProvider(options: OpenidOptions): Provider {
   return new OpenidClient(options)
 }

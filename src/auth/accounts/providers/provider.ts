@@ -1,7 +1,7 @@
 /** The interface of providers, independent of their protocol. */
 
 /** Stored between the start of a sign-in and its callback. The browser sees only `state` and `nonce`. */
-export interface Secrets {
+export interface FlowSecrets {
   readonly state: string
   readonly nonce: string
   /** RFC 7636. */
@@ -22,9 +22,9 @@ export interface Profile {
   readonly emailVerified: boolean
 }
 
-export interface StartOptions {
+export interface StartFlowOptions {
   readonly redirectUri: string
-  readonly secrets: Secrets
+  readonly secrets: FlowSecrets
 }
 
 export interface Provider {
@@ -33,9 +33,9 @@ export interface Provider {
   readonly id: string
   readonly name: string
   /** The address to which the browser is sent. Throws a `ProviderFault`. */
-  start(options: StartOptions): Promise<URL>
+  start(options: StartFlowOptions): Promise<URL>
   /** `callback`: the redirect URI with the parameters of the response. Throws a `ProviderFault`. */
-  finish(callback: URL, secrets: Secrets): Promise<Profile>
+  finish(callback: URL, secrets: FlowSecrets): Promise<Profile>
 }
 
 export type FaultReason =

@@ -13,7 +13,7 @@ import { confirmPassword } from '../sign-in.ts'
 import { findByEmail, findUser, hasSamePassword, replacePasswordHash, type UserRow } from '../users.ts'
 import { type RecoveryOutcome, replacePassword } from './account-recovery.ts'
 
-interface Pending {
+interface PendingReset {
   readonly userId: number
   readonly email: string
 }
@@ -28,7 +28,7 @@ async function sendLink(
   if (!user || !(await addresses.isTrusted(user.id, user.email))) return
   const to = { to: user.email, userId: user.id, requester }
   if (user.disabled) return mail.sendTemplate('accountDisabled', to, {})
-  const pending: Pending = { userId: user.id, email: user.email }
+  const pending: PendingReset = { userId: user.id, email: user.email }
   const token = await tokens.issue('PasswordReset', pending, { owner: String(user.id) })
   const link = `${issuer}/account/reset?token=${token}`
   const values = { link, minutes: lifetimeMinutes('PasswordReset') }
@@ -69,6 +69,7 @@ export type ResetAnswer =
   | { readonly kind: 'over' }
   | { readonly kind: 'fault'; readonly field: string; readonly message: string }
 
+/** Whether the link of a reset is valid. Does not consume it. */
 export async function canReset({ tokens }: AccountBase, token: string): Promise<boolean> {
   return (await tokens.peek('PasswordReset', token)) !== undefined
 }
@@ -91,7 +92,7 @@ export async function reset(
   requester?: Requester,
 ): Promise<ResetAnswer> {
   const { tokens, addresses, run, codes: oneTimeCodes } = base
-  const stored = await tokens.peek<Pending>('PasswordReset', token)
+  const stored = await tokens.peek<PendingReset>('PasswordReset', token)
   if (!stored) return { kind: 'over' }
   const message = passwordFault(password, stored.email)
   if (message !== undefined) return { kind: 'fault', field: 'password', message }
@@ -99,7 +100,7 @@ export async function reset(
   if ((await findUser(run, stored.userId))?.disabled) throw disabledSignIn(base.name)
   // Before the token is consumed: if hashing fails, the link still works.
   const passwordHash = await hashPassword(password)
-  const pending = await tokens.redeem<Pending>('PasswordReset', token)
+  const pending = await tokens.redeem<PendingReset>('PasswordReset', token)
   const user = pending && (await findUser(run, pending.userId))
   if (user?.email !== stored.email) return { kind: 'over' }
   const codes =
@@ -127,6 +128,7 @@ interface PasswordChange {
   readonly requester?: Requester
 }
 
+/** Replaces the password of a user who has entered the present one, and revokes other credentials. */
 export async function changePassword(base: AccountBase, change: PasswordChange): Promise<ResetAnswer> {
   const user = await findUser(base.run, change.userId)
   if (!user) return { kind: 'over' }

@@ -47,10 +47,12 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['totp-off', 'One-time codes are turned off.'],
 ])
 
+/** The sentence about what was just done, by the parameter `done` of the redirect; undefined if there is none. */
 export function noteOf(visit: Visit): string | undefined {
   return notes.get(readQuery(visit).text('done'))
 }
 
+/** `/account`: the overview. */
 export async function accountRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const { base, theme } = parts
   const { menu, user } = viewer
@@ -76,6 +78,7 @@ async function showApps({ base, server, theme }: RouteParts, visit: Visit, viewe
   return pageReply(theme, page, { images: apps.map(({ app }) => app.logoUri) })
 }
 
+/** `/account/apps`: the connected apps; a POST disconnects one. */
 export async function appsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (visit.method !== 'POST') return showApps(parts, visit, viewer)
   await parts.server.revokeApp(viewer.user.id, postedForm(parts, visit).text('client_id'))
@@ -98,6 +101,7 @@ function rank({ current, usedAt }: SessionInfo): number {
   return current ? Number.POSITIVE_INFINITY : usedAt
 }
 
+/** `/account/sessions`; a POST ends one session, or all. */
 export async function sessionsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (visit.method !== 'POST') return showSessions(parts, visit, viewer)
   const form = postedForm(parts, visit)

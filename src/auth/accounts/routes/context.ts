@@ -26,7 +26,7 @@ export interface Visit extends Call {
 }
 
 /** For the pages of a user's own keys, apps and webhooks. */
-export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
+export interface OwnPageOptions extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of an app remains valid after a newer one is created. */
   readonly secretOverlapSeconds: number
   /** How long a secret of a webhook continues to sign after a newer one is created. */
@@ -44,7 +44,7 @@ export interface RouteParts {
   readonly passkeys: Passkeys
   /** The providers, by id. */
   readonly providers: ReadonlyMap<string, Provider>
-  /** Where forms that start a sign-in with a provider may redirect: see `leadsTo` of `PageOptions`. */
+  /** Where forms that start a sign-in with a provider may redirect: see `leadsTo` of `PageReplyOptions`. */
   readonly providersLeadTo: string | undefined
   /** For the log: a sign-in with a provider failed. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
@@ -53,16 +53,18 @@ export interface RouteParts {
   /** The body as a JSON value. */
   readonly readJson: (call: Call) => unknown
   /** Writes of users on their pages, with the rules of the API. */
-  readonly own: OwnPages
+  readonly own: OwnPageOptions
   readonly shownOnce: ShownOnce
   /** The address whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string
 }
 
+/** A 303: the browser requests the path by GET (RFC 9110, 15.4.4). */
 export function redirect(path: NextPath): Reply {
   return { status: 303, headers: ['Location', path, 'Cache-Control', 'no-store'], body: null }
 }
 
+/** A page with the status 429 and `Retry-After`. */
 export function tooMany(theme: Theme, seconds: number): Reply {
   const page = messagePage({
     title: 'Too many attempts',
@@ -109,6 +111,12 @@ export function safeNext(path: string | undefined): string | undefined {
   return path !== undefined && nextPattern.test(path) ? path : undefined
 }
 
+/** RATE_LIMITED with `Retry-After`, for JSON calls. */
+export function rateLimited(seconds: number): ApiError {
+  return new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
+}
+
+/** METHOD_NOT_ALLOWED with the header `Allow`, e.g. `GET, HEAD`. */
 export function methodNotAllowed(allow: string): ApiError {
   return new ApiError('METHOD_NOT_ALLOWED', undefined, { headers: { Allow: allow } })
 }

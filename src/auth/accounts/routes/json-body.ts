@@ -1,31 +1,30 @@
 /** The bodies of the JSON operations on accounts, and their faults. */
+
 import { ApiError, type FieldFault } from '../../../errors.ts'
+import { isObject, type JsonObject } from '../../../json.ts'
 
 /** `value`: a value of one of the model's fields. */
-type Kind = 'text' | 'flag' | 'object' | 'value'
+type MemberKind = 'text' | 'flag' | 'object' | 'value'
 
-type Values = Readonly<Record<string, unknown>>
-
-const kinds: Readonly<Record<Kind, { readonly is: (value: unknown) => boolean; readonly name: string }>> = {
+const kinds: Readonly<
+  Record<MemberKind, { readonly is: (value: unknown) => boolean; readonly name: string }>
+> = {
   text: { is: value => typeof value === 'string' && value.isWellFormed(), name: 'a string' },
   flag: { is: value => typeof value === 'boolean', name: 'true or false' },
-  object: { is: value => isObject(value), name: 'an object' },
+  object: { is: isObject, name: 'an object' },
   value: {
     is: value => ['number', 'boolean'].includes(typeof value) || kinds.text.is(value),
     name: 'a string, a number, true or false',
   },
 }
 
-function isObject(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
+/** VALIDATION_FAILED with these faults. */
 export function invalid(details: readonly FieldFault[]): ApiError {
   const message = details.map(fault => fault.message).join(' ')
   return new ApiError('VALIDATION_FAILED', message, { details })
 }
 
-function faultOf(name: string, value: unknown, kind: Kind | undefined): FieldFault[] {
+function faultOf(name: string, value: unknown, kind: MemberKind | undefined): FieldFault[] {
   const field = name.slice(0, 100).toWellFormed()
   if (kind === undefined) {
     return [{ field, code: 'unknown_field', message: `There is no field \`${field}\`.` }]
@@ -36,22 +35,22 @@ function faultOf(name: string, value: unknown, kind: Kind | undefined): FieldFau
 
 /** The members of a body. Throws VALIDATION_FAILED for members that are not in `fields`, or of another type. */
 export class JsonBody {
-  readonly #values: Values
+  readonly #members: JsonObject
 
-  constructor(body: unknown, fields: Readonly<Record<string, Kind>>) {
+  constructor(body: unknown, fields: Readonly<Record<string, MemberKind>>) {
     if (!isObject(body)) throw new ApiError('BAD_REQUEST', 'The body must be an object.')
     const kindOf = (name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined)
     const faults = Object.entries(body).flatMap(([name, value]) => faultOf(name, value, kindOf(name)))
     if (faults.length > 0) throw invalid(faults.slice(0, 20))
-    this.#values = body
+    this.#members = body
   }
 
   has(name: string): boolean {
-    return Object.hasOwn(this.#values, name)
+    return Object.hasOwn(this.#members, name)
   }
 
   get(name: string): unknown {
-    return this.has(name) ? this.#values[name] : undefined
+    return this.has(name) ? this.#members[name] : undefined
   }
 
   /** Empty if there is no such member. */

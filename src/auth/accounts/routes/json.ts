@@ -6,7 +6,7 @@ import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } fr
 import { signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp } from '../sign-up.ts'
 import { findUser, type UserRow } from '../users.ts'
-import { findViewer, type RouteParts, type Visit } from './context.ts'
+import { findViewer, type RouteParts, rateLimited, type Visit } from './context.ts'
 import { invalid, JsonBody } from './json-body.ts'
 import { requesterOf } from './requester.ts'
 import { requestOptions } from './security.ts'
@@ -14,15 +14,11 @@ import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { messages } from './sign-in.ts'
 
 /** `body`: the parsed JSON. */
-type Operation = (parts: RouteParts, visit: Visit, body: unknown) => Promise<Reply>
+type JsonOperation = (parts: RouteParts, visit: Visit, body: unknown) => Promise<Reply>
 
 function jsonReply(status: number, value: object): Reply {
   const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'Vary', 'Cookie, Accept']
   return { status, headers, body: JSON.stringify(value) }
-}
-
-function tooMany(seconds: number): ApiError {
-  return new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
 }
 
 /** `field` is omitted if the answer must not reveal which field is wrong. */
@@ -42,7 +38,7 @@ async function finishSignIn(
   answer: SignInAnswer | { readonly kind: 'over' },
   wrong: ApiError,
 ): Promise<Reply> {
-  if (answer.kind === 'throttled') throw tooMany(answer.seconds)
+  if (answer.kind === 'throttled') throw rateLimited(answer.seconds)
   if (answer.kind === 'second-factor') return jsonReply(200, { second_factor: answer.token })
   if (answer.kind === 'over') throw refused(messages.over, 'second_factor')
   if (answer.kind === 'wrong') throw wrong
@@ -56,7 +52,7 @@ async function finishSignIn(
   return userReply(parts, user)
 }
 
-const signInOperation: Operation = async (parts, visit, value) => {
+const signInOperation: JsonOperation = async (parts, visit, value) => {
   const origin = attemptOrigin(parts, visit)
   const body = new JsonBody(value, {
     ...{ email: 'text', password: 'text', remember: 'flag' },
@@ -89,7 +85,7 @@ function formText(value: unknown): string {
   return value === undefined ? '' : String(value)
 }
 
-const signUpOperation: Operation = async (parts, visit, value) => {
+const signUpOperation: JsonOperation = async (parts, visit, value) => {
   const { base } = parts
   const names = signUpFields(base.model).map(({ name }) => name)
   const body = new JsonBody(value, {
@@ -104,7 +100,7 @@ const signUpOperation: Operation = async (parts, visit, value) => {
     requester: requesterOf(visit),
     answers: new Map(names.map(name => [name, formText(body.get(name))])),
   })
-  if (answer.kind === 'throttled') throw tooMany(answer.seconds)
+  if (answer.kind === 'throttled') throw rateLimited(answer.seconds)
   if (answer.kind === 'faults') {
     throw invalid([...answer.faults].map(([field, message]) => ({ field, code: 'not_accepted', message })))
   }
@@ -112,7 +108,7 @@ const signUpOperation: Operation = async (parts, visit, value) => {
   return jsonReply(202, { next, message: answer.kind === 'sent' ? messages.sent : messages.ready })
 }
 
-const resetOperation: Operation = async (parts, visit, value) => {
+const resetOperation: JsonOperation = async (parts, visit, value) => {
   const { base } = parts
   const body = new JsonBody(value, { email: 'text', token: 'text', password: 'text' })
   if (!body.has('token')) {
@@ -125,7 +121,7 @@ const resetOperation: Operation = async (parts, visit, value) => {
       secrets,
       requesterOf(visit),
     )
-    if (seconds !== undefined) throw tooMany(seconds)
+    if (seconds !== undefined) throw rateLimited(seconds)
     return jsonReply(202, { message: messages.resetSent })
   }
   body.require('token', 'password')
@@ -140,18 +136,18 @@ const resetOperation: Operation = async (parts, visit, value) => {
   return jsonReply(200, { ended: answer.outcome.ended })
 }
 
-const signOutOperation: Operation = async ({ server }, { req, res }, value) => {
+const signOutOperation: JsonOperation = async ({ server }, { req, res }, value) => {
   new JsonBody(value, {})
   await server.signOut(req, res)
   return { status: 204, headers: ['Cache-Control', 'no-store'], body: null }
 }
 
-const passkeyOperation: Operation = async (parts, visit, value) => {
+const passkeyOperation: JsonOperation = async (parts, visit, value) => {
   new JsonBody(value, {})
   return jsonReply(200, await requestOptions(parts, visit))
 }
 
-const operations: ReadonlyMap<string, Operation> = new Map([
+const operations: ReadonlyMap<string, JsonOperation> = new Map([
   ['/account/sign-in', signInOperation],
   ['/account/sign-up', signUpOperation],
   ['/account/sign-out', signOutOperation],

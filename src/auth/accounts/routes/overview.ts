@@ -12,6 +12,7 @@ const ownShapes = {
 
 const createdById = itemShape('users', ['created_at'])
 
+/** How many keys, apps, sessions and the like the user has, for the overview. */
 export async function accountState(parts: RouteParts, viewer: Viewer): Promise<AccountState> {
   const { base, server, passkeys } = parts
   const { id, password_hash } = viewer.user

@@ -8,6 +8,7 @@ import { type CreatedItem, OwnItems } from '../own/own-items.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { type FormBody, readForm } from './form-body.ts'
 
+/** The items that the viewer may read and write, as a client of the API with the viewer’s session could. */
 export function ownItems({ base, own }: RouteParts, { user }: Viewer): OwnItems {
   return new OwnItems({ model: base.model, ...own }, sessionPrincipal(user))
 }
@@ -30,6 +31,9 @@ export function signInRedirect(parts: RouteParts, visit: Visit, viewer: Viewer):
   if (hasRecentSignIn(parts, viewer, maxAgeMs)) return undefined
   return redirect(`/account/sign-in?confirm=yes&next=${visit.path}`)
 }
+
+/** The reply to one form of a page that has several. `form` was checked by `postedForm`. */
+export type FormRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
 
 /** The posted form. Throws FORBIDDEN if it does not come from one of our pages. */
 export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {

@@ -12,6 +12,7 @@ function deviceOf(userAgent: string): string | undefined {
   return name.startsWith('A browser') ? undefined : name.replace(' on ', ', ')
 }
 
+/** The languages, address and device of the browser. */
 export function requesterOf({ headers, address }: Visit): Requester {
   return {
     languages: headers['accept-language'],

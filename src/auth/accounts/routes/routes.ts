@@ -11,13 +11,13 @@ import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createShownOnce } from '../own/shown-once.ts'
 import { interactionPrefix, isJsonCall } from '../paths.ts'
-import { createProviders, type ProviderParts, type ProviderSettings } from '../providers/create.ts'
+import { createProviders, type ProviderSettings, type SignInProviderParts } from '../providers/create.ts'
 import { createPasskeys } from '../sign-in/passkeys.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   findViewer,
   methodNotAllowed,
-  type OwnPages,
+  type OwnPageOptions,
   type RouteParts,
   redirect,
   type Viewer,
@@ -27,7 +27,7 @@ import { createCsrf } from './csrf.ts'
 import { answerJson } from './json.ts'
 import { editAppRoute, newAppRoute } from './own/app-form.ts'
 import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './own/developer.ts'
-import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './own/keys.ts'
+import { createdKeyRoute, keysRoute, newKeyRoute, revokeKeyRoute } from './own/keys.ts'
 import { deleteRoute, exportRoute } from './own/leaving.ts'
 import { profileRoute } from './own/profile.ts'
 import { editWebhookRoute, newWebhookRoute } from './own/webhook-form.ts'
@@ -48,11 +48,11 @@ export interface AccountRouteOptions
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
   readonly providers: readonly ProviderSettings[]
-  readonly sendToProvider: ProviderParts['send']
+  readonly sendToProvider: SignInProviderParts['send']
   readonly onProviderFault: RouteParts['onProviderFault']
   readonly readJson: (call: Call) => unknown
   /** Writes with the rules for clients. */
-  readonly own: OwnPages
+  readonly own: OwnPageOptions
 }
 
 export interface AccountRoutes {
@@ -94,12 +94,12 @@ function withIds(route: NestedRoute): ViewerRoute {
   return (parts, visit, viewer, id = 0, nested = 0) => route(parts, visit, viewer, id, nested)
 }
 
-interface Entry {
+interface RouteEntry {
   readonly allow: string
   readonly route: Route
 }
 
-const routes: ReadonlyMap<string, Entry> = new Map([
+const routes: ReadonlyMap<string, RouteEntry> = new Map([
   ['/account', { allow: 'GET, HEAD', route: signedIn(accountRoute) }],
   [
     '/account/sign-in',
@@ -117,7 +117,7 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/security', { allow: pageAndForm, route: signedIn(securityRoute) }],
   ['/account/keys', { allow: 'GET, HEAD', route: signedIn(keysRoute) }],
   ['/account/keys/new', { allow: pageAndForm, route: signedIn(newKeyRoute) }],
-  ['/account/keys/{id}', { allow: 'GET, HEAD', route: signedIn(withId(madeKeyRoute)) }],
+  ['/account/keys/{id}', { allow: 'GET, HEAD', route: signedIn(withId(createdKeyRoute)) }],
   ['/account/keys/{id}/revoke', { allow: pageAndForm, route: signedIn(withId(revokeKeyRoute)) }],
   ['/account/developer', { allow: 'GET, HEAD', route: signedIn(developerRoute) }],
   ['/account/developer/new', { allow: pageAndForm, route: signedIn(newAppRoute) }],
@@ -151,14 +151,14 @@ const routes: ReadonlyMap<string, Entry> = new Map([
 /** A decimal number in a path that JavaScript represents exactly. */
 const idPattern = /\/([1-9]\d{0,14})(?=\/|$)/g
 
-const interaction: Entry = {
+const interaction: RouteEntry = {
   allow: pageAndForm,
   route: (parts, visit) => interactionRoute(parts, visit, visit.path.slice(interactionPrefix.length)),
 }
 
-const provider: Entry = { allow: pageAndForm, route: providerRoute }
+const provider: RouteEntry = { allow: pageAndForm, route: providerRoute }
 
-function entryOf(path: string): Entry | undefined {
+function entryOf(path: string): RouteEntry | undefined {
   if (path.startsWith(interactionPrefix)) return interaction
   return isProviderPath(path) ? provider : undefined
 }
@@ -181,9 +181,10 @@ function leadsToProviders(providers: readonly ProviderSettings[]): string | unde
     : 'https:'
 }
 
+/** The pages and JSON operations below `/account`, and the interaction pages of the authorization server. */
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, own, ...others } = options
-  const { providers: settings, sendToProvider: send, onProviderFault, ...accountParts } = others
+  const { server, theme, throttleAddress, readJson, own, ...otherOptions } = options
+  const { providers: settings, sendToProvider: send, onProviderFault, ...accountParts } = otherOptions
   const { issuer } = server
   const base = createAccountBase({
     ...accountParts,

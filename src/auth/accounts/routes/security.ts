@@ -2,7 +2,7 @@
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/account/security.ts'
-import { type Faults, noFaults } from '../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { drawing } from '../../pages/components/html.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
@@ -15,16 +15,23 @@ import { passkeyKind } from '../sign-in/passkeys.ts'
 import { removeWay } from '../sign-in/ways-to-sign-in.ts'
 import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
-import { findViewer, type RouteParts, redirect, tooMany, type Viewer, type Visit } from './context.ts'
-import type { FormBody } from './form-body.ts'
-import { hasRecentSignIn, postedForm } from './own.ts'
+import {
+  findViewer,
+  type RouteParts,
+  rateLimited,
+  redirect,
+  tooMany,
+  type Viewer,
+  type Visit,
+} from './context.ts'
+import { type FormRoute, hasRecentSignIn, postedForm } from './own.ts'
 import { requesterOf } from './requester.ts'
 import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
 const path = '/account/security'
 
-async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: Faults): Promise<Reply> {
+async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: FormFaults): Promise<Reply> {
   const { base, passkeys, theme } = parts
   const { id, password_hash } = viewer.user
   const page = securityPage({
@@ -47,7 +54,7 @@ async function showTotp(
   parts: RouteParts,
   viewer: Viewer,
   enrolment: Enrolment,
-  faults: Faults,
+  faults: FormFaults,
 ): Promise<Reply> {
   const { default: encodeQR } = await import('qr')
   const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))
@@ -55,9 +62,7 @@ async function showTotp(
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-type Change = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
-
-const password: Change = async (parts, visit, viewer, form) => {
+const password: FormRoute = async (parts, visit, viewer, form) => {
   const answer = await changePassword(parts.base, {
     userId: viewer.user.id,
     current: form.text('current_password'),
@@ -82,7 +87,7 @@ export async function isStillSignedIn({ server }: RouteParts, { req, res }: Visi
   return (await server.session(req, res)) !== undefined
 }
 
-const addPasskey: Change = async (parts, visit, viewer, form) => {
+const addPasskey: FormRoute = async (parts, visit, viewer, form) => {
   const name = form.text('passkey_name').trim().slice(0, 60) || 'Passkey'
   const creator = { userId: viewer.user.id, session: viewer.session.id }
   const passkeyId = await parts.passkeys.add(creator, name, form.text('passkey'))
@@ -97,7 +102,7 @@ const addPasskey: Change = async (parts, visit, viewer, form) => {
 
 const lastWay = 'This is your only way to sign in. Set a password or add another way first.'
 
-const removePasskey: Change = async (parts, visit, viewer, form) => {
+const removePasskey: FormRoute = async (parts, visit, viewer, form) => {
   const { id: userId } = viewer.user
   const id = form.text('passkey')
   const outcome = await removeWay(parts, userId, { kind: passkeyKind, id })
@@ -107,7 +112,7 @@ const removePasskey: Change = async (parts, visit, viewer, form) => {
   return redirect(`${path}?done=passkey-removed`)
 }
 
-const startTotp: Change = async (parts, _visit, viewer) => {
+const startTotp: FormRoute = async (parts, _visit, viewer) => {
   const { base, theme } = parts
   if (await base.codes.isOn(viewer.user.id)) return redirect(path)
   return showTotp(
@@ -118,7 +123,7 @@ const startTotp: Change = async (parts, _visit, viewer) => {
   )
 }
 
-const confirmTotp: Change = async (parts, visit, viewer, form) => {
+const confirmTotp: FormRoute = async (parts, visit, viewer, form) => {
   const { base, theme } = parts
   const { id, email } = viewer.user
   const key = `code:${id}`
@@ -138,20 +143,20 @@ const confirmTotp: Change = async (parts, visit, viewer, form) => {
   return showTotp(parts, viewer, enrolment, new Map([['code', message]]))
 }
 
-const recoveryCodes: Change = async ({ base, theme }, visit, viewer) => {
+const recoveryCodes: FormRoute = async ({ base, theme }, visit, viewer) => {
   if (!(await base.codes.isOn(viewer.user.id))) return redirect(path)
   const codes = await base.codes.newRecoveryCodes(viewer.user.id)
   notifyOfProtection(base, viewer.user, 'recovery-codes', requesterOf(visit))
   return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
 }
 
-const removeTotp: Change = async ({ base }, visit, viewer) => {
+const removeTotp: FormRoute = async ({ base }, visit, viewer) => {
   await base.codes.turnOff(viewer.user.id)
   notifyOfProtection(base, viewer.user, 'codes-off', requesterOf(visit))
   return redirect(`${path}?done=totp-off`)
 }
 
-const linkProvider: Change = (parts, visit, viewer, form) => {
+const linkProvider: FormRoute = (parts, visit, viewer, form) => {
   const provider = providerOf(parts, form.text('provider'))
   return startFlow(parts, visit, provider, {
     kind: 'link',
@@ -160,7 +165,7 @@ const linkProvider: Change = (parts, visit, viewer, form) => {
   })
 }
 
-const unlinkProvider: Change = async (parts, visit, viewer, form) => {
+const unlinkProvider: FormRoute = async (parts, visit, viewer, form) => {
   const { base, providers } = parts
   const { id: userId } = viewer.user
   const id = form.text('identity')
@@ -174,7 +179,7 @@ const unlinkProvider: Change = async (parts, visit, viewer, form) => {
   return redirect(`${path}?done=provider-unlinked`)
 }
 
-const firstPassword: Change = async (parts, visit, viewer, form) => {
+const firstPassword: FormRoute = async (parts, visit, viewer, form) => {
   const { base } = parts
   const isSignedIn = () => isStillSignedIn(parts, visit)
   const fault = await setFirstPassword(
@@ -188,7 +193,7 @@ const firstPassword: Change = async (parts, visit, viewer, form) => {
   return redirect(`${path}?done=password-set`)
 }
 
-const changes: ReadonlyMap<string, Change> = new Map([
+const changes: ReadonlyMap<string, FormRoute> = new Map([
   ['password', password],
   ['add-passkey', addPasskey],
   ['remove-passkey', removePasskey],
@@ -201,6 +206,7 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['first-password', firstPassword],
 ])
 
+/** `/account/security`. Every change but that of the password needs a recent sign-in. */
 export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, noFaults)
   const form = postedForm(parts, visit)
@@ -228,8 +234,9 @@ async function creationOptions(parts: RouteParts, visit: Visit): Promise<object>
   return parts.passkeys.creationOptions({ userId, email, name })
 }
 
+/** The options for a sign-in with a passkey. Throws RATE_LIMITED. */
 export async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
   const options = await passkeyOptions(parts.base, parts.passkeys, attemptOrigin(parts, visit))
   if (typeof options !== 'number') return options
-  throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(options) } })
+  throw rateLimited(options)
 }

@@ -1,13 +1,13 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import { type Faults, noFaults } from '../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
+import { formName } from '../../pages/components/model-field.ts'
 import { messagePage } from '../../pages/frame/message.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
 import { signUpPage } from '../../pages/sign-in/sign-up.ts'
-import { formName } from '../../pages/sign-in/sign-up-field.ts'
 import type { NextPath } from '../../server/server.ts'
 import {
   type Authentication,
@@ -58,12 +58,12 @@ export const messages = {
   linkOver: 'This link no longer works. It has expired, or was used already.',
 }
 
-function formFault(message: string): Faults {
+function formFault(message: string): FormFaults {
   return new Map([['form', message]])
 }
 
 interface SignInInput {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email?: string | undefined
   readonly remember?: boolean
 }
@@ -77,6 +77,7 @@ function buttonsOf({ providers }: RouteParts, csrf: string, { next, start }: Sig
   return { providers: [...providers.values()], csrf, hidden: { next, ...start } }
 }
 
+/** The sign-in page, with the status 400 if there are faults. */
 export function showSignIn(
   parts: RouteParts,
   visit: Visit,
@@ -96,7 +97,7 @@ export function showSignIn(
     signUp: base.signUp === 'off' || context.start?.confirm ? undefined : context.signUp,
     next: context.next,
     note: context.note,
-    others: buttonsOf(parts, csrf, context),
+    providers: buttonsOf(parts, csrf, context),
   })
   const leadsTo = withProviders(parts, context.leadsTo)
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
@@ -107,7 +108,7 @@ function showSecondFactor(
   visit: Visit,
   context: SignInContext,
   token: string,
-  faults: Faults,
+  faults: FormFaults,
 ): Reply {
   const csrf = parts.csrf.token(visit, visit.res)
   const page = secondFactorPage({ action: context.action, csrf, faults, token, next: context.next })
@@ -129,6 +130,7 @@ async function handleCode(
   return finishSignIn(parts, visit, context, answer)
 }
 
+/** The reply to a sign-in attempt: the next form, the same form with a fault, or a redirect. */
 export async function finishSignIn(
   parts: RouteParts,
   visit: Visit,
@@ -176,10 +178,11 @@ export async function handleSignIn(
 }
 
 /** The messages of the fields that are blank. */
-export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): Faults {
+export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): FormFaults {
   return new Map(Object.entries(messages).filter(([name]) => form.text(name).trim() === ''))
 }
 
+/** A sign-in to the account pages. `next`: see `safeNext`. */
 export function accountContext(
   { server }: RouteParts,
   visit: Visit,
@@ -220,6 +223,7 @@ async function offerNote(
   )
 }
 
+/** `/account/sign-in`. */
 export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
@@ -249,7 +253,7 @@ export interface SignUpContext {
 }
 
 interface SignUpInput {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name?: string
   readonly email?: string
   /** By the name of the model's field. */
@@ -257,7 +261,7 @@ interface SignUpInput {
 }
 
 /** The faults by the names of the form's fields. */
-function renameFaults(faults: Faults, fields: readonly SignUpField[]): Faults {
+function renameFaults(faults: FormFaults, fields: readonly SignUpField[]): FormFaults {
   const names = new Set(fields.map(({ name }) => name))
   return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
 }
@@ -269,6 +273,7 @@ function defaultText({ field }: SignUpField): string | undefined {
   return field.default.value === false ? '' : String(field.default.value)
 }
 
+/** The sign-up page, with the status 400 if there are faults. Throws NOT_FOUND if sign-up is off. */
 export function showSignUp(
   parts: RouteParts,
   visit: Visit,
@@ -281,7 +286,7 @@ export function showSignUp(
   if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
   const { inputs, inputFaults } = signUpInputs(parts, answers)
-  const others = buttonsOf(parts, csrf, context.signIn)
+  const providers = buttonsOf(parts, csrf, context.signIn)
   const page = signUpPage({
     action,
     csrf,
@@ -290,8 +295,8 @@ export function showSignUp(
     email,
     app,
     signIn,
-    asked: inputs,
-    others,
+    modelFields: inputs,
+    providers,
   })
   return pageReply(parts.theme, page, {
     status: faults.size > 0 ? 400 : 200,
@@ -308,7 +313,7 @@ export function signUpInputs({ base: { model } }: RouteParts, answers?: Readonly
     schema: field.field.type.schema,
     value: answers ? answers.get(field.name) : defaultText(field),
   }))
-  return { inputs, inputFaults: (faults: Faults) => renameFaults(faults, fields) }
+  return { inputs, inputFaults: (faults: FormFaults) => renameFaults(faults, fields) }
 }
 
 /** The entered texts of the model's further fields, by the names of the fields. */
@@ -316,6 +321,7 @@ export function answersIn({ base: { model } }: RouteParts, form: FormBody): Read
   return new Map(signUpFields(model).map(({ name }) => [name, form.text(formName(name))]))
 }
 
+/** The page after a sign-up, the same whether an account exists or not. */
 export function linkSent({ theme }: RouteParts, signIn: string): Reply {
   const page = messagePage({
     title: 'Check your mail',
@@ -326,6 +332,7 @@ export function linkSent({ theme }: RouteParts, signIn: string): Reply {
   return pageReply(theme, page)
 }
 
+/** The reply to a posted sign-up form. */
 export async function handleSignUp(
   parts: RouteParts,
   visit: Visit,
@@ -346,6 +353,7 @@ export async function handleSignUp(
   return showSignIn(parts, visit, { ...context.signIn, note: messages.ready }, { faults: noFaults, email })
 }
 
+/** `/account/sign-up`. */
 export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   const signIn = accountContext(parts, visit, undefined)
   const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
@@ -354,6 +362,7 @@ export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Repl
   return handleSignUp(parts, visit, context, form)
 }
 
+/** `/account/sign-out`: ends the session of this browser. */
 export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   postedForm(parts, visit)
   await parts.server.signOut(visit.req, visit.res)

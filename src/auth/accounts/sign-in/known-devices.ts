@@ -5,7 +5,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Records, StoredRecord } from '../../../records.ts'
 
-const kind = 'KnownDevice'
+const recordKind = 'KnownDevice'
 const dayMs = 24 * 60 * 60 * 1000
 /** The longest that browsers keep a cookie (RFC 6265bis, 5.5). */
 export const deviceLifetimeMs = 400 * dayMs
@@ -40,9 +40,10 @@ function idOf(secret: string): string {
   return hash('sha256', `device:${secret}`, 'base64url')
 }
 
+/** `now`: in milliseconds since 1970. */
 export function createDevices(records: Records, now: () => number = Date.now): Devices {
   const findRecords = async (secrets: readonly string[]): Promise<readonly StoredRecord[]> => {
-    const devices = await Promise.all(secrets.map(secret => records.get(kind, idOf(secret))))
+    const devices = await Promise.all(secrets.map(secret => records.get(recordKind, idOf(secret))))
     return devices.filter(device => device !== undefined)
   }
   const findRecord = async (secrets: readonly string[], userId: number) =>
@@ -50,14 +51,20 @@ export function createDevices(records: Records, now: () => number = Date.now): D
   const store = (id: string, userId: number) => {
     const payload: StoredDevice = { createdAt: now() }
     const expiresAt = now() + deviceLifetimeMs
-    return records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner: String(userId) })
+    return records.put({
+      kind: recordKind,
+      id,
+      payload: JSON.stringify(payload),
+      expiresAt,
+      owner: String(userId),
+    })
   }
   /** Deletes the oldest devices if there are too many. */
   const removeOldest = async (userId: number) => {
-    const devices = await records.byOwner(kind, String(userId))
+    const devices = await records.byOwner(recordKind, String(userId))
     const createdAt = ({ payload }: StoredRecord) => (JSON.parse(payload) as StoredDevice).createdAt
     const surplus = [...devices].sort((a, b) => createdAt(b) - createdAt(a)).slice(maxDevices)
-    await Promise.all(surplus.map(({ id }) => records.delete(kind, id)))
+    await Promise.all(surplus.map(({ id }) => records.delete(recordKind, id)))
   }
   return {
     find: async (secrets, userId) => (await findRecord(secrets, userId))?.id,

@@ -118,6 +118,7 @@ async function useRecoveryCode(records: Records, userId: number, code: string): 
   return match !== undefined && records.consume(recoveryKind, match.id)
 }
 
+/** One-time codes by RFC 6238. `now`: in milliseconds since 1970. */
 export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
   const find = async (userId: number): Promise<StoredSecret | undefined> => {
     const record = await findRecord(records, userId)

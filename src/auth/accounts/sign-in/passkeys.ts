@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { NewRecord, Records } from '../../../records.ts'
 import { addBounded } from '../bounded-records.ts'
-import type { Tokens } from '../link-tokens.ts'
+import type { LinkTokens } from '../link-tokens.ts'
 
 export const passkeyKind = 'Passkey'
 const maxPasskeys = 20
@@ -72,7 +72,7 @@ export interface Passkeys {
 
 interface PasskeySettings {
   readonly records: Records
-  readonly tokens: Tokens
+  readonly tokens: LinkTokens
   /** The service's own address: its origin is the expected one, its host name the relying party id. */
   readonly issuer: string
   readonly rpName: string
@@ -114,7 +114,7 @@ const library = () => import('@simplewebauthn/server')
 /** The parts that creating and using passkeys share. */
 interface PasskeyContext {
   readonly records: Records
-  readonly tokens: Tokens
+  readonly tokens: LinkTokens
   readonly now: () => number
   readonly rpName: string
   readonly rpID: string
@@ -254,6 +254,7 @@ async function verify(
   return isCurrent ? { userId: stored.userId, at } : undefined
 }
 
+/** Passkeys by Web Authentication Level 3. `issuer`: its host is the relying party’s id. */
 export function createPasskeys({
   records,
   tokens,

@@ -8,6 +8,13 @@ export interface Allowance {
   readonly windowSeconds: number
 }
 
+/** The answer to an attempt that is not made: too many came before it. */
+export interface Throttled {
+  readonly kind: 'throttled'
+  /** Until the next attempt is allowed. */
+  readonly seconds: number
+}
+
 const minuteSeconds = 60
 
 export interface Allowances {

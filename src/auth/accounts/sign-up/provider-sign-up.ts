@@ -2,6 +2,7 @@
  * Accounts that are created by a sign-in with a provider. Their addresses are confirmed from the start: the provider has
  * verified the address, or its owner has opened a mailed link and then signed in with the same identity.
  */
+
 import { ApiError } from '../../../errors.ts'
 import { writeWith } from '../../../plan/run.ts'
 import { createPlan } from '../../../plan/system-plans.ts'
@@ -10,6 +11,7 @@ import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { ProviderIdentity } from '../identities.ts'
 import type { Profile } from '../providers/provider.ts'
+import type { Throttled } from '../sign-in/throttle.ts'
 import {
   checkedValues,
   isAddressTaken,
@@ -36,7 +38,7 @@ export type NewAccountAnswer =
   /** A link was sent, unless an account exists already, which the answer does not reveal. */
   | { readonly kind: 'sent' }
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
-  | { readonly kind: 'throttled'; readonly seconds: number }
+  | Throttled
 
 export type ExistingAccount =
   /** The account's address is confirmed too: its owner may link the identity after signing in. */

@@ -116,11 +116,11 @@ function developerCards({ keys, ownApps, webhooks }: AccountState): readonly Car
   ]
 }
 
-function cardItem({ href, icon: drawn, title, line, attention }: Card): Html {
+function cardItem({ href, icon: iconName, title, line, attention }: Card): Html {
   const status = attention
     ? html`<span class="attention">${line}</span>`
     : html`<span class="faint">${line}</span>`
-  return html`<li><a class="card way" href="${href}"><span class="icon">${icon(drawn)}</span><span><strong>${title}</strong>${status}</span>${icon('forward')}</a></li>`
+  return html`<li><a class="card way" href="${href}"><span class="icon">${icon(iconName)}</span><span><strong>${title}</strong>${status}</span>${icon('forward')}</a></li>`
 }
 
 function identity({ menu, verified, since }: AccountPage): Html {

@@ -1,6 +1,6 @@
 /** The form to register or edit an OAuth app. */
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
-import { button, type Faults, field, form, otherField, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import { group, linkButton, radio } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
@@ -31,7 +31,7 @@ export interface AppForm {
 
 export interface AppFormPage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly entered: AppForm
   readonly choices: ScopeChoices
   /** The defaults of the service. */
@@ -112,7 +112,7 @@ interface Select {
   readonly options: readonly (readonly [value: string, label: string])[]
 }
 
-function selectField({ name, label, hint, chosen, options }: Select, faults: Faults): Html {
+function selectField({ name, label, hint, chosen, options }: Select, faults: FormFaults): Html {
   const listed = options.map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
   )

@@ -1,7 +1,7 @@
 /** A user's OAuth apps: the list, an app with its secrets and first requests, and confirmations before something ends. */
 import type { App } from '../../server/server.ts'
 import { duration } from '../components/duration.ts'
-import { button, type Faults, form } from '../components/form.ts'
+import { button, type FormFaults, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { appLinks, confirmPage, copied, copiedCode, linkButton, ownHeading } from '../components/parts.ts'
 import { appTile } from '../components/tile.ts'
@@ -32,7 +32,7 @@ const kinds = { confidential: 'Confidential: it keeps a secret', public: 'Public
 const number = new Intl.NumberFormat('en-GB')
 
 /** E.g. `12 people`, `1,000+ people`. */
-function people({ count, isMore }: OwnApp['users']): string {
+function userCount({ count, isMore }: OwnApp['users']): string {
   if (count === 0) return 'Nobody yet'
   return `${number.format(count)}${isMore ? '+' : ''} ${count === 1 && !isMore ? 'person' : 'people'}`
 }
@@ -44,7 +44,7 @@ function appCard(app: OwnApp): Html {
   const { id, name, type, clientId, createdAt } = app
   return html`<section class="card" aria-labelledby="app-${id}">
 <div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a>${app.firstParty && html` <span class="state">Part of this service</span>`}</h2></div>
-<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Connected by</dt><dd>${people(app.users)}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
+<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Connected by</dt><dd>${userCount(app.users)}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
 </section>`
 }
 
@@ -52,16 +52,16 @@ export interface DeveloperPage {
   readonly menu: Menu
   readonly apps: readonly OwnApp[]
   /** Whether there are more than these. */
-  readonly more: boolean
+  readonly hasMore: boolean
   readonly note: string | undefined
 }
 
-export function developerPage({ menu, apps, more, note: said }: DeveloperPage): Page {
+export function developerPage({ menu, apps, hasMore, note: noteText }: DeveloperPage): Page {
   const intro = html`Register an app here if people should sign in to it with their account, or let it use their data. Each of them is asked, and sees which access the app requests. For a program of your own, an <a href="/account/keys">API key</a> is enough.`
-  const content = html`${ownHeading('Your OAuth apps', said, linkButton(`${path}/new`, 'Register an app'), intro)}
+  const content = html`${ownHeading('Your OAuth apps', noteText, linkButton(`${path}/new`, 'Register an app'), intro)}
 ${apps.length === 0 && html`<p class="empty">You have registered no apps.</p>`}
 ${apps.map(appCard)}
-${more && html`<p class="faint">These are the newest. <code>GET /api/v1/oauth_apps</code> lists all.</p>`}`
+${hasMore && html`<p class="faint">These are the newest. <code>GET /api/v1/oauth_apps</code> lists all.</p>`}`
   return { title: 'Your OAuth apps', content, menu }
 }
 
@@ -151,7 +151,7 @@ ${tokenFormat !== undefined && html`<dt>Access tokens</dt><dd>${formats[tokenFor
 ${separator !== undefined && html`<dt>Between scopes</dt><dd>${separators[separator]}</dd>`}
 ${app.firstParty && html`<dt>Consent</dt><dd>Nobody is asked: the app is part of this service</dd>`}
 ${appLinks(app)}
-<dt>Connected by</dt><dd>${people(app.users)}</dd>
+<dt>Connected by</dt><dd>${userCount(app.users)}</dd>
 <dt>Registered</dt><dd>${time(createdAt)}</dd></dl></div>`
 }
 
@@ -171,12 +171,12 @@ ${app.type === 'confidential' && secretSection(page)}
 <section aria-labelledby="requests"><h2 id="requests">First requests</h2>
 ${requests(page, scope)}</section>
 <section aria-labelledby="delete"><h2 id="delete">Delete the app</h2>
-<p>${app.users.count === 0 ? 'Nobody has connected it.' : `${people(app.users)} who ${app.users.count === 1 ? 'has' : 'have'} connected it ${app.users.count === 1 ? 'loses' : 'lose'} the connection at once.`}</p>
+<p>${app.users.count === 0 ? 'Nobody has connected it.' : `${userCount(app.users)} who ${app.users.count === 1 ? 'has' : 'have'} connected it ${app.users.count === 1 ? 'loses' : 'lose'} the connection at once.`}</p>
 <p>${linkButton(`${path}/${app.id}/delete`, 'Delete the app', 'danger')}</p></section>`
   return { title: app.name, content, menu, script: true }
 }
 
-export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>, faults: Faults): Page {
+export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>, faults: FormFaults): Page {
   const content = html`<p>Everyone who has connected ${named(app.name)} is disconnected: its tokens stop working at once. Its secrets and webhooks go with it. This cannot be undone.</p>`
   const action = `${path}/${app.id}/delete`
   const title = html`Delete ${named(app.name)}?`
@@ -194,7 +194,7 @@ export interface EndSecretPage {
   readonly secret: OwnSecret
   /** Whether no other secret of the app works. */
   readonly isLast: boolean
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 export function endSecretPage({ menu, app, secret, isLast, faults }: EndSecretPage): Page {

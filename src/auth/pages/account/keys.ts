@@ -1,6 +1,6 @@
 /** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
-import { button, type Faults, field, form, otherField, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import { confirmPage, copied, copiedCode, group, linkButton, ownHeading, radio } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
@@ -48,17 +48,17 @@ export interface KeysPage {
   readonly menu: Menu
   readonly keys: readonly ShownKey[]
   /** Whether there are more than these. */
-  readonly more: boolean
+  readonly hasMore: boolean
   readonly note: string | undefined
 }
 
-export function keysPage({ menu, keys, more, note }: KeysPage): Page {
+export function keysPage({ menu, keys, hasMore, note }: KeysPage): Page {
   const intro = html`With an API key, a program of your own uses the API as you, within the key’s scopes. Anyone who has the key can do the same: keep it as safe as a password. <a href="/docs">How to use one</a>`
   const content = html`${ownHeading('API keys', note, linkButton(`${path}/new`, 'Create a key'), intro)}
 ${keys.length === 0 && html`<p class="empty">You have no API keys.</p>`}
 ${keys.map(keyCard)}
 ${keys.some(({ usedAt }) => usedAt !== undefined) && html`<p class="faint">The last use of a key is recorded at most once an hour, so a key may have been used more recently.</p>`}
-${more && html`<p class="faint">These are the newest. <code>GET /api/v1/api_keys</code> lists all.</p>`}`
+${hasMore && html`<p class="faint">These are the newest. <code>GET /api/v1/api_keys</code> lists all.</p>`}`
   return { title: 'API keys', content, menu }
 }
 
@@ -74,7 +74,7 @@ export interface KeyForm {
 
 export interface NewKeyPage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly entered: KeyForm
   readonly choices: ScopeChoices
   /** The number of days of each choice, and when it ends, in milliseconds since 1970. */
@@ -92,13 +92,18 @@ function endField({ entered, ends, faults }: NewKeyPage): Html {
     ['date', 'On a date of my choice'],
     ['never', 'Never: only for programs whose key nobody can replace'],
   ] as const
-  const listed = options.map(
+  const optionElements = options.map(
     ([value, label]) =>
       html`<option value="${value}"${value === entered.end && html` selected`}>${label}</option>`,
   )
   const hint = 'A key that expires does less harm if it is lost.'
   return otherField(
-    { name: 'end', label: 'Expires', hint, input: tied => html`<select${tied}>${listed}</select>` },
+    {
+      name: 'end',
+      label: 'Expires',
+      hint,
+      input: inputAttributes => html`<select${inputAttributes}>${optionElements}</select>`,
+    },
     faults,
   )
 }
@@ -139,7 +144,7 @@ ${scopeGroup(page)}
   return { title: 'New API key', content, menu, faulty: faults.size > 0 }
 }
 
-export interface MadeKeyPage {
+export interface CreatedKeyPage {
   readonly menu: Menu
   readonly key: ShownKey
   readonly secret: string
@@ -147,13 +152,13 @@ export interface MadeKeyPage {
   readonly curl: string | undefined
 }
 
-export function madeKeyPage({ menu, key, secret, curl }: MadeKeyPage): Page {
+export function createdKeyPage({ menu, key, secret, curl }: CreatedKeyPage): Page {
   const content = html`<h1>Your new key</h1>
 <p class="note" role="status">Copy it now: it is shown only this once. If you lose it, revoke it and create another.</p>
 ${copied('key', 'API key', secret)}
 ${curl !== undefined && copiedCode('curl', 'Try it in a terminal', curl)}
 ${keyDetails(key)}
-<p>${linkButton(path, 'I have kept it')}</p>`
+<p>${linkButton(path, 'I have saved it')}</p>`
   return { title: 'Your new key', content, menu, script: true }
 }
 
@@ -165,7 +170,7 @@ function keyDetails({ name, may, expiresAt }: ShownKey): Html {
 export interface RevokeKeyPage {
   readonly menu: Menu
   readonly key: ShownKey
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 export function revokeKeyPage({ menu, key, faults }: RevokeKeyPage): Page {

@@ -1,10 +1,10 @@
 /** The profile: name, further fields, address, a copy of the user's data, and the deletion of the account. */
 import type { DeletionPlan } from '../../accounts/own/own-data.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
+import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { linkButton } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { type AskedField, askedField } from '../sign-in/sign-up-field.ts'
 import { note } from './account.ts'
 
 const path = '/account/profile'
@@ -12,9 +12,9 @@ const path = '/account/profile'
 export interface ProfilePage {
   readonly menu: Menu
   readonly note: string | undefined
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name: string
-  readonly asked: readonly AskedField[]
+  readonly modelFields: readonly ModelField[]
   readonly email: string
   readonly verified: boolean
   /** The address that the account gets once it is confirmed. */
@@ -25,12 +25,12 @@ export interface ProfilePage {
   readonly deletion: boolean
 }
 
-function detailsSection({ menu, faults, name, asked }: ProfilePage): Html {
+function detailsSection({ menu, faults, name, modelFields }: ProfilePage): Html {
   return html`<section class="card" aria-labelledby="details"><h2 id="details">About you</h2>
 ${form(
   { action: path, csrf: menu.csrf, hidden: { change: 'details' } },
   html`${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
-${asked.map(one => askedField(one, faults))}
+${modelFields.map(modelField => fieldOfModel(modelField, faults))}
 <div class="buttons">${button('Save')}</div>`,
 )}</section>`
 }
@@ -99,7 +99,7 @@ ${form(
 
 export interface DeletePage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email: string
   readonly plan: DeletionPlan
   /** The titles of the collections that keep the account from being deleted now. */

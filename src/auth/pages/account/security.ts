@@ -1,7 +1,7 @@
 /** Passwords, passkeys and one-time codes of an account. */
 import type { Identity } from '../../accounts/identities.ts'
 import { maxPasswordCharacters } from '../../password.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import { icon } from '../components/icons.ts'
 import { day } from '../components/time.ts'
@@ -19,7 +19,7 @@ export interface PasskeyRow {
 
 export interface SecurityPage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly note: string | undefined
   readonly passkeys: readonly PasskeyRow[]
   readonly totp: boolean
@@ -101,7 +101,7 @@ ${providerSection(page)}`
 
 export interface TotpPage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly qr: Html
   /** Base32. */
   readonly secret: string
@@ -133,6 +133,6 @@ export function recoveryCodesPage({
   const content = html`<h1>Your recovery codes</h1>
 <p class="note">Keep them somewhere safe: they are shown only now. Each one signs you in once if you lose your authenticator app.</p>
 <ul class="codes">${codes.map(code => html`<li>${code}</li>`)}</ul>
-<p><a href="${action}">I have kept them</a></p>`
+<p><a href="${action}">I have saved them</a></p>`
   return { title: 'Recovery codes', content, menu }
 }

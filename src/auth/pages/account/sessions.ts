@@ -46,7 +46,7 @@ ${facts(session, now)}</div>
 ${!current && form({ action: path, csrf, hidden: { session: id } }, button('Sign out', 'danger', { 'aria-label': `Sign out ${name}` }))}</li>`
 }
 
-function everywhere({ csrf }: Menu): Html {
+function signOutSection({ csrf }: Menu): Html {
   return html`<section class="card" aria-labelledby="everywhere"><h2 id="everywhere">Sign out everywhere</h2>
 <p>Do this if you have lost a device, or if you see a browser that is not yours; then <a href="/account/security">change your password</a>. Connected apps and API keys keep their access: see <a href="/account/apps">Connected apps</a> and <a href="/account/keys">API keys</a>.</p>
 ${form(
@@ -64,6 +64,6 @@ ${note(page.note)}
 <p>These browsers are signed in to your account. Sign out any that you do not recognise.</p>
 <ul class="card rows">${sessions.slice(0, maxShown).map(session => row(session, page))}</ul>
 ${rest > 0 && html`<p class="faint">And ${rest} more, which were used longer ago.</p>`}
-${everywhere(menu)}`
+${signOutSection(menu)}`
   return { title: 'Sessions', content, menu }
 }

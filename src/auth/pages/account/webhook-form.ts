@@ -1,5 +1,5 @@
 /** The form to add or edit a webhook. */
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html } from '../components/html.ts'
 import { group, linkButton, radio } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
@@ -22,7 +22,7 @@ export interface WebhookForm {
 
 export interface WebhookFormPage {
   readonly menu: Menu
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly entered: WebhookForm
   readonly groups: readonly EventGroup[]
   readonly isNew: boolean
@@ -59,7 +59,7 @@ function eventsGroup({ entered, groups, faults }: WebhookFormPage): Html {
   const content = html`${every}
 <div class="scopes"><fieldset class="levels"><legend>Only of</legend><div>${collections}</div></fieldset></div>
 ${some}
-<div class="scopes">${groups.map(one => typesOf(one, entered))}</div>`
+<div class="scopes">${groups.map(eventGroup => typesOf(eventGroup, entered))}</div>`
   return group({ name: 'events', legend: 'Events', content }, faults)
 }
 

@@ -1,6 +1,6 @@
 /** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
 import { duration } from '../components/duration.ts'
-import { button, type Faults, form } from '../components/form.ts'
+import { button, type FormFaults, form } from '../components/form.ts'
 import { type Html, html, type Part } from '../components/html.ts'
 import { confirmPage, copied, linkButton, ownHeading } from '../components/parts.ts'
 import { time } from '../components/time.ts'
@@ -56,7 +56,7 @@ export interface WebhooksPage {
   readonly menu: Menu
   readonly webhooks: readonly ShownWebhook[]
   /** Whether there are more than these. */
-  readonly more: boolean
+  readonly hasMore: boolean
   readonly note: string | undefined
 }
 
@@ -67,12 +67,12 @@ function card(webhook: ShownWebhook): Html {
 ${facts(webhook)}</section>`
 }
 
-export function webhooksPage({ menu, webhooks, more, note: said }: WebhooksPage): Page {
+export function webhooksPage({ menu, webhooks, hasMore, note: noteText }: WebhooksPage): Page {
   const intro = html`A webhook sends events to an address of yours as they happen: signed, in order, and again until they arrive. <a href="/docs">How to receive them</a>`
-  const content = html`${ownHeading('Webhooks', said, linkButton(`${path}/new`, 'Add a webhook'), intro)}
+  const content = html`${ownHeading('Webhooks', noteText, linkButton(`${path}/new`, 'Add a webhook'), intro)}
 ${webhooks.length === 0 && html`<p class="empty">You have no webhooks.</p>`}
 ${webhooks.map(card)}
-${more && html`<p class="faint">These are the newest. <code>GET /api/v1/webhooks</code> lists all.</p>`}`
+${hasMore && html`<p class="faint">These are the newest. <code>GET /api/v1/webhooks</code> lists all.</p>`}`
   return { title: 'Webhooks', content, menu }
 }
 
@@ -103,16 +103,16 @@ export interface WebhookPage {
   /** How long a secret signs beside the one that replaces it, in seconds. */
   readonly overlapSeconds: number
   readonly note: string | undefined
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
-function act(
+function actionForm(
   { menu, webhook }: WebhookPage,
   change: string,
   label: string,
-  more: Readonly<Record<string, string>> = {},
+  parameters: Readonly<Record<string, string>> = {},
 ): Html {
-  const hidden = { change, ...more }
+  const hidden = { change, ...parameters }
   return form({ action: `${path}/${webhook.id}`, csrf: menu.csrf, hidden }, button(label, 'plain'))
 }
 
@@ -129,7 +129,7 @@ function delivery(page: WebhookPage, shown: ShownDelivery): Html {
   const canRedeliver = shown.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
   return html`<section class="card" aria-labelledby="delivery-${id}">
 <div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}${status === 'succeeded' && ' good'}">${outcomes[status]}</span></h3>
-${canRedeliver && act(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
+${canRedeliver && actionForm(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
 <dl><dt>Queued</dt><dd>${time(createdAt)}</dd>
 <dt>Attempts</dt><dd>${attempt}</dd>
 ${responseStatus !== null && html`<dt>Response</dt><dd>${responseStatus}${durationMs !== null && ` after ${durationMs} ms`}</dd>`}
@@ -143,9 +143,9 @@ function actions(page: WebhookPage): Html {
   const { webhook } = page
   const { id, enabled, pausedAt } = webhook
   return html`<div class="buttons">
-${enabled && pausedAt !== undefined && act(page, 'enable', 'Resume sending')}
-${act(page, 'test', 'Send a test')}
-${act(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
+${enabled && pausedAt !== undefined && actionForm(page, 'enable', 'Resume sending')}
+${actionForm(page, 'test', 'Send a test')}
+${actionForm(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
 ${linkButton(`${path}/${id}/edit`, 'Edit', 'plain')}
 ${linkButton(`${path}/${id}/delete`, 'Delete', 'danger')}</div>`
 }
@@ -158,7 +158,7 @@ function secretSection(page: WebhookPage): Html {
       : `For ${duration(overlapSeconds)} the old one signs beside it: change it at the receiver within that time.`
   return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
 <p>The signature proves to the receiver that a delivery comes from here. A new secret is shown once. ${overlap}</p>
-${act(page, 'rotate', 'New secret')}</section>`
+${actionForm(page, 'rotate', 'New secret')}</section>`
 }
 
 export function webhookPage(page: WebhookPage): Page {
@@ -181,7 +181,7 @@ ${deliveries.map(shown => delivery(page, shown))}</section>`
   return { title: 'Webhook', content, menu, script: true, faulty: faults.size > 0 }
 }
 
-export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: Faults): Page {
+export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: FormFaults): Page {
   const content = html`<p><code>${url}</code> gets no more events, not even those that are waiting, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
   return confirmPage({
     ...{ menu, content, faults },

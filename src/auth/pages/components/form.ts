@@ -2,11 +2,11 @@
 import { attributes, type Html, html, type Part } from './html.ts'
 
 /** Messages by the name of the field; those that are about no field have the name `form`. */
-export type Faults = ReadonlyMap<string, string>
+export type FormFaults = ReadonlyMap<string, string>
 
-export const noFaults: Faults = new Map()
+export const noFaults: FormFaults = new Map()
 
-export interface Field {
+export interface FormField {
   readonly name: string
   readonly label: string
   readonly type?: 'text' | 'email' | 'password' | 'url' | 'date'
@@ -35,8 +35,8 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 }
 
 /** A line of text with its label; screen readers read its hint and fault with it. */
-export function field(options: Field, faults: Faults = noFaults): Html {
-  const { label, hint, name, required = true, type = 'text', ...rest } = options
+export function field(options: FormField, faults: FormFaults = noFaults): Html {
+  const { label, hint, name, required = true, type = 'text', ...otherAttributes } = options
   const fault = faults.get(name)
   const input = attributes({
     id: name,
@@ -45,7 +45,7 @@ export function field(options: Field, faults: Faults = noFaults): Html {
     required,
     'aria-describedby': describedBy(name, hint, fault),
     'aria-invalid': fault !== undefined && 'true',
-    ...rest,
+    ...otherAttributes,
   })
   return html`<div class="field">
 <label for="${name}">${label}</label>
@@ -62,7 +62,7 @@ export interface OtherField {
   readonly input: (inputAttributes: Html) => Html
 }
 
-export function otherField({ name, label, hint, input }: OtherField, faults: Faults): Html {
+export function otherField({ name, label, hint, input }: OtherField, faults: FormFaults): Html {
   const fault = faults.get(name)
   const inputAttributes = attributes({
     id: name,
@@ -78,7 +78,7 @@ ${input(inputAttributes)}
 }
 
 /** All faults, each a link to its field. Takes the focus when the page opens. */
-export function summary(faults: Faults): Part {
+export function summary(faults: FormFaults): Part {
   if (faults.size === 0) return null
   const items = [...faults].map(([name, message]) =>
     name === 'form' ? html`<li>${message}</li>` : html`<li><a href="#${name}">${message}</a></li>`,
@@ -111,7 +111,7 @@ ${hidden({ csrf, ...values })}${content}
 export function button(
   label: Part,
   kind: 'plain' | 'danger' | 'quiet' | undefined = undefined,
-  more: Readonly<Record<string, string | boolean>> = {},
+  otherAttributes: Readonly<Record<string, string | boolean>> = {},
 ): Html {
-  return html`<button${attributes({ class: kind, ...more })}>${label}</button>`
+  return html`<button${attributes({ class: kind, ...otherAttributes })}>${label}</button>`
 }

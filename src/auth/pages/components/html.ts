@@ -1,10 +1,10 @@
 /** HTML templates, whose values are escaped. */
 
-declare const made: unique symbol
+declare const htmlBrand: unique symbol
 
 /** HTML that is safe in a page. Only this module creates it. */
 export interface Html {
-  readonly [made]: true
+  readonly [htmlBrand]: true
   readonly text: string
 }
 

@@ -2,7 +2,7 @@
 import { type Html, rendered } from './html.ts'
 
 /** The content of each icon, in a box of 20 by 20. */
-const drawn = {
+const drawings = {
   home: '<path d="M3 9.5 10 3l7 6.5V17h-5v-4.5H8V17H3z"/>',
   person: '<circle cx="10" cy="6.5" r="3.25"/><path d="M3.5 17c.6-3.4 3.2-5 6.5-5s5.9 1.6 6.5 5"/>',
   shield: '<path d="M10 2.5 16.5 5v4.500c0 4-2.7 6.7-6.5 8-3.8-1.3-6.5-4-6.5-8V5z"/>',
@@ -29,11 +29,11 @@ const drawn = {
   arrow: '<path d="M3.5 10h13M12 5.500l4.5 4.5-4.5 4.5"/>',
 } as const
 
-export type Icon = keyof typeof drawn
+export type Icon = keyof typeof drawings
 
 /** `size`: its width and height in pixels. */
 export function icon(name: Icon, size = 20): Html {
   return rendered(
-    `<svg aria-hidden="true" viewBox="0 0 20 20" width="${size}" height="${size}" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round">${drawn[name]}</svg>`,
+    `<svg aria-hidden="true" viewBox="0 0 20 20" width="${size}" height="${size}" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round">${drawings[name]}</svg>`,
   )
 }

@@ -2,7 +2,7 @@
 import type { App } from '../../server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { button, describedBy, type Faults, field, form, hintAndFault, summary } from './form.ts'
+import { button, describedBy, type FormFaults, field, form, hintAndFault, summary } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
 
 /** A link that looks like a button. */
@@ -10,10 +10,10 @@ export function linkButton(
   href: string,
   label: string,
   kind?: 'plain' | 'danger',
-  more: Readonly<Record<string, string>> = {},
+  otherAttributes: Readonly<Record<string, string>> = {},
 ): Html {
   const classes = kind === undefined ? 'button' : `button ${kind}`
-  return html`<a${attributes({ class: classes, href, ...more })}>${label}</a>`
+  return html`<a${attributes({ class: classes, href, ...otherAttributes })}>${label}</a>`
 }
 
 /** A link to an address that a user has chosen. */
@@ -73,7 +73,7 @@ export function radio({
   return html`<div class="choice"><input${input}><div><label for="${id}">${label}</label>${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</div></div>`
 }
 
-export interface Group {
+export interface FieldGroup {
   /** The name of its fault. */
   readonly name: string
   readonly legend: string
@@ -82,7 +82,7 @@ export interface Group {
 }
 
 /** A set of fields with its own fault. */
-export function group({ name, legend, hint, content }: Group, faults: Faults): Html {
+export function group({ name, legend, hint, content }: FieldGroup, faults: FormFaults): Html {
   const fault = faults.get(name)
   const set = attributes({
     id: name,
@@ -104,7 +104,7 @@ export interface ConfirmPage {
   readonly hidden?: Readonly<Record<string, string>>
   readonly label: string
   readonly back: string
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 /** Asks for confirmation before something is deleted or ended. */
@@ -130,8 +130,8 @@ ${form(
 }
 
 /** The top of a page that lists a user's own items. */
-export function ownHeading(title: string, said: string | undefined, add: Part, intro: Part): Html {
-  return html`<div class="heading"><h1>${title}</h1>${add}</div>
-${note(said)}
+export function ownHeading(title: string, noteText: string | undefined, addLink: Part, intro: Part): Html {
+  return html`<div class="heading"><h1>${title}</h1>${addLink}</div>
+${note(noteText)}
 <p>${intro}</p>`
 }

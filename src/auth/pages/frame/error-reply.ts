@@ -6,7 +6,7 @@ import { faultPage, type MessageLink } from './message.ts'
 import { pageReply } from './reply.ts'
 import type { Theme } from './theme.ts'
 
-interface Words {
+interface ErrorTexts {
   readonly title: string
   readonly advice?: string
   readonly icon?: Icon
@@ -14,7 +14,7 @@ interface Words {
 
 const account: MessageLink = { href: '/account', label: 'Your account' }
 
-const words: ReadonlyMap<number, Words> = new Map([
+const words: ReadonlyMap<number, ErrorTexts> = new Map([
   [403, { title: 'This is not allowed' }],
   [404, { title: 'There is nothing here', advice: 'The address is wrong, or the page no longer exists.' }],
   [405, { title: 'This page cannot do that', advice: 'Open it from your account instead.' }],
@@ -31,11 +31,11 @@ const words: ReadonlyMap<number, Words> = new Map([
   [503, { title: 'The service cannot answer now', advice: 'Try again in a moment.', icon: 'clock' }],
 ])
 
-const other: Words = { title: 'This does not work' }
+const other: ErrorTexts = { title: 'This does not work' }
 
-const overWords: Words = { title: 'This sign-in is over', icon: 'clock' }
+const overWords: ErrorTexts = { title: 'This sign-in is over', icon: 'clock' }
 
-function wordsOf({ status }: ApiError, path: string): Words {
+function wordsOf({ status }: ApiError, path: string): ErrorTexts {
   if (status === 404 && path.startsWith('/oauth/interaction/')) return overWords
   return words.get(status) ?? other
 }
@@ -50,7 +50,7 @@ export function waitText(seconds: number): string {
   return minutes === 1 ? 'a minute' : `${minutes} minutes`
 }
 
-function paragraphsOf(error: ApiError, { title, advice }: Words): readonly string[] {
+function paragraphsOf(error: ApiError, { title, advice }: ErrorTexts): readonly string[] {
   const message = silent.has(error.status) || error.message === `${title}.` ? [] : [error.message]
   const seconds = Number(error.headers?.['Retry-After'] ?? (error.status === 429 ? 60 : Number.NaN))
   const wait = Number.isNaN(seconds) ? [] : [`Wait ${waitText(seconds)}, then try again.`]

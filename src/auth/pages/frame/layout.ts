@@ -37,10 +37,10 @@ export interface Unconfirmed {
 export const stylesheetPath = '/account/assets/style.css'
 export const scriptPath = '/account/assets/passkeys.js'
 
-type Entry = readonly [path: string, name: string, icon: Icon]
+type MenuEntry = readonly [path: string, name: string, icon: Icon]
 
 /** The navigation: groups of entries, in order. */
-const groups: readonly { readonly name: string; readonly entries: readonly Entry[] }[] = [
+const groups: readonly { readonly name: string; readonly entries: readonly MenuEntry[] }[] = [
   {
     name: 'Account',
     entries: [
@@ -68,9 +68,9 @@ function ariaCurrent(path: string, here: string): 'page' | 'true' | false {
   return path !== '/account' && here.startsWith(`${path}/`) && 'true'
 }
 
-function link([path, name, drawn]: Entry, here: string): Html {
+function link([path, name, iconName]: MenuEntry, here: string): Html {
   const linkAttributes = attributes({ href: path, 'aria-current': ariaCurrent(path, here) })
-  return html`<li><a${linkAttributes}>${icon(drawn)}${name}</a></li>`
+  return html`<li><a${linkAttributes}>${icon(iconName)}${name}</a></li>`
 }
 
 function chip({ name, email }: Menu): Html {

@@ -9,7 +9,7 @@ export interface MessageLink {
   readonly label: Part
 }
 
-export interface Message {
+export interface MessagePage {
   readonly title: string
   readonly paragraphs: readonly string[]
   readonly link?: MessageLink | undefined
@@ -17,8 +17,8 @@ export interface Message {
 }
 
 /** The icon above the heading. */
-function sign(drawn: Icon, tone: 'good' | 'attention' | 'faint'): Html {
-  return html`<p class="${`mark ${tone}`}">${icon(drawn, 32)}</p>`
+function headingIcon(iconName: Icon, tone: 'good' | 'attention' | 'faint'): Html {
+  return html`<p class="${`mark ${tone}`}">${icon(iconName, 32)}</p>`
 }
 
 function linkLike(kind: string, { href, label }: MessageLink): Html {
@@ -27,8 +27,8 @@ function linkLike(kind: string, { href, label }: MessageLink): Html {
   return html`<a${attributes({ class: kind, href, rel })}>${label}</a>`
 }
 
-export function messagePage({ title, paragraphs, link, icon: drawn }: Message): Page {
-  const content = html`${drawn && sign(drawn, drawn === 'check' ? 'good' : 'faint')}
+export function messagePage({ title, paragraphs, link, icon: iconName }: MessagePage): Page {
+  const content = html`${iconName && headingIcon(iconName, iconName === 'check' ? 'good' : 'faint')}
 <h1>${title}</h1>
 ${paragraphs.map(text => html`<p>${text}</p>`)}
 ${link && html`<p class="buttons">${linkLike('button plain', link)}</p>`}`
@@ -44,7 +44,7 @@ export interface FaultDetails {
   readonly at: number
 }
 
-export interface Fault {
+export interface FaultPage {
   readonly title: Part
   /** The title of the document, without markup. */
   readonly name: string
@@ -61,7 +61,7 @@ export interface Fault {
   readonly details: FaultDetails
 }
 
-function detailsOf({ readers, details: { code, message, requestId, at } }: Fault): Html {
+function detailsOf({ readers, details: { code, message, requestId, at } }: FaultPage): Html {
   return html`<details class="fold"><summary>${readers}</summary>
 <dl><dt>Error</dt><dd><code>${code}</code></dd>
 ${message !== undefined && html`<dt>Detail</dt><dd>${message}</dd>`}
@@ -69,9 +69,9 @@ ${message !== undefined && html`<dt>Detail</dt><dd>${message}</dd>`}
 <dt>Time</dt><dd><code>${new Date(at).toISOString()}</code></dd></dl></details>`
 }
 
-export function faultPage(fault: Fault): Page {
-  const { title, name, paragraphs, remedy, elsewhere, tile, icon: drawn = 'attention' } = fault
-  const content = html`${tile ? html`<p class="mark">${tile}</p>` : sign(drawn, 'attention')}
+export function faultPage(fault: FaultPage): Page {
+  const { title, name, paragraphs, remedy, elsewhere, tile, icon: iconName = 'attention' } = fault
+  const content = html`${tile ? html`<p class="mark">${tile}</p>` : headingIcon(iconName, 'attention')}
 <h1>${title}</h1>
 ${paragraphs.map(text => html`<p>${text}</p>`)}
 <p class="buttons">${remedy && linkLike('button', remedy)}${linkLike('button plain', elsewhere)}</p>

@@ -3,7 +3,7 @@ import type { Reply } from '../../../call.ts'
 import { layout, type Page } from './layout.ts'
 import type { Theme } from './theme.ts'
 
-interface PageOptions {
+interface PageReplyOptions {
   readonly status?: number
   readonly headers?: readonly string[]
   /** Where the response to a form may redirect besides our own pages, as a source of a policy, e.g. `https:`. */
@@ -46,7 +46,7 @@ function pageHeaders(images: readonly (string | undefined)[], leadsTo: string | 
   ]
 }
 
-export function pageReply(theme: Theme, page: Page, options: PageOptions = {}): Reply {
+export function pageReply(theme: Theme, page: Page, options: PageReplyOptions = {}): Reply {
   const { status = 200, headers = [], leadsTo, images = [] } = options
   return {
     status,

@@ -18,15 +18,15 @@ async function optionsFor(kind, csrf) {
 async function get(csrf) {
   const options = await optionsFor('get', csrf)
   const publicKey = { ...options, challenge: bytes(options.challenge), allowCredentials: withIds(options.allowCredentials) }
-  const made = await navigator.credentials.get({ publicKey })
-  const { authenticatorData, clientDataJSON, signature, userHandle } = made.response
+  const credential = await navigator.credentials.get({ publicKey })
+  const { authenticatorData, clientDataJSON, signature, userHandle } = credential.response
   const response = {
     authenticatorData: text(authenticatorData),
     clientDataJSON: text(clientDataJSON),
     signature: text(signature),
     userHandle: userHandle ? text(userHandle) : undefined,
   }
-  return { id: made.id, rawId: text(made.rawId), type: made.type, clientExtensionResults: {}, response }
+  return { id: credential.id, rawId: text(credential.rawId), type: credential.type, clientExtensionResults: {}, response }
 }
 
 async function create(csrf) {
@@ -37,11 +37,11 @@ async function create(csrf) {
     user: { ...options.user, id: bytes(options.user.id) },
     excludeCredentials: withIds(options.excludeCredentials),
   }
-  const made = await navigator.credentials.create({ publicKey })
-  const { attestationObject, clientDataJSON } = made.response
-  const transports = made.response.getTransports ? made.response.getTransports() : []
+  const credential = await navigator.credentials.create({ publicKey })
+  const { attestationObject, clientDataJSON } = credential.response
+  const transports = credential.response.getTransports ? credential.response.getTransports() : []
   const response = { attestationObject: text(attestationObject), clientDataJSON: text(clientDataJSON), transports }
-  return { id: made.id, rawId: text(made.rawId), type: made.type, clientExtensionResults: {}, response }
+  return { id: credential.id, rawId: text(credential.rawId), type: credential.type, clientExtensionResults: {}, response }
 }
 
 for (const part of window.PublicKeyCredential ? document.querySelectorAll('[data-passkey]') : []) {

@@ -1,6 +1,6 @@
 /** The pages of the device flow (RFC 8628, 3.3). */
 import type { App } from '../../server/server.ts'
-import { button, type Faults, field, form, noFaults, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, noFaults, summary } from '../components/form.ts'
 import { html, named } from '../components/html.ts'
 import { appTile } from '../components/tile.ts'
 import type { Page } from '../frame/layout.ts'
@@ -26,7 +26,7 @@ function stoppedPage(action: string): Page {
 
 export function deviceCodePage({ action, hidden, entered, fault, isStopped }: DeviceCodePage): Page {
   if (isStopped) return stoppedPage(action)
-  const faults: Faults = fault === undefined ? noFaults : new Map([['user_code', fault]])
+  const faults: FormFaults = fault === undefined ? noFaults : new Map([['user_code', fault]])
   const content = html`<h1>Connect a device</h1>
 ${summary(faults)}
 ${form(

@@ -8,7 +8,7 @@ import { faultPage, type MessageLink } from '../frame/message.ts'
 import type { Theme } from '../frame/theme.ts'
 
 /** The texts of one kind of error. `app`: its registered name, or words for it. */
-interface Words {
+interface FaultTexts {
   readonly title: (app: Part) => Part
   readonly paragraphs: (app: Part, service: Part) => readonly Part[]
 }
@@ -16,7 +16,7 @@ interface Words {
 const restartAdvice =
   'Go back to the app and start again. If the problem persists, send the details below to the developer of the app.'
 
-const words: Readonly<Record<ProtocolFault['kind'], Words>> = {
+const words: Readonly<Record<ProtocolFault['kind'], FaultTexts>> = {
   'unknown-app': {
     title: () => 'This app is not known here',
     paragraphs: (_app, service) => [

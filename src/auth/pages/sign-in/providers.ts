@@ -1,11 +1,11 @@
 /** Sign-in with other providers: the buttons, and the pages that follow a provider's response. */
 import type { Identity } from '../../accounts/identities.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
+import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { providerMark } from '../components/provider-marks.ts'
 import { time } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { type AskedField, askedField } from './sign-up-field.ts'
 
 /** A provider as pages name it. */
 export interface ProviderName {
@@ -43,19 +43,19 @@ function providerButton(provider: ProviderName, csrf: string, hidden: ProviderBu
 export interface CompletePage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly provider: string
   readonly name: string | undefined
   readonly email: string | undefined
   /** Whether the provider has verified the address, which cannot be changed then. */
   readonly isProven: boolean
   readonly app: string | undefined
-  readonly asked: readonly AskedField[]
+  readonly modelFields: readonly ModelField[]
 }
 
 /** Asks for what an account needs and the provider has not supplied. */
 export function completePage(page: CompletePage): Page {
-  const { action, csrf, faults, provider, name, email, isProven, app, asked } = page
+  const { action, csrf, faults, provider, name, email, isProven, app, modelFields } = page
   const address = isProven
     ? html`<p>E-mail address: ${email}</p>`
     : field(
@@ -78,7 +78,7 @@ ${form(
   html`
 ${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
 ${address}
-${asked.map(one => askedField(one, faults))}
+${modelFields.map(modelField => fieldOfModel(modelField, faults))}
 <div class="buttons">${button('Create account')}</div>`,
 )}
 <p>Have an account already? <a href="/account/sign-in">Sign in</a>, then link ${provider} under Security.</p>`
@@ -104,7 +104,7 @@ ${form(
   return { title: `Link ${provider}`, content }
 }
 
-interface FinishPage {
+interface FinishProviderPage {
   readonly csrf: string
   readonly provider: ProviderName
   readonly account: string
@@ -112,7 +112,7 @@ interface FinishPage {
 }
 
 /** The page behind the link of a sign-up with a provider. */
-export function finishWithProviderPage({ csrf, provider, account, email }: FinishPage): Page {
+export function finishWithProviderPage({ csrf, provider, account, email }: FinishProviderPage): Page {
   const content = html`<h1>Finish your account</h1>
 <p>The account is for ${email}. If you did not ask for one, close this page: no account will be created.</p>
 <p>Sign in with ${provider.name} once more, to prove that you asked for the account.</p>
@@ -130,12 +130,12 @@ const action = '/account/security'
 
 function identityRow(
   { id, provider, label, createdAt }: Identity,
-  known: ReadonlyMap<string, ProviderName>,
+  providersById: ReadonlyMap<string, ProviderName>,
   csrf: string,
 ): Html {
-  const providerName = known.get(provider) ?? { id: provider, name: provider, kind: 'oidc' }
+  const providerName = providersById.get(provider) ?? { id: provider, name: provider, kind: 'oidc' }
   const { name } = providerName
-  const end = known.has(provider)
+  const end = providersById.has(provider)
     ? null
     : html` It cannot sign in at the moment: this service does not offer ${name}.`
   return html`<li><span class="icon">${providerMark(providerName)}</span><div><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
@@ -149,11 +149,11 @@ export function providerSection({
   identities,
 }: ProviderSection): Html | undefined {
   if (providers.length === 0 && identities.length === 0) return undefined
-  const known = new Map(providers.map(one => [one.id, one]))
+  const providersById = new Map(providers.map(provider => [provider.id, provider]))
   const linked = new Set(identities.map(({ provider }) => provider))
   return html`<section class="card" aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
 <p class="faint">An account that is linked here signs in to this one. Its address and name there do not matter.</p>
-${identities.length > 0 && html`<ul class="rows">${identities.map(identity => identityRow(identity, known, csrf))}</ul>`}
+${identities.length > 0 && html`<ul class="rows">${identities.map(identity => identityRow(identity, providersById, csrf))}</ul>`}
 <div class="buttons links">${providers.map(provider =>
     form(
       { action, csrf, hidden: { change: 'link-provider', provider: provider.id } },

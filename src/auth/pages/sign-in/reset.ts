@@ -1,13 +1,13 @@
 /** Links in mails: requesting one for a new password, and the pages that links open. */
 import { maxPasswordCharacters } from '../../password.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { html } from '../components/html.ts'
 import type { Page } from '../frame/layout.ts'
 import { newPassword } from './sign-up.ts'
 
 interface RequestPage {
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email: string | undefined
 }
 
@@ -27,7 +27,7 @@ ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, a
 
 interface ResetPage {
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly token: string
 }
 
@@ -51,7 +51,7 @@ interface VerifyPage {
   /** Whether the account is to get the address. */
   readonly isNew: boolean
   readonly asksPassword: boolean
-  readonly faults: Faults
+  readonly faults: FormFaults
 }
 
 const ownPassword = {
@@ -72,15 +72,15 @@ ${form({ action: '/account/verify', csrf, hidden: { token } }, html`${asksPasswo
   return { title: 'Confirm your address', content, faulty: faults.size > 0 }
 }
 
-interface FinishPage {
+interface FinishResetPage {
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly account: string
   readonly email: string
 }
 
 /** The page behind the link of a sign-up. */
-export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
+export function finishPage({ csrf, faults, account, email }: FinishResetPage): Page {
   const password = field(
     {
       name: 'password',

@@ -1,6 +1,6 @@
 /** The sign-in page, with a password or a passkey, and the page for a one-time code. */
 import { maxPasswordCharacters } from '../../password.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { html, named, type Part } from '../components/html.ts'
 import type { Page } from '../frame/layout.ts'
 import { or, type ProviderButtons, providerButtons } from './providers.ts'
@@ -8,7 +8,7 @@ import { or, type ProviderButtons, providerButtons } from './providers.ts'
 export interface SignInPage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly email: string | undefined
   readonly remember: boolean
   /** The app that asks; undefined for the account's own pages. */
@@ -16,7 +16,7 @@ export interface SignInPage {
   /** The address of the sign-up page; undefined if sign-up is not offered. */
   readonly signUp: string | undefined
   readonly next?: string | undefined
-  readonly others?: ProviderButtons
+  readonly providers?: ProviderButtons
   /** Shown above the form. */
   readonly note?: string | undefined
 }
@@ -33,16 +33,16 @@ ${form(
 }
 
 /** The app to which the user continues. */
-export function goesOnTo(app: string | undefined): Part {
+export function continueTo(app: string | undefined): Part {
   return app !== undefined && html`<p class="lead">to continue to <strong>${named(app)}</strong></p>`
 }
 
 export function signInPage(page: SignInPage): Page {
-  const { action, csrf, faults, email, remember, app, signUp, next, note, others } = page
-  const content = html`<hgroup><h1>Sign in</h1>${goesOnTo(app)}</hgroup>
+  const { action, csrf, faults, email, remember, app, signUp, next, note, providers } = page
+  const content = html`<hgroup><h1>Sign in</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
-${providerButtons(others)}
+${providerButtons(providers)}
 ${form(
   { action, csrf, hidden: { next } },
   html`
@@ -60,7 +60,7 @@ ${signUp !== undefined && html`<p class="foot">No account yet? <a href="${signUp
 export interface SecondFactorPage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly token: string
   readonly next: string | undefined
 }

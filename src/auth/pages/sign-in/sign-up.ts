@@ -1,27 +1,27 @@
 /** The sign-up page. */
 import { minPasswordCharacters } from '../../accounts/sign-in/password-rules.ts'
 import { maxPasswordCharacters } from '../../password.ts'
-import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { html } from '../components/html.ts'
+import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import type { Page } from '../frame/layout.ts'
 import { type ProviderButtons, providerButtons } from './providers.ts'
-import { goesOnTo } from './sign-in.ts'
-import { type AskedField, askedField } from './sign-up-field.ts'
+import { continueTo } from './sign-in.ts'
 
 export interface SignUpPage {
   readonly action: string
   readonly csrf: string
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name: string | undefined
   readonly email: string | undefined
   readonly app: string | undefined
   readonly signIn: string
-  /** Further fields, which the model asks for. */
-  readonly asked: readonly AskedField[]
-  readonly others?: ProviderButtons
+  /** The fields of `users` with `signUp: true`. */
+  readonly modelFields: readonly ModelField[]
+  readonly providers?: ProviderButtons
 }
 
-export function newPassword(name: string, label: string, faults: Faults) {
+export function newPassword(name: string, label: string, faults: FormFaults) {
   return field(
     {
       name,
@@ -37,16 +37,16 @@ export function newPassword(name: string, label: string, faults: Faults) {
 }
 
 export function signUpPage(page: SignUpPage): Page {
-  const { action, csrf, faults, name, email, app, signIn, asked, others } = page
-  const content = html`<hgroup><h1>Create an account</h1>${goesOnTo(app)}</hgroup>
+  const { action, csrf, faults, name, email, app, signIn, modelFields, providers } = page
+  const content = html`<hgroup><h1>Create an account</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
-${providerButtons(others)}
+${providerButtons(providers)}
 ${form(
   { action, csrf },
   html`
 ${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
-${asked.map(one => askedField(one, faults))}
+${modelFields.map(modelField => fieldOfModel(modelField, faults))}
 ${newPassword('password', 'Password', faults)}
 <div class="buttons">${button('Create account')}</div>`,
 )}

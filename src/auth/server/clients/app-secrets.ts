@@ -39,11 +39,12 @@ export const secretsPerAppLimit: CardinalityLimit = {
   refusal: `An app may have at most ${maxSecrets} secrets, including expired ones: delete one first.`,
 }
 
-const ENDED = 'EndedSecret'
+const endedSecretKind = 'EndedSecret'
 /** How long the note of a deleted secret is kept: longer than a node takes from reading the column to storing the row. */
 const endedNoteMs = 24 * 60 * 60 * 1000
 
-type End = number | undefined
+/** Milliseconds since 1970; undefined: never. */
+type Expiry = number | undefined
 
 function isMigrated({ prefix }: AppSecretRow): boolean {
   return prefix === migratedPrefix
@@ -54,13 +55,13 @@ function isNewer(one: AppSecretRow, other: AppSecretRow): boolean {
   return isMigrated(one) === isMigrated(other) ? one.id > other.id : isMigrated(other)
 }
 
-function earliest(ends: readonly End[]): End {
+function earliest(ends: readonly Expiry[]): Expiry {
   const times = ends.filter(end => end !== undefined)
   return times.length === 0 ? undefined : Math.min(...times)
 }
 
 /** When a secret expires that is older than all of `newer`. */
-function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): End {
+function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): Expiry {
   return earliest(newer.map(({ created_at }) => Date.parse(created_at) + overlapSeconds * 1000))
 }
 
@@ -68,7 +69,7 @@ function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): End {
  * When a secret expires, in milliseconds since 1970: as stored, or else computed from the newer secrets, so that a rotation
  * takes effect before the expiries are stored.
  */
-function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
+function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): Expiry {
   if (secret.expires_at !== null) return Date.parse(secret.expires_at)
   return endedBy(
     all.filter(one => isNewer(one, secret)),
@@ -77,7 +78,7 @@ function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSecond
 }
 
 /** When the secret in the column expires. Migrated secrets are not newer than it. */
-function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): End {
+function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): Expiry {
   return endedBy(
     secrets.filter(one => !isMigrated(one)),
     overlapSeconds,
@@ -85,7 +86,7 @@ function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): E
 }
 
 /** The expiry to store. If the overlap was shortened, a rotation may make a stored expiry earlier, but never later. */
-function endToStore(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
+function endToStore(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): Expiry {
   const current = all.filter(one => one.expires_at === null && isNewer(one, secret))
   return earliest([endOf(secret, all, overlapSeconds), endedBy(current, overlapSeconds)])
 }
@@ -154,6 +155,7 @@ export interface AppSecretsParts {
   readonly overlapSeconds: number
 }
 
+/** Creates, ends and migrates the secrets of apps. */
 export class AppSecrets {
   readonly #parts: AppSecretsParts
 
@@ -183,7 +185,12 @@ export class AppSecrets {
     if (!secret) return
     await this.settle(secret.app_id)
     if (!isMigrated(secret)) return
-    await records.put({ kind: ENDED, id: secret.hash, payload: '{}', expiresAt: Date.now() + endedNoteMs })
+    await records.put({
+      kind: endedSecretKind,
+      id: secret.hash,
+      payload: '{}',
+      expiresAt: Date.now() + endedNoteMs,
+    })
   }
 
   /** Stores when the secrets of an app expire, and migrates the one in its column. Idempotent. */
@@ -229,7 +236,7 @@ export class AppSecrets {
       if (app.secrets.length === 0) computed.created_at = app.created_at
       const createdId = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
       // Another node migrated the secret first, and it has been deleted since.
-      if (createdId !== undefined && (await records.get(ENDED, hash))) {
+      if (createdId !== undefined && (await records.get(endedSecretKind, hash))) {
         await unlessRefused(run.write({ shape: removal, args: [createdId] }, system))
       }
     }

@@ -35,9 +35,10 @@ function isLoopback(uri: string): boolean {
   return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?]|$)/.test(uri)
 }
 
-export function clientMetadata(app: AppRow, secretOverlap: number): Record<string, unknown> {
+/** The metadata of an app for oidc-provider (RFC 7591, 2), with the members of `ownMetadata`. */
+export function clientMetadata(app: AppRow, secretOverlapSeconds: number): Record<string, unknown> {
   const confidential = app.type === 'confidential'
-  const hashes = secretHashes(app, secretOverlap)
+  const hashes = secretHashes(app, secretOverlapSeconds)
   return {
     client_id: app.client_id,
     client_name: app.name,
@@ -72,7 +73,7 @@ function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number)
 export function isSecretOf(hashes: readonly SecretHash[], actual: string): boolean {
   const actualHash = secretHash(actual)
   const now = Date.now()
-  return hashes.filter(known => isCurrent(known, actualHash, now)).length > 0
+  return hashes.filter(secret => isCurrent(secret, actualHash, now)).length > 0
 }
 
 const loopbackAddress = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?(?=[/?]|$)/

@@ -30,12 +30,12 @@ export type Registration =
   | { readonly kind: 'accepted'; readonly metadata: Metadata }
   | { readonly kind: 'refused'; readonly fault: RegistrationFault }
 
-const grants = ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrant]
-const methods = ['client_secret_basic', 'client_secret_post', 'none']
-const algorithms = ['RS256', 'ES256']
+const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrant]
+const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none']
+const signingAlgorithms = ['RS256', 'ES256']
 const maxUris = 50
 
-class Refused extends Error {
+class MetadataRefusal extends Error {
   readonly fault: RegistrationFault
 
   constructor(error: RegistrationFault['error'], description: string) {
@@ -45,14 +45,14 @@ class Refused extends Error {
 }
 
 function refuse(description: string): never {
-  throw new Refused('invalid_client_metadata', description)
+  throw new MetadataRefusal('invalid_client_metadata', description)
 }
 
-function oneOf(metadata: Metadata, name: string, known: readonly string[]): string | undefined {
+function oneOf(metadata: Metadata, name: string, allowed: readonly string[]): string | undefined {
   const value = metadata[name]
   if (value === undefined || value === null) return undefined
-  if (typeof value === 'string' && known.includes(value)) return value
-  return refuse(`${name} must be one of ${known.join(', ')}`)
+  if (typeof value === 'string' && allowed.includes(value)) return value
+  return refuse(`${name} must be one of ${allowed.join(', ')}`)
 }
 
 function flag(metadata: Metadata, name: string): boolean | undefined {
@@ -60,13 +60,13 @@ function flag(metadata: Metadata, name: string): boolean | undefined {
   return typeof value === 'boolean' || value === undefined ? value : refuse(`${name} must be true or false`)
 }
 
-function listOf(metadata: Metadata, name: string, known: readonly string[]): readonly string[] | undefined {
+function listOf(metadata: Metadata, name: string, allowed: readonly string[]): readonly string[] | undefined {
   const value = metadata[name]
   if (value === undefined || value === null) return undefined
-  if (Array.isArray(value) && value.length <= known.length && value.every(item => known.includes(item))) {
+  if (Array.isArray(value) && value.length <= allowed.length && value.every(item => allowed.includes(item))) {
     return [...new Set<string>(value)]
   }
-  return refuse(`${name} must be a list of some of ${known.join(', ')}`)
+  return refuse(`${name} must be a list of some of ${allowed.join(', ')}`)
 }
 
 /** The metadata name of each field of `oauth_apps`. */
@@ -98,10 +98,10 @@ function checkAsApp(
     const [fault] = error.details ?? []
     const field = fault?.field.split('/', 1)[0] ?? ''
     if (field === 'redirect_uris')
-      throw new Refused('invalid_redirect_uri', `${metadataName(field)}: ${uriRule}`)
+      throw new MetadataRefusal('invalid_redirect_uri', `${metadataName(field)}: ${uriRule}`)
     // RFC 6749, 5.2: printable ASCII without quotation marks and backslashes.
     const message = (fault?.message ?? error.message).replaceAll(/[^\x20-\x7e]|["\\]/g, "'")
-    throw new Refused('invalid_client_metadata', `${metadataName(field)}: ${message}`.slice(0, 500))
+    throw new MetadataRefusal('invalid_client_metadata', `${metadataName(field)}: ${message}`.slice(0, 500))
   }
 }
 
@@ -124,11 +124,11 @@ function nameOf({ client_name: name, redirect_uris: uris }: Metadata): unknown {
 function uriList(metadata: Metadata, name: string): readonly string[] {
   const value = metadata[name] ?? []
   if (Array.isArray(value) && value.length <= maxUris) return value
-  throw new Refused('invalid_redirect_uri', `${name} must be a list of at most ${maxUris} addresses`)
+  throw new MetadataRefusal('invalid_redirect_uri', `${name} must be a list of at most ${maxUris} addresses`)
 }
 
 function checkedGrants(metadata: Metadata, method: string, uris: readonly string[]): readonly string[] {
-  const types = listOf(metadata, 'grant_types', grants) ?? ['authorization_code', 'refresh_token']
+  const types = listOf(metadata, 'grant_types', grantTypes) ?? ['authorization_code', 'refresh_token']
   const responses = listOf(metadata, 'response_types', ['code'])
   const withCode = types.includes('authorization_code')
   if (responses !== undefined && responses.length > 0 !== withCode) {
@@ -138,13 +138,16 @@ function checkedGrants(metadata: Metadata, method: string, uris: readonly string
     refuse('client_credentials needs a secret: token_endpoint_auth_method must not be none')
   }
   if (withCode && uris.length === 0) {
-    throw new Refused('invalid_redirect_uri', 'authorization_code needs at least one of redirect_uris')
+    throw new MetadataRefusal(
+      'invalid_redirect_uri',
+      'authorization_code needs at least one of redirect_uris',
+    )
   }
   return types
 }
 
 function toMetadata(metadata: Metadata, rules: Rules): Metadata {
-  const method = oneOf(metadata, 'token_endpoint_auth_method', methods) ?? 'client_secret_basic'
+  const method = oneOf(metadata, 'token_endpoint_auth_method', authenticationMethods) ?? 'client_secret_basic'
   const uris = uriList(metadata, 'redirect_uris')
   const logoutUris = uriList(metadata, 'post_logout_redirect_uris')
   const { logo_uri: logo, client_uri: homepage, policy_uri: policy, tos_uri: terms } = metadata
@@ -168,7 +171,7 @@ function toMetadata(metadata: Metadata, rules: Rules): Metadata {
     client_uri: homepage,
     policy_uri: policy,
     tos_uri: terms,
-    id_token_signed_response_alg: oneOf(metadata, 'id_token_signed_response_alg', algorithms),
+    id_token_signed_response_alg: oneOf(metadata, 'id_token_signed_response_alg', signingAlgorithms),
     dpop_bound_access_tokens: flag(metadata, 'dpop_bound_access_tokens'),
     require_pushed_authorization_requests: flag(metadata, 'require_pushed_authorization_requests'),
     scope: scopes?.join(' '),
@@ -196,7 +199,7 @@ export function checkedRegistration(rules: Rules, input: unknown): Registration 
   try {
     return { kind: 'accepted', metadata: toMetadata(input as Metadata, rules) }
   } catch (error) {
-    if (error instanceof Refused) return { kind: 'refused', fault: error.fault }
+    if (error instanceof MetadataRefusal) return { kind: 'refused', fault: error.fault }
     throw error
   }
 }

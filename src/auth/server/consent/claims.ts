@@ -2,7 +2,9 @@
  * The parameter `claims` (OpenID Connect Core 1.0, 5.5): single claims for userinfo or the ID token. A claim is allowed
  * with the scope that contains it, so the consent page shows one sentence for both.
  */
+
 import type { Client, Context, Grant } from 'oidc-provider'
+import { isObject, type JsonObject } from '../../../json.ts'
 import { scopeSet } from '../../../principal.ts'
 import { errors } from '../provider/load.ts'
 
@@ -20,18 +22,13 @@ const scopeOfClaim: ReadonlyMap<string, string> = new Map(
 /** Claims about the sign-in, not the user, that a request may name for the ID token. */
 const idTokenClaims: ReadonlySet<string> = new Set(['acr', 'auth_time'])
 
-const maxCharacters = 4000
+const maxParameterCharacters = 4000
 const maxClaims = 100
 
-type Members = Readonly<Record<string, unknown>>
-type Target = 'userinfo' | 'id_token'
+type ClaimsTarget = 'userinfo' | 'id_token'
 
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
-}
-
-function isObjectOrNull(value: unknown): boolean {
-  return typeof value === 'object' && !Array.isArray(value)
+function membersOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
 }
 
 /** Whether the client may still request the scope of the claim. */
@@ -41,12 +38,12 @@ function mayRequest(claim: string, client: Pick<Client, 'scope'> | undefined): b
   return client.scope.split(' ').includes(scope)
 }
 
-function allowedMembers(requested: unknown, target: Target, client: Client): Members {
+function allowedMembers(requested: unknown, target: ClaimsTarget, client: Client): JsonObject {
   const isKnown = (claim: string) =>
     scopeOfClaim.has(claim) || (target === 'id_token' && idTokenClaims.has(claim))
   return Object.fromEntries(
     Object.entries(membersOf(requested)).filter(
-      ([claim, value]) => isKnown(claim) && isObjectOrNull(value) && mayRequest(claim, client),
+      ([claim, value]) => isKnown(claim) && (value === null || isObject(value)) && mayRequest(claim, client),
     ),
   )
 }
@@ -55,12 +52,12 @@ function allowedMembers(requested: unknown, target: Target, client: Client): Mem
  * Removes unknown claims and those that the client may not request (Core 1.0, 5.5.1: they are ignored). Throws
  * `invalid_request` if the parameter is too large. For oidc-provider's option `assertClaimsParameter`.
  */
-export function narrowClaims(ctx: Context, claims: Members, client: Client): void {
+export function narrowClaims(ctx: Context, claims: JsonObject, client: Client): void {
   const { params } = ctx.oidc
   const { userinfo, id_token: idToken } = claims
   const count = Object.keys(membersOf(userinfo)).length + Object.keys(membersOf(idToken)).length
-  if (String(params.claims).length > maxCharacters || count > maxClaims) {
-    const bounds = `${maxCharacters} characters and ${maxClaims} claims`
+  if (String(params.claims).length > maxParameterCharacters || count > maxClaims) {
+    const bounds = `${maxParameterCharacters} characters and ${maxClaims} claims`
     throw new errors.InvalidRequest(`the claims parameter may have ${bounds}`)
   }
   const narrowed = {
@@ -73,13 +70,13 @@ export function narrowClaims(ctx: Context, claims: Members, client: Client): voi
 /** The claims about the user in a narrowed request, without `sub`, which every app gets. */
 function requestedClaims(claims: unknown): readonly string[] {
   if (typeof claims !== 'string') return []
-  const { userinfo, id_token: idToken } = JSON.parse(claims) as Readonly<Record<Target, Members>>
+  const { userinfo, id_token: idToken } = JSON.parse(claims) as Readonly<Record<ClaimsTarget, JsonObject>>
   const names = new Set([...Object.keys(userinfo), ...Object.keys(idToken)])
   return [...names].filter(claim => claim !== 'sub' && scopeOfClaim.has(claim))
 }
 
 /** The scopes that a request needs: its own, and those of its claims. */
-export function scopesAskedFor(params: { readonly scope?: string; readonly claims?: unknown }): string[] {
+export function requestedScopes(params: { readonly scope?: string; readonly claims?: unknown }): string[] {
   return [
     ...new Set([
       ...scopeSet(params.scope),

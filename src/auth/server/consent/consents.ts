@@ -5,12 +5,12 @@ import type { RecordChange } from '../../../plan/transaction.ts'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
-import { grantClaims, scopesAskedFor } from './claims.ts'
+import { grantClaims, requestedScopes } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
 import { storedGrant } from './stored-grant.ts'
 
-const KIND = 'Consent'
+const recordKind = 'Consent'
 
 /** The app that gets a consent, and the session in which it is given. */
 interface ConsentTarget {
@@ -31,12 +31,12 @@ interface StoredConsent extends Consent {
 }
 
 /** A user of an app. The ids begin with the client id, so the users of an app are counted by a range of ids. */
-const USER = 'AppUser'
+const appUserKind = 'AppUser'
 
 /** The kinds of records that give an app access to a user's data, or record that it has access. */
 const accessKinds = [
   ...['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant'],
-  ...[KIND, USER, 'AppUse'],
+  ...[recordKind, appUserKind, 'AppUse'],
 ]
 /** The kinds that store their session. */
 const sessionKinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
@@ -51,6 +51,7 @@ function userIdOf(userId: number, clientId: string): string {
   return `${clientId} ${userId}`
 }
 
+/** What users have allowed apps, and the grants that follow from it. */
 export class Consents {
   readonly #records: Records
   readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
@@ -68,12 +69,12 @@ export class Consents {
   }
 
   async find(userId: number, clientId: string): Promise<Consent | undefined> {
-    const record = await this.#records.get(KIND, idOf(userId, clientId))
+    const record = await this.#records.get(recordKind, idOf(userId, clientId))
     return record && (JSON.parse(record.payload) as Consent)
   }
 
   async all(userId: number): Promise<readonly Consent[]> {
-    const records = await this.#records.byOwner(KIND, String(userId))
+    const records = await this.#records.byOwner(recordKind, String(userId))
     return records.map(({ payload }) => JSON.parse(payload) as Consent)
   }
 
@@ -130,7 +131,7 @@ export class Consents {
     allowed: readonly string[],
   ): Promise<boolean> {
     const id = idOf(userId, clientId)
-    const record = await this.#records.get(KIND, id)
+    const record = await this.#records.get(recordKind, id)
     const previous: readonly string[] = record ? (JSON.parse(record.payload) as Consent).scopes : []
     const unaffected = previous.filter(scope => !requested.includes(scope))
     const consent: StoredConsent = {
@@ -141,41 +142,41 @@ export class Consents {
     }
     const payload = JSON.stringify(consent)
     if (record) return this.#records.swap(record, record.payload, payload)
-    return this.#records.add({ kind: KIND, id, payload, expiresAt: null, owner: String(userId) })
+    return this.#records.add({ kind: recordKind, id, payload, expiresAt: null, owner: String(userId) })
   }
 
   /** Counts the user as one of the app's users. */
   async noteUser(userId: number, clientId: string): Promise<void> {
     const id = userIdOf(userId, clientId)
-    if (await this.#records.get(USER, id)) return
-    await this.#records.add({ kind: USER, id, payload: '{}', expiresAt: null, owner: String(userId) })
+    if (await this.#records.get(appUserKind, id)) return
+    await this.#records.add({ kind: appUserKind, id, payload: '{}', expiresAt: null, owner: String(userId) })
   }
 
   /** How many users have connected an app, up to `limit`. */
   async countUsers(clientId: string, limit: number): Promise<number> {
-    const users = await this.#records.after(USER, `${clientId} `, limit)
+    const users = await this.#records.after(appUserKind, `${clientId} `, limit)
     return users.filter(({ id }) => id.startsWith(`${clientId} `)).length
   }
 
   /** Whether the user is counted as one of the app's users. */
   async isUser(userId: number, clientId: string): Promise<boolean> {
-    return (await this.#records.get(USER, userIdOf(userId, clientId))) !== undefined
+    return (await this.#records.get(appUserKind, userIdOf(userId, clientId))) !== undefined
   }
 
   /** Revokes every grant of the app, and so every token. */
   async revoke(userId: number, clientId: string): Promise<void> {
     await this.beginRevocation(userId, clientId)
-    await this.#records.delete(USER, userIdOf(userId, clientId))
+    await this.#records.delete(appUserKind, userIdOf(userId, clientId))
   }
 
   /** As `revoke`, except for the returned change: until it is made, `isUser` is true. */
   async beginRevocation(userId: number, clientId: string): Promise<readonly RecordChange[]> {
-    await this.#records.delete(KIND, idOf(userId, clientId))
+    await this.#records.delete(recordKind, idOf(userId, clientId))
     await this.#records.delete('AppUse', appUseId(userId, clientId))
     for (const record of await this.#records.byOwner('Grant', String(userId))) {
       if (storedGrant(record).clientId === clientId) await this.#endGrant(record.id)
     }
-    return [{ kind: 'delete', key: { kind: USER, id: userIdOf(userId, clientId) } }]
+    return [{ kind: 'delete', key: { kind: appUserKind, id: userIdOf(userId, clientId) } }]
   }
 
   /** Call it when the app has got a grant: ends grants in excess of the limit. */
@@ -193,27 +194,27 @@ export class Consents {
   /** As `endAll`, except for what was allowed in this session. */
   async endOthers(userId: number, session: string): Promise<void> {
     const owner = String(userId)
-    const ownGrants = await this.#grantsOf(owner, session)
+    const sessionGrants = await this.#grantsOf(owner, session)
     await this.#records.deleteOwned(owner, ['AppUse'])
-    for (const { payload } of await this.#records.byOwner(KIND, owner)) {
+    for (const { payload } of await this.#records.byOwner(recordKind, owner)) {
       const { clientId, session: consentSession } = JSON.parse(payload) as StoredConsent
       if (consentSession !== session) await this.#forget(Number(owner), clientId)
     }
     for (const { id } of await this.#records.byOwner('Grant', owner)) {
-      if (!ownGrants.has(id)) await this.#endGrant(id)
+      if (!sessionGrants.has(id)) await this.#endGrant(id)
     }
   }
 
   /** The grants that were made in a session. */
   async #grantsOf(owner: string, session: string): Promise<ReadonlySet<string>> {
     const records = await Promise.all(sessionKinds.map(kind => this.#records.byOwner(kind, owner)))
-    const own = records.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
-    return new Set(own.flatMap(({ grant }) => (grant === null ? [] : [grant])))
+    const sessionRecords = records.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
+    return new Set(sessionRecords.flatMap(({ grant }) => (grant === null ? [] : [grant])))
   }
 
   async #forget(userId: number, clientId: string): Promise<void> {
-    await this.#records.delete(KIND, idOf(userId, clientId))
-    await this.#records.delete(USER, userIdOf(userId, clientId))
+    await this.#records.delete(recordKind, idOf(userId, clientId))
+    await this.#records.delete(appUserKind, userIdOf(userId, clientId))
   }
 
   async #endGrant(id: string): Promise<void> {
@@ -247,7 +248,7 @@ export async function loadGrant(
   const consented = ctx.oidc.result?.consent?.grantId
   if (consented !== undefined) return provider.Grant.find(consented)
   const { client, account } = ctx.oidc
-  const scopes = scopesAskedFor(ctx.oidc.params)
+  const scopes = requestedScopes(ctx.oidc.params)
   if (!account || scopes.length === 0) return undefined
   if (!needsNoConsent(ctx) && !(await isAllowed(consents, ctx, scopes, account.accountId))) return undefined
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })

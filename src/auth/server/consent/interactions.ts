@@ -7,7 +7,7 @@ import { appOf } from '../clients/client-metadata.ts'
 import { interactionPath } from '../provider/configuration.ts'
 import type { Provider } from '../provider/load.ts'
 import type { Interaction, NextPath, ScopeSentence, SignIn } from '../server.ts'
-import { grantClaims, scopesAskedFor } from './claims.ts'
+import { grantClaims, requestedScopes } from './claims.ts'
 import type { Consents } from './consents.ts'
 import { withCovered } from './scopes.ts'
 
@@ -23,6 +23,7 @@ interface InteractionParts {
   readonly sentencesOf: (scopes: readonly string[]) => readonly ScopeSentence[]
 }
 
+/** Finds and continues the interactions of browsers. Each method throws NOT_FOUND if the interaction has ended. */
 export class Interactions {
   readonly #parts: InteractionParts
 
@@ -138,7 +139,7 @@ async function finish(
 }
 
 function scopesOf({ params }: InteractionDetails): readonly string[] {
-  return scopesAskedFor(params)
+  return requestedScopes(params)
 }
 
 function promptOf(name: string): Interaction['prompt'] {

@@ -18,6 +18,7 @@ interface GrantPayload {
   readonly openid?: { readonly scope?: string }
 }
 
+/** Parses the payload of a stored grant. */
 export function storedGrant({ payload }: Pick<StoredRecord, 'payload'>): StoredGrant {
   const { clientId, accountId, iat = 0, openid }: GrantPayload = JSON.parse(payload)
   return { clientId, accountId, iat, scopes: scopeSet(openid?.scope) }

@@ -2,6 +2,7 @@
  * Our records as oidc-provider's storage (its `adapter` option). Ids that are secrets are stored as hashes. A record that
  * is found by another key gets the mark and the hash as its id, so that the hash is never mistaken for the secret.
  */
+import type { Payload } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import { scopeSet } from '../../../principal.ts'
@@ -12,8 +13,6 @@ import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.t
 import { codeToStore, requireRedirectUri } from '../tokens/authorization-codes.ts'
 import { writeWithResponse } from './deferred-writes.ts'
 import type { BrowserInfo } from './request-state.ts'
-
-type Payload = Record<string, unknown>
 
 /** Kinds whose ids never leave the service, and are stored as they are. */
 const plainIds = new Set(['Grant'])
@@ -37,7 +36,7 @@ const retentionAfterExpiryMs: Readonly<Record<string, number>> = {
 }
 
 /** Precedes an id that is already a hash. No other id begins with it. */
-const MARK = '#'
+const hashMark = '#'
 
 export interface AdapterParts {
   readonly records: Records
@@ -64,13 +63,14 @@ export interface AdapterParts {
 /** The id under which a record is stored. */
 export function storedId(kind: string, id: string): string {
   if (plainIds.has(kind)) return id
-  return id.startsWith(MARK) ? id.slice(MARK.length) : secretHash(id)
+  return id.startsWith(hashMark) ? id.slice(hashMark.length) : secretHash(id)
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** The storage of one kind of oidc-provider’s models. */
 export class Adapter {
   readonly #kind: string
   readonly #parts: AdapterParts
@@ -127,8 +127,8 @@ export class Adapter {
   async find(id: string): Promise<Payload | undefined> {
     if (this.#kind === 'Client') return this.#findClient(id)
     const jwtId = accessTokenKinds.has(this.#kind) ? this.#parts.jwtRecordId(id) : undefined
-    if (jwtId !== undefined) return this.#find(jwtId, MARK + jwtId)
-    if (id.startsWith(MARK) && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())) return undefined
+    if (jwtId !== undefined) return this.#find(jwtId, hashMark + jwtId)
+    if (id.startsWith(hashMark) && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())) return undefined
     return this.#find(storedId(this.#kind, id), id)
   }
 
@@ -189,7 +189,7 @@ export class Adapter {
 
   async #byAlias(alias: string): Promise<Payload | undefined> {
     const record = await this.#parts.records.byAlias(this.#kind, alias)
-    return record && payloadOf(record, plainIds.has(this.#kind) ? record.id : MARK + record.id)
+    return record && payloadOf(record, plainIds.has(this.#kind) ? record.id : hashMark + record.id)
   }
 
   #recordOf(id: string, payload: Payload, expiresIn: number | undefined): NewRecord {

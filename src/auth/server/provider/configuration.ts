@@ -175,6 +175,7 @@ function checkRequest(ctx: Context, knownScopes: ReadonlySet<string>): void {
   requireScope(ctx.oidc.params.scope)
 }
 
+/** The configuration of oidc-provider: endpoints, lifetimes, and the hooks that replace its defaults. */
 export function configurationOf(parts: ConfigurationParts): Options {
   const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies, sessionCookie } = parts
   const knownScopes = new Set(scopes)

@@ -93,7 +93,7 @@ function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
       scopes: knownScopes,
       findClient: async id => {
         const app = await apps.find(id)
-        return app && clientMetadata(app, settings.secretOverlap)
+        return app && clientMetadata(app, settings.secretOverlapSeconds)
       },
       jwtRecordId: token => jwtRecordId(token, jwts),
       browser: () => currentState()?.browser ?? { userAgent: '', address: '' },
@@ -138,9 +138,9 @@ function createProvider(parts: ProviderParts, keys: readonly SigningKey[]): Keye
     }),
   )
   pinToIssuer(provider, issuer)
-  const { accessTokenFormat, refreshReplay } = settings
+  const { accessTokenFormat, refreshReplaySeconds: seconds } = settings
   applyPatches(provider, { ...jwts, scopes: new Set(scopes), accessTokenFormat })
-  if (refreshReplay > 0) provider.use(replayRefreshes({ records, seconds: refreshReplay, onFault }))
+  if (seconds > 0) provider.use(replayRefreshes({ records, seconds, onFault }))
   shapeResponses(provider, {
     separator: settings.scopeSeparator,
     issuer,

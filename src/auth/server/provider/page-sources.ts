@@ -51,6 +51,7 @@ function kindOf({ path }: Context, error: string, thrown: unknown, isKnown: bool
   return path.startsWith(routes.end_session) ? 'sign-out' : 'request'
 }
 
+/** The functions by which oidc-provider renders its pages. */
 export function pageSources(pages: ProtocolPages): Sources {
   return {
     error: async (ctx, out, thrown) => {

@@ -28,6 +28,7 @@ export interface PatchParts extends JwtParts {
   readonly accessTokenFormat: 'opaque' | 'jwt'
 }
 
+/** Patches the models of one provider. Call it once, before the provider answers a request. */
 export function applyPatches(provider: Provider, parts: PatchParts): void {
   compareHashedSecrets(provider)
   matchRedirectUris(provider)
@@ -67,7 +68,7 @@ function narrowGrants({ Grant }: Provider): void {
   const { getOIDCClaimsFiltered } = prototype
   prototype.getOIDCScopeFiltered = function filtered(this: Grant, filter) {
     const granted = scopeSet(this.getOIDCScope())
-    const scope = [...filter].filter(one => hasScope(granted, one)).join(' ')
+    const scope = [...filter].filter(name => hasScope(granted, name)).join(' ')
     return allowedScope(scope, currentClient())
   }
   prototype.getOIDCClaimsFiltered = function allowed(this: Grant, filter) {
@@ -87,8 +88,8 @@ function coverScopesOfRefreshes({ RefreshToken }: Provider): void {
   Object.defineProperty(RefreshToken.prototype, 'scopes', {
     configurable: true,
     get(this: Model) {
-      const own = scopeSet(this.scope)
-      return currentContext()?.oidc.params.scope === undefined ? own : withCovered(own)
+      const granted = scopeSet(this.scope)
+      return currentContext()?.oidc.params.scope === undefined ? granted : withCovered(granted)
     },
   })
 }
@@ -97,12 +98,12 @@ function coverScopesOfRefreshes({ RefreshToken }: Provider): void {
  * `ClientCredentials.prototype.getValueAndPayload` is called when the token is stored. oidc-provider would silently drop
  * unknown scopes, and issue tokens without any scope. RFC 6749, 3.3, requires a default or an error.
  */
-function scopeClientCredentials({ ClientCredentials }: Provider, known: ReadonlySet<string>): void {
+function scopeClientCredentials({ ClientCredentials }: Provider, knownScopes: ReadonlySet<string>): void {
   const { getValueAndPayload } = ClientCredentials.prototype
   ClientCredentials.prototype.getValueAndPayload = function scoped(this: Model) {
     const ctx = currentContext()
     if (ctx?.oidc.route === 'token') {
-      requireKnownScopes(ctx, known)
+      requireKnownScopes(ctx, knownScopes)
       this.scope ||= defaultScopeOf(ctx.oidc.client)
       requireScope(this.scope)
     }

@@ -14,7 +14,7 @@ export interface BrowserInfo {
 }
 
 /** Why a request is refused, whatever oidc-provider would answer. */
-export interface Refusal {
+export interface OauthRefusal {
   readonly error: string
   readonly description: string
   /** Whether only a client that oidc-provider has authenticated may see it. */
@@ -25,7 +25,7 @@ export interface RequestState {
   readonly browser: BrowserInfo
   /** The form in the body, as oidc-provider gets it. */
   readonly form?: Parameters | undefined
-  readonly refusal?: Refusal | undefined
+  readonly refusal?: OauthRefusal | undefined
   /** Set if the response is an error that may indicate guessing. */
   wasRefused?: boolean
   /** Why the code or refresh token was refused. */
@@ -36,6 +36,7 @@ export interface RequestState {
 
 const states = new AsyncLocalStorage<RequestState>()
 
+/** Runs `work`, in which `currentState` returns `state`. */
 export function withRequestState<T>(state: RequestState, work: () => Promise<T>): Promise<T> {
   return states.run(state, work)
 }
@@ -50,6 +51,7 @@ export function currentContext(): Context | undefined {
   return (Provider as unknown as { ctx: Context | undefined }).ctx
 }
 
+/** The browser of a request. `country`: ISO 3166-1 alpha-2. */
 export function browserOf(req: IncomingMessage, address: string, country: string | undefined): BrowserInfo {
   return { userAgent: String(req.headers['user-agent'] ?? '').slice(0, 300), address, country }
 }

@@ -17,10 +17,12 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
 }
 
+/** The parameters of an `application/x-www-form-urlencoded` text (URL Standard, 5.1). */
 export function parseForm(text: string): Parameters {
   return [...new URLSearchParams(text)]
 }
 
+/** The inverse of `parseForm`. */
 export function formText(parameters: Parameters): string {
   return new URLSearchParams(parameters.map(([name, value]) => [name, value])).toString()
 }

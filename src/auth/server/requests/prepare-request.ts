@@ -1,10 +1,12 @@
 /** The request that oidc-provider gets: with normalized parameters, and without those that clients must not set. */
+
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { parseJson } from '../../../json.ts'
 import type { Collection } from '../../../model/model.ts'
 import { checkedRegistration } from '../clients/registration.ts'
 import { routes } from '../provider/configuration.ts'
-import type { Refusal } from '../provider/request-state.ts'
+import type { OauthRefusal } from '../provider/request-state.ts'
 import { secretHash } from '../secret.ts'
 import { markOmittedRedirectUri } from '../tokens/authorization-codes.ts'
 import type { TokenSigner } from '../tokens/jwt.ts'
@@ -28,10 +30,10 @@ export interface PrepareParts {
   readonly serviceName: string
 }
 
-export interface PreparedRequest {
+export interface PreparedOauthRequest {
   readonly req: IncomingMessage
   readonly form?: Parameters
-  readonly refusal?: Refusal | undefined
+  readonly refusal?: OauthRefusal | undefined
 }
 
 /** The resource identifiers of this server: its issuer, REST and GraphQL. Every token is valid for all of them. */
@@ -45,7 +47,7 @@ async function preparedForm(path: string, sent: Parameters, parts: PrepareParts)
     case routes.token:
       return tokenRequest(sent, rules)
     case routes.pushed_authorization_request:
-      return markOmittedRedirectUri(sent, own => authorizationRequest(own, rules))
+      return markOmittedRedirectUri(sent, parameters => authorizationRequest(parameters, rules))
     case routes.device_authorization:
       return deviceRequest(sent, rules)
     case routes.introspection:
@@ -67,17 +69,15 @@ function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage 
 }
 
 async function authorizeUrl(query: string, { rules }: PrepareParts): Promise<string> {
-  const parameters = await markOmittedRedirectUri(parseForm(query), own => authorizationRequest(own, rules))
+  const parameters = await markOmittedRedirectUri(parseForm(query), unmarked =>
+    authorizationRequest(unmarked, rules),
+  )
   return `${routes.authorization}?${formText(parameters)}`
 }
 
-function parseJson({ headers }: IncomingMessage, body: Buffer): unknown {
-  if (mediaTypeOf(headers) !== 'application/json') return undefined
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
+/** The value of a JSON body; undefined for a body of another type. */
+function jsonBody({ headers }: IncomingMessage, body: Buffer): unknown {
+  return mediaTypeOf(headers) === 'application/json' ? parseJson(body.toString()) : undefined
 }
 
 /** RFC 7592, 2.2: an update names its client and may repeat the secret. Only the hash of the secret is stored. */
@@ -98,8 +98,8 @@ function prepareRegistration(
   req: IncomingMessage,
   body: Buffer,
   { oauthApps: apps, serviceName }: PrepareParts,
-): PreparedRequest {
-  const sent = parseJson(req, body)
+): PreparedOauthRequest {
+  const sent = jsonBody(req, body)
   const checked = checkedRegistration({ apps, serviceName }, sent)
   req.headers['content-type'] = 'application/json'
   const metadata = checked.kind === 'accepted' ? checked.metadata : { redirect_uris: 0 }
@@ -108,7 +108,7 @@ function prepareRegistration(
   return { req: prepared, refusal: { ...checked.fault, afterAuthentication: true } }
 }
 
-function refusalOf(sent: Parameters): Refusal | undefined {
+function refusalOf(sent: Parameters): OauthRefusal | undefined {
   const repeated = repeatedParameter(sent)
   if (repeated === undefined) return undefined
   const description = `\`${repeated.slice(0, 100)}\` must not be repeated`
@@ -120,7 +120,7 @@ export async function prepareRequest(
   req: IncomingMessage,
   body: RequestBody | undefined,
   parts: PrepareParts,
-): Promise<PreparedRequest> {
+): Promise<PreparedOauthRequest> {
   const [path = '', query = ''] = (req.url ?? '').split(/\?(.*)/s)
   if (path === routes.authorization) req.url = await authorizeUrl(query, parts)
   if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {

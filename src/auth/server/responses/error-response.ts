@@ -17,12 +17,12 @@ export function asOauthError(reply: Reply, thrown: unknown): Reply {
   headers[headers.indexOf('Content-Type') + 1] = 'application/json'
   const body = JSON.stringify({
     error: names[reply.status] ?? 'invalid_request',
-    error_description: printable(message),
+    error_description: quotableAscii(message),
   })
   return { ...reply, headers, body }
 }
 
 /** RFC 6749, 5.2: printable ASCII without quotation marks and backslashes. */
-export function printable(message: string): string {
+export function quotableAscii(message: string): string {
   return message.replaceAll('"', "'").replace(/[^\x20-\x7e]|\\/g, '?')
 }

@@ -1,7 +1,7 @@
 /** Why a code or refresh token was refused: for the log, and for clients that have authenticated (RFC 6749, 5.2). */
 import type { Client, Context } from 'oidc-provider'
 import { currentState } from '../provider/request-state.ts'
-import { printable } from './error-response.ts'
+import { quotableAscii } from './error-response.ts'
 
 /** By the error details of oidc-provider and the adapter. */
 const reasons: ReadonlyMap<string, string> = new Map([
@@ -45,7 +45,7 @@ export interface GrantRefusal {
 export type OnGrantRefusal = (refusal: GrantRefusal) => void
 
 function reasonOf(detail = fallback): string {
-  return reasons.get(detail) ?? printable(detail)
+  return reasons.get(detail) ?? quotableAscii(detail)
 }
 
 /** Stores why the request is refused. Errors other than `invalid_grant` say it themselves. */

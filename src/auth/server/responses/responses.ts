@@ -4,7 +4,7 @@ import type { Client, Context } from 'oidc-provider'
 import type { Records } from '../../../records.ts'
 import { allowedScope } from '../consent/scopes.ts'
 import { routes } from '../provider/configuration.ts'
-import { currentState, type Refusal } from '../provider/request-state.ts'
+import { currentState, type OauthRefusal } from '../provider/request-state.ts'
 import { formType } from '../requests/form.ts'
 import { isTooFast, pollIntervalSeconds, tooFast } from '../tokens/device-polling.ts'
 import { noteInvalidGrant, type OnGrantRefusal, withReason } from './invalid-grant.ts'
@@ -163,13 +163,14 @@ function noteRefusal({ status, body }: Context): void {
 }
 
 /** Responds instead of oidc-provider. */
-function refuse(ctx: Context, { error, description }: Refusal): void {
+function refuse(ctx: Context, { error, description }: OauthRefusal): void {
   ctx.status = 400
   ctx.set('cache-control', 'no-store')
   ctx.body = { error, error_description: description }
   noteRefusal(ctx)
 }
 
+/** Adds the middleware that changes responses. `provider`: before it answers its first request. */
 export function shapeResponses(provider: Provider, parts: ResponseParts): void {
   provider.on('grant.error', (_ctx: never, error: never) => noteInvalidGrant(error))
   provider.use(async (ctx, next) => {

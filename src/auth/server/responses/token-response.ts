@@ -18,6 +18,7 @@ export function acceptsOnlyForm(accept: string | undefined): boolean {
   return types.includes('application/x-www-form-urlencoded') && !types.includes('application/json')
 }
 
+/** The body of a token response as a form; members without a value are omitted. */
 export function responseAsForm(body: Record<string, unknown>): string {
   const pairs = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
   return formText(pairs.map(([name, value]) => [name, String(value)]))

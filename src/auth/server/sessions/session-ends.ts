@@ -82,6 +82,7 @@ export async function isEndedWithAccount(
   return end !== undefined && end.except !== uid && signedInAt <= end.at
 }
 
+/** Whether a session was ended early. `uid`: the session’s id. */
 export async function isEnded(records: Records, uid: string): Promise<boolean> {
   return (await records.get(sessionEndKind, uid)) !== undefined
 }

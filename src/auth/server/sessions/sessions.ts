@@ -5,13 +5,16 @@ import type { Session } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
-import { type LastUse, LastUses, lastUsesOf, type Place, useStepMs } from '../../last-use.ts'
+import { type ClientPlace, type LastUse, LastUses, lastUsesOf, useStepMs } from '../../last-use.ts'
 import type { SessionInfo, SignIn } from '../server.ts'
 import { noteEnd } from './session-ends.ts'
 
-interface StoredSession {
+/** oidc-provider’s payload of a session, as far as it is used here. */
+export interface StoredSession {
   readonly uid: string
+  /** Undefined until somebody has signed in. */
   readonly accountId?: string
+  /** The time of the sign-in, in seconds since 1970. */
   readonly loginTs?: number
   readonly browser?: {
     readonly userAgent?: string
@@ -54,14 +57,15 @@ function infoOf(
 /** Per user. Each sign-in without a cookie creates a session. */
 const maxSessions = 100
 
+/** The sessions of all users, as records of oidc-provider. */
 export class Sessions {
   readonly #records: Records
   readonly #lifeSeconds: number
   readonly #uses: LastUses
 
-  constructor(records: Records, life: number, uses = new LastUses(records)) {
+  constructor(records: Records, lifeSeconds: number, uses = new LastUses(records)) {
     this.#records = records
-    this.#lifeSeconds = life
+    this.#lifeSeconds = lifeSeconds
     this.#uses = uses
   }
 
@@ -122,7 +126,11 @@ export class Sessions {
   }
 
   /** Records that the session was used, at most once an hour. */
-  async noteUse({ id, userId, usedAt, expiresAt }: SessionInfo, place: Place, nowMs: number): Promise<void> {
+  async noteUse(
+    { id, userId, usedAt, expiresAt }: SessionInfo,
+    place: ClientPlace,
+    nowMs: number,
+  ): Promise<void> {
     if (nowMs - usedAt < useStepMs) return
     await this.#uses.note({ kind: 'SessionUse', id, owner: String(userId), expiresAt, place })
   }

@@ -1,4 +1,5 @@
 /** Authorization codes: exchanged only with the `redirect_uri` of their authorization request (RFC 6749, 4.1.3). */
+import type { Payload } from 'oidc-provider'
 import { errors } from '../provider/load.ts'
 import { currentContext } from '../provider/request-state.ts'
 import type { Parameters } from '../requests/form.ts'
@@ -12,15 +13,13 @@ export const omittedRedirectUri = 'portico_without_redirect_uri'
 /** The normalized parameters of an authorization request, marked if they lack a `redirect_uri`. */
 export async function markOmittedRedirectUri(
   sent: Parameters,
-  normalize: (own: Parameters) => Promise<Parameters>,
+  normalize: (parameters: Parameters) => Promise<Parameters>,
 ): Promise<Parameters> {
   const parameters = await normalize(sent.filter(([name]) => name !== omittedRedirectUri))
   // A pushed request was marked when it was pushed.
   const isComplete = parameters.some(([name]) => name === 'redirect_uri' || name === 'request_uri')
   return isComplete ? parameters : [...parameters, [omittedRedirectUri, 'yes']]
 }
-
-type Payload = Record<string, unknown>
 
 /** The payload of a code with the mark of its request. */
 export function codeToStore(code: Payload): Payload {

@@ -6,7 +6,7 @@ import { type Awaitable, then } from '../../../plan/answer.ts'
 import { forwarding, type Records } from '../../../records.ts'
 import { secretHash } from '../secret.ts'
 
-const KIND = 'Denial'
+const recordKind = 'Denial'
 
 /** Kinds whose records are single tokens. */
 const tokenKinds: readonly string[] = ['AccessToken', 'ClientCredentials']
@@ -16,13 +16,13 @@ export function grantHash(grant: string): string {
   return secretHash(grant)
 }
 
-/** Wraps `records` so that every deleted grant and token is added to the deny list. `life`: of an access token, in seconds. */
-export function withDenials(records: Records, life: number): Records {
+/** Wraps `records` so that every deleted grant and token is added to the deny list. `lifetimeSeconds`: of an access token. */
+export function withDenials(records: Records, lifetimeSeconds: number): Records {
   const denying = new Map<string, Promise<void>>()
   const deny = (id: string): Promise<void> => {
     const pending = denying.get(id)
     if (pending) return pending
-    const denial = { kind: KIND, id, payload: '{}', expiresAt: Date.now() + life * 1000 }
+    const denial = { kind: recordKind, id, payload: '{}', expiresAt: Date.now() + lifetimeSeconds * 1000 }
     const put = records.put(denial).finally(() => denying.delete(id))
     denying.set(id, put)
     return put
@@ -59,7 +59,7 @@ export class Denials {
   ids(): Awaitable<ReadonlySet<string>> {
     const version = this.#version()
     if (this.#cached?.version === version) return this.#cached.ids
-    return then(this.#records.all(KIND), rows => {
+    return then(this.#records.all(recordKind), rows => {
       const ids = new Set(rows.map(({ id }) => id))
       this.#cached = { ids, version }
       return ids

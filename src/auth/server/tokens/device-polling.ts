@@ -5,7 +5,7 @@
 import type { Records } from '../../../records.ts'
 import { secretHash } from '../secret.ts'
 
-const KIND = 'DevicePoll'
+const recordKind = 'DevicePoll'
 
 /** The first interval, and what each `slow_down` adds to it. */
 export const pollIntervalSeconds = 5
@@ -32,7 +32,7 @@ export async function isTooFast(
   lifeMs: number,
   now = Date.now(),
 ): Promise<boolean> {
-  const key = { kind: KIND, id: secretHash(deviceCode) }
+  const key = { kind: recordKind, id: secretHash(deviceCode) }
   for (;;) {
     const record = await records.get(key.kind, key.id)
     if (!record) {

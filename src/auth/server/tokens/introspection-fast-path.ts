@@ -13,8 +13,7 @@ import type { TokenSigner } from './jwt.ts'
 
 interface FastPathParts {
   readonly apps: Apps
-  /** See `OauthSettings`. */
-  readonly secretOverlap: number
+  readonly secretOverlapSeconds: number
   readonly introspection: Pick<Introspection, 'answer'>
 }
 
@@ -62,6 +61,7 @@ function credentialsOf(
   return (id ?? basicId) === basicId ? [basicId, basicSecret] : undefined
 }
 
+/** Authenticates the app by its secret (RFC 6749, 2.3.1), and answers from the records. */
 export class IntrospectionFastPath {
   readonly #parts: FastPathParts
 
@@ -83,9 +83,9 @@ export class IntrospectionFastPath {
   }
 
   async #authenticated([id, secret]: readonly [string, string]): Promise<AppRow | undefined> {
-    const { apps, secretOverlap } = this.#parts
+    const { apps, secretOverlapSeconds } = this.#parts
     const app = await apps.find(id)
     if (app?.type !== 'confidential') return undefined
-    return isSecretOf(secretHashes(app, secretOverlap), secret) ? app : undefined
+    return isSecretOf(secretHashes(app, secretOverlapSeconds), secret) ? app : undefined
   }
 }

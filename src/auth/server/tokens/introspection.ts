@@ -29,6 +29,7 @@ const headers: readonly string[] = [
 
 const inactive: Reply = { status: 200, headers, body: '{"active":false}' }
 
+/** Answers introspection requests of apps that have authenticated. */
 export class Introspection {
   readonly #parts: IntrospectionParts
 

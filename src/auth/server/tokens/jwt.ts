@@ -1,5 +1,7 @@
 /** JWT access tokens (RFC 9068), signed and verified with our own keys, synchronously. */
+
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
+import { isObject, type JsonObject, parseJson } from '../../../json.ts'
 import { isTrusted, publicKey, type SigningKey } from './signing-keys.ts'
 
 export interface AccessClaims {
@@ -23,20 +25,15 @@ const tokenType = 'at+jwt'
 /** RFC 7515, 3.1: three parts in base64url. */
 const grammar = /^[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,8192}\.[A-Za-z0-9_-]{1,1024}$/
 
+/** Whether a text has the form of a signed JWT. Says nothing about its contents. */
 export function looksLikeJwt(text: string): boolean {
   return grammar.test(text)
 }
 
 /** A part of a JWT as an object; undefined if it is not one. */
-export function jwtPart(text: string, index: 0 | 1): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text.split('.')[index] ?? '', 'base64url').toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
+export function jwtPart(text: string, index: 0 | 1): JsonObject | undefined {
+  const part = parseJson(Buffer.from(text.split('.')[index] ?? '', 'base64url').toString())
+  return isObject(part) ? part : undefined
 }
 
 function encoded(value: object): string {
@@ -51,12 +48,12 @@ export class TokenSigner {
 
   /** `keys`: the newest first. */
   constructor(keys: readonly SigningKey[]) {
-    const own = keys.filter(({ jwk }) => jwk.alg === algorithm)
-    const [newest] = own
+    const es256Keys = keys.filter(({ jwk }) => jwk.alg === algorithm)
+    const [newest] = es256Keys
     if (!newest) throw new Error('There is no ES256 key to sign access tokens with.')
     this.#kid = newest.jwk.kid
     this.#private = createPrivateKey({ key: newest.jwk, format: 'jwk' })
-    this.#public = new Map(own.map(key => [key.jwk.kid, { key, object: publicKey(key) }]))
+    this.#public = new Map(es256Keys.map(key => [key.jwk.kid, { key, object: publicKey(key) }]))
   }
 
   sign(claims: AccessClaims): string {

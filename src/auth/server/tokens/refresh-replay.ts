@@ -25,26 +25,30 @@ export interface ReplayParts {
   readonly onFault: (error: unknown) => void
 }
 
-const KIND = 'RefreshReplay'
-/** Longer than any refresh takes: the process that made an older claim has died. */
-const claimMs = 10_000
+const recordKind = 'RefreshReplay'
+/** Longer than any refresh takes: the process that stored an older claim has died. */
+const claimLifetimeMs = 10_000
 const pollIntervalMs = 20
 
+/**
+ * Middleware that answers a repeated refresh request like the first one, for `seconds`. Equal requests of other
+ * nodes wait for it.
+ */
 export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Middleware {
   /** The stored response to an equal request; `first`: no other request has begun, and others now wait for this one. */
   const claim = async (id: string): Promise<StoredRecord | 'first' | undefined> => {
-    for (const end = performance.now() + claimMs; performance.now() < end; ) {
-      const stored = await records.get(KIND, id)
+    for (const end = performance.now() + claimLifetimeMs; performance.now() < end; ) {
+      const stored = await records.get(recordKind, id)
       if (stored && stored.payload !== '') return stored
-      const own = { kind: KIND, id, payload: '', expiresAt: Date.now() + claimMs }
-      if (!stored && (await records.add(own))) return 'first'
+      const newClaim = { kind: recordKind, id, payload: '', expiresAt: Date.now() + claimLifetimeMs }
+      if (!stored && (await records.add(newClaim))) return 'first'
       await wait(pollIntervalMs)
     }
     return undefined
   }
   const store = async (id: string, payload: string | undefined) => {
-    if (payload === undefined) await records.delete(KIND, id)
-    else await records.put({ kind: KIND, id, payload, expiresAt: Date.now() + seconds * 1000 })
+    if (payload === undefined) await records.delete(recordKind, id)
+    else await records.put({ kind: recordKind, id, payload, expiresAt: Date.now() + seconds * 1000 })
   }
   const answerFirst = async (ctx: Context, next: () => Promise<void>, id: string, token: string) => {
     let payload: string | undefined
@@ -62,9 +66,9 @@ export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Mid
     const token = form && firstValue(form, 'refresh_token')
     if (!token || firstValue(form, 'grant_type') !== 'refresh_token') return next()
     const id = idOf([formText(form), ctx.get('authorization'), ctx.get('dpop')])
-    const claimed = await claim(id).catch(error => void onFault(error))
-    if (claimed === 'first') return answerFirst(ctx, next, id, token)
-    return claimed ? repeat(ctx, decrypt(claimed, token)) : next()
+    const stored = await claim(id).catch(error => void onFault(error))
+    if (stored === 'first') return answerFirst(ctx, next, id, token)
+    return stored ? repeat(ctx, decrypt(stored, token)) : next()
   }
 }
 
@@ -72,7 +76,7 @@ function idOf(request: readonly string[]): string {
   return hash('sha256', JSON.stringify(request), 'base64url')
 }
 
-const CIPHER = 'aes-256-gcm'
+const cipherName = 'aes-256-gcm'
 const ivBytes = 12
 const tagBytes = 16
 
@@ -82,14 +86,14 @@ function keyOf(token: string, id: string): Buffer {
 
 function encrypt(response: Response, token: string, id: string): string {
   const iv = randomBytes(ivBytes)
-  const cipher = createCipheriv(CIPHER, keyOf(token, id), iv)
+  const cipher = createCipheriv(cipherName, keyOf(token, id), iv)
   const text = Buffer.concat([cipher.update(JSON.stringify(response)), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
 }
 
 function decrypt({ payload, id }: StoredRecord, token: string): Response {
   const bytes = Buffer.from(payload, 'base64url')
-  const decipher = createDecipheriv(CIPHER, keyOf(token, id), bytes.subarray(0, ivBytes))
+  const decipher = createDecipheriv(cipherName, keyOf(token, id), bytes.subarray(0, ivBytes))
   decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
   const text = decipher.update(bytes.subarray(ivBytes + tagBytes), undefined, 'utf8')
   return JSON.parse(text + decipher.final('utf8'))

@@ -8,8 +8,8 @@ import type { Records, StoredRecord } from '../../../records.ts'
 
 const generate = promisify(generateKeyPair)
 
-const KIND = 'SigningKeys'
-const ID = 'all'
+const recordKind = 'SigningKeys'
+const recordId = 'all'
 /** How long a retired key stays published after the longest token has expired. */
 const marginMs = 60 * 60 * 1000
 
@@ -49,11 +49,11 @@ function keysIn({ payload }: StoredRecord): readonly SigningKey[] {
 
 /** The record of the keys; creates it if there is none. */
 async function loadRecord(records: Records, now: number): Promise<StoredRecord> {
-  const record = await records.get(KIND, ID)
+  const record = await records.get(recordKind, recordId)
   if (record) return record
   const payload = JSON.stringify(await newKeys(now))
   // If another process has stored its keys first, those keys are used.
-  await records.add({ kind: KIND, id: ID, payload, expiresAt: null })
+  await records.add({ kind: recordKind, id: recordId, payload, expiresAt: null })
   return loadRecord(records, now)
 }
 
@@ -62,10 +62,10 @@ export async function loadKeys(records: Records, now = Date.now()): Promise<read
   return keysIn(await loadRecord(records, now))
 }
 
-/** The key in retirement. A key that was retired before keeps its end. `life`: in milliseconds. */
-function retired(key: SigningKey, now: number, life: number): SigningKey {
+/** The key in retirement. A key that was retired before keeps its end. `trustMs`: how long it is still trusted. */
+function retired(key: SigningKey, now: number, trustMs: number): SigningKey {
   const retiredAt = key.retiredAt ?? now
-  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + life }
+  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + trustMs }
 }
 
 /** Whether signatures of the key are still accepted. */
@@ -74,22 +74,22 @@ export function isTrusted({ endsAt }: SigningKey, now: number): boolean {
 }
 
 /**
- * Creates new keys, which sign from now on, and returns their ids. `longest`: the longest life of a token, in seconds:
+ * Creates new keys, which sign from now on, and returns their ids. `maxTokenSeconds`: the longest lifetime of a token:
  * retired keys are trusted for this long and an hour more. `atOnce`: the older keys are deleted, and their tokens end now.
  * Parallel rotations happen one after the other.
  */
 export async function rotateKeys(
   records: Records,
-  longest: number,
+  maxTokenSeconds: number,
   now = Date.now(),
   atOnce = false,
 ): Promise<readonly string[]> {
-  const life = longest * 1000 + marginMs
+  const trustMs = maxTokenSeconds * 1000 + marginMs
   const fresh = await newKeys(now)
   for (let isDone = false; !isDone; ) {
     const record = await loadRecord(records, now)
     const retiring = keysIn(record)
-      .map(key => retired(key, now, life))
+      .map(key => retired(key, now, trustMs))
       .filter(key => isTrusted(key, now))
     const keys = atOnce ? fresh : [...fresh, ...retiring]
     isDone = await records.swap(record, record.payload, JSON.stringify(keys))
@@ -99,7 +99,7 @@ export async function rotateKeys(
 
 /** Changes with the keys: see `Records.version`. */
 export function keysVersion(records: Records): number {
-  return records.version(KIND)
+  return records.version(recordKind)
 }
 
 /** The public key, to verify signatures with. */

@@ -1,9 +1,9 @@
 /** Examples of whole values, made from their schemas in the OpenAPI document. */
+
 import { catalogue } from '../../../errors.ts'
+import { isObject } from '../../../json.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { guess, type NamedValue } from './guess.ts'
-
-type Members = { readonly [name: string]: JsonValue }
 
 /** Optional members that only some requests get. */
 const conditional: ReadonlySet<string> = new Set(['total_is_estimate', 'next_cursor'])
@@ -11,16 +11,12 @@ const conditional: ReadonlySet<string> = new Set(['total_is_estimate', 'next_cur
 /** Schemas refer to each other in circles. */
 const maxDepth = 12
 
-function isObject(value: JsonValue | undefined): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function schemasIn(value: JsonValue | undefined): readonly JsonSchema[] {
-  return [value ?? []].flat().filter(isObject)
+  return [value ?? []].flat().filter(value => isObject(value))
 }
 
 export class Examples {
-  readonly #schemas: Members
+  readonly #schemas: JsonSchema
 
   constructor(document: JsonSchema) {
     const components = isObject(document['components']) ? document['components'] : {}
@@ -58,7 +54,7 @@ export class Examples {
   }
 
   #merged(parts: readonly JsonSchema[], named: NamedValue, depth: number): JsonValue {
-    const objects = parts.map(part => this.of(part, named, depth + 1)).filter(isObject)
+    const objects = parts.map(part => this.of(part, named, depth + 1)).filter(value => isObject(value))
     return Object.assign({}, ...objects)
   }
 
@@ -68,9 +64,9 @@ export class Examples {
   }
 
   /** Without what only `include` or `fields` adds: optional members that are items themselves. */
-  #object(schema: JsonSchema, properties: Members, { owner }: NamedValue, depth: number): JsonValue {
+  #object(schema: JsonSchema, properties: JsonSchema, { owner }: NamedValue, depth: number): JsonValue {
     const required = new Set([schema['required'] ?? []].flat())
-    const members = Object.entries(properties).flatMap(([name, member]) => {
+    const members = Object.entries<JsonValue>(properties).flatMap(([name, member]) => {
       if (!isObject(member) || (!required.has(name) && (conditional.has(name) || this.#isItem(member))))
         return []
       const value = this.of(member, { name, owner }, depth + 1)

@@ -1,6 +1,6 @@
 /**
- * Values that fields of a name would have, for examples: `email` an address, `price` an amount, `due_at` a time a week
- * after a fixed one. The same field always gets the same value.
+ * Example values by the names of fields: an address for `email`, an amount for `price`, a time a week after a fixed one for
+ * `due_at`. The same name always gets the same value.
  */
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 
@@ -11,16 +11,17 @@ export interface NamedValue {
   readonly owner: string
 }
 
-type Row = readonly [pattern: RegExp, value: JsonValue]
+/** The value for names that match. */
+type NameRule = readonly [pattern: RegExp, value: JsonValue]
 
-/** The time that all others are relative to. */
-const present = Date.UTC(2026, 2, 16, 9, 30)
-const day = 86_400_000
+/** The time to which all others are relative. */
+const presentMs = Date.UTC(2026, 2, 16, 9, 30)
+const dayMs = 86_400_000
 
 const people = /user|member|person|people|customer|author|contact|employee|patient|student|guest|owner/i
 const firms = /compan|organi[sz]ation|team|tenant|vendor|supplier|account|client/i
 
-const names: readonly Row[] = [
+const names: readonly NameRule[] = [
   [people, 'Ada Lovelace'],
   [firms, 'Analytical Engines'],
   [/project/i, 'Website relaunch'],
@@ -35,7 +36,7 @@ const names: readonly Row[] = [
 ]
 
 /** For text fields, by name. The first match counts. */
-const texts: readonly Row[] = [
+const texts: readonly NameRule[] = [
   [/^(e_?mail|.*_e?mail)$/, 'ada@example.com'],
   [/first_?name|given_?name/, 'Ada'],
   [/last_?name|family_?name|surname/, 'Lovelace'],
@@ -70,7 +71,7 @@ const texts: readonly Row[] = [
 ]
 
 /** For number fields, by name. */
-const numbers: readonly Row[] = [
+const numbers: readonly NameRule[] = [
   [/(cents|pence|minor)/, 1990],
   [/price|amount|total_?(price|cost)|cost|fee|budget|salary|balance/, 19.9],
   [/latitude|^lat$/, 51.5072],
@@ -88,7 +89,7 @@ const numbers: readonly Row[] = [
   [/status$/, 200],
 ]
 
-/** For patterns that nothing else fits. */
+/** For schemas whose `pattern` no other value matches. */
 const plainTexts = [
   '42',
   '1.0',
@@ -113,9 +114,9 @@ function daysAway(name: string): number {
   return /birth/.test(name) ? -13_262 : 0
 }
 
-/** As the service writes it, for the formats of JSON Schema that have one form. */
+/** A value of a `format` of JSON Schema, as the service writes it; undefined for other formats. */
 function formatted(format: JsonValue | undefined, name: string): JsonValue | undefined {
-  const time = new Date(present + daysAway(name) * day).toISOString()
+  const time = new Date(presentMs + daysAway(name) * dayMs).toISOString()
   if (format === 'date-time') return time
   if (format === 'date') return time.slice(0, 10)
   if (format === 'time') return '09:30:00'
@@ -159,10 +160,10 @@ function guessNumber({ name }: NamedValue, schema: JsonSchema): number {
   return Math.min(Math.max(rounded, Number(minimum)), Number(maximum))
 }
 
-/** A value of a schema without members; undefined where none is found that fits. */
+/** A value that fits the schema of a text, a number or a boolean; undefined if none is found. */
 export function guess(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
   const types = [schema['type']].flat()
-  // An item that is still in use: nothing has closed it.
+  // The example is an item in use, not a closed or deleted one.
   if (types.includes('null') && closedStates.test(named.name)) return null
   if (types.includes('string')) return guessText(named, schema)
   if (types.includes('integer') || types.includes('number')) return guessNumber(named, schema)

@@ -5,7 +5,7 @@ import { openapi } from '../document.ts'
 import { Examples, errorExample } from './examples.ts'
 import { clientSample } from './samples.ts'
 
-type Members = Readonly<Record<string, JsonSchema>>
+type SchemaMembers = Readonly<Record<string, JsonSchema>>
 
 const methods: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete'])
 
@@ -13,16 +13,17 @@ function mapMembers(
   value: JsonValue | undefined,
   map: (member: JsonSchema, name: string) => JsonValue,
 ): JsonSchema {
-  const members = Object.entries((value ?? {}) as Members)
+  const members = Object.entries((value ?? {}) as SchemaMembers)
   return Object.fromEntries(members.map(([name, member]) => [name, map(member, name)]))
 }
 
 function schemaOf(content: JsonValue | undefined): JsonSchema | undefined {
-  const media = (content as Members | undefined)?.['application/json']
+  const media = (content as SchemaMembers | undefined)?.['application/json']
   return media?.['schema'] as JsonSchema | undefined
 }
 
-class Reference {
+/** Adds examples and samples to one document. */
+class ExampleWriter {
   readonly #model: Model
   readonly #examples: Examples
   readonly #origin: string
@@ -53,7 +54,7 @@ class Reference {
     const example = schema && this.#examples.of(schema)
     if (method !== 'patch' || typeof example !== 'object' || example === null || Array.isArray(example))
       return example
-    // A change names some fields: the first two show it.
+    // A PATCH needs only the fields that it changes: two suffice as an example.
     const plainMembers = Object.entries(example).filter(([name]) => !name.endsWith('_id'))
     return Object.fromEntries(plainMembers.slice(0, 2))
   }
@@ -62,7 +63,7 @@ class Reference {
   #queryExample({ parameters }: JsonSchema, path: string): JsonValue | undefined {
     if (!path.includes('/queries/')) return undefined
     const declared = [parameters ?? []].flat() as JsonSchema[]
-    // The id of a query on an item is an argument of its own.
+    // The client takes the id of an item as a separate argument.
     const queryParameters = declared.filter(
       parameter => parameter['in'] === 'query' && parameter['name'] !== 'id',
     )
@@ -73,7 +74,7 @@ class Reference {
     return values.length === 0 ? undefined : Object.fromEntries(values)
   }
 
-  /** By name; of an operation, by status: those are references to the ones by name. */
+  /** `responses`: by name, or those of an operation by status, of which the references stay unchanged. */
   responses(responses: JsonValue): JsonSchema {
     return mapMembers(responses, (response, name) => {
       const schema = schemaOf(response['content'])
@@ -100,13 +101,13 @@ function errorOf(response: string): JsonValue | undefined {
 export function referenceDocument(model: Model, baseUrl: string | undefined, origin: string): JsonSchema {
   const document = openapi(model, baseUrl)
   const components = document['components'] as JsonSchema
-  const reference = new Reference(model, document, origin)
+  const examples = new ExampleWriter(model, document, origin)
   const paths = mapMembers(document['paths'], (item, path) =>
-    mapMembers(item, (member, key) => (methods.has(key) ? reference.operation(member, key, path) : member)),
+    mapMembers(item, (member, key) => (methods.has(key) ? examples.operation(member, key, path) : member)),
   )
   return {
     ...document,
     paths,
-    components: { ...components, responses: reference.responses(components['responses'] ?? {}) },
+    components: { ...components, responses: examples.responses(components['responses'] ?? {}) },
   }
 }

@@ -31,10 +31,10 @@ function quoted(text: string): string {
   return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
 
-type Call = (singular: string, body: string) => string
+type SampleCall = (singular: string, body: string) => string
 
 /** Calls on a collection, and on one of its items. */
-const collectionCalls: Readonly<Record<string, Call>> = {
+const collectionCalls: Readonly<Record<string, SampleCall>> = {
   'get ': () => 'const { data, meta } = await $.list({ perPage: 20 })',
   'post ': (singular, body) => `const ${singular} = await $.create(${body})`,
   'get /aggregate': () => 'const { data } = await $.aggregate()',
@@ -49,7 +49,7 @@ const otherCalls: Readonly<Record<string, string>> = {
   'get /events': 'for await (const event of api.events.subscribe()) console.log(event.type)',
 }
 
-const accountCalls: Readonly<Record<string, Call>> = {
+const accountCalls: Readonly<Record<string, SampleCall>> = {
   '/account': () => 'const user = await account.user()',
   '/account/sign-in': (_, body) => `const { user, secondFactor } = await account.signIn(${body})`,
   '/account/passkeys/get': () => 'const user = await account.signInWithPasskey()',
@@ -58,7 +58,7 @@ const accountCalls: Readonly<Record<string, Call>> = {
   '/account/sign-out': () => 'await account.signOut()',
 }
 
-/** For pages with the origin of the service; undefined for other paths. */
+/** A sample of the account client, for pages on the service's own origin; undefined for other paths. */
 function accountSample({ path, input }: SampledOperation): string | undefined {
   const call = accountCalls[path]?.('', input === undefined ? '' : literal(input))
   if (call === undefined) return undefined
@@ -69,17 +69,17 @@ function collectionCall(model: Model, name: string, key: string, body: string): 
   const collection = model.collections.get(name)
   if (!collection) return undefined
   const call = collectionCalls[key]
-  if (key.startsWith('put ') && !takesWhole(collection)) return undefined
+  if (key.startsWith('put ') && !hasSameBody(collection)) return undefined
   if (call) return call(collection.singular, body).replace('$', `api.${name}`)
   return relatedCall(model, name, key)
 }
 
 /** Whether the body of PUT is that of POST, which is what the client's `replace` takes. */
-function takesWhole(collection: Collection): boolean {
+function hasSameBody(collection: Collection): boolean {
   return exists(collection, 'create') && ![...collection.fields.values()].some(({ immutable }) => immutable)
 }
 
-/** The items that an item reaches by a relation whose field holds its id. */
+/** The sample for a list or aggregate of related items: a list of the target, filtered by the field that refers to the item. */
 function relatedCall(model: Model, name: string, key: string): string | undefined {
   const [, relationName = '', aggregate] = /^get \/\{id\}\/(\w+)(\/aggregate)?$/.exec(key) ?? []
   const relation = model.collections.get(name)?.relations.get(relationName)
@@ -99,7 +99,7 @@ function operationCall(model: Model, method: string, path: string, input: string
   return `const answer = await api.${owner}.${name}(${args.join(', ')})`
 }
 
-/** The code; undefined where the client has no call for the operation. `origin`: of the service. */
+/** The code of a sample; undefined if the client has no call for the operation. `origin`: of the service. */
 export function clientSample(model: Model, operation: SampledOperation, origin: string): string | undefined {
   const account = accountSample(operation)
   const call = account === undefined ? apiCall(model, operation) : undefined

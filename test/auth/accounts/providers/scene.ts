@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createAddresses } from '../../../../src/auth/accounts/addresses.ts'
 import { findByEmail, type UserRow } from '../../../../src/auth/accounts/users.ts'
 import { createBySystem, createKey } from '../../../../src/auth/bootstrap.ts'
-import type { Message } from '../../../../src/auth/mail.ts'
+import type { MailMessage } from '../../../../src/auth/mail.ts'
 import { hashPassword } from '../../../../src/auth/password.ts'
 import { type GivenSettings, readSettings } from '../../../../src/config.ts'
 import { checkModel } from '../../../../src/model/check.ts'
@@ -51,7 +51,7 @@ export interface Scene {
   readonly opened: OpenService
   readonly url: string
   readonly providers: Providers
-  readonly mails: Message[]
+  readonly mails: MailMessage[]
   /** The clock by which stored sign-ins expire. */
   readonly clock: SteppedClock
   browser(): Visitor
@@ -75,7 +75,7 @@ export async function openScene(
   sends = false,
 ): Promise<Scene> {
   const stub = new Providers()
-  const mails: Message[] = []
+  const mails: MailMessage[] = []
   const clock = new SteppedClock(new Date())
   const settings = readSettings({
     given: {

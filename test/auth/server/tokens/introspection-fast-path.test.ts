@@ -33,7 +33,7 @@ async function lookedUp({ body = inForm, headers = {}, by = app }: Sent): Promis
   let found: string | undefined
   const fastPath = new IntrospectionFastPath({
     apps: { find: (clientId: string) => (clientId === id ? by : undefined), version: () => 1 } as Apps,
-    secretOverlap: 0,
+    secretOverlapSeconds: 0,
     introspection: {
       answer: async (_app, token) => {
         found = token

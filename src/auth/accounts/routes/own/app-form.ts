@@ -2,7 +2,7 @@
 import type { Reply } from '../../../../call.ts'
 import { openidScopes } from '../../../../model/builtin.ts'
 import { type AppForm, appFormPage } from '../../../pages/account/app-form.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import type { AppItem } from '../../../server/clients/apps.ts'
 import { withCovered } from '../../../server/consent/scopes.ts'
@@ -50,7 +50,7 @@ function show(
   viewer: Viewer,
   edited: AppItem | undefined,
   entered: AppForm,
-  faults: Faults,
+  faults: FormFaults,
 ): Reply {
   const page = appFormPage({
     ...{ menu: viewer.menu, faults, entered, edited: edited?.name },
@@ -141,7 +141,7 @@ function defaultsFault({ base }: RouteParts, entered: AppForm): string | undefin
 }
 
 /** All faults at once. Some are the form's own: the API would accept the input, or its message would be less specific. */
-function faultsIn(parts: RouteParts, viewer: Viewer, entered: AppForm): Faults {
+function faultsIn(parts: RouteParts, viewer: Viewer, entered: AppForm): FormFaults {
   const { name, uris, access, chosen } = entered
   const faults = new Map(bodyFaults(parts.base.model, collection, bodyOf(entered, viewer), fieldOf))
   const scopesFault = defaultsFault(parts, entered)

@@ -85,7 +85,12 @@ async function secretsOf(parts: RouteParts, viewer: Viewer, appId: number): Prom
 export async function developerRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const rows = await ownItems(parts, viewer).list<AppItem>(appsOfUser, maxShown + 1, viewer.user.id)
   const apps = await Promise.all(rows.slice(0, maxShown).map(row => toOwnApp(parts, row, maxCountedInList)))
-  const page = developerPage({ menu: viewer.menu, apps, more: rows.length > maxShown, note: noteOf(visit) })
+  const page = developerPage({
+    menu: viewer.menu,
+    apps,
+    hasMore: rows.length > maxShown,
+    note: noteOf(visit),
+  })
   return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
 }
 

@@ -7,14 +7,14 @@ import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
 import { type AccessClass, allowedScopes, hasScope } from '../../../../principal.ts'
 import { type LastUse, lastUsesOf } from '../../../last-use.ts'
 import {
+  createdKeyPage,
   type KeyForm,
   keysPage,
-  madeKeyPage,
   newKeyPage,
   revokeKeyPage,
   type ShownKey,
 } from '../../../pages/account/keys.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
@@ -35,7 +35,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const days = ['30', '90', '365'] as const
 const maxNameCharacters = 100
 
-interface KeyRow {
+interface OwnKey {
   readonly id: number
   readonly user_id: number
   readonly name: string
@@ -47,7 +47,7 @@ interface KeyRow {
 
 function toShownKey(
   { base }: RouteParts,
-  { id, name, prefix, scopes, ...times }: KeyRow,
+  { id, name, prefix, scopes, ...times }: OwnKey,
   lastUse?: LastUse,
 ): ShownKey {
   const expiresAt = times.expires_at === null ? undefined : Date.parse(times.expires_at)
@@ -60,7 +60,7 @@ function toShownKey(
 }
 
 async function keyOf(parts: RouteParts, viewer: Viewer, id: number): Promise<ShownKey> {
-  const row = await ownItems(parts, viewer).item<KeyRow>(byId, id)
+  const row = await ownItems(parts, viewer).item<OwnKey>(byId, id)
   // Administrators may read the keys of other users, which have no page here.
   if (row.user_id !== viewer.user.id) throw new ApiError('NOT_FOUND')
   const uses = await lastUsesOf(parts.base.records, 'KeyUse', viewer.user.id)
@@ -68,16 +68,16 @@ async function keyOf(parts: RouteParts, viewer: Viewer, id: number): Promise<Sho
 }
 
 export async function keysRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const rows = await ownItems(parts, viewer).list<KeyRow>(keysOfUser, maxShown + 1, viewer.user.id)
+  const rows = await ownItems(parts, viewer).list<OwnKey>(keysOfUser, maxShown + 1, viewer.user.id)
   const uses = await lastUsesOf(parts.base.records, 'KeyUse', viewer.user.id)
   const keys = rows.slice(0, maxShown).map(row => toShownKey(parts, row, uses.get(String(row.id))))
-  const page = keysPage({ menu: viewer.menu, keys, more: rows.length > maxShown, note: noteOf(visit) })
+  const page = keysPage({ menu: viewer.menu, keys, hasMore: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page)
 }
 
 const newKeyForm: KeyForm = { name: '', end: '90', date: '', access: 'some', chosen: noScopes }
 
-function showForm(parts: RouteParts, viewer: Viewer, entered: KeyForm, faults: Faults): Reply {
+function showForm(parts: RouteParts, viewer: Viewer, entered: KeyForm, faults: FormFaults): Reply {
   const { base, theme } = parts
   const page = newKeyPage({
     ...{ menu: viewer.menu, faults, entered, maxNameCharacters },
@@ -113,7 +113,7 @@ function expiryOf({ end, date }: KeyForm, now: number): string | null | undefine
   return count && new Date(now + Number(count) * dayMs).toISOString()
 }
 
-function faultsIn(entered: KeyForm, end: string | null | undefined, scopes: readonly string[]): Faults {
+function faultsIn(entered: KeyForm, end: string | null | undefined, scopes: readonly string[]): FormFaults {
   const faults = new Map<string, string>()
   if (entered.name.trim() === '') faults.set('name', 'Enter a name.')
   if (end === undefined && entered.end === 'date') faults.set('date', 'Enter a future date, e.g. 2031-12-31.')
@@ -151,7 +151,7 @@ export async function newKeyRoute(parts: RouteParts, visit: Visit, viewer: Viewe
 }
 
 /** A sample request that the key may make; undefined if its scopes allow none. */
-function curlFor(parts: RouteParts, scopes: KeyRow['scopes'], access: AccessClass, key: string) {
+function curlFor(parts: RouteParts, scopes: OwnKey['scopes'], access: AccessClass, key: string) {
   const { model, issuer } = parts.base
   const granted = allowedScopes(scopes)
   const readable = [...model.collections.values()].find(
@@ -164,18 +164,21 @@ function curlFor(parts: RouteParts, scopes: KeyRow['scopes'], access: AccessClas
 }
 
 /** Shows a new key once. Afterwards redirects to the list. */
-export async function madeKeyRoute(
+export async function createdKeyRoute(
   parts: RouteParts,
   visit: Visit,
   viewer: Viewer,
   id: number,
 ): Promise<Reply> {
-  const row = await ownItems(parts, viewer).item<KeyRow>(byId, id)
+  const row = await ownItems(parts, viewer).item<OwnKey>(byId, id)
   const secret =
     visit.method === 'HEAD' ? undefined : (await parts.shownOnce.take(viewer.session, visit.path))?.key
   if (secret === undefined) return redirect(path)
   const curl = curlFor(parts, row.scopes, sessionPrincipal(viewer.user).access, secret)
-  return pageReply(parts.theme, madeKeyPage({ menu: viewer.menu, key: toShownKey(parts, row), secret, curl }))
+  return pageReply(
+    parts.theme,
+    createdKeyPage({ menu: viewer.menu, key: toShownKey(parts, row), secret, curl }),
+  )
 }
 
 export async function revokeKeyRoute(

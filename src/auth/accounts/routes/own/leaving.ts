@@ -3,7 +3,7 @@ import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { lastUsesOf } from '../../../last-use.ts'
 import { deletePage, exportPage } from '../../../pages/account/profile.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
@@ -99,7 +99,7 @@ export async function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewe
   return seconds === undefined ? download(parts, visit, viewer) : tooMany(theme, seconds)
 }
 
-async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults: Faults): Promise<Reply> {
+async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults: FormFaults): Promise<Reply> {
   const blockers = await blockersOf(base, viewer.user.id)
   const page = deletePage({
     ...{ menu: viewer.menu, faults, email: viewer.user.email, service: theme.name, titleOf: inSentence },

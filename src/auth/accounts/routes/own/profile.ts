@@ -4,25 +4,24 @@ import { ApiError } from '../../../../errors.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import { itemShape } from '../../../../plan/system-plans.ts'
 import { profilePage } from '../../../pages/account/profile.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
+import { formName } from '../../../pages/components/model-field.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
-import { formName } from '../../../pages/sign-in/sign-up-field.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
 import { type ProfileField, profileFields, profileValues, textOf } from '../../own/profile-fields.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import type { FormBody } from '../form-body.ts'
-import { ownItems, postedForm } from '../own.ts'
+import { type FormRoute, ownItems, postedForm } from '../own.ts'
 
 const collection = 'users'
 const path = '/account/profile'
 
-type Row = Readonly<Record<string, JsonValue>>
+type ProfileRow = Readonly<Record<string, JsonValue>>
 
 /** The input of a form, if there is any, and its faults. */
 interface Entered {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly name?: string
   readonly email?: string
   readonly answers?: ReadonlyMap<string, string>
@@ -32,9 +31,13 @@ function fieldsOf({ base }: RouteParts, { user }: Viewer): readonly ProfileField
   return profileFields(base.model, sessionPrincipal(user).access)
 }
 
-async function storedRow(parts: RouteParts, viewer: Viewer, fields: readonly ProfileField[]): Promise<Row> {
+async function storedRow(
+  parts: RouteParts,
+  viewer: Viewer,
+  fields: readonly ProfileField[],
+): Promise<ProfileRow> {
   if (fields.length === 0) return {}
-  return ownItems(parts, viewer).item<Row>(
+  return ownItems(parts, viewer).item<ProfileRow>(
     itemShape(
       collection,
       fields.map(({ name }) => name),
@@ -57,7 +60,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
     value: entered.answers ? entered.answers.get(name) : textOf(stored[name]),
   }))
   const page = profilePage({
-    ...{ menu: viewer.menu, faults, asked: inputs, email },
+    ...{ menu: viewer.menu, faults, modelFields: inputs, email },
     note: faults.size > 0 ? undefined : noteOf(visit),
     name: entered.name ?? name,
     verified: await base.addresses.isVerified(id, email),
@@ -69,7 +72,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
 }
 
 /** The values that differ from the stored ones: a rule may forbid writing a field, even with the same value. */
-function changedValues(values: Row, stored: Row): Row {
+function changedValues(values: ProfileRow, stored: ProfileRow): ProfileRow {
   return Object.fromEntries(
     Object.entries(values).filter(
       ([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name] ?? null),
@@ -77,9 +80,7 @@ function changedValues(values: Row, stored: Row): Row {
   )
 }
 
-type Change = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
-
-const details: Change = async (parts, visit, viewer, form) => {
+const details: FormRoute = async (parts, visit, viewer, form) => {
   const fields = fieldsOf(parts, viewer)
   const name = form.text('name')
   const answers = new Map(fields.map(field => [field.name, form.text(formName(field.name))]))
@@ -100,9 +101,9 @@ const details: Change = async (parts, visit, viewer, form) => {
 }
 
 /** The new address is pending until it is proven, as with the API. */
-const email: Change = async (parts, visit, viewer, form) => {
+const email: FormRoute = async (parts, visit, viewer, form) => {
   const newEmail = form.text('email').trim()
-  const refuse = (faults: Faults) => show(parts, visit, viewer, { faults, email: newEmail })
+  const refuse = (faults: FormFaults) => show(parts, visit, viewer, { faults, email: newEmail })
   if (newEmail === '') return refuse(new Map([['email', 'Enter the new address.']]))
   if (newEmail.toLowerCase() === viewer.user.email)
     return refuse(new Map([['email', 'Your account has this address already.']]))
@@ -114,7 +115,7 @@ const email: Change = async (parts, visit, viewer, form) => {
   }
 }
 
-const changes: ReadonlyMap<string, Change> = new Map([
+const changes: ReadonlyMap<string, FormRoute> = new Map([
   ['details', details],
   ['email', email],
 ])

@@ -5,7 +5,7 @@ import type { Model } from '../../../../model/model.ts'
 import { staticRule } from '../../../../plan/guard.ts'
 import type { AccessClass } from '../../../../principal.ts'
 import { type EventGroup, type WebhookForm, webhookFormPage } from '../../../pages/account/webhook-form.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
@@ -13,7 +13,7 @@ import { titleOf } from '../../own/scope-choices.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
-import { type WebhookRow, webhookRow } from './webhooks.ts'
+import { type OwnWebhook, webhookRow } from './webhooks.ts'
 
 const collection = 'webhooks'
 const path = '/account/webhooks'
@@ -56,9 +56,9 @@ function groupsFor({ base }: RouteParts, { user }: Viewer): readonly EventGroup[
 function show(
   parts: RouteParts,
   viewer: Viewer,
-  edited: WebhookRow | undefined,
+  edited: OwnWebhook | undefined,
   entered: WebhookForm,
-  faults: Faults,
+  faults: FormFaults,
 ): Reply {
   const page = webhookFormPage({
     ...{ menu: viewer.menu, faults, entered, isNew: edited === undefined },
@@ -80,7 +80,7 @@ function readWebhookForm(form: FormBody): WebhookForm {
 }
 
 /** A webhook that was created through the API may have types and collections. */
-function formOf({ url, description, types, collections }: WebhookRow): WebhookForm {
+function formOf({ url, description, types, collections }: OwnWebhook): WebhookForm {
   const isEverything = types.includes('*')
   return {
     ...{ url, description: description ?? '' },
@@ -98,7 +98,7 @@ const formFields: ReadonlyMap<string, string> = new Map([
   ['collections', 'events'],
 ])
 
-function bodyOf({ url, description, events, types, collections }: WebhookForm, edited?: WebhookRow) {
+function bodyOf({ url, description, events, types, collections }: WebhookForm, edited?: OwnWebhook) {
   const isEverything = events === 'all'
   // The form offers collections only for all events. For chosen events, those that were set through the API stay.
   const existing = edited && !edited.types.includes('*') ? edited.collections : null
@@ -115,7 +115,7 @@ function bodyOf({ url, description, events, types, collections }: WebhookForm, e
 async function saveForm(
   parts: RouteParts,
   viewer: Viewer,
-  edited: WebhookRow | undefined,
+  edited: OwnWebhook | undefined,
   entered: WebhookForm,
   save: () => Promise<Reply>,
 ): Promise<Reply> {

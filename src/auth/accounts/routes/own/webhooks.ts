@@ -10,7 +10,7 @@ import {
   webhookPage,
   webhooksPage,
 } from '../../../pages/account/webhooks.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
@@ -58,7 +58,7 @@ const webhookOfDelivery = itemShape('webhook_deliveries', ['webhook_id'])
 const maxShown = 200
 const maxDeliveriesShown = 20
 
-export interface WebhookRow {
+export interface OwnWebhook {
   readonly id: number
   readonly app_id: number | null
   readonly url: string
@@ -71,7 +71,7 @@ export interface WebhookRow {
   readonly created_at: string
 }
 
-interface DeliveryRow {
+interface OwnDelivery {
   readonly id: number
   readonly event_id: string | null
   readonly type: string
@@ -86,15 +86,15 @@ interface DeliveryRow {
 }
 
 /** Throws NOT_FOUND for webhooks of other users, which nobody can read. */
-export function webhookRow(parts: RouteParts, viewer: Viewer, id: number): Promise<WebhookRow> {
-  return ownItems(parts, viewer).item<WebhookRow>(byId, id)
+export function webhookRow(parts: RouteParts, viewer: Viewer, id: number): Promise<OwnWebhook> {
+  return ownItems(parts, viewer).item<OwnWebhook>(byId, id)
 }
 
 function timeOf(text: string | null): number | undefined {
   return text === null ? undefined : Date.parse(text)
 }
 
-function toShownWebhook(row: WebhookRow): ShownWebhook {
+function toShownWebhook(row: OwnWebhook): ShownWebhook {
   const { id, url, description, types, collections, enabled } = row
   return {
     ...{ id, url, description, types, collections, enabled },
@@ -105,7 +105,7 @@ function toShownWebhook(row: WebhookRow): ShownWebhook {
   }
 }
 
-function toShownDelivery(row: DeliveryRow): ShownDelivery {
+function toShownDelivery(row: OwnDelivery): ShownDelivery {
   const { id, type, status, attempt, error } = row
   return {
     ...{ id, type, status, attempt, error },
@@ -119,9 +119,9 @@ function toShownDelivery(row: DeliveryRow): ShownDelivery {
 }
 
 export async function webhooksRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const rows = await ownItems(parts, viewer).list<WebhookRow>(webhooksOfUser, maxShown + 1, viewer.user.id)
+  const rows = await ownItems(parts, viewer).list<OwnWebhook>(webhooksOfUser, maxShown + 1, viewer.user.id)
   const page = webhooksPage({
-    ...{ menu: viewer.menu, note: noteOf(visit), more: rows.length > maxShown },
+    ...{ menu: viewer.menu, note: noteOf(visit), hasMore: rows.length > maxShown },
     webhooks: rows.slice(0, maxShown).map(toShownWebhook),
   })
   return pageReply(parts.theme, page)
@@ -131,12 +131,12 @@ async function show(
   parts: RouteParts,
   visit: Visit,
   viewer: Viewer,
-  row: WebhookRow,
-  faults: Faults,
+  row: OwnWebhook,
+  faults: FormFaults,
 ): Promise<Reply> {
   const shownSecrets =
     visit.method === 'GET' ? await parts.shownOnce.take(viewer.session, visit.path) : undefined
-  const rows = await ownItems(parts, viewer).list<DeliveryRow>(
+  const rows = await ownItems(parts, viewer).list<OwnDelivery>(
     deliveriesOfWebhook,
     maxDeliveriesShown,
     row.id,
@@ -155,24 +155,24 @@ interface Target {
   readonly parts: RouteParts
   readonly visit: Visit
   readonly viewer: Viewer
-  readonly row: WebhookRow
+  readonly row: OwnWebhook
 }
 
-type Change = (target: Target, form: FormBody) => Promise<Reply>
+type WebhookChange = (target: Target, form: FormBody) => Promise<Reply>
 
 /** `note`: see `noteOf`. */
 function done({ row }: Target, note: string): Reply {
   return redirect(`${path}/${row.id}?done=${note}`)
 }
 
-const rotate: Change = async ({ parts, visit, viewer, row }) => {
+const rotate: WebhookChange = async ({ parts, visit, viewer, row }) => {
   const redirection = signInRedirect(parts, visit, viewer)
   if (redirection) return redirection
   const secret = await parts.own.webhooks.rotateSecret(row.id, sessionPrincipal(viewer.user))
   return showOnce(parts, viewer, `${path}/${row.id}`, { secret })
 }
 
-const enable: Change = async target => {
+const enable: WebhookChange = async target => {
   const { parts, visit, viewer, row } = target
   const redirection = signInRedirect(parts, visit, viewer)
   if (redirection) return redirection
@@ -180,7 +180,7 @@ const enable: Change = async target => {
   return done(target, 'webhook-enabled')
 }
 
-function setEnabled(enabled: boolean): Change {
+function setEnabled(enabled: boolean): WebhookChange {
   return async target => {
     const { parts, visit, viewer, row } = target
     const redirection = enabled ? signInRedirect(parts, visit, viewer) : undefined
@@ -190,13 +190,13 @@ function setEnabled(enabled: boolean): Change {
   }
 }
 
-const test: Change = async target => {
+const test: WebhookChange = async target => {
   const { parts, viewer, row } = target
   await parts.own.webhooks.test(row.id, sessionPrincipal(viewer.user))
   return done(target, 'webhook-tested')
 }
 
-const redeliver: Change = async (target, form) => {
+const redeliver: WebhookChange = async (target, form) => {
   const { parts, viewer, row } = target
   const delivery = form.text('delivery')
   if (!/^[1-9]\d{0,14}$/.test(delivery)) throw new ApiError('NOT_FOUND')
@@ -209,7 +209,7 @@ const redeliver: Change = async (target, form) => {
   return done(target, 'redelivered')
 }
 
-const changes: ReadonlyMap<string, Change> = new Map([
+const changes: ReadonlyMap<string, WebhookChange> = new Map([
   ['rotate', rotate],
   ['enable', enable],
   ['on', setEnabled(true)],

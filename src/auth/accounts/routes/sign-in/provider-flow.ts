@@ -7,7 +7,7 @@ import { pageReply } from '../../../pages/frame/reply.ts'
 import { isSame } from '../../../server/secret.ts'
 import type { ProviderIdentity } from '../../identities.ts'
 import type { TokenKind } from '../../link-tokens.ts'
-import { type FaultReason, type Provider, ProviderFault, type Secrets } from '../../providers/provider.ts'
+import { type FaultReason, type FlowSecrets, type Provider, ProviderFault } from '../../providers/provider.ts'
 import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
 
@@ -32,7 +32,7 @@ export type Purpose =
 interface Flow {
   readonly provider: string
   readonly purpose: Purpose
-  readonly secrets: Secrets
+  readonly secrets: FlowSecrets
 }
 
 /** The identity that a provider has authenticated. */
@@ -70,6 +70,7 @@ function randomSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
+/** The redirect URI that is registered at the provider: `/account/sign-in/{id}` of this service. */
 export function redirectUriOf({ base: { issuer } }: RouteParts, { id }: Pick<Provider, 'id'>): string {
   return `${issuer}/account/sign-in/${id}/callback`
 }
@@ -89,7 +90,7 @@ export async function startFlow(
   const address = throttleAddress(visit.address)
   const seconds = await base.providerStarts.take(`start:${address}`, address)
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
-  const secrets: Secrets = {
+  const secrets: FlowSecrets = {
     state: randomSecret(),
     nonce: randomSecret(),
     verifier: randomSecret(),
@@ -165,6 +166,7 @@ export async function redeemCookie(parts: RouteParts, visit: Visit, cookie: Cook
   return payload !== undefined
 }
 
+/** Throws NOT_FOUND if the settings have no provider with the id. */
 export function providerOf({ providers }: RouteParts, id: string): Provider {
   const provider = providers.get(id)
   if (!provider) throw new ApiError('NOT_FOUND', 'This service does not offer this sign-in.')

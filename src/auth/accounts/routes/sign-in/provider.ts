@@ -1,6 +1,6 @@
 /** `/account/sign-in/{provider}`, its callback, and the steps after a provider's response. */
 import type { Reply } from '../../../../call.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { completePage } from '../../../pages/sign-in/providers.ts'
 import { interactionPrefix } from '../../paths.ts'
@@ -318,7 +318,7 @@ async function signInToNewAccount(
 }
 
 interface CompletionForm {
-  readonly faults: Faults
+  readonly faults: FormFaults
   readonly entered?: EnteredAccount
 }
 
@@ -339,7 +339,7 @@ function showForm(
     email: profile.emailVerified ? profile.email : (entered?.email ?? profile.email),
     isProven: profile.emailVerified,
     app: context.app,
-    asked: inputs,
+    modelFields: inputs,
   })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
 }

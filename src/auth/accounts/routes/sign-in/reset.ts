@@ -1,6 +1,6 @@
 /** `/account/reset` and `/account/verify`, the pages of the links in mails. */
 import type { Reply } from '../../../../call.ts'
-import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { endedPage } from '../../../pages/sign-in/account-recovery.ts'
@@ -49,12 +49,12 @@ function resetExpiredReply(parts: RouteParts): Reply {
   return expiredReply(parts, '/account/reset', 'Ask for a new link')
 }
 
-function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: Faults): Reply {
+function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: FormFaults): Reply {
   const page = resetPage({ csrf: csrf.token(visit, visit.res), faults, token })
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: Faults): Reply {
+function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: FormFaults): Reply {
   const page = resetRequestPage({ csrf: csrf.token(visit, visit.res), faults, email: undefined })
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
@@ -125,7 +125,12 @@ async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
   return showConfirm(parts, visit, token, noFaults)
 }
 
-async function showConfirm(parts: RouteParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
+async function showConfirm(
+  parts: RouteParts,
+  visit: Visit,
+  token: string,
+  faults: FormFaults,
+): Promise<Reply> {
   const address = await addressToConfirm(parts.base, token)
   if (address === undefined) return verifyExpiredReply(parts)
   const viewer = await findViewer(parts, visit)
@@ -152,7 +157,13 @@ function signInFirst({ theme }: RouteParts): Reply {
   return pageReply(theme, page)
 }
 
-function showPending(parts: RouteParts, visit: Visit, account: string, email: string, faults: Faults): Reply {
+function showPending(
+  parts: RouteParts,
+  visit: Visit,
+  account: string,
+  email: string,
+  faults: FormFaults,
+): Reply {
   const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }

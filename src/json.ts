@@ -1,12 +1,14 @@
-/** JSON that clients send. */
+/** JSON from outside: bodies of requests and responses, files, tokens. */
 
+/** A JSON object whose members are not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** Whether a JSON value is an object: neither null nor an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the value of a JSON text; undefined, which is not a JSON value, if the text is not JSON. */
+/** The value of a JSON text; undefined, which is not a JSON value, if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

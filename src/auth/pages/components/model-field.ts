@@ -1,9 +1,10 @@
 /** A field of the model in a form. Its JSON Schema determines the kind of input. */
 import type { JsonSchema } from '../../../model/fields/type.ts'
-import { type Faults, type Field, field, otherField } from '../components/form.ts'
-import { type Html, html } from '../components/html.ts'
+import { type FormFaults, type FormField, field, otherField } from './form.ts'
+import { type Html, html } from './html.ts'
 
-export interface AskedField {
+/** A field of the model, with what was entered. */
+export interface ModelField {
   /** The name of the field in the form. */
   readonly name: string
   readonly label: string
@@ -19,7 +20,7 @@ export function formName(name: string): string {
   return `field_${name}`
 }
 
-function checkbox({ name, label, value }: AskedField, faults: Faults): Html {
+function checkbox({ name, label, value }: ModelField, faults: FormFaults): Html {
   const fault = faults.get(name)
   return html`<div class="field">
 ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
@@ -28,51 +29,52 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 }
 
 function choice(
-  { name, label, value = '', required = true }: AskedField,
+  { name, label, value = '', required = true }: ModelField,
   options: readonly string[],
-  faults: Faults,
+  faults: FormFaults,
 ): Html {
-  const listed = options.map(
+  const optionElements = options.map(
     option => html`<option value="${option}"${option === value && html` selected`}>${option}</option>`,
   )
   return otherField(
     {
       name,
       label,
-      input: tied =>
-        html`<select${tied}${required && html` required`}><option value="">${required ? 'Choose…' : 'None'}</option>${listed}</select>`,
+      input: inputAttributes =>
+        html`<select${inputAttributes}${required && html` required`}><option value="">${required ? 'Choose…' : 'None'}</option>${optionElements}</select>`,
     },
     faults,
   )
 }
 
 function longText(
-  { name, label, value = '', required = true }: AskedField,
+  { name, label, value = '', required = true }: ModelField,
   max: unknown,
-  faults: Faults,
+  faults: FormFaults,
 ): Html {
   const bound = typeof max === 'number' && html` maxlength="${max}"`
   return otherField(
     {
       name,
       label,
-      input: tied =>
-        html`<textarea${tied} rows="4"${required && html` required`}${bound}>\n${value}</textarea>`,
+      input: inputAttributes =>
+        html`<textarea${inputAttributes} rows="4"${required && html` required`}${bound}>\n${value}</textarea>`,
     },
     faults,
   )
 }
 
-type Look = Pick<Field, 'type' | 'inputmode' | 'hint'>
+/** The properties of an input of one line. */
+type InputProperties = Pick<FormField, 'type' | 'inputmode' | 'hint'>
 
-const formats: Readonly<Record<string, Look>> = {
+const formats: Readonly<Record<string, InputProperties>> = {
   email: { type: 'email' },
   uri: { type: 'url', hint: 'An address that begins with https:// or http://.' },
   date: { type: 'date' },
   'date-time': { hint: 'With its time zone, e.g. 2026-01-31T12:00:00Z.' },
 }
 
-const numbers: Readonly<Record<string, Look>> = {
+const numbers: Readonly<Record<string, InputProperties>> = {
   integer: { inputmode: 'numeric' },
   number: { inputmode: 'decimal' },
 }
@@ -80,15 +82,16 @@ const numbers: Readonly<Record<string, Look>> = {
 /** Longer texts get a field of several lines. */
 const maxLineCharacters = 255
 
-export function askedField(asked: AskedField, faults: Faults): Html {
-  const { name, label, value, schema, required = true } = asked
+/** The input of a field, by its JSON Schema: a checkbox, a choice, several lines, or one line. */
+export function fieldOfModel(modelField: ModelField, faults: FormFaults): Html {
+  const { name, label, value, schema, required = true } = modelField
   const { type, format, maxLength, enum: options } = schema
-  if (type === 'boolean') return checkbox(asked, faults)
-  if (Array.isArray(options)) return choice(asked, options.map(String), faults)
+  if (type === 'boolean') return checkbox(modelField, faults)
+  if (Array.isArray(options)) return choice(modelField, options.map(String), faults)
   const isPlain = type === 'string' && format === undefined
   if (isPlain && (typeof maxLength !== 'number' || maxLength > maxLineCharacters))
-    return longText(asked, maxLength, faults)
-  const look = typeof format === 'string' ? formats[format] : numbers[String(type)]
+    return longText(modelField, maxLength, faults)
+  const properties = typeof format === 'string' ? formats[format] : numbers[String(type)]
   const bound = typeof maxLength === 'number' ? { maxlength: maxLength } : undefined
-  return field({ name, label, value, required, autocomplete: 'off', ...bound, ...look }, faults)
+  return field({ name, label, value, required, autocomplete: 'off', ...bound, ...properties }, faults)
 }
