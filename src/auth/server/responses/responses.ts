@@ -61,6 +61,7 @@ async function shapeToken(ctx: Context, original: Body, parts: ResponseParts): P
 
 /** RFC 8628, 3.2: shortens the address that users type, and adds the polling interval. */
 function shapeDevice(ctx: Context, body: Body): void {
+  if ('error' in body) return
   const shorten = (value: unknown) =>
     typeof value === 'string' ? value.replace(routes.code_verification, routes.device_authorization) : value
   const { verification_uri: uri, verification_uri_complete: complete } = body
