@@ -15,14 +15,17 @@ import { errors } from './load.ts'
 
 type Options = Record<string, unknown>
 
+/** An error as the client or the user gets it. */
+export interface ErrorBody {
+  readonly error: string
+  readonly error_description?: string
+}
+
 /** Functions that oidc-provider calls to render pages. Each sets the body of the response. */
 export interface Sources {
-  readonly error: (
-    ctx: Context,
-    out: { error: string; error_description?: string },
-    thrown: unknown,
-  ) => Awaitable<void>
-  readonly deviceCode: (ctx: Context, out: unknown, fault: unknown) => Awaitable<void>
+  readonly error: (ctx: Context, out: ErrorBody, thrown: unknown) => Awaitable<void>
+  /** `out`, `fault`: why the page is shown again. */
+  readonly deviceCode: (ctx: Context, out: ErrorBody | undefined, fault: unknown) => Awaitable<void>
   readonly deviceConfirm: (ctx: Context, userCode: string) => Awaitable<void>
   readonly deviceDone: (ctx: Context) => Awaitable<void>
   readonly signOut: (ctx: Context) => Awaitable<void>
@@ -86,7 +89,7 @@ function features(parts: ConfigurationParts): Options {
     claimsParameter: { enabled: true, assertClaimsParameter: narrowClaims },
     deviceFlow: {
       enabled: true,
-      userCodeInputSource: (ctx: Context, _form: string, out: unknown, fault: unknown) =>
+      userCodeInputSource: (ctx: Context, _form: string, out: ErrorBody | undefined, fault: unknown) =>
         sources.deviceCode(ctx, out, fault),
       userCodeConfirmSource: (
         ctx: Context,
