@@ -6,6 +6,7 @@ import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import { scopeSet } from '../../../principal.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import { isRegisteredRedirectUri } from '../clients/client-metadata.ts'
 import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { secretHash } from '../secret.ts'
 import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.ts'
@@ -126,6 +127,7 @@ export class Adapter {
 
   async find(id: string): Promise<Payload | undefined> {
     if (this.#kind === 'Client') return this.#findClient(id)
+    if (this.#kind === 'Interaction') return this.#findInteraction(id)
     const jwtId = accessTokenKinds.has(this.#kind) ? this.#parts.jwtRecordId(id) : undefined
     if (jwtId !== undefined) return this.#find(jwtId, MARK + jwtId)
     if (id.startsWith(MARK) && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())) return undefined
@@ -135,6 +137,17 @@ export class Adapter {
   async #find(recordId: string, id: string): Promise<Payload | undefined> {
     const record = await this.#parts.records.get(this.#kind, recordId)
     return record && this.#withCurrentScope(payloadOf(record, id))
+  }
+
+  /** Undefined if its app has lost the redirect URI: neither a code nor an error may be sent there any more. */
+  async #findInteraction(id: string): Promise<Payload | undefined> {
+    const payload = await this.#find(storedId(this.#kind, id), id)
+    const { client_id: clientId, redirect_uri: uri } = partOf(payload?.params)
+    // A device request has none: what it calls `redirect_uri` is never used.
+    if (payload === undefined || payload.deviceCode !== undefined || typeof uri !== 'string') return payload
+    const { redirect_uris: redirectUris } = (await this.#clientMetadata(String(clientId))) ?? {}
+    const hasLost = Array.isArray(redirectUris) && !isRegisteredRedirectUri({ redirectUris }, uri)
+    return hasLost ? undefined : payload
   }
 
   /** The payload without the scopes that its app has lost since it was stored. */
