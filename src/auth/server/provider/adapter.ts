@@ -28,13 +28,15 @@ const sessionKinds = new Set(['AuthorizationCode', 'DeviceCode'])
 const accessTokenKinds = new Set(['AccessToken', 'ClientCredentials'])
 
 /**
- * How long records are kept after they expire, so that the error can say that the code or token has expired. Readers of
- * these kinds must check `exp`.
+ * How long records are kept after they expire. Codes and tokens: so that the error can say that they have expired; readers
+ * of these kinds must check `exp`. Used proofs: because oidc-provider counts five minutes from the use, and the `iat` of a
+ * proof may be as far ahead (RFC 9449, 11.1).
  */
 const retentionAfterExpiryMs: Readonly<Record<string, number>> = {
   AuthorizationCode: 10 * 60_000,
   DeviceCode: 10 * 60_000,
   RefreshToken: 24 * 60 * 60_000,
+  ReplayDetection: 5 * 60_000,
 }
 
 /** Precedes an id that is already a hash. No other id begins with it. */
@@ -58,6 +60,8 @@ export interface AdapterParts {
   readonly isSignOut: () => boolean
   /** The error for a code or token that was consumed before. */
   readonly consumedError: () => Error
+  /** The error for a proof that was used before. */
+  readonly replayedError: () => Error
   /** The error for a registration access token that another request has replaced. */
   readonly unknownTokenError: () => Error
 }
@@ -83,7 +87,7 @@ export class Adapter {
 
   async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
-    const { records, consumedError } = this.#parts
+    const { records, replayedError } = this.#parts
     const record = this.#recordOf(id, payload, expiresIn)
     if (issuedKinds.has(this.#kind)) return this.#putIssued(record, payload.clientId)
     if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid, payload.loginTs)
@@ -92,7 +96,7 @@ export class Adapter {
     }
     if (this.#kind !== 'ReplayDetection') return records.put(record)
     // oidc-provider checks before it stores: of parallel uses, exactly one must succeed here.
-    if (!(await records.add(record))) throw consumedError()
+    if (!(await records.add(record))) throw replayedError()
   }
 
   async #putIssued(record: NewRecord, clientId: unknown): Promise<void> {

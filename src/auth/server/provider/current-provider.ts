@@ -79,6 +79,17 @@ export class CurrentProvider {
 /** Longer than any grant: the last use of an app is known for as long as its access lasts. */
 const appUseRetentionMs = 400 * 24 * 60 * 60 * 1000
 
+/** The errors of oidc-provider for a DPoP proof that is sent again, by its names of the endpoints. */
+const replayErrors: Readonly<Record<string, (typeof errors)['InvalidGrant']>> = {
+  userinfo: errors.InvalidToken,
+  pushed_authorization_request: errors.InvalidRequest,
+}
+
+function replayedError(): Error {
+  const { [currentContext()?.oidc.route ?? '']: ReplayError = errors.InvalidGrant } = replayErrors
+  return new ReplayError('the DPoP proof was used already')
+}
+
 function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
   const { records, apps, settings, scopes, lastUses, onFault } = parts
   const noteUse = (owner: string, clientId: string) => {
@@ -104,6 +115,7 @@ function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
         return route === 'end_session_confirm' && params?.logout !== undefined
       },
       consumedError: () => new errors.InvalidGrant('it was used already'),
+      replayedError,
       unknownTokenError: () => new errors.InvalidToken('registration access token not found'),
     })
 }
