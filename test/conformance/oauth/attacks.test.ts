@@ -215,6 +215,22 @@ test('consent is accepted only from its own form, page and browser', async () =>
   })
 })
 
+test('a consent that is sent several times at once gets a code, and never a failure of the server', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    for (let round = 0; round < 5; round++) {
+      const browser = fixture.browser()
+      const choice = consentOf(await consentPage(fixture, app, browser, fixture.ann))
+      assert.ok(choice)
+      const ends = await Promise.all(
+        Array.from({ length: 4 }, () => browser.submit(choice.form, {}, choice.button)),
+      )
+      assert.ok(ends.some(end => 'location' in end && end.location.searchParams.has('code')))
+      for (const end of ends) assert.ok('location' in end || end.status < 500)
+    }
+  })
+})
+
 test('another user cannot answer a consent request', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
