@@ -5,6 +5,7 @@ import * as openid from 'openid-client'
 import type { Browser, Departure, Page } from './browser.ts'
 import {
   type App,
+  authorizationUrl,
   authorize,
   consentOf,
   type Fixture,
@@ -360,5 +361,26 @@ test('openid-client: a pushed request is refused when it is used twice or by ano
     const callbackUrl = await authorize(browser, pushed, fixture.ann)
     assert.ok(callbackUrl.searchParams.has('code'))
     assertRefused(await browser.open(pushed))
+  })
+})
+
+test('of concurrent uses of a pushed request, one gets a code', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: ['https://app.example.com/callback'] })
+    const [redirect_uri = ''] = app.redirect_uris
+    const request = { response_type: 'code', redirect_uri, scope: 'read:post', state: 's' }
+    const browser = fixture.browser()
+    const address = { client_id: app.client_id }
+    // With an earlier consent, no page comes between the request and the code.
+    await authorize(browser, authorizationUrl(fixture.url, { ...address, ...request }), fixture.ann)
+    const { json } = await post(`${fixture.url}/oauth/par`, { ...request, ...secretOf(app) })
+    const pushed = authorizationUrl(fixture.url, { ...address, request_uri: String(json.request_uri) })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => browser.open(pushed)))
+    const outcomes = answers.map(answer => {
+      assert.ok('location' in answer)
+      const { searchParams } = answer.location
+      return searchParams.has('code') ? 'code' : searchParams.get('error')
+    })
+    assert.deepEqual(outcomes.toSorted(), ['code', ...Array.from({ length: 7 }, () => 'invalid_request_uri')])
   })
 })

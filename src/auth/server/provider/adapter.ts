@@ -58,8 +58,8 @@ export interface AdapterParts {
   readonly isExposed: () => boolean
   /** Whether the current request signs out. Otherwise oidc-provider destroys a session only to give it another id. */
   readonly isSignOut: () => boolean
-  /** The error for a code or token that was consumed before. */
-  readonly consumedError: () => Error
+  /** The error for a code, token or pushed request that was consumed before. */
+  readonly consumedError: (kind: string) => Error
   /** The error for a proof that was used before. */
   readonly replayedError: () => Error
   /** The error for a registration access token that another request has replaced. */
@@ -185,7 +185,7 @@ export class Adapter {
       await records.delete('Grant', grant)
       await records.deleteGrant(grant)
     }
-    throw consumedError()
+    throw consumedError(this.#kind)
   }
 
   async destroy(id: string): Promise<void> {

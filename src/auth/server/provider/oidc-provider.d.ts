@@ -165,6 +165,7 @@ declare module 'oidc-provider' {
     | 'InvalidTarget'
     | 'InvalidScope'
     | 'InvalidRequest'
+    | 'InvalidRequestUri'
     | 'InvalidToken'
     | 'LoginRequired'
     | 'UnmetAuthenticationRequirements'
