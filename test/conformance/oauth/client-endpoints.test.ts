@@ -77,6 +77,66 @@ for (const format of ['opaque', 'jwt']) {
   })
 }
 
+/** RFC 6749, 2.3.1: credentials are form-encoded before they are encoded in base64. */
+function basic(id: string, secret: string, encode: (text: string) => string): string {
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
+}
+
+const plain = (text: string) => text
+const escaped = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')
+
+test('every endpoint accepts the secret in each form of RFC 6749, and no assertion', async () => {
+  await withFixture({}, async fixture => {
+    const { client_id, client_secret, redirect_uris } = await fixture.app({ scope_separator: ' ' })
+    const requests: readonly [path: string, form: Record<string, string>, status: number][] = [
+      ['/oauth/token', { grant_type: 'client_credentials', scope: 'read:post' }, 200],
+      ['/oauth/introspect', { token: 'x' }, 200],
+      ['/oauth/revoke', { token: 'x' }, 200],
+      [
+        '/oauth/par',
+        { response_type: 'code', redirect_uri: redirect_uris[0] ?? '', scope: 'read:post', client_id },
+        201,
+      ],
+      ['/oauth/device', { scope: 'read:post' }, 200],
+    ]
+    const encodedJson = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const claims = { iss: client_id, sub: client_id, aud: fixture.url, jti: '1', exp: 4_000_000_000 }
+    const assertion = {
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: `${encodedJson({ alg: 'ES256' })}.${encodedJson(claims)}.c2ln`,
+    }
+    for (const [path, form, status] of requests) {
+      const url = fixture.url + path
+      for (const encode of [plain, escaped]) {
+        const answer = await post(url, form, { Authorization: basic(client_id, client_secret, encode) })
+        assert.equal(answer.status, status, `${path} ${answer.text}`)
+      }
+      const inForm = await post(url, { ...form, client_id, client_secret })
+      assert.equal(inForm.status, status, `${path} ${inForm.text}`)
+      const named = await post(url, { ...form, ...assertion, client_id })
+      assert.deepEqual([named.status, named.json.error], [401, 'invalid_client'], path)
+      const wrong = await post(url, form, { Authorization: basic(client_id, `${client_secret}x`, escaped) })
+      assert.deepEqual([wrong.status, wrong.json.error], [401, 'invalid_client'], path)
+    }
+  })
+})
+
+test('a device request without scope gets the default scopes, wherever the app puts its secret', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const url = `${fixture.url}/oauth/device`
+    const Authorization = basic(app.client_id, app.client_secret, escaped)
+    const started = [await post(url, secretOf(app)), await post(url, {}, { Authorization })]
+    for (const { status, text } of started) assert.equal(status, 200, text)
+    const foreign = await post(
+      url,
+      { client_id: app.client_id },
+      { Authorization: basic('other', 'x', plain) },
+    )
+    assert.deepEqual([foreign.status, foreign.json.error], [400, 'invalid_request'])
+  })
+})
+
 test('a public app revokes its own tokens, and introspects none', async () => {
   await withFixture({}, async fixture => {
     const verifier = openid.randomPKCECodeVerifier()

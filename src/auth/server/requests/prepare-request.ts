@@ -9,7 +9,7 @@ import { secretHash } from '../secret.ts'
 import { markOmittedRedirectUri } from '../tokens/authorization-codes.ts'
 import type { TokenSigner } from '../tokens/jwt.ts'
 import { handleOf } from '../tokens/jwt-format.ts'
-import { formText, mediaTypeOf, type Parameters, parseForm, type RequestBody } from './form.ts'
+import { basicClientId, formText, mediaTypeOf, type Parameters, parseForm, type RequestBody } from './form.ts'
 import {
   authorizationRequest,
   deviceRequest,
@@ -39,7 +39,12 @@ export function resourcesOf(issuer: string): ReadonlySet<string> {
   return new Set([issuer, `${issuer}/api/v1`, `${issuer}/graphql`])
 }
 
-async function preparedForm(path: string, sent: Parameters, parts: PrepareParts): Promise<Parameters> {
+async function preparedForm(
+  path: string,
+  headers: IncomingHttpHeaders,
+  sent: Parameters,
+  parts: PrepareParts,
+): Promise<Parameters> {
   const { rules } = parts
   switch (path) {
     case routes.token:
@@ -47,7 +52,7 @@ async function preparedForm(path: string, sent: Parameters, parts: PrepareParts)
     case routes.pushed_authorization_request:
       return markOmittedRedirectUri(sent, own => authorizationRequest(own, rules))
     case routes.device_authorization:
-      return deviceRequest(sent, rules)
+      return deviceRequest(sent, rules, basicClientId(headers))
     case routes.introspection:
     case routes.revocation:
       return sent.map(([name, value]) => [name, name === 'token' ? handleOf(value, parts) : value])
@@ -131,6 +136,6 @@ export async function prepareRequest(
     return prepareRegistration(req, body.bytes, parts)
   }
   if (!body.form) return { req: withBody(req, body.bytes) }
-  const form = await preparedForm(path, body.form, parts)
+  const form = await preparedForm(path, req.headers, body.form, parts)
   return { req: withBody(req, formText(form)), form, refusal: refusalOf(body.form) }
 }
