@@ -142,6 +142,18 @@ function ttl(settings: OauthSettings): Options {
   }
 }
 
+/** How an app authenticates with its secret: see `decisions/secrets-not-client-keys.md`. */
+const secretMethods = ['client_secret_basic', 'client_secret_post']
+
+/** Metadata that oidc-provider does not give. */
+const discovery = {
+  // Initiating User Registration 1.0, 4.
+  prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+  // RFC 8414, 2: without it, clients assume `client_secret_basic` alone.
+  revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+  introspection_endpoint_auth_methods_supported: secretMethods,
+}
+
 /** Only asymmetric algorithms: client secrets are stored as hashes, which cannot sign or encrypt. */
 const signing = ['RS256', 'ES256']
 const enabledJWA = {
@@ -198,10 +210,9 @@ export function configurationOf(parts: ConfigurationParts): Options {
     routes,
     ttl: ttl(settings),
     features: features(parts),
-    // Initiating User Registration 1.0, 4.
-    discovery: { prompt_values_supported: ['none', 'login', 'consent', 'select_account'] },
+    discovery,
     responseTypes: ['code'],
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientAuthMethods: [...secretMethods, 'none'],
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
     extraClientMetadata: { properties: ownMetadata },
     enabledJWA,
