@@ -77,6 +77,35 @@ for (const format of ['opaque', 'jwt']) {
   })
 }
 
+test('a token of another issuer is inactive, and revoking it is no error, whatever its form', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const header = encoded({ alg: 'RS256', typ: 'JWT' })
+    const foreign = [
+      `${header}.${encoded({ iss: 'https://id.example.com' })}.c2ln`,
+      `${encoded({ alg: 'none' })}.${encoded({ iss: fixture.url })}.`,
+      `${header}.${encoded({ roles: 'x'.repeat(9000) })}.c2ln`,
+      `${encoded({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`,
+      header,
+      `${header}.`,
+      `${encoded(['an array'])}.e30.c2ln`,
+      'v4.local.abc',
+      'a.b.c',
+    ]
+    for (const token of foreign) {
+      // With an unknown parameter, oidc-provider answers instead of the fast path.
+      for (const more of [{}, { unknown: 'x' }]) {
+        const form = { token, ...secretOf(app), ...more }
+        const { status, json, text } = await post(`${fixture.url}/oauth/introspect`, form)
+        assert.deepEqual([status, json], [200, { active: false }], `${token.slice(0, 80)} ${text}`)
+        const revoked = await post(`${fixture.url}/oauth/revoke`, form)
+        assert.equal(revoked.status, 200, `${token.slice(0, 80)} ${revoked.text}`)
+      }
+    }
+  })
+})
+
 /** RFC 6749, 2.3.1: credentials are form-encoded before they are encoded in base64. */
 function basic(id: string, secret: string, encode: (text: string) => string): string {
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
