@@ -357,11 +357,6 @@ export const oauth: readonly Mutant[] = [
         'return hasLost ? undefined : payload',
         'return payload',
       ],
-      [
-        'the redirect URI of a device request is checked, though it is not used',
-        'payload.deviceCode !== undefined || ',
-        '',
-      ],
     ],
   ),
   ...mutantsOf(

@@ -147,8 +147,8 @@ export class Adapter {
   async #findInteraction(id: string): Promise<Payload | undefined> {
     const payload = await this.#find(storedId(this.#kind, id), id)
     const { client_id: clientId, redirect_uri: uri } = partOf(payload?.params)
-    // A device request has none: what it calls `redirect_uri` is never used.
-    if (payload === undefined || payload.deviceCode !== undefined || typeof uri !== 'string') return payload
+    // Those of devices have none.
+    if (typeof uri !== 'string') return payload
     const { redirect_uris: redirectUris } = (await this.#clientMetadata(String(clientId))) ?? {}
     const hasLost = Array.isArray(redirectUris) && !isRegisteredRedirectUri({ redirectUris }, uri)
     return hasLost ? undefined : payload
