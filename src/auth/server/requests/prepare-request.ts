@@ -120,6 +120,14 @@ function refusalOf(sent: Parameters): Refusal | undefined {
   return { error: 'invalid_request', description, afterAuthentication: false }
 }
 
+/**
+ * Whether a request continues here after its interaction, which has its parameters. oidc-provider would take those in the
+ * address for them when it reports an error.
+ */
+function isContinuation(path: string): boolean {
+  return [routes.authorization, routes.code_verification].some(route => path.startsWith(`${route}/`))
+}
+
 /** `body`: of a POST or PUT, already read. */
 export async function prepareRequest(
   req: IncomingMessage,
@@ -128,6 +136,7 @@ export async function prepareRequest(
 ): Promise<PreparedRequest> {
   const [path = '', query = ''] = (req.url ?? '').split(/\?(.*)/s)
   if (path === routes.authorization) req.url = await authorizeUrl(query, parts)
+  if (isContinuation(path)) req.url = path
   if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {
     req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
   }
