@@ -221,9 +221,10 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a second use of a replay token is accepted',
-        'if (!(await records.add(record))) throw consumedError()',
-        'if (!records.add(record)) throw consumedError()',
+        'if (!(await records.add(record))) throw replayedError()',
+        'if (!records.add(record)) throw replayedError()',
       ],
+      ['a used proof is forgotten while it is still accepted', '  ReplayDetection: 5 * 60_000,\n', ''],
       [
         'the secret of a self-registered app is stored in plain text',
         'secret === undefined || secret === storedHash ? secret : secretHash(secret)',
@@ -344,6 +345,44 @@ export const oauth: readonly Mutant[] = [
         'the client id in the body may differ from the header’s',
         '(id ?? basicId) === basicId ?',
         'basicId.length > 0 ?',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/provider/adapter',
+    ['conformance/oauth/redirect-uri'],
+    [
+      [
+        'a removed redirect URI gets the code of a sign-in in progress',
+        'return hasLost ? undefined : payload',
+        'return payload',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/consent/interactions',
+    ['auth/server/consent/interactions'],
+    [['every failure ends a sign-in quietly', " && cause.name === 'SessionNotFound' ?", ' ?']],
+  ),
+  ...mutantsOf(
+    'auth/server/tokens/jwt-format',
+    ['conformance/oauth/client-endpoints'],
+    [
+      [
+        'an unsigned JWT is an error at introspection',
+        'if (jwtPart(token, 0) === undefined) return token',
+        'if (!looksLikeJwt(token)) return token',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/trusted-issuer',
+    ['auth/trusted-issuer'],
+    [
+      [
+        'a token that is bound to a key is accepted as a bearer token',
+        '    if (claims?.cnf !== undefined) throw boundToken()\n',
+        '',
       ],
     ],
   ),

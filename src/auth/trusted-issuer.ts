@@ -9,6 +9,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { Cache, CacheBound } from '../cache.ts'
+import { ApiError } from '../errors.ts'
 import { isStorable } from '../model/fields/textual.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import { type Claims, type Principal, user } from '../principal.ts'
@@ -198,6 +199,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
   const authenticate = async (text: string, issuer: TrustedIssuer, keys: IssuerKeys) => {
     const usersVersion = version('users')
     const claims = await verifyWithCurrentKeys(text, issuer, keys).catch(() => undefined)
+    if (claims?.cnf !== undefined) throw boundToken()
     const account = claims && (await userOf(claims, issuer, options))
     if (!claims || !account) return null
     if (account.disabled) throw disabledCredential()
@@ -220,6 +222,13 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
       return trusted && authenticate(text, trusted.issuer, trusted.keys)
     },
   }
+}
+
+/** RFC 7800, 3.1: only the holder of a key may use the token. It is no bearer token (RFC 9449, 7.2; RFC 8705, 3). */
+function boundToken(): ApiError {
+  const message =
+    'The token is bound to a key (`cnf`). Of other issuers, only tokens without one are accepted.'
+  return new ApiError('UNAUTHORIZED', message)
 }
 
 /** By e-mail address only where the issuer has verified it. */

@@ -179,6 +179,19 @@ test('a token with a wrong audience, signature or time is refused', async () => 
   assert.equal(await read(`${header}.${other}.${signature}`), null)
 })
 
+test('a token that is bound to a key is refused, because no proof of possession is checked', async () => {
+  const { token, read, lookUps } = await setup()
+  const bindings = [{ jkt: 'x'.repeat(43) }, { 'x5t#S256': 'x'.repeat(43) }, { jwk: {} }, {}, null]
+  for (const cnf of bindings) {
+    await assert.rejects(read(await token({ ...good, cnf })), /bound to a key/, JSON.stringify(cnf))
+  }
+  // Not even the account is looked up, and nothing is cached.
+  assert.deepEqual(lookUps, [])
+  assert.equal((await read(await token()))?.userId, 7)
+  // What another signer says about a key is nobody's claim.
+  assert.equal(await read(await token({ ...good, cnf: {} }, { signer: 'two' })), null)
+})
+
 test('a token of another issuer is left to other readers, and no keys are fetched', async () => {
   const { token, read, fetched, reader } = await setup()
   assert.equal(await read(await token({ ...good, iss: 'https://evil.example' })), undefined)

@@ -3,7 +3,7 @@
  * its address; other requests draw from the ordinary budget. A request draws from both before it is handled, and gives one
  * back afterwards, so that concurrent guesses cannot exceed the tight budget.
  */
-import { firstValue, type Parameters } from '../../auth/server/requests/form.ts'
+import { basicClientId, firstValue, type Parameters } from '../../auth/server/requests/form.ts'
 import type { Reply, Takeover } from '../../call.ts'
 import type { RateCounters } from '../../cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from '../../cluster/rate-limits.ts'
@@ -113,17 +113,9 @@ function tightBudgetOf({ address }: Exchange): Principal {
  * anybody could use up the app's.
  */
 function ordinaryBudgetOf({ address, headers }: Exchange, form: Parameters | undefined): Principal {
-  const clientId = basicUser(headers.authorization) ?? (form && formUser(form))
+  const clientId = basicClientId(headers) ?? (form && formUser(form))
   if (clientId === undefined || !/^[\w.-]{1,100}$/.test(clientId)) return anonymous(budgetAddress(address))
   return app(clientId, new Set())
-}
-
-/** RFC 6749, 2.3.1. */
-function basicUser(authorization: string | undefined): string | undefined {
-  const [, encoded] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '') ?? []
-  if (encoded === undefined) return undefined
-  const [user, secret] = Buffer.from(encoded, 'base64').toString().split(/:(.*)/s)
-  return secret ? user : undefined
 }
 
 function formUser(form: Parameters): string | undefined {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import type { Browser, Form, Page } from './browser.ts'
+import { type Browser, type Form, formsOf, type Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
@@ -215,6 +215,22 @@ test('consent is accepted only from its own form, page and browser', async () =>
   })
 })
 
+test('a consent that is sent several times at once gets a code, and never a failure of the server', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    for (let round = 0; round < 5; round++) {
+      const browser = fixture.browser()
+      const choice = consentOf(await consentPage(fixture, app, browser, fixture.ann))
+      assert.ok(choice)
+      const ends = await Promise.all(
+        Array.from({ length: 4 }, () => browser.submit(choice.form, {}, choice.button)),
+      )
+      assert.ok(ends.some(end => 'location' in end && end.location.searchParams.has('code')))
+      for (const end of ends) assert.ok('location' in end || end.status < 500)
+    }
+  })
+})
+
 test('another user cannot answer a consent request', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
@@ -384,6 +400,72 @@ test('a device cannot be approved with the form of another session', async () =>
     assert.deepEqual([answer.status, answer.json.error], [400, 'authorization_pending'], landing.text)
     const wrong = await poll(fixture, await fixture.app({ name: 'Other' }), device)
     assert.deepEqual([wrong.status, wrong.json.error], [400, 'invalid_grant'])
+  })
+})
+
+const deviceSteps = [
+  { method: 'POST', path: '', body: 'xsrf=x&user_code=AAAA-AAAA&confirm=yes' },
+  { method: 'POST', path: '', body: 'xsrf=x&user_code=AAAA-AAAA&abort=yes' },
+  { method: 'GET', path: '/unknown', body: undefined },
+]
+
+/** Sends a step of the device flow with a cookie. */
+function sendStep(browser: Browser, { method, path, body }: (typeof deviceSteps)[number], cookie = '') {
+  return browser.send(new URL(`${browser.origin}/oauth/device/verify${path}`), {
+    method,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: cookie },
+    ...(body !== undefined && { body }),
+  })
+}
+
+test('a step of the device flow without a cookie gets a page that says how to go on, and no session', async () => {
+  await withFixture({}, async ({ browser }) => {
+    for (const step of deviceSteps) {
+      const { status, headers, text } = await sendStep(browser(), step)
+      assert.equal(status, 400, text)
+      assert.match(text, /start again.*allow cookies/is)
+      assert.equal(headers['set-cookie'], undefined)
+    }
+  })
+})
+
+test('a device page whose session has ended asks for the code again', async () => {
+  await withFixture({}, async fixture => {
+    const device = await newDevice(fixture, await fixture.app())
+    const browser = fixture.browser()
+    const [step] = deviceSteps
+    assert.ok(step)
+    const { status, text } = await sendStep(browser, step, `portico_session=${'x'.repeat(43)}`)
+    assert.equal(status, 400, text)
+    assert.match(text, /Enter the code again/)
+    const [form] = formsOf(text, new URL(fixture.url))
+    assert.ok(form)
+    const page = pageOf(await browser.submit(form, { user_code: device.user_code }))
+    assert.ok(consentOf(page), page.text)
+  })
+})
+
+test('pages of other origins cannot read the pages of the authorization server', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const address = authorizationUrl(fixture.url, { client_id: app.client_id, redirect_uri: redirectUri })
+    const pages = [
+      address.href,
+      `${fixture.url}/oauth/device`,
+      `${fixture.url}/oauth/logout`,
+      `${fixture.url}/oauth/authorize`,
+    ]
+    const read = (page: string) =>
+      fetch(page, { headers: { Origin: 'https://evil.example' }, redirect: 'manual' })
+    for (const page of pages) {
+      const { headers } = await read(page)
+      assert.equal(headers.get('access-control-allow-origin'), null, page)
+      assert.equal(headers.get('access-control-expose-headers'), null, page)
+    }
+    for (const path of ['/.well-known/openid-configuration', '/oauth/jwks', '/oauth/userinfo']) {
+      const { headers } = await read(fixture.url + path)
+      assert.equal(headers.get('access-control-allow-origin'), '*', path)
+    }
   })
 })
 

@@ -5,6 +5,7 @@ import * as openid from 'openid-client'
 import type { Browser, Departure, Page } from './browser.ts'
 import {
   type App,
+  authorizationUrl,
   authorize,
   consentOf,
   type Fixture,
@@ -75,6 +76,95 @@ for (const format of ['opaque', 'jwt']) {
     })
   })
 }
+
+test('a token of another issuer is inactive, and revoking it is no error, whatever its form', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const header = encoded({ alg: 'RS256', typ: 'JWT' })
+    const foreign = [
+      `${header}.${encoded({ iss: 'https://id.example.com' })}.c2ln`,
+      `${encoded({ alg: 'none' })}.${encoded({ iss: fixture.url })}.`,
+      `${header}.${encoded({ roles: 'x'.repeat(9000) })}.c2ln`,
+      `${encoded({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`,
+      header,
+      `${header}.`,
+      `${encoded(['an array'])}.e30.c2ln`,
+      'v4.local.abc',
+      'a.b.c',
+    ]
+    for (const token of foreign) {
+      // With an unknown parameter, oidc-provider answers instead of the fast path.
+      for (const more of [{}, { unknown: 'x' }]) {
+        const form = { token, ...secretOf(app), ...more }
+        const { status, json, text } = await post(`${fixture.url}/oauth/introspect`, form)
+        assert.deepEqual([status, json], [200, { active: false }], `${token.slice(0, 80)} ${text}`)
+        const revoked = await post(`${fixture.url}/oauth/revoke`, form)
+        assert.equal(revoked.status, 200, `${token.slice(0, 80)} ${revoked.text}`)
+      }
+    }
+  })
+})
+
+/** RFC 6749, 2.3.1: credentials are form-encoded before they are encoded in base64. */
+function basic(id: string, secret: string, encode: (text: string) => string): string {
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
+}
+
+const plain = (text: string) => text
+const escaped = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')
+
+test('every endpoint accepts the secret in each form of RFC 6749, and no assertion', async () => {
+  await withFixture({}, async fixture => {
+    const { client_id, client_secret, redirect_uris } = await fixture.app({ scope_separator: ' ' })
+    const requests: readonly [path: string, form: Record<string, string>, status: number][] = [
+      ['/oauth/token', { grant_type: 'client_credentials', scope: 'read:post' }, 200],
+      ['/oauth/introspect', { token: 'x' }, 200],
+      ['/oauth/revoke', { token: 'x' }, 200],
+      [
+        '/oauth/par',
+        { response_type: 'code', redirect_uri: redirect_uris[0] ?? '', scope: 'read:post', client_id },
+        201,
+      ],
+      ['/oauth/device', { scope: 'read:post' }, 200],
+    ]
+    const encodedJson = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const claims = { iss: client_id, sub: client_id, aud: fixture.url, jti: '1', exp: 4_000_000_000 }
+    const assertion = {
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: `${encodedJson({ alg: 'ES256' })}.${encodedJson(claims)}.c2ln`,
+    }
+    for (const [path, form, status] of requests) {
+      const url = fixture.url + path
+      for (const encode of [plain, escaped]) {
+        const answer = await post(url, form, { Authorization: basic(client_id, client_secret, encode) })
+        assert.equal(answer.status, status, `${path} ${answer.text}`)
+      }
+      const inForm = await post(url, { ...form, client_id, client_secret })
+      assert.equal(inForm.status, status, `${path} ${inForm.text}`)
+      const named = await post(url, { ...form, ...assertion, client_id })
+      assert.deepEqual([named.status, named.json.error], [401, 'invalid_client'], path)
+      const wrong = await post(url, form, { Authorization: basic(client_id, `${client_secret}x`, escaped) })
+      assert.deepEqual([wrong.status, wrong.json.error], [401, 'invalid_client'], path)
+    }
+  })
+})
+
+test('a device request without scope gets the default scopes, wherever the app puts its secret', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const url = `${fixture.url}/oauth/device`
+    const Authorization = basic(app.client_id, app.client_secret, escaped)
+    const started = [await post(url, secretOf(app)), await post(url, {}, { Authorization })]
+    for (const { status, text } of started) assert.equal(status, 200, text)
+    const foreign = await post(
+      url,
+      { client_id: app.client_id },
+      { Authorization: basic('other', 'x', plain) },
+    )
+    assert.deepEqual([foreign.status, foreign.json.error], [400, 'invalid_request'])
+  })
+})
 
 test('a public app revokes its own tokens, and introspects none', async () => {
   await withFixture({}, async fixture => {
@@ -360,5 +450,26 @@ test('openid-client: a pushed request is refused when it is used twice or by ano
     const callbackUrl = await authorize(browser, pushed, fixture.ann)
     assert.ok(callbackUrl.searchParams.has('code'))
     assertRefused(await browser.open(pushed))
+  })
+})
+
+test('of concurrent uses of a pushed request, one gets a code', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: ['https://app.example.com/callback'] })
+    const [redirect_uri = ''] = app.redirect_uris
+    const request = { response_type: 'code', redirect_uri, scope: 'read:post', state: 's' }
+    const browser = fixture.browser()
+    const address = { client_id: app.client_id }
+    // With an earlier consent, no page comes between the request and the code.
+    await authorize(browser, authorizationUrl(fixture.url, { ...address, ...request }), fixture.ann)
+    const { json } = await post(`${fixture.url}/oauth/par`, { ...request, ...secretOf(app) })
+    const pushed = authorizationUrl(fixture.url, { ...address, request_uri: String(json.request_uri) })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => browser.open(pushed)))
+    const outcomes = answers.map(answer => {
+      assert.ok('location' in answer)
+      const { searchParams } = answer.location
+      return searchParams.has('code') ? 'code' : searchParams.get('error')
+    })
+    assert.deepEqual(outcomes.toSorted(), ['code', ...Array.from({ length: 7 }, () => 'invalid_request_uri')])
   })
 })

@@ -58,6 +58,20 @@ test('a device learns the interval, and gets slow_down when it polls too soon', 
   })
 })
 
+test('a refused device request has the members of an error, and no interval', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const requests = [
+      { scope: 'read:post', client_id: app.client_id, client_secret: 'wrong' },
+      { scope: 'nonsense', ...secretOf(app) },
+    ]
+    for (const request of requests) {
+      const { json, text } = await post(`${fixture.url}/oauth/device`, request)
+      assert.ok(typeof json.error === 'string' && !('interval' in json), text)
+    }
+  })
+})
+
 test('each poll that comes too soon adds five seconds to the interval', async () => {
   await withFixture({}, async ({ place }) => {
     const store = await place.openStore(checkModel(blog))

@@ -315,6 +315,27 @@ test('of concurrent uses of one proof, the token endpoint accepts one', async ()
   })
 })
 
+test('of concurrent uses of one proof, userinfo and the pushed-request endpoint accept one', async () => {
+  await withFixture({}, async fixture => {
+    const { url } = fixture
+    const { app, keys, tokens } = await boundTokens(fixture)
+    const many = <T>(request: () => Promise<T>) => Promise.all(Array.from({ length: 20 }, request))
+    const userinfo = `${url}/oauth/userinfo`
+    const DPoP = await proof(url, tokens.access_token, keys, { claims: { htu: userinfo } })
+    const headers = { Authorization: `DPoP ${tokens.access_token}`, DPoP }
+    const read = await many(async () => (await fetch(userinfo, { headers })).status)
+    assert.deepEqual(read.toSorted(), [200, ...Array.from({ length: 19 }, () => 401)])
+    const par = `${url}/oauth/par`
+    const sent = { DPoP: await proof(url, '', keys, { claims: { htm: 'POST', htu: par } }) }
+    const form = { response_type: 'code', redirect_uri: redirectUri, scope, ...secretOf(app) }
+    const pushed = await many(async () => {
+      const { status, json } = await post(par, form, sent)
+      return status === 201 ? 'accepted' : json.error
+    })
+    assert.deepEqual(pushed.toSorted(), ['accepted', ...Array.from({ length: 19 }, () => 'invalid_request')])
+  })
+})
+
 /** The first message of the server, or how it closes the connection. */
 function first(socket: WebSocket, init: object | undefined): Promise<string> {
   return new Promise(resolve => {

@@ -73,6 +73,12 @@ for (const more of [{}, { unknown: 'x' }]) {
       assertRefused(await redeem(url, app, bound, more), 'invalid_grant', /code_verifier is missing/)
       const guessed = { code_verifier: 'w'.repeat(43), ...more }
       assertRefused(await redeem(url, app, bound, guessed), 'invalid_grant', /code_verifier does not match/)
+      // RFC 9700, 4.8.2: somebody may have removed the challenge.
+      assertRefused(
+        await redeem(url, app, await code(), { ...more, code_verifier: verifier }),
+        'invalid_grant',
+        /no code_challenge/,
+      )
       const used = await code()
       assert.equal((await redeem(url, app, used, more)).status, 200)
       assertRefused(await redeem(url, app, used, more), 'invalid_grant', /used before/)

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser } from './browser.ts'
-import { authorizationUrl, authorize, type Fixture, post, secretOf, withFixture } from './server.ts'
+import {
+  afterSignIn,
+  authorizationUrl,
+  authorize,
+  consentOf,
+  type Fixture,
+  formWith,
+  post,
+  secretOf,
+  withFixture,
+} from './server.ts'
 
 const registered = 'https://app.example.com/callback?from=portico'
 
@@ -388,5 +398,53 @@ test('an app cannot be registered with an invalid redirect URI', async () => {
       })
       assert.equal(status, 201, `${right}: ${text}`)
     }
+  })
+})
+
+for (const answer of ['allow', 'deny'] as const) {
+  test(`a redirect URI that the app loses during the sign-in gets no response (${answer})`, async () => {
+    await withFixture({}, async fixture => {
+      const kept = 'https://app.example.com/other'
+      const app = await fixture.app({ redirect_uris: [registered, kept] })
+      const browser = fixture.browser()
+      const parameters = { client_id: app.client_id, scope: 'read:post', state: 's' }
+      const pageFor = async (uri: string) => {
+        const address = authorizationUrl(fixture.url, { ...parameters, redirect_uri: uri, prompt: 'login' })
+        const page = await afterSignIn(browser, address, fixture.ann)
+        const choice = 'location' in page ? undefined : consentOf(page, answer)
+        assert.ok(choice)
+        return choice
+      }
+      const [lost, other] = [await pageFor(registered), await pageFor(kept)]
+      const changed = await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
+        method: 'PATCH',
+        key: fixture.ann.key,
+        body: { redirect_uris: [kept] },
+      })
+      assert.equal(changed.status, 200, changed.text)
+      const end = await browser.submit(lost.form, {}, lost.button)
+      assert.ok(!('location' in end), 'it was redirected')
+      assert.equal(end.status, 404)
+      const departure = await browser.submit(other.form, {}, other.button)
+      assert.ok('location' in departure)
+      const { searchParams } = departure.location
+      assert.ok(searchParams.has(answer === 'allow' ? 'code' : 'error'), departure.location.href)
+    })
+  })
+}
+
+test('the `redirect_uri` of a device request is ignored', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: [registered] })
+    const form = { scope: 'read:post', redirect_uri: 'https://evil.example/', ...secretOf(app) }
+    const { json, text } = await post(`${fixture.url}/oauth/device`, form)
+    const browser = fixture.browser()
+    const first = await browser.open(String(json.verification_uri_complete))
+    assert.ok('forms' in first && first.forms[0], text)
+    const confirmation = await browser.submit(first.forms[0])
+    const choice = 'location' in confirmation ? undefined : consentOf(confirmation)
+    assert.ok(choice)
+    const next = await browser.submit(choice.form, {}, choice.button)
+    assert.ok('forms' in next && formWith(next, 'password'), 'a sign-in was expected')
   })
 })

@@ -282,9 +282,18 @@ const elsewhere: readonly (readonly [path: string, Parameters])[] = [
 ]
 
 test('no other page of the authorization server fails, whatever its parameters', async () => {
-  await withFixture({}, async ({ url, browser: open }) => {
-    const browser = open()
-    for (const [path, parameters] of elsewhere) {
+  await withFixture({}, async fixture => {
+    const { url } = fixture
+    const { client_id } = await fixture.app()
+    const ofApp: typeof elsewhere = [
+      ['/oauth/authorize/none', { client_id }],
+      ['/oauth/authorize/none', { client_id, redirect_uri: redirectUri, state: 's' }],
+      ['/oauth/authorize/none', { client_id, redirect_uri: 'https://evil.example/' }],
+      ['/oauth/device/verify/none', { client_id, user_code: 'ABCD-EFGH' }],
+    ]
+    for (const [path, parameters] of [...elsewhere, ...ofApp]) {
+      // Without the session of the page before.
+      const browser = fixture.browser()
       const address = new URL(path, url)
       for (const [name, values] of Object.entries(parameters)) {
         for (const value of [values].flat()) address.searchParams.append(name, value)

@@ -266,6 +266,10 @@ test('three metadata documents list the endpoints and what they support', async 
       assert.deepEqual(document.code_challenge_methods_supported, ['S256'])
       assert.equal(document.authorization_response_iss_parameter_supported, true)
       assert.equal(document.registration_endpoint, undefined)
+      const withSecret = ['client_secret_basic', 'client_secret_post']
+      assert.deepEqual(document.token_endpoint_auth_methods_supported, [...withSecret, 'none'])
+      assert.deepEqual(document.revocation_endpoint_auth_methods_supported, [...withSecret, 'none'])
+      assert.deepEqual(document.introspection_endpoint_auth_methods_supported, withSecret)
       const scopes = document.scopes_supported as string[]
       for (const scope of ['openid', 'profile', 'email', 'offline_access', 'read:post', 'write:user'])
         assert.ok(scopes.includes(scope), scope)

@@ -115,14 +115,23 @@ export class Interactions {
 }
 
 async function detailsOf({ provider, req, res }: InteractionRequest): Promise<InteractionDetails> {
+  const details = await whileOpen(provider.interactionDetails(req, res))
+  const path = (req.url ?? '').split('?', 1)[0]
+  if (path === interactionPath + details.uid || !path?.startsWith(interactionPath)) return details
+  throw interactionOver()
+}
+
+/** Rejects with NOT_FOUND if the interaction has ended, perhaps by the same form sent twice. */
+async function whileOpen<T>(result: Promise<T>): Promise<T> {
   try {
-    const details = await provider.interactionDetails(req, res)
-    const path = (req.url ?? '').split('?', 1)[0]
-    if (path === interactionPath + details.uid || !path?.startsWith(interactionPath)) return details
+    return await result
   } catch (cause) {
-    if (!(cause instanceof Error) || cause.name !== 'SessionNotFound') throw cause
+    throw cause instanceof Error && cause.name === 'SessionNotFound' ? interactionOver() : cause
   }
-  throw new ApiError(
+}
+
+function interactionOver(): ApiError {
+  return new ApiError(
     'NOT_FOUND',
     'This sign-in took too long, was finished in another tab, or belongs to another browser. Start again at the app.',
   )
@@ -133,7 +142,8 @@ async function finish(
   result: Record<string, unknown>,
   merge: boolean,
 ): Promise<NextPath> {
-  const next = await provider.interactionResult(req, res, result, { mergeWithLastSubmission: merge })
+  const options = { mergeWithLastSubmission: merge }
+  const next = await whileOpen(provider.interactionResult(req, res, result, options))
   const { pathname, search } = new URL(next)
   return pathname + search
 }

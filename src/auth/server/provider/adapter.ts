@@ -7,6 +7,7 @@ import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import { scopeSet } from '../../../principal.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import { isRegisteredRedirectUri } from '../clients/client-metadata.ts'
 import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { secretHash } from '../secret.ts'
 import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.ts'
@@ -26,13 +27,15 @@ const sessionKinds = new Set(['AuthorizationCode', 'DeviceCode'])
 const accessTokenKinds = new Set(['AccessToken', 'ClientCredentials'])
 
 /**
- * How long records are kept after they expire, so that the error can say that the code or token has expired. Readers of
- * these kinds must check `exp`.
+ * How long records are kept after they expire. Codes and tokens: so that the error can say that they have expired; readers
+ * of these kinds must check `exp`. Used proofs: because oidc-provider counts five minutes from the use, and the `iat` of a
+ * proof may be as far ahead (RFC 9449, 11.1).
  */
 const retentionAfterExpiryMs: Readonly<Record<string, number>> = {
   AuthorizationCode: 10 * 60_000,
   DeviceCode: 10 * 60_000,
   RefreshToken: 24 * 60 * 60_000,
+  ReplayDetection: 5 * 60_000,
 }
 
 /** Precedes an id that is already a hash. No other id begins with it. */
@@ -54,8 +57,10 @@ export interface AdapterParts {
   readonly isExposed: () => boolean
   /** Whether the current request signs out. Otherwise oidc-provider destroys a session only to give it another id. */
   readonly isSignOut: () => boolean
-  /** The error for a code or token that was consumed before. */
-  readonly consumedError: () => Error
+  /** The error for a code, token or pushed request that was consumed before. */
+  readonly consumedError: (kind: string) => Error
+  /** The error for a proof that was used before. */
+  readonly replayedError: () => Error
   /** The error for a registration access token that another request has replaced. */
   readonly unknownTokenError: () => Error
 }
@@ -82,7 +87,7 @@ export class Adapter {
 
   async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
-    const { records, consumedError } = this.#parts
+    const { records, replayedError } = this.#parts
     const record = this.#recordOf(id, payload, expiresIn)
     if (issuedKinds.has(this.#kind)) return this.#putIssued(record, payload.clientId)
     if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid, payload.loginTs)
@@ -91,7 +96,7 @@ export class Adapter {
     }
     if (this.#kind !== 'ReplayDetection') return records.put(record)
     // oidc-provider checks before it stores: of parallel uses, exactly one must succeed here.
-    if (!(await records.add(record))) throw consumedError()
+    if (!(await records.add(record))) throw replayedError()
   }
 
   async #putIssued(record: NewRecord, clientId: unknown): Promise<void> {
@@ -126,6 +131,7 @@ export class Adapter {
 
   async find(id: string): Promise<Payload | undefined> {
     if (this.#kind === 'Client') return this.#findClient(id)
+    if (this.#kind === 'Interaction') return this.#findInteraction(id)
     const jwtId = accessTokenKinds.has(this.#kind) ? this.#parts.jwtRecordId(id) : undefined
     if (jwtId !== undefined) return this.#find(jwtId, hashMark + jwtId)
     if (id.startsWith(hashMark) && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())) return undefined
@@ -135,6 +141,17 @@ export class Adapter {
   async #find(recordId: string, id: string): Promise<Payload | undefined> {
     const record = await this.#parts.records.get(this.#kind, recordId)
     return record && this.#withCurrentScope(payloadOf(record, id))
+  }
+
+  /** Undefined if its app has lost the redirect URI: neither a code nor an error may be sent there any more. */
+  async #findInteraction(id: string): Promise<Payload | undefined> {
+    const payload = await this.#find(storedId(this.#kind, id), id)
+    const { client_id: clientId, redirect_uri: uri } = partOf(payload?.params)
+    // Those of devices have none.
+    if (typeof uri !== 'string') return payload
+    const { redirect_uris: redirectUris } = (await this.#clientMetadata(String(clientId))) ?? {}
+    const hasLost = Array.isArray(redirectUris) && !isRegisteredRedirectUri({ redirectUris }, uri)
+    return hasLost ? undefined : payload
   }
 
   /** The payload without the scopes that its app has lost since it was stored. */
@@ -168,7 +185,7 @@ export class Adapter {
       await records.delete('Grant', grant)
       await records.deleteGrant(grant)
     }
-    throw consumedError()
+    throw consumedError(this.#kind)
   }
 
   async destroy(id: string): Promise<void> {

@@ -15,14 +15,17 @@ import { errors } from './load.ts'
 
 type Options = Record<string, unknown>
 
+/** An error as the client or the user gets it. */
+export interface ErrorBody {
+  readonly error: string
+  readonly error_description?: string
+}
+
 /** Functions that oidc-provider calls to render pages. Each sets the body of the response. */
 export interface Sources {
-  readonly error: (
-    ctx: Context,
-    out: { error: string; error_description?: string },
-    thrown: unknown,
-  ) => Awaitable<void>
-  readonly deviceCode: (ctx: Context, out: unknown, fault: unknown) => Awaitable<void>
+  readonly error: (ctx: Context, out: ErrorBody, thrown: unknown) => Awaitable<void>
+  /** `out`, `fault`: why the page is shown again. */
+  readonly deviceCode: (ctx: Context, out: ErrorBody | undefined, fault: unknown) => Awaitable<void>
   readonly deviceConfirm: (ctx: Context, userCode: string) => Awaitable<void>
   readonly deviceDone: (ctx: Context) => Awaitable<void>
   readonly signOut: (ctx: Context) => Awaitable<void>
@@ -86,7 +89,7 @@ function features(parts: ConfigurationParts): Options {
     claimsParameter: { enabled: true, assertClaimsParameter: narrowClaims },
     deviceFlow: {
       enabled: true,
-      userCodeInputSource: (ctx: Context, _form: string, out: unknown, fault: unknown) =>
+      userCodeInputSource: (ctx: Context, _form: string, out: ErrorBody | undefined, fault: unknown) =>
         sources.deviceCode(ctx, out, fault),
       userCodeConfirmSource: (
         ctx: Context,
@@ -137,6 +140,18 @@ function ttl(settings: OauthSettings): Options {
     DeviceCode: deviceCodeLifeSeconds,
     Interaction: 3600,
   }
+}
+
+/** How an app authenticates with its secret: see `decisions/secrets-not-client-keys.md`. */
+const secretMethods = ['client_secret_basic', 'client_secret_post']
+
+/** Metadata that oidc-provider does not give. */
+const discovery = {
+  // Initiating User Registration 1.0, 4.
+  prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+  // RFC 8414, 2: without it, clients assume `client_secret_basic` alone.
+  revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+  introspection_endpoint_auth_methods_supported: secretMethods,
 }
 
 /** Only asymmetric algorithms: client secrets are stored as hashes, which cannot sign or encrypt. */
@@ -196,10 +211,9 @@ export function configurationOf(parts: ConfigurationParts): Options {
     routes,
     ttl: ttl(settings),
     features: features(parts),
-    // Initiating User Registration 1.0, 4.
-    discovery: { prompt_values_supported: ['none', 'login', 'consent', 'select_account'] },
+    discovery,
     responseTypes: ['code'],
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientAuthMethods: [...secretMethods, 'none'],
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
     extraClientMetadata: { properties: ownMetadata },
     enabledJWA,

@@ -79,6 +79,23 @@ export class CurrentProvider {
 /** Longer than any grant: the last use of an app is known for as long as its access lasts. */
 const appUseRetentionMs = 400 * 24 * 60 * 60 * 1000
 
+function consumedError(kind: string): Error {
+  // RFC 9101, 7: the pushed request is used at the authorization endpoint.
+  const ConsumedError = kind === 'PushedAuthorizationRequest' ? errors.InvalidRequestUri : errors.InvalidGrant
+  return new ConsumedError('it was used already')
+}
+
+/** The errors of oidc-provider for a DPoP proof that is sent again, by its names of the endpoints. */
+const replayErrors: Readonly<Record<string, (typeof errors)['InvalidGrant']>> = {
+  userinfo: errors.InvalidToken,
+  pushed_authorization_request: errors.InvalidRequest,
+}
+
+function replayedError(): Error {
+  const { [currentContext()?.oidc.route ?? '']: ReplayError = errors.InvalidGrant } = replayErrors
+  return new ReplayError('the DPoP proof was used already')
+}
+
 function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
   const { records, apps, settings, scopes, lastUses, onFault } = parts
   const noteUse = (owner: string, clientId: string) => {
@@ -103,7 +120,8 @@ function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
         const { route, params } = currentContext()?.oidc ?? {}
         return route === 'end_session_confirm' && params?.logout !== undefined
       },
-      consumedError: () => new errors.InvalidGrant('it was used already'),
+      consumedError,
+      replayedError,
       unknownTokenError: () => new errors.InvalidToken('registration access token not found'),
     })
 }

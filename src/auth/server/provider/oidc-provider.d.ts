@@ -42,6 +42,8 @@ declare module 'oidc-provider' {
     loginTs?: number
     amr?: string[]
     oldId?: string
+    /** Whether it has changes that are not stored. */
+    touched?: boolean
     transient?: boolean
     grantIdFor(clientId: string): string | undefined
     loginAccount(details: Payload): void
@@ -163,6 +165,7 @@ declare module 'oidc-provider' {
     | 'InvalidTarget'
     | 'InvalidScope'
     | 'InvalidRequest'
+    | 'InvalidRequestUri'
     | 'InvalidToken'
     | 'LoginRequired'
     | 'UnmetAuthenticationRequirements'

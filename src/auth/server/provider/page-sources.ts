@@ -3,7 +3,7 @@ import type { Client, Context } from 'oidc-provider'
 import { isBrowserPath } from '../../accounts/paths.ts'
 import { appOf } from '../clients/client-metadata.ts'
 import type { App, ProtocolFault, ProtocolPages } from '../server.ts'
-import { routes, type Sources } from './configuration.ts'
+import { type ErrorBody, routes, type Sources } from './configuration.ts'
 
 /** Messages of the device page, by the name of the error of oidc-provider. */
 const deviceFaults: Readonly<Record<string, string>> = {
@@ -11,6 +11,7 @@ const deviceFaults: Readonly<Record<string, string>> = {
   NotFoundError: 'This code does not exist. Compare it with the code on your device.',
   ExpiredError: 'The code has expired. Start again on your device.',
   AlreadyUsedError: 'This code has already been used. Start again on your device.',
+  InvalidRequest: 'This page is no longer valid. Enter the code again.',
 }
 
 function faultOf(fault: unknown): string | undefined {
@@ -51,6 +52,25 @@ function kindOf({ path }: Context, error: string, thrown: unknown, isKnown: bool
   return path.startsWith(routes.end_session) ? 'sign-out' : 'request'
 }
 
+/**
+ * Whether oidc-provider shows the device page to a browser whose session it has not stored: its form could not be sent,
+ * and storing the session now would fail.
+ */
+function isWithoutSession({ oidc }: Context, fault: unknown): boolean {
+  return fault !== undefined && oidc.session.exp === undefined
+}
+
+function errorPage(
+  pages: ProtocolPages,
+  ctx: Context,
+  { error, error_description: description }: ErrorBody,
+  kind: ProtocolFault['kind'],
+  app?: App,
+): void {
+  const requestId = ctx.response.get('x-request-id') ?? ''
+  respondWith(ctx, pages.error({ kind, error, description, app, requestId, at: Date.now() }))
+}
+
 /** The functions by which oidc-provider renders its pages. */
 export function pageSources(pages: ProtocolPages): Sources {
   return {
@@ -60,13 +80,15 @@ export function pageSources(pages: ProtocolPages): Sources {
         ctx.body = out
         return
       }
-      const { error, error_description: description } = out
       const app = await requestedApp(ctx)
-      const kind = kindOf(ctx, error, thrown, app !== undefined)
-      const requestId = ctx.response.get('x-request-id') ?? ''
-      respondWith(ctx, pages.error({ kind, error, description, app, requestId, at: Date.now() }))
+      errorPage(pages, ctx, out, kindOf(ctx, out.error, thrown, app !== undefined), app)
     },
-    deviceCode: (ctx, _out, fault) => {
+    deviceCode: (ctx, out, fault) => {
+      if (out !== undefined && isWithoutSession(ctx, fault)) {
+        ctx.oidc.session.touched = false
+        errorPage(pages, ctx, out, 'over')
+        return
+      }
       const hidden = { xsrf: formSecret(ctx) }
       const page = {
         action: routes.code_verification,

@@ -37,3 +37,11 @@ export function parseBody({ headers, body }: { headers: IncomingHttpHeaders; bod
 export function firstValue(parameters: Parameters, name: string): string | undefined {
   return parameters.find(([candidate]) => candidate === name)?.[1]
 }
+
+/** The client id of HTTP Basic credentials that contain a secret, form-decoded (RFC 6749, 2.3.1). */
+export function basicClientId({ authorization }: IncomingHttpHeaders): string | undefined {
+  const [, encoded] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '') ?? []
+  if (encoded === undefined) return undefined
+  const [user, secret] = Buffer.from(encoded, 'base64').toString().split(/:(.*)/s)
+  return secret ? firstValue(parseForm(`id=${user}`), 'id') : undefined
+}

@@ -47,8 +47,11 @@ function normalized(parameters: Parameters, { resources }: RequestRules): Parame
     .map(([name, value]) => (name === 'scope' ? ([name, spaceSeparated(value)] as const) : [name, value]))
 }
 
-async function withScope(parameters: Parameters, { defaultScopes }: RequestRules): Promise<Parameters> {
-  const clientId = singleValue(parameters, 'client_id')
+async function withScope(
+  parameters: Parameters,
+  { defaultScopes }: RequestRules,
+  clientId = singleValue(parameters, 'client_id'),
+): Promise<Parameters> {
   if (clientId === undefined || parameters.some(([name, value]) => name === 'scope' && value !== ''))
     return parameters
   const scopes = await defaultScopes(clientId)
@@ -83,9 +86,13 @@ export async function authorizationRequest(received: Parameters, rules: RequestR
   return [...parameters, ...added]
 }
 
-/** A device authorization request (RFC 8628, 3.1). */
-export function deviceRequest(sent: Parameters, rules: RequestRules): Promise<Parameters> {
-  return withScope(normalized(sent, rules), rules)
+/** A device authorization request (RFC 8628, 3.1). `authenticating`: the client id of HTTP Basic credentials. */
+export function deviceRequest(
+  sent: Parameters,
+  rules: RequestRules,
+  authenticating?: string,
+): Promise<Parameters> {
+  return withScope(normalized(sent, rules), rules, authenticating)
 }
 
 /** A token request (RFC 6749, 4.1.3). */

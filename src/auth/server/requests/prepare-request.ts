@@ -11,7 +11,7 @@ import { secretHash } from '../secret.ts'
 import { markOmittedRedirectUri } from '../tokens/authorization-codes.ts'
 import type { TokenSigner } from '../tokens/jwt.ts'
 import { handleOf } from '../tokens/jwt-format.ts'
-import { formText, mediaTypeOf, type Parameters, parseForm, type RequestBody } from './form.ts'
+import { basicClientId, formText, mediaTypeOf, type Parameters, parseForm, type RequestBody } from './form.ts'
 import {
   authorizationRequest,
   deviceRequest,
@@ -41,7 +41,12 @@ export function resourcesOf(issuer: string): ReadonlySet<string> {
   return new Set([issuer, `${issuer}/api/v1`, `${issuer}/graphql`])
 }
 
-async function preparedForm(path: string, sent: Parameters, parts: PrepareParts): Promise<Parameters> {
+async function preparedForm(
+  path: string,
+  headers: IncomingHttpHeaders,
+  sent: Parameters,
+  parts: PrepareParts,
+): Promise<Parameters> {
   const { rules } = parts
   switch (path) {
     case routes.token:
@@ -49,7 +54,7 @@ async function preparedForm(path: string, sent: Parameters, parts: PrepareParts)
     case routes.pushed_authorization_request:
       return markOmittedRedirectUri(sent, parameters => authorizationRequest(parameters, rules))
     case routes.device_authorization:
-      return deviceRequest(sent, rules)
+      return deviceRequest(sent, rules, basicClientId(headers))
     case routes.introspection:
     case routes.revocation:
       return sent.map(([name, value]) => [name, name === 'token' ? handleOf(value, parts) : value])
@@ -115,6 +120,14 @@ function refusalOf(sent: Parameters): OauthRefusal | undefined {
   return { error: 'invalid_request', description, afterAuthentication: false }
 }
 
+/**
+ * Whether a request continues here after its interaction, which has its parameters. oidc-provider would take those in the
+ * address for them when it reports an error.
+ */
+function isContinuation(path: string): boolean {
+  return [routes.authorization, routes.code_verification].some(route => path.startsWith(`${route}/`))
+}
+
 /** `body`: of a POST or PUT, already read. */
 export async function prepareRequest(
   req: IncomingMessage,
@@ -123,6 +136,7 @@ export async function prepareRequest(
 ): Promise<PreparedOauthRequest> {
   const [path = '', query = ''] = (req.url ?? '').split(/\?(.*)/s)
   if (path === routes.authorization) req.url = await authorizeUrl(query, parts)
+  if (isContinuation(path)) req.url = path
   if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {
     req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
   }
@@ -131,6 +145,6 @@ export async function prepareRequest(
     return prepareRegistration(req, body.bytes, parts)
   }
   if (!body.form) return { req: withBody(req, body.bytes) }
-  const form = await preparedForm(path, body.form, parts)
+  const form = await preparedForm(path, req.headers, body.form, parts)
   return { req: withBody(req, formText(form)), form, refusal: refusalOf(body.form) }
 }

@@ -16,6 +16,10 @@ const reasons: ReadonlyMap<string, string> = new Map([
     'code_verifier must be provided',
     'code_verifier is missing: the authorization request had a code_challenge',
   ],
+  [
+    'unsupported code_challenge_method',
+    'the authorization request had no code_challenge for this code_verifier',
+  ],
   ['code_verifier does not match code_challenge', 'code_verifier does not match the code_challenge'],
   [
     'refresh token not found',

@@ -2,6 +2,7 @@
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import type { Records } from '../../../records.ts'
+import { isBrowserPath } from '../../accounts/paths.ts'
 import { allowedScope } from '../consent/scopes.ts'
 import { routes } from '../provider/configuration.ts'
 import { currentState, type OauthRefusal } from '../provider/request-state.ts'
@@ -61,6 +62,7 @@ async function shapeToken(ctx: Context, original: Body, parts: ResponseParts): P
 
 /** RFC 8628, 3.2: shortens the address that users type, and adds the polling interval. */
 function shapeDevice(ctx: Context, body: Body): void {
+  if ('error' in body) return
   const shorten = (value: unknown) =>
     typeof value === 'string' ? value.replace(routes.code_verification, routes.device_authorization) : value
   const { verification_uri: uri, verification_uri_complete: complete } = body
@@ -127,6 +129,13 @@ function keepToHost(ctx: Context, issuer: string): void {
   if (location?.startsWith(`${issuer}/oauth/`)) ctx.set('location', location.slice(issuer.length))
 }
 
+/** RFC 9700, 2.6: pages of other origins send browsers here, and read nothing. */
+function withholdFromOtherOrigins({ path, response }: Context): void {
+  if (!isBrowserPath(path)) return
+  response.remove('access-control-allow-origin')
+  response.remove('access-control-expose-headers')
+}
+
 /** An unexpected error. Koa's own handler would remove every header of the response. */
 function fail(provider: Provider, ctx: Context, error: unknown): void {
   provider.emit('error', error)
@@ -176,6 +185,7 @@ export function shapeResponses(provider: Provider, parts: ResponseParts): void {
   provider.use(async (ctx, next) => {
     ctx.set('content-security-policy', contentSecurityPolicy)
     ctx.set('referrer-policy', 'no-referrer')
+    withholdFromOtherOrigins(ctx)
     const refusal = currentState()?.refusal
     if (refusal?.afterAuthentication === false) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { Client, Model } from 'oidc-provider'
 import { secretHash } from '../secret.ts'
 import { grantHash } from './deny-list.ts'
-import { looksLikeJwt, type TokenSigner } from './jwt.ts'
+import { jwtPart, looksLikeJwt, type TokenSigner } from './jwt.ts'
 
 export interface JwtParts {
   readonly issuer: string
@@ -17,9 +17,12 @@ export interface JwtParts {
 /** Precedes the `jti` of a JWT in requests in which oidc-provider would refuse a JWT. Only this process knows it. */
 const handlePrefix = `${randomBytes(24).toString('base64url')}~`
 
-/** The token of an introspection or revocation request as oidc-provider accepts it: it refuses JWTs. */
+/**
+ * The token of an introspection or revocation request as oidc-provider accepts it: it refuses any text that begins with the
+ * header of a JWT, signed or not. Tokens of others are inactive instead (RFC 7662, 2.2; RFC 7009, 2.2).
+ */
 export function handleOf(token: string, { signer, issuer }: JwtParts): string {
-  if (!looksLikeJwt(token)) return token
+  if (jwtPart(token, 0) === undefined) return token
   const claims = signer.verify(token, issuer, Date.now())
   return claims ? handlePrefix + claims.jti : 'unknown'
 }

@@ -23,6 +23,7 @@ after(async () => {
 })
 
 class UsedUp extends Error {}
+class Replayed extends Error {}
 
 const apps = new Map([
   ['app', { client_id: 'app' }],
@@ -40,6 +41,7 @@ function adapter(kind: string, isExposed = false, isSignOut = false) {
     isExposed: () => isExposed,
     isSignOut: () => isSignOut,
     consumedError: () => new UsedUp(),
+    replayedError: () => new Replayed(),
     unknownTokenError: () => new Error('unknown'),
   })
 }
@@ -115,8 +117,23 @@ test('of concurrent uses of a one-time id, one is stored and the others are refu
   )
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   for (const outcome of outcomes)
-    if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof UsedUp)
+    if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof Replayed)
   await adapter('ReplayDetection').upsert('another', payload, 600)
+})
+
+test('a proof whose `iat` is five minutes ahead stays used until it is no longer accepted', async () => {
+  const proofs = adapter('ReplayDetection')
+  const now = Math.floor(Date.now() / 1000)
+  // Used 298 seconds ago: it is accepted for 302 seconds more.
+  await proofs.upsert('ahead', { exp: now + 2, iss: 'app' }, 2)
+  // Used 310 seconds ago: it is accepted for 290 seconds more, though oidc-provider’s record has expired.
+  await proofs.upsert('expired', { exp: now - 10, iss: 'app' }, -10)
+  for (const id of ['ahead', 'expired']) {
+    await assert.rejects(proofs.upsert(id, { exp: now + 300, iss: 'app' }, 300), Replayed, id)
+  }
+  // Used 601 seconds ago.
+  await proofs.upsert('old', { exp: now - 301, iss: 'app' }, -301)
+  await proofs.upsert('old', { exp: now + 300, iss: 'app' }, 300)
 })
 
 test('a session is found by its uid, and the browser’s details are stored with it but not returned', async () => {
