@@ -24,6 +24,7 @@ export const shared: readonly string[] = [
   'time-limit',
   'late-end',
   'printable',
+  'pause',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -39,6 +40,7 @@ export const modules: Readonly<Record<string, Module>> = {
   'time-limit': { imports: [] },
   'late-end': { imports: [] },
   printable: { imports: [] },
+  pause: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

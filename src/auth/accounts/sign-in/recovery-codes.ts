@@ -1,5 +1,5 @@
 /** Recovery codes: each replaces a one-time code once, for users who do not have their device. */
-import { hash, randomBytes, randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
 import { isSame } from '../../server/secret.ts'
 
@@ -66,7 +66,9 @@ export async function useRecoveryCode(records: Records, userId: number, code: st
   for (;;) {
     const stored = await records.byOwner(recoveryKind, String(userId))
     // Compares all codes, so that timing does not reveal which one matches.
-    const [match] = stored.filter(record => hashesIn(record).filter(hash => isSame(hash, enteredHash)).length > 0)
+    const [match] = stored.filter(
+      record => hashesIn(record).filter(hash => isSame(hash, enteredHash)).length > 0,
+    )
     if (match === undefined) return false
     const remaining = hashesIn(match).filter(hash => !isSame(hash, enteredHash))
     // Otherwise another code was used, or all were replaced, in the meantime.
