@@ -6,7 +6,7 @@ import { redeliverySteps, testSteps } from '../../../src/events/webhooks/request
 import type { Run } from '../../../src/plan/run.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/plan/transaction.ts'
-import { type Principal, system, system, user } from '../../../src/principal.ts'
+import { type Principal, system, user } from '../../../src/principal.ts'
 import type { Changes } from '../../../src/store/store.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
