@@ -474,7 +474,7 @@ const accounts: readonly Mutant[] = [
         "  'KnownDevice',\n  'PasswordReset',",
         "  'PasswordReset',",
       ],
-      ['a pending sign-in survives a reset', "      yield { kind: 'put', record: end }\n", ''],
+      ['a pending sign-in survives a reset', "    yield { kind: 'put', record: end }\n", ''],
       [
         'keys that are created during a reset stay',
         '  if (extent.keys) await removeKeysAndWebhooks(run, userId)\n',

@@ -19,7 +19,7 @@ export interface PreparedAction {
   readonly asyncSteps?: AsyncSteps
   readonly snapshot?: boolean
   readonly steps: () => ProgramSteps<ActionResult>
-  /** Waits for what the transaction has started. The reply is read again after it. */
+  /** Does what follows the commit. The reply is read again after it. */
   readonly afterCommit?: () => Promise<void>
 }
 

@@ -159,8 +159,8 @@ async function answerBuiltin(
   if (program.afterCommit === undefined || result === undefined) return reply
   const committed = done(result)
   const again = () => answerSteps(services, committed.steps, undefined, form)
+  await program.afterCommit()
   try {
-    await program.afterCommit()
     if (!attempt) return await carryOut(run, committed, again, principal, undefined)
     return await run.transaction({ principal, serial: undefined, steps: () => attempt.replySteps(again) })
   } catch {

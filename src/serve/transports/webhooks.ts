@@ -47,7 +47,8 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
         deliveryId = yield* testSteps(id)
         return { result: itemResult(deliveries, deliveryId) }
       },
-      afterCommit: () => waitForAttempt(run, deliveryId),
+      // If the wait fails, the delivery is shown as it was stored.
+      afterCommit: () => waitForAttempt(run, deliveryId).catch(() => undefined),
     }
   }
   const redeliver: ItemAction = async ({ id, nested = 0 }) => {
