@@ -25,7 +25,7 @@ interface Pipeline {
 export class ReadQueue {
   readonly #maxWaiting: number
   readonly #maxWaitingOfCaller: number
-  /** A caller with reads in so many slow pipelines is slow: those of other callers are in one or two of them, by chance. */
+  /** A caller with reads in so many slow pipelines is slow. One slow read must not delay its caller's others. */
   readonly #slowPipelines: number
   readonly #running = new Set<Pipeline>()
   #waiting: PendingRead[] = []
@@ -33,7 +33,7 @@ export class ReadQueue {
   constructor({ size, maxWaiting }: ReadQueueOptions) {
     this.#maxWaiting = maxWaiting
     this.#maxWaitingOfCaller = maxWaiting >> 2
-    this.#slowPipelines = Math.ceil(size / 2)
+    this.#slowPipelines = Math.max(2, Math.ceil(size / 2))
   }
 
   get length(): number {

@@ -130,6 +130,19 @@ test('the slow reads of one caller leave a connection to the others, and delay n
   assert.deepEqual(await Promise.all(slow), [[[[7]]], [[[7]]], [[[7]]]])
 })
 
+test('one slow read does not delay the other reads of its caller', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
+    size: 2,
+  })
+  const slow = pool.ask([slowRead.with(noInputs)], { caller: 'one' })
+  while (connections[0]?.statements.length !== 1) await turn()
+  await wait(300)
+  assert.deepEqual(await pool.ask([ask.with(noInputs)], { caller: 'one' }), [[[1]]])
+  answer.resolve([[7]])
+  assert.deepEqual(await slow, [[[7]]])
+})
+
 test('the reads of one caller occupy at most a quarter of the queue', async () => {
   const answer = Promise.withResolvers<readonly (readonly number[])[]>()
   const { pool, connections } = stubPool(() => () => answer.promise, { maxWaiting: 8 })
