@@ -68,7 +68,7 @@ export const settingsTable = {
     kind: integer(500, 600_000),
     default: 10_000,
     description:
-      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite, in milliseconds. After that the request is answered with 503. On PostgreSQL, the wait for a row that another transaction has locked is at most half of it. On SQLite, it includes the time that the read waits for a process. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
+      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite, in milliseconds. After that the request is answered with 503. On PostgreSQL, the wait for a row that another transaction has locked is at most half of it. On SQLite, it includes the time that the read waits for a process; on PostgreSQL, a read waits as long for a connection. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
   }),
   databaseReaders: setting({
     variable: 'PORTICO_DB_READERS',

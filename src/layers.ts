@@ -26,6 +26,7 @@ export const shared: readonly string[] = [
   'printable',
   'json',
   'accept-weight',
+  'pause',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -43,6 +44,7 @@ export const modules: Readonly<Record<string, Module>> = {
   printable: { imports: [] },
   json: { imports: [] },
   'accept-weight': { imports: [] },
+  pause: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -390,16 +390,6 @@ const accounts: readonly Mutant[] = [
         'if (!stored) return undefined',
       ],
       [
-        'a recovery code works repeatedly',
-        'return match !== undefined && records.consume(recoveryKind, match.id)',
-        'return match !== undefined',
-      ],
-      [
-        'old recovery codes still work after new ones are created',
-        '  await records.deleteOwned(String(userId), [recoveryKind])\n',
-        '',
-      ],
-      [
         'recovery codes work before codes are turned on',
         'if (!stored?.confirmed) return false',
         'if (!stored) return false',
@@ -420,6 +410,16 @@ const accounts: readonly Mutant[] = [
         'a recovery code must be entered with its dash',
         "code.toLowerCase().replace(/[^a-z0-9]/g, '')",
         'code.toLowerCase()',
+      ],
+      [
+        'a recovery code works repeatedly',
+        'if (await records.swap(match, match.payload, payloadOf(remaining))) return true',
+        'return true',
+      ],
+      [
+        'recovery codes of an earlier version still work after new ones are created',
+        'if (id !== current.id)',
+        'if (false)',
       ],
     ],
   ),
@@ -474,7 +474,7 @@ const accounts: readonly Mutant[] = [
         "  'KnownDevice',\n  'PasswordReset',",
         "  'PasswordReset',",
       ],
-      ['a pending sign-in survives a reset', "      yield { kind: 'put', record: end }\n", ''],
+      ['a pending sign-in survives a reset', "    yield { kind: 'put', record: end }\n", ''],
       [
         'keys that are created during a reset stay',
         '  if (extent.keys) await removeKeysAndWebhooks(run, userId)\n',

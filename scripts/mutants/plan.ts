@@ -230,7 +230,7 @@ export const plan: readonly Mutant[] = [
       ],
       [
         'the id in a cursor may be missing',
-        "if (value === null) return field.name !== 'id'",
+        "if (value === null) return field.optional || field.access.read.kind !== 'anyone'",
         'if (value === null) return true',
       ],
       ['the length of a cursor is not limited', 'text.length > MAX_CURSOR_LENGTH || !/', '!/'],

@@ -192,11 +192,6 @@ export const postgres: readonly Mutant[] = [
         'if (isRepeatable && !',
       ],
       [
-        'one write more than the maximum may wait',
-        'this.#waiting.length + this.#lockedReads.waiting >= this.#options.maxWaiting',
-        'this.#waiting.length + this.#lockedReads.waiting > this.#options.maxWaiting',
-      ],
-      [
         'one connection more than the maximum is opened',
         'size + this.#opening >= this.#options.size',
         'size + this.#opening > this.#options.size',
@@ -204,10 +199,28 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'store/postgres/read/read-queue',
+    ['store/postgres/connections/pool'],
+    [
+      [
+        'one read more than the maximum may wait',
+        'this.#waiting.length + others >= this.#maxWaiting',
+        'this.#waiting.length + others > this.#maxWaiting',
+      ],
+      ['a slow caller takes the last connection', '(next.length > 0 || isLast)', 'next.length > 0'],
+      [
+        'the reads of a slow caller are sent with those of others',
+        'this.#waiting.filter(({ caller }) => !slow.has(caller))',
+        'this.#waiting',
+      ],
+      ['a read waits for busy connections forever', 'deadline <= now', 'deadline < 0'],
+    ],
+  ),
+  ...mutantsOf(
     'store/postgres/read/locked-reads',
     ['store/postgres/read/locked-reads', 'store/postgres/read/locked-table#read'],
     [
-      ['a read of a locked table waits forever', 'lockDeadline <= now', 'lockDeadline < 0'],
+      ['a read of a locked table waits forever', 'deadline <= now', 'deadline < 0'],
       ['reads of locked tables use every connection', ' && this.#connections < this.#maxConnections', ''],
       [
         'reads of locked tables use the connections of other reads',

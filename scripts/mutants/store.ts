@@ -808,8 +808,8 @@ const sqlite: readonly Mutant[] = [
     [
       [
         'after a full round, pruning pauses',
-        'this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now',
-        'this.#nextPrune = now + this.#pauseMs',
+        '    if (prunable === undefined) this.#pause.begin(now, this.#pauseMs)\n  }\n',
+        '    this.#pause.begin(now, this.#pauseMs)\n  }\n',
       ],
     ],
   ),

@@ -90,6 +90,7 @@ function takeFromQuery(source: CredentialSource): string[] {
  */
 export function findCredential(source: CredentialSource): Credential | null {
   const fromQuery = takeFromQuery(source)
+  if (fromQuery.length > 1) throw givenTwice()
   const { authorization } = source.headers
   const header = source.headers['x-api-key']
   if (authorization === undefined && header === undefined && fromQuery.length === 0) return null
@@ -100,6 +101,13 @@ export function findCredential(source: CredentialSource): Credential | null {
     if (!authorization.includes(',')) return parseAuthorization(authorization)
   }
   return requireSingle(authorization, header, fromQuery)
+}
+
+function givenTwice(): ApiError {
+  const message = 'The parameter "api_key" occurs twice: send it once.'
+  return new ApiError('BAD_REQUEST', message, {
+    details: [{ field: 'api_key', code: 'given_twice', message }],
+  })
 }
 
 function requireSingle(

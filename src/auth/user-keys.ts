@@ -30,9 +30,12 @@ export async function keysOf(run: Run, userId: number): Promise<readonly number[
 /** Deletes all keys of a user, as steps of a transaction that is serial for `api_keys`. */
 export function* removeKeysSteps(userId: number): ProgramSteps<void> {
   for (;;) {
-    const { text } = (yield { shape: keysOfUser, args: [0, pageSize, userId] }) as ReadAnswer
+    const { text } = (yield {
+      as: system,
+      plan: { shape: keysOfUser, args: [0, pageSize, userId] },
+    }) as ReadAnswer
     const keys: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
-    for (const { id } of keys) yield { shape: removal, args: [id] }
+    for (const { id } of keys) yield { as: system, plan: { shape: removal, args: [id] } }
     if (keys.length < pageSize) return
   }
 }

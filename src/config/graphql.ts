@@ -71,7 +71,7 @@ export const graphqlSettings = {
     kind: integer(0, 10_000_000),
     default: 1000,
     description:
-      'The maximum number of open GraphQL subscriptions of each user, and of each client address without a credential.',
+      'The maximum number of open GraphQL subscriptions of each user, and of each client address without a credential, in each worker.',
   }),
   'graphql.maxSubscriptionBytes': setting({
     variable: 'PORTICO_GRAPHQL_MAX_SUBSCRIPTION_BYTES',

@@ -24,7 +24,8 @@ export type ToServing =
   | { readonly kind: 'open'; readonly port: number }
   /** Applies the migration that a `migration` message has shown. */
   | { readonly kind: 'migrate' }
-  | { readonly kind: 'connection' }
+  /** Answered by `received`. */
+  | { readonly kind: 'connection'; readonly id: number }
   /** Mails of this run, including those of earlier versions. */
   | { readonly kind: 'mails'; readonly mails: readonly StoredMail[] }
   /** Gives back every connection once it has no running request. */
@@ -72,6 +73,8 @@ export type FromServing =
   | { readonly kind: 'mail'; readonly mail: NewMail }
   /** A message for the terminal. */
   | { readonly kind: 'note'; readonly text: string }
+  /** The process has the connection with this id. */
+  | { readonly kind: 'received'; readonly id: number }
   /** Every connection was given back. */
   | { readonly kind: 'gave-back' }
   | { readonly kind: 'connection' }

@@ -30,7 +30,7 @@ export interface ProcessListeners {
 /** A message that replies to a message of the supervisor. */
 export type ServingReply = Exclude<
   FromServing,
-  { readonly kind: 'files' | 'note' | 'mail' | 'connection' | 'gave-back' }
+  { readonly kind: 'files' | 'note' | 'mail' | 'connection' | 'received' | 'gave-back' }
 >
 
 /** The process ended before it replied. */
@@ -52,8 +52,9 @@ export class ServingProcess {
   readonly #child: ChildProcess
   readonly #listeners: ProcessListeners
   readonly #replies: ServingReply[] = []
-  /** Connections that are being sent to the process. */
-  readonly #inTransit = new Set<Socket>()
+  /** Connections that are being sent to the process, by their ids. */
+  readonly #inTransit = new Map<number, Socket>()
+  #lastId = 0
   #awaited: PromiseWithResolvers<ServingReply> | undefined
   #gaveBack = Promise.withResolvers<void>()
   /** Resolves with the exit status, e.g. `exit code 1`, or the signal that ended the process. */
@@ -75,9 +76,7 @@ export class ServingProcess {
         const exitStatus = signal === null ? `exit code ${code}` : String(signal)
         this.#exitStatus = exitStatus
         this.#awaited?.reject(new ProcessEnded(exitStatus))
-        // Node sends one handle at a time, and discards those that still wait.
-        for (const socket of this.#inTransit) listeners.onReturned(socket)
-        this.#inTransit.clear()
+        for (const id of [...this.#inTransit.keys()]) this.#return(id)
         resolve(exitStatus)
       })
     })
@@ -97,14 +96,27 @@ export class ServingProcess {
     if (this.#child.connected) this.#child.send(message, () => {})
   }
 
+  /** The socket stays open here until the process has received it: a connection that was sent may never arrive. */
   pass(socket: Socket): void {
+    const id = ++this.#lastId
+    this.#inTransit.set(id, socket)
+    const message: ToServing = { kind: 'connection', id }
     const onSent = (error: Error | null) => {
-      if (this.#inTransit.delete(socket) && error && !socket.destroyed) this.#listeners.onReturned(socket)
+      if (error !== null) this.#return(id)
     }
-    if (this.#child.connected) {
-      this.#inTransit.add(socket)
-      this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, onSent)
-    } else this.#listeners.onReturned(socket)
+    if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, onSent)
+    else this.#return(id)
+  }
+
+  #return(id: number): void {
+    const socket = this.#inTransit.get(id)
+    this.#inTransit.delete(id)
+    if (socket && !socket.destroyed) this.#listeners.onReturned(socket)
+  }
+
+  #release(id: number): void {
+    this.#inTransit.get(id)?.destroy()
+    this.#inTransit.delete(id)
   }
 
   /** The next reply. Rejects with a `ProcessEnded`. */
@@ -141,6 +153,7 @@ export class ServingProcess {
     if (message.kind === 'files') this.#listeners.onFiles(message.files)
     else if (message.kind === 'note') this.#listeners.onNote(message.text)
     else if (message.kind === 'mail') this.#listeners.onMail(message.mail)
+    else if (message.kind === 'received') this.#release(message.id)
     else if (message.kind === 'gave-back') this.#gaveBack.resolve()
     else if (message.kind !== 'connection') this.#onReply(message)
     else if (handle instanceof Socket && stopReading(handle)) this.#listeners.onReturned(handle)

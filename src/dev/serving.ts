@@ -268,8 +268,11 @@ function receive(message: ToServing, socket?: Socket): void {
   else if (message.kind === 'keep') serving.keep()
   else if (message.kind === 'mails') serving.addMails(message.mails)
   else if (message.kind === 'stop') void serving.stop(message.isReplaced)
-  // Undefined if the client has already disconnected.
-  else if (socket) serving.accept(socket)
+  else {
+    report({ kind: 'received', id: message.id })
+    // Undefined if the client has already disconnected.
+    if (socket) serving.accept(socket)
+  }
 }
 
 process.on('message', receive)

@@ -104,8 +104,10 @@ export class Listeners {
     try {
       await this.#openOthers({ ...address, port })
     } catch (error) {
-      // An open listener would keep the process from ending.
-      await this.close()
+      // An open listener or connection would keep the process from ending.
+      const closed = this.close()
+      this.#server.closeAllConnections()
+      await closed
       throw error
     }
   }

@@ -114,6 +114,11 @@ export class KeyedAttempt {
     this.#stored = undefined
     // Comes first, so that another request with the key waits here and holds no other lock.
     yield* this.#takeKey()
+    return yield* this.replySteps(body)
+  }
+
+  /** The steps of `body`, and one that stores the reply. In a later transaction, they replace the reply. */
+  *replySteps(body: () => ProgramSteps<Replayable>): ProgramSteps<Reply> {
     const replayable = yield* body()
     const payload = this.#payloadOf(replayable)
     yield { kind: 'put', record: this.#recordWith(payload) }

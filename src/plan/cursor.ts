@@ -62,8 +62,8 @@ function parse(text: string): readonly JsonValue[] {
   throw new ApiError('INVALID_CURSOR')
 }
 
-/** Null is a valid key: the value may be missing, or hidden from the caller. */
+/** Null is a valid key where the value may be missing, or hidden from the caller. */
 function isKey(field: Field, value: JsonValue | undefined): boolean {
-  if (value === null) return field.name !== 'id'
+  if (value === null) return field.optional || field.access.read.kind !== 'anyone'
   return value !== undefined && field.type.encoding.isSortKey(value)
 }

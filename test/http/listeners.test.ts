@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { type AddressInfo, type ListenOptions, Socket } from 'node:net'
 import { test } from 'node:test'
 import { failureOf } from '../../src/cli/error-message.ts'
 import { Listeners } from '../../src/http/listeners.ts'
@@ -24,6 +26,33 @@ test('one of several servers that listen on a port at the same time succeeds', a
     await Promise.all(open.map(listeners => listeners.close()))
     assert.deepEqual([open.length, codes], [1, ['EADDRINUSE', 'EADDRINUSE']], `round ${round}`)
   }
+})
+
+test('if a further socket cannot be opened, the start fails and closes the others, although a client waits for a response', async () => {
+  const server = createServer()
+  const client = new Socket().on('error', () => undefined)
+  const requested = once(server, 'request')
+  const listen = server.listen.bind(server)
+  const listenAndConnect = (options: ListenOptions, listener: () => void) =>
+    listen(options, () => {
+      client.connect((server.address() as AddressInfo).port, '127.0.0.1')
+      client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      requested.then(listener)
+    })
+  Object.assign(server, { listen: listenAndConnect })
+  let reads = 0
+  const address = {
+    port: 0,
+    get host() {
+      reads++
+      // The first socket listens. No machine has the other address (RFC 5737).
+      return reads === 1 ? '127.0.0.1' : '192.0.2.1'
+    },
+  }
+  const ended = once(client, 'close')
+  await assert.rejects(new Listeners(server).open(address, true), { code: 'EADDRNOTAVAIL' })
+  await ended
+  assert.equal(server.listening, false)
 })
 
 /** The exit of a process. */

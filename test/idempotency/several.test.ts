@@ -63,6 +63,27 @@ for (const setup of nodeSetups) {
       })
     })
 
+    test('a test of a webhook is sent once, whichever nodes get the request', async () => {
+      await withFixture(async fixture => {
+        const post = poster(fixture)
+        const webhook = { url: 'https://example.com/hook', types: ['*'] }
+        const path = `/webhooks/${(await post('/webhooks', webhook)).json.id}`
+        const key = randomUUID()
+        const answers = await Promise.all(
+          Array.from({ length: 4 }, () => retryConflicts(() => post(`${path}/test`, undefined, key))),
+        )
+        assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+        assert.equal(answers.filter(answer => replayedHeader(answer) === null).length, 1)
+        const listed = await fixture.call(`/api/v1${path}/deliveries?type=webhook.test`, {
+          key: fixture.ann.key,
+        })
+        const ids = (listed.json.data as readonly { readonly id: number }[]).map(({ id }) => id)
+        assert.deepEqual([ids.length, new Set(answers.map(({ json }) => json.id))], [1, new Set(ids)])
+        const again = await post(`${path}/test`, undefined, key)
+        assert.deepEqual([again.json.status, replayedHeader(again)], ['failed', 'true'], again.text)
+      })
+    })
+
     test('a batch is executed once, and its response replayed', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)

@@ -169,6 +169,50 @@ for (const database of databases) {
       ),
     )
 
+    const quick: string[] = []
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    let slowRuns = 0
+    it(
+      'run although many runs of a slow one are due before them, and although the clock is set back',
+      within(
+        database,
+        {
+          jobs: {
+            slow: job({
+              run: async () => {
+                slowRuns++
+                await released
+              },
+            }),
+            quick: job({
+              input: { text: string() },
+              run: ({ input }) => void quick.push(String(input['text'])),
+            }),
+          },
+        },
+        async ({ runner, until, store, model, clock }) => {
+          const enqueue = async (name: string, input: unknown) => {
+            const now = clock.now()
+            const step = enqueueJob(iso(now), name, input, { model, now, depth: 0 })
+            if (step.kind === 'put') await store.records.put(step.record)
+          }
+          for (let count = 0; count < 450; count++) await enqueue('slow', {})
+          await clock.advance(1)
+          await enqueue('quick', { text: 'first' })
+          runner(patient)
+          await until(() => quick.length === 1, 'the quick job has run')
+          assert.ok(slowRuns > 0)
+          clock.setBack(hour)
+          await enqueue('quick', { text: 'second' })
+          await until(() => quick.length === 2, 'it has run again')
+          release()
+          await until(() => slowRuns === 450, 'all slow ones have run', 10_000)
+          assert.deepEqual(quick, ['first', 'second'])
+        },
+        noon,
+      ),
+    )
+
     it(
       'that the model no longer has are removed on request, with their due times',
       within(

@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
-import type { RecordChange } from '../../plan/transaction.ts'
+import type { ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { hashPassword } from '../password.ts'
@@ -12,7 +12,7 @@ import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { Sessions } from '../server/sessions/sessions.ts'
 import { pauseWebhooksOfUser } from '../webhooks/grants.ts'
 import { type NoticeParts, notifyOfDisabling, notifyOfPassword } from './notifications.ts'
-import { replacePassword } from './recovery/account-recovery.ts'
+import { beginReplacement } from './recovery/account-recovery.ts'
 import { createOneTimeCodes } from './sign-in/one-time-codes.ts'
 import { findUser, type UserRow } from './users.ts'
 
@@ -141,6 +141,18 @@ export async function setPassword(
   password: string,
   isOnlyWay = false,
 ): Promise<void> {
+  const { collections, steps, finish } = await beginSettingPassword(parts, user, password, isOnlyWay)
+  await parts.run.transaction({ principal: system, serial: collections, steps })
+  await finish()
+}
+
+/** As `setPassword`, for a caller that has a transaction of its own. The steps throw NOT_FOUND. */
+export async function beginSettingPassword(
+  parts: AdministrationParts,
+  user: Pick<UserRow, 'id' | 'email'>,
+  password: string,
+  isOnlyWay: boolean,
+): Promise<SettingPassword> {
   const { run, records, notices } = parts
   const base = {
     run,
@@ -154,7 +166,23 @@ export async function setPassword(
   }
   const passwordHash = await hashPassword(password)
   const extent = { keys: true, passkeys: isOnlyWay, codes: isOnlyWay }
-  const result = await replacePassword(base, user.id, passwordHash, extent)
-  if (!result) throw new ApiError('NOT_FOUND', 'The account was deleted in the meantime.')
-  if (notices) notifyOfPassword(notices, user, 'administrator', result)
+  const { collections, steps, finish } = await beginReplacement(base, user.id, passwordHash, extent)
+  return {
+    collections,
+    *steps() {
+      const isStored = yield* steps()
+      if (!isStored) throw new ApiError('NOT_FOUND', 'The account was deleted in the meantime.')
+    },
+    async finish() {
+      const result = await finish()
+      if (notices) notifyOfPassword(notices, user, 'administrator', result)
+    },
+  }
+}
+
+/** See `Replacement`. */
+interface SettingPassword {
+  readonly collections: readonly string[]
+  readonly steps: () => ProgramSteps<void>
+  readonly finish: () => Promise<void>
 }

@@ -102,14 +102,22 @@ export function replacePasswordHash(
   return run.transaction({
     principal: system,
     serial: ['users', ...collections],
-    *steps() {
-      const user = yield* readItemStep<UserRow>(byId, id)
-      if (user === undefined || !isExpected(user)) return false
-      yield { shape: updateHash, args: [id, passwordHash] }
-      if (steps) yield* steps()
-      return true
-    },
+    steps: () => passwordHashSteps(id, passwordHash, isExpected, steps),
   })
+}
+
+/** The steps of `replacePasswordHash`. */
+export function* passwordHashSteps(
+  id: number,
+  passwordHash: string,
+  isExpected: (user: UserRow) => boolean,
+  furtherSteps?: FurtherSteps['steps'],
+): ProgramSteps<boolean> {
+  const user = yield* readItemStep<UserRow>(byId, id)
+  if (user === undefined || !isExpected(user)) return false
+  yield { as: system, plan: { shape: updateHash, args: [id, passwordHash] } }
+  if (furtherSteps) yield* furtherSteps()
+  return true
 }
 
 /** `collections`: those whose items the steps read or write. */

@@ -173,7 +173,7 @@ async function migrateRecoveryCode(
   const [name] = recordCipher.pseudonyms(nameOf({ kind, id }))
   // If the record no longer exists, another process has moved it, and the code may have been used since.
   if (consumedAt === null && (await records.get(kind, id)))
-    await encrypted.add(recoveryRecord(Number(owner), id, name))
+    await encrypted.add(recoveryRecord(Number(owner), [id], name))
   return records.delete(kind, id)
 }
 

@@ -1,8 +1,8 @@
 /** Deliveries that an owner requests. The node that sends finds the request in the database. */
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem } from '../../plan/system-plans.ts'
-import type { ProgramStep, StepAnswer } from '../../plan/transaction.ts'
+import { itemShape, readItemStep } from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { NewRecord, Records } from '../../records.ts'
 import type { Delivery } from './delivery.ts'
@@ -20,13 +20,12 @@ function requestRecord(deliveryId: number, now: number): NewRecord {
   return { kind, id: String(deliveryId), payload: '{}', expiresAt: now + retentionMs }
 }
 
-/** Sends a test to a webhook, even if it is paused. Returns the id of the delivery. Throws VALIDATION_FAILED if there is no such webhook. */
-export function requestTest(
-  run: Pick<Run, 'transaction'>,
-  webhookId: number,
-  now = Date.now(),
-): Promise<number> {
-  const createTest = newDelivery({
+/**
+ * Steps that send a test to a webhook, even if it is paused. They return the id of the delivery, and throw VALIDATION_FAILED if
+ * there is no such webhook.
+ */
+export function* testSteps(webhookId: number, now = Date.now()): ProgramSteps<number> {
+  const plan = newDelivery({
     webhook_id: webhookId,
     event_id: null,
     type: testType,
@@ -36,46 +35,34 @@ export function requestTest(
     message_id: newMessageId(),
     due_at: new Date(now).toISOString(),
   })
-  return run.transaction({
-    serial: undefined,
-    principal: system,
-    *steps(): Generator<ProgramStep, number, StepAnswer> {
-      const answer = yield createTest
-      if (typeof answer !== 'object' || !('id' in answer)) throw new TypeError('a create answers with an id')
-      yield { kind: 'put', record: requestRecord(answer.id, now) }
-      return answer.id
-    },
-  })
+  const answer = yield { as: system, plan }
+  if (typeof answer !== 'object' || !('id' in answer)) throw new TypeError('a create answers with an id')
+  yield { kind: 'put', record: requestRecord(answer.id, now) }
+  return answer.id
 }
 
 const deliveryShape = itemShape('webhook_deliveries', ['webhook_id', 'status'])
 
+interface DeliveryState {
+  readonly webhook_id: number
+  readonly status: string
+}
+
 /**
- * Sends a delivery again, with the same `webhook-id`. A pending one is sent at once. Throws NOT_FOUND if the webhook has no
- * such delivery.
+ * Steps that send a delivery again, with the same `webhook-id`. A pending one is sent at once. They throw NOT_FOUND if the webhook
+ * has no such delivery.
  */
-export async function requestRedelivery(
-  run: Run,
+export function* redeliverySteps(
   webhookId: number,
   deliveryId: number,
   now = Date.now(),
-): Promise<void> {
-  const row = await readItem<{ readonly webhook_id: number; readonly status: string }>(
-    run,
-    deliveryShape,
-    deliveryId,
-  )
+): ProgramSteps<void> {
+  const row = yield* readItemStep<DeliveryState>(deliveryShape, deliveryId)
   if (row?.webhook_id !== webhookId) throw new ApiError('NOT_FOUND')
   const retry = { status: 'pending', due_at: new Date(now).toISOString(), completed_at: null } as const
-  const change = changeDelivery(deliveryId, row.status === 'pending' ? retry : { ...retry, attempt: 0 })
-  await run.transaction({
-    serial: undefined,
-    principal: system,
-    *steps(): Generator<ProgramStep, void, StepAnswer> {
-      yield change
-      yield { kind: 'put', record: requestRecord(deliveryId, now) }
-    },
-  })
+  const plan = changeDelivery(deliveryId, row.status === 'pending' ? retry : { ...retry, attempt: 0 })
+  yield { as: system, plan }
+  yield { kind: 'put', record: requestRecord(deliveryId, now) }
 }
 
 /**

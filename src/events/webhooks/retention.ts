@@ -1,4 +1,5 @@
 /** Deletes old completed deliveries, and the oldest ones of a webhook that has very many, a few at a time. */
+import { Pause } from '../../pause.ts'
 import { totalOrder } from '../../plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -54,7 +55,7 @@ export class Retention {
   readonly #completedSinceTrim = new Map<number, number>()
   readonly #webhooksToTrim = new Set<number>()
   #lastId = 0
-  #nextRoundAt = 0
+  readonly #pause = new Pause()
 
   constructor(parts: RetentionParts) {
     this.#parts = parts
@@ -78,7 +79,7 @@ export class Retention {
 
   async #removeOld(): Promise<void> {
     const now = this.#parts.now()
-    if (now < this.#nextRoundAt) return
+    if (!this.#pause.isOver(now)) return
     const rows = await this.#read(oldest, [this.#lastId, stepSize])
     const before = new Date(now - retentionMs).toISOString()
     await this.#remove(rows.filter(({ completed_at }) => completed_at !== null && completed_at < before))
@@ -87,7 +88,7 @@ export class Retention {
     if (last !== undefined && rows.length === stepSize && last.created_at < before) this.#lastId = last.id
     else {
       this.#lastId = 0
-      this.#nextRoundAt = now + roundIntervalMs
+      this.#pause.begin(now, roundIntervalMs)
     }
   }
 

@@ -1,5 +1,6 @@
 /** The work of the node that sends webhooks. */
 import type { Outgoing } from '../../outgoing/outgoing.ts'
+import { Pause } from '../../pause.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
 import type { ChangeFeed } from '../change-feed.ts'
@@ -70,9 +71,9 @@ export class Session implements LeasedSession {
   #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
   #version = -1
-  #reloadAt = 0
-  #requestsAt = 0
-  #holdAt = 0
+  readonly #reloadPause = new Pause()
+  readonly #requestsPause = new Pause()
+  readonly #holdPause = new Pause()
   #heldEvent: number | undefined
   /** The newest event when the log was last read. */
   #newest = 0
@@ -165,7 +166,7 @@ export class Session implements LeasedSession {
     const parts = { key: positionKey, run, records }
     const position = await Position.take(parts, this.#holding.term, start)
     this.#version = -1
-    this.#reloadAt = 0
+    this.#reloadPause.end()
     this.#directory.replace([])
     this.#lowestPending.clear()
     await this.#reload()
@@ -184,13 +185,13 @@ export class Session implements LeasedSession {
   /** Reads the webhooks again if some may have changed. */
   async #reload(): Promise<void> {
     const { run, version, clock } = this.#parts
-    if (version() === this.#version || clock.now() < this.#reloadAt) return
+    if (version() === this.#version || !this.#reloadPause.isOver(clock.now())) return
     const isFirst = this.#version === -1
     const startedAt = performance.now()
     this.#version = version()
     const { started, stopped } = this.#directory.replace(await readWebhooks(run))
     const durationMs = performance.now() - startedAt
-    this.#reloadAt = clock.now() + Math.max(minReloadIntervalMs, durationMs / maxReloadShare)
+    this.#reloadPause.begin(clock.now(), Math.max(minReloadIntervalMs, durationMs / maxReloadShare))
     for (const id of stopped) this.#unschedule(id)
     for (const id of this.#lowestPending.keys()) {
       if (this.#directory.get(id)?.isLive !== false) this.#lowestPending.delete(id)
@@ -204,8 +205,8 @@ export class Session implements LeasedSession {
 
   async #takeRequests(): Promise<void> {
     const { run, records, clock } = this.#parts
-    if (clock.now() < this.#requestsAt) return
-    this.#requestsAt = clock.now() + requestIntervalMs
+    if (!this.#requestsPause.isOver(clock.now())) return
+    this.#requestsPause.begin(clock.now(), requestIntervalMs)
     const attempted = new Set<number>()
     this.#attempted = attempted
     await takeRequests(run, records, delivery => {
@@ -219,8 +220,8 @@ export class Session implements LeasedSession {
   /** Keeps the events of pending deliveries from being pruned by age. */
   async #hold({ event }: Enqueuer): Promise<void> {
     const { clock, hold } = this.#parts
-    if (clock.now() < this.#holdAt) return
-    this.#holdAt = clock.now() + holdIntervalMs
+    if (!this.#holdPause.isOver(clock.now())) return
+    this.#holdPause.begin(clock.now(), holdIntervalMs)
     const lowest = this.#scheduler.lowestEvent()
     let heldEvent = Math.min(event, (lowest ?? event + 1) - 1)
     for (const { id, isEnabled, position } of this.#directory.all) {

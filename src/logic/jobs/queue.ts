@@ -1,14 +1,16 @@
 /** Loads stored runs of jobs that are due into memory, a page at a time. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
+import { Pause } from '../../pause.ts'
 import type { Records, StoredRecord } from '../../records.ts'
 import type { PushArguments } from '../runs/place.ts'
 import { type JobRun, jobKind, type Run, removeSteps, rescheduled, runOf, storeStep } from '../runs/run.ts'
 
 /** How often the database is read for runs that other processes have stored. */
 const pollIntervalMs = 500
-/** The length of a page, and the maximum number of runs in memory. */
 const pageLength = 100
+/** The maximum number of runs in memory, for each job. */
+const maxLoadedPerJob = 50
 /** Postpones a run whose job the model does not have: another node's model may have it. */
 const unknownDelayMs = 600_000
 
@@ -22,36 +24,41 @@ export interface JobQueueParts {
 
 export class JobQueue {
   readonly #parts: JobQueueParts
-  /** The record ids of the runs in memory. */
-  readonly #loadedIds = new Set<string>()
-  #nextPollAt = 0
+  /** The record ids of the runs in memory, by job. */
+  readonly #loadedIds = new Map<string, Set<string>>()
+  readonly #pause = new Pause()
+  readonly #searchPause = new Pause()
+  /** The last record that the search has read. */
+  #searched = ''
 
   constructor(parts: JobQueueParts) {
     this.#parts = parts
   }
 
   isLoaded(recordId: string): boolean {
-    return this.#loadedIds.has(recordId)
+    return this.#idsOf(jobOf(recordId)).has(recordId)
   }
 
   /** Makes the next `load` read the database. */
   pollNow(): void {
-    this.#nextPollAt = 0
+    this.#pause.end()
   }
 
-  /** Loads the runs that are due. */
+  /**
+   * Loads the runs that have been due the longest. Many runs of one job may come before those of all others: so it also
+   * searches the runs behind them, a page at a time.
+   */
   async load(): Promise<void> {
-    const { clock, model, add } = this.#parts
+    const { clock, model } = this.#parts
     const now = clock.now()
-    if (model.logic.jobs.size === 0 || now < this.#nextPollAt) return
-    this.#nextPollAt = now + pollIntervalMs
-    for (const record of await this.#page()) {
-      if (dueAtOf(record) > now || this.#loadedIds.has(record.id)) continue
-      const run = runOf(record)
-      if (run.kind !== 'job') continue
-      this.#loadedIds.add(record.id)
-      if (model.logic.jobs.has(run.name)) add(run)
-      else this.#postpone(run)
+    if (model.logic.jobs.size === 0 || !this.#pause.isOver(now)) return
+    this.#pause.begin(now, pollIntervalMs)
+    const last = await this.#loadPage('', now)
+    if (last === undefined) this.#searched = ''
+    else if (this.#searchPause.isOver(now)) {
+      this.#searchPause.begin(now, pollIntervalMs)
+      if (this.#searched < last) this.#searched = last
+      this.#searched = (await this.#loadPage(this.#searched, now)) ?? ''
     }
   }
 
@@ -65,13 +72,35 @@ export class JobQueue {
   /** Frees the memory of a run that is done, or was stored again to be loaded later. */
   forget({ stored, kind }: Run): void {
     if (kind !== 'job' || stored === undefined) return
-    this.#loadedIds.delete(stored)
+    const job = jobOf(stored)
+    const ids = this.#idsOf(job)
+    ids.delete(stored)
+    if (ids.size === 0) this.#loadedIds.delete(job)
     this.pollNow()
   }
 
-  async #page(): Promise<readonly StoredRecord[]> {
-    if (this.#loadedIds.size >= pageLength) return []
-    return this.#parts.records.after(jobKind, '', pageLength + this.#loadedIds.size)
+  /** Loads runs that are due. Returns the last record of the page if more of them may follow. */
+  async #loadPage(after: string, now: number): Promise<string | undefined> {
+    const page = await this.#parts.records.after(jobKind, after, pageLength)
+    const due = page.filter(record => dueAtOf(record) <= now)
+    for (const record of due) this.#load(record)
+    return due.length === pageLength ? due.at(-1)?.id : undefined
+  }
+
+  #load(record: StoredRecord): void {
+    const { model, add } = this.#parts
+    const job = jobOf(record.id)
+    const ids = this.#idsOf(job)
+    if (ids.has(record.id) || ids.size >= maxLoadedPerJob) return
+    const run = runOf(record)
+    if (run.kind !== 'job') return
+    this.#loadedIds.set(job, ids.add(record.id))
+    if (model.logic.jobs.has(job)) add(run)
+    else this.#postpone(run)
+  }
+
+  #idsOf(job: string): Set<string> {
+    return this.#loadedIds.get(job) ?? new Set()
   }
 
   #postpone(run: JobRun): void {
@@ -80,6 +109,11 @@ export class JobQueue {
   }
 }
 
-function dueAtOf({ id }: StoredRecord): number {
+function dueAtOf({ id }: Pick<StoredRecord, 'id'>): number {
   return Number(id.slice(0, id.indexOf('/')))
+}
+
+/** The name of the job whose run has this record. */
+function jobOf(recordId: string): string {
+  return recordId.split('/', 2)[1] ?? ''
 }

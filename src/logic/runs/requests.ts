@@ -1,5 +1,6 @@
 /** Operators' requests to retry a run now or to skip it. The node that holds the lease reads them from the database. */
 import type { Clock } from '../../events/consumer/timetable.ts'
+import { Pause } from '../../pause.ts'
 import { type NewRecord, type Records, recordsOf } from '../../records.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
 import type { PushArguments } from './place.ts'
@@ -44,7 +45,7 @@ export class RunRequests {
   readonly #progressOf: (reaction: string) => ReactionProgress | undefined
   /** The ids of waiting runs that will be dropped instead of being tried again. */
   readonly #skipped = new Set<string>()
-  #nextReadAt = 0
+  readonly #pause = new Pause()
 
   constructor(parts: RequestParts, progressOf: (reaction: string) => ReactionProgress | undefined) {
     this.#parts = parts
@@ -58,8 +59,8 @@ export class RunRequests {
 
   async handleAll(): Promise<void> {
     const { records, clock, push } = this.#parts
-    if (clock.now() < this.#nextReadAt) return
-    this.#nextReadAt = clock.now() + intervalMs
+    if (!this.#pause.isOver(clock.now())) return
+    this.#pause.begin(clock.now(), intervalMs)
     const remaining = new Map<string, RunAction>()
     for await (const { kind, id, payload } of recordsOf(records, requestKind)) {
       const { action }: { readonly action: RunAction } = JSON.parse(payload)

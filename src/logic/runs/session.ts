@@ -3,6 +3,7 @@ import { type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
 import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
 import { Position } from '../../events/consumer/position.ts'
 import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
+import { Pause } from '../../pause.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { recordsOf } from '../../records.ts'
 import { Planner } from '../jobs/planner.ts'
@@ -49,7 +50,7 @@ export class Session implements LeasedSession {
   #isStoring = false
   /** Changes read in this turn, by the id of the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
-  #nextHoldAt = 0
+  readonly #holdPause = new Pause()
   #heldEvent: number | undefined
   #newestEvent = 0
   /** Reactions and jobs that the model does not have, and whose positions an operator has removed. */
@@ -253,8 +254,8 @@ export class Session implements LeasedSession {
 
   async #hold({ position }: SessionState): Promise<void> {
     const { clock, hold, model } = this.#parts
-    if (clock.now() < this.#nextHoldAt) return
-    this.#nextHoldAt = clock.now() + holdIntervalMs
+    if (!this.#holdPause.isOver(clock.now())) return
+    this.#holdPause.begin(clock.now(), holdIntervalMs)
     const { reactions } = position.place
     const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
     const lowest = events.length === 0 ? undefined : Math.min(...events)

@@ -19,6 +19,8 @@ export interface PreparedAction {
   readonly asyncSteps?: AsyncSteps
   readonly snapshot?: boolean
   readonly steps: () => ProgramSteps<ActionResult>
+  /** Does what follows the commit. The reply is read again after it. */
+  readonly afterCommit?: () => Promise<void>
 }
 
 export interface ActionTarget {
@@ -36,7 +38,7 @@ export type ItemAction = (target: ActionTarget, principal: Principal) => Awaitab
 /** The built-in actions, by collection, then by name. */
 export type ItemActions = ReadonlyMap<string, ReadonlyMap<string, ItemAction>>
 
-/** For an action that has committed its own transaction, and is idempotent. */
+/** For an action that has committed its own transaction. */
 export function done(result: ActionResult): PreparedAction {
   return {
     serial: undefined,

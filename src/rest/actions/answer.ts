@@ -17,7 +17,13 @@ import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { includedLimit } from '../query/select.ts'
 import { makePresentation } from '../reply/headers.ts'
 import { idBody, withRevealed } from '../write.ts'
-import type { ItemActions, PreparedAction, SubresourceHandlers } from './action.ts'
+import {
+  type ActionResult,
+  done,
+  type ItemActions,
+  type PreparedAction,
+  type SubresourceHandlers,
+} from './action.ts'
 import { admitAction, ruleOfSetting, settingRefused } from './admission.ts'
 import { bodyInput, builtinInput, queryInput } from './input.ts'
 import { preparedOperation, valuesBody } from './prepare.ts'
@@ -125,8 +131,40 @@ export async function answerAction(
   const action = services.actions.get(route.collection.name)?.get(name)
   if (action === undefined) throw new ApiError('NOT_FOUND')
   const program = await action({ id: route.id, nested: route.within?.nested, input }, principal)
-  const answer = () => answerSteps(services, program, undefined, { template, principal })
-  return carryOut(run, program, answer, principal, attempt)
+  return answerBuiltin(services, program, { template, principal }, attempt)
+}
+
+async function answerBuiltin(
+  services: ActionServices,
+  program: PreparedAction,
+  form: AnswerForm,
+  attempt: KeyedAttempt | undefined,
+): Promise<Reply> {
+  const { principal } = form
+  const { run } = services
+  let result: ActionResult | undefined
+  const steps = function* () {
+    result = yield* program.steps()
+    return result
+  }
+  const reply = await carryOut(
+    run,
+    program,
+    () => answerSteps(services, steps, undefined, form),
+    principal,
+    attempt,
+  )
+  if (program.afterCommit === undefined || result === undefined) return reply
+  const committed = done(result)
+  const again = () => answerSteps(services, committed.steps, undefined, form)
+  await program.afterCommit()
+  try {
+    if (!attempt) return await carryOut(run, committed, again, principal, undefined)
+    return await run.transaction({ principal, serial: undefined, steps: () => attempt.replySteps(again) })
+  } catch {
+    // The action is committed, and the first reply is true.
+    return reply
+  }
 }
 
 /** An action or a query as a transaction and its answer. */
@@ -152,7 +190,7 @@ export function preparedRequest(
   const collection = output.kind === 'item' ? output.collection : undefined
   const template = templateOf(services, collection, answerQuery, actingAs(principal))
   const program = preparedOperation(services.logic, { operation, id, input, principal })
-  return { program, answer: () => answerSteps(services, program, operation, { template, principal }) }
+  return { program, answer: () => answerSteps(services, program.steps, operation, { template, principal }) }
 }
 
 /** `collection`: that of the item in the answer. Undefined: the answer has no item, so the query string must be empty. */
@@ -189,7 +227,7 @@ export function answerProgram(
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
-  const answer = () => answerSteps(services, program, undefined, { template: undefined, principal })
+  const answer = () => answerSteps(services, program.steps, undefined, { template: undefined, principal })
   return carryOut(services.run, program, answer, principal, attempt)
 }
 
@@ -217,7 +255,7 @@ interface AnswerForm {
 
 function* answerSteps(
   { model }: ActionServices,
-  { steps }: PreparedAction,
+  steps: PreparedAction['steps'],
   operation: Operation | undefined,
   { template, principal }: AnswerForm,
 ): ProgramSteps<Replayable> {

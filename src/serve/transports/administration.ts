@@ -5,7 +5,6 @@ import { findUser } from '../../auth/accounts/users.ts'
 import { ApiError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import {
-  done,
   type ItemAction,
   type ItemActions,
   maxListed,
@@ -25,8 +24,17 @@ export function administrationActions(parts: AdministrationParts): ItemActions {
     if (user === undefined) throw new ApiError('NOT_FOUND')
     const newPassword = String(input?.['password'])
     requirePassword(newPassword, user.email)
-    await (await load()).setPassword(parts, user, newPassword, input?.['only_way'] === true)
-    return done({ result: { kind: 'nothing' } })
+    const { beginSettingPassword } = await load()
+    const isOnlyWay = input?.['only_way'] === true
+    const { collections, steps, finish } = await beginSettingPassword(parts, user, newPassword, isOnlyWay)
+    return {
+      serial: collections,
+      *steps() {
+        yield* steps()
+        return { result: { kind: 'nothing' } }
+      },
+      afterCommit: finish,
+    }
   }
   return new Map([[users, new Map([['set_password', setPassword]])]])
 }

@@ -8,11 +8,11 @@ import {
 } from '../../auth/webhooks/actions.ts'
 import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
 import { ApiError } from '../../errors.ts'
-import { requestRedelivery, requestTest } from '../../events/webhooks/requests.ts'
+import { redeliverySteps, testSteps } from '../../events/webhooks/requests.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Principal } from '../../principal.ts'
-import { done, type ItemAction, type ItemActions, itemResult } from '../../rest/actions/action.ts'
+import { type ItemAction, type ItemActions, itemResult } from '../../rest/actions/action.ts'
 
 const webhooks = 'webhooks'
 const deliveries = 'webhook_deliveries'
@@ -39,15 +39,27 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
       },
     }
   }
-  const test: ItemAction = async ({ id }) => {
-    const deliveryId = await requestTest(run, id)
-    await waitForAttempt(run, deliveryId)
-    return done({ result: itemResult(deliveries, deliveryId) })
+  const test: ItemAction = ({ id }) => {
+    let deliveryId = 0
+    return {
+      serial: undefined,
+      *steps() {
+        deliveryId = yield* testSteps(id)
+        return { result: itemResult(deliveries, deliveryId) }
+      },
+      // If the wait fails, the delivery is shown as it was stored.
+      afterCommit: () => waitForAttempt(run, deliveryId).catch(() => undefined),
+    }
   }
   const redeliver: ItemAction = async ({ id, nested = 0 }) => {
     await requireRedeliverable(run, id, nested)
-    await requestRedelivery(run, id, nested)
-    return done({ result: itemResult(deliveries, nested) })
+    return {
+      serial: undefined,
+      *steps() {
+        yield* redeliverySteps(id, nested)
+        return { result: itemResult(deliveries, nested) }
+      },
+    }
   }
   return new Map([[webhooks, new Map(Object.entries({ rotate_secret: rotate, enable, test, redeliver }))]])
 }
@@ -57,8 +69,10 @@ export function webhookOperations(run: Run, actions: ItemActions): WebhookOperat
   const runAction = async (name: string, id: number, principal: Principal, nested?: number) => {
     const action = actions.get(webhooks)?.get(name)
     if (action === undefined) throw new ApiError('NOT_FOUND')
-    const { serial, steps } = await action({ id, nested }, principal)
-    return run.transaction({ principal, serial, steps })
+    const { serial, steps, afterCommit } = await action({ id, nested }, principal)
+    const result = await run.transaction({ principal, serial, steps })
+    await afterCommit?.()
+    return result
   }
   return {
     async rotateSecret(id, principal) {

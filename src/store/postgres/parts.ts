@@ -82,7 +82,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
     metrics: pruning.metrics,
   })
   const size = Math.max(1, settings.connections - lanes - 1)
-  const pool = new Pool({ open: () => connector.openReader(url), size, maxWaiting, lockWaitMs: timeoutMs })
+  const pool = new Pool({ open: () => connector.openReader(url), size, maxWaiting, waitMs: timeoutMs })
   const health = new WriteHealth()
   const lists = listCacheOptions({
     versions,
@@ -99,7 +99,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   listen(signals, { checks, changes, pool, writer, health })
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
-  const primary: ReadSource = { ask: queries => pool.ask(queries) }
+  const primary: ReadSource = { ask: (queries, _, caller) => pool.ask(queries, { caller }) }
   const reads = new PostgresReads({
     ...{ answers, lists, checks, security, primary, clock },
     source: replicas ?? primary,

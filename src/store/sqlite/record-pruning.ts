@@ -1,4 +1,5 @@
 /** Deletes expired records and records of deleted users, a few at a time. */
+import { Pause } from '../../pause.ts'
 import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotInputs } from '../values.ts'
@@ -14,7 +15,7 @@ export class RecordPruning {
   readonly #removeOrphans: Statement
   readonly #lastOwned: Statement
   readonly #round = new Round(rowsPerPrune)
-  #nextPrune = 0
+  readonly #pause = new Pause()
 
   constructor(connection: Connection) {
     this.#prune = connection.prepare(
@@ -26,10 +27,10 @@ export class RecordPruning {
 
   /** Within a transaction: deletes some records if the pause is over. `now`: in milliseconds. */
   prune(now: number): void {
-    if (now < this.#nextPrune) return
+    if (!this.#pause.isOver(now)) return
     const pruned = this.#prune.all(slotInputs([now, rowsPerPrune]))
     const roundInputs = slotInputs(this.#round.slots)
     this.#round.advance(this.#removeOrphans.all(roundInputs).length, this.#lastOwned.get(roundInputs))
-    this.#nextPrune = pruned.length < rowsPerPrune ? now + pruneIntervalMs : now
+    if (pruned.length < rowsPerPrune) this.#pause.begin(now, pruneIntervalMs)
   }
 }

@@ -6,6 +6,8 @@ export interface FakeClock extends Clock {
   advance(milliseconds: number): Promise<void>
   /** Jumps ahead and runs the timers due by then once: for hours and days. */
   jump(milliseconds: number): Promise<void>
+  /** Sets the time back. The timers run after the same delays as before. */
+  setBack(milliseconds: number): void
 }
 
 /** Lets started code run until it waits for more than promises. */
@@ -13,13 +15,17 @@ export const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
 export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let time = start
-  const timers = new Set<{ readonly dueAt: number; readonly run: () => void }>()
+  const timers = new Set<{ dueAt: number; readonly run: () => void }>()
   return {
     now: () => time,
     after(delayMs, run) {
       const timer = { dueAt: time + delayMs, run }
       timers.add(timer)
       return () => timers.delete(timer)
+    },
+    setBack(milliseconds) {
+      time -= milliseconds
+      for (const timer of timers) timer.dueAt -= milliseconds
     },
     async jump(milliseconds) {
       time += milliseconds

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newDelivery } from '../../../src/events/webhooks/plans.ts'
-import { requestRedelivery, requestTest } from '../../../src/events/webhooks/requests.ts'
+import { redeliverySteps, testSteps } from '../../../src/events/webhooks/requests.ts'
+import type { Run } from '../../../src/plan/run.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
+import type { ProgramSteps } from '../../../src/plan/transaction.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
 import type { Changes } from '../../../src/store/store.ts'
 import { databases } from '../../store/databases.ts'
@@ -26,6 +28,10 @@ const delegating = (changes: Changes): Changes => ({
   onCommit: listener => changes.onCommit(listener),
   poll: () => changes.poll(),
 })
+
+function commit<T>(run: Run, steps: () => ProgramSteps<T>): Promise<T> {
+  return run.transaction({ principal: system, serial: undefined, steps })
+}
 
 for (const database of databases.slice(0, 2)) {
   describe(`the queue of webhooks on ${database.name}`, () => {
@@ -75,14 +81,17 @@ for (const database of databases.slice(0, 2)) {
         const id = await webhook({ enabled: false })
         endpoints.set(firstUrl, () => 500)
         sender()
-        const delivery = await requestTest(run, id)
+        const delivery = await commit(run, () => testSteps(id))
         await until(async () => (await statuses(fixture)).join() === 'failed', 'it is recorded')
         assert.equal((await deliveries())[0]?.id, delivery)
         assert.deepEqual(
           received.map(({ event }) => [event['type'], event['data']]),
           [['webhook.test', { webhook_id: id }]],
         )
-        await assert.rejects(requestTest(run, 999), { code: 'VALIDATION_FAILED' })
+        await assert.rejects(
+          commit(run, () => testSteps(999)),
+          { code: 'VALIDATION_FAILED' },
+        )
         assert.ok(client)
       }),
     )
@@ -98,8 +107,11 @@ for (const database of databases.slice(0, 2)) {
         await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is sent')
         const [row] = await deliveries()
         assert.ok(row)
-        await assert.rejects(requestRedelivery(run, other, row.id), { code: 'NOT_FOUND' })
-        await requestRedelivery(run, id, row.id)
+        await assert.rejects(
+          commit(run, () => redeliverySteps(other, row.id)),
+          { code: 'NOT_FOUND' },
+        )
+        await commit(run, () => redeliverySteps(id, row.id))
         await until(() => received.length === 2, 'it is sent again')
         const [before, after] = received.map(({ headers }) => headers['webhook-id'])
         assert.equal(before, after)

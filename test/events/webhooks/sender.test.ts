@@ -73,6 +73,26 @@ for (const database of databases) {
     )
 
     it(
+      'reads changed webhooks although the clock was set back',
+      within(database, async ({ sender, webhook, post, received, clock, client, until, webhookRow }) => {
+        const id = await webhook()
+        sender()
+        await post('first')
+        await until(() => received.length === 1, 'the first event arrives')
+        clock.setBack(86_400_000)
+        await client.update('webhooks', id, { enabled: false })
+        const secondId = await webhook({ url: 'https://two.example/hook' })
+        await until(async () => (await webhookRow(secondId))['position'] === null, 'both are read')
+        await post('second')
+        await until(() => received.length === 2, 'the second event arrives')
+        assert.deepEqual(
+          received.map(({ url }) => url),
+          ['https://one.example/hook', 'https://two.example/hook'],
+        )
+      }),
+    )
+
+    it(
       'pauses a webhook immediately on 410, keeps later events, and resumes where it stopped',
       within(database, async fixture => {
         const { client, webhook, post, sender, until, endpoints, webhookRow, owned } = fixture

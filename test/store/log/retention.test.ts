@@ -160,6 +160,20 @@ for (const { name, within } of databases) {
       }),
     ))
 
+  test(`${name}: a log above its size limit is pruned although the clock was set back`, () =>
+    within(place =>
+      inBlog(place, { maxBytes: 10_000, idleMs: 20 }, async ({ client, clock }) => {
+        await posts(client, 1)
+        clock.ms -= 24 * hour
+        await posts(client, 20, 'x'.repeat(1000))
+        await until('it fits', async () => {
+          // SQLite prunes at intervals of this clock.
+          clock.ms += 100
+          return (await boundsOf(client.store)).pruned > 10
+        })
+      }),
+    ))
+
   test(`${name}: a log of the previous version, which did not store its pruned bound, gets its bounds at the start`, () =>
     within(async place => {
       await inBlog(place, {}, ({ client }) => posts(client, 4))

@@ -4,6 +4,7 @@
  */
 import type { Run } from '../../../plan/run.ts'
 import { listShape, where } from '../../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { accountEndRecord } from '../../server/sessions/session-ends.ts'
@@ -11,7 +12,7 @@ import { keysOf, removeKey, removeKeysSteps } from '../../user-keys.ts'
 import { pauseSessionWebhooks } from '../../webhooks/grants.ts'
 import type { AccountBase } from '../accounts.ts'
 import { identityKind } from '../identities.ts'
-import { replacePasswordHash, type UserRow } from '../users.ts'
+import { passwordHashSteps, type UserRow } from '../users.ts'
 import type { Holdings } from './holdings.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
@@ -86,6 +87,16 @@ export interface Extent {
   readonly codes: boolean
 }
 
+/** The replacement of a password: what its transaction does, and what follows. */
+export interface Replacement {
+  /** The collections whose items the steps read or write: their transaction must be serialised. */
+  readonly collections: readonly string[]
+  /** Store the new password. They return false, and keep the old one, if `isExpected` refuses the account. */
+  readonly steps: () => ProgramSteps<boolean>
+  /** After the commit: revokes what concurrent requests have created. */
+  readonly finish: () => Promise<RecoveryOutcome>
+}
+
 /**
  * Stores a new password and revokes everything obtained with the old one, in one transaction, so that nothing survives if
  * the process dies. Afterwards revokes what concurrent requests have created. Returns undefined, and keeps the password, if
@@ -96,8 +107,27 @@ export async function replacePassword(
   userId: number,
   passwordHash: string,
   extent: Extent,
-  isExpected: (user: UserRow) => boolean = () => true,
+  isExpected?: (user: UserRow) => boolean,
 ): Promise<RecoveryOutcome | undefined> {
+  const { collections, steps, finish } = await beginReplacement(
+    base,
+    userId,
+    passwordHash,
+    extent,
+    isExpected,
+  )
+  const isStored = await base.run.transaction({ principal: system, serial: collections, steps })
+  return isStored ? finish() : undefined
+}
+
+/** As `replacePassword`, for a caller that has a transaction of its own. Revokes sessions and tokens at once. */
+export async function beginReplacement(
+  base: RecoveryParts,
+  userId: number,
+  passwordHash: string,
+  extent: Extent,
+  isExpected: (user: UserRow) => boolean = () => true,
+): Promise<Replacement> {
   const { records, run, revokeAll, now } = base
   const owner = String(userId)
   const kinds = [
@@ -108,22 +138,24 @@ export async function replacePassword(
   const before = await countHoldings(base, userId)
   await revokeAll(userId, extent.exceptSession)
   const end = await accountEndRecord(records, userId, now(), extent.exceptSession)
-  const isStored = await replacePasswordHash(run, userId, passwordHash, isExpected, {
-    collections: extent.keys ? ['api_keys'] : [],
-    *steps() {
-      yield { kind: 'put', record: end }
-      yield { kind: 'deleteOwned', owner, kinds }
-      if (extent.keys) yield* removeKeysSteps(userId)
+  const revokeSteps = function* (): ProgramSteps<void> {
+    yield { kind: 'put', record: end }
+    yield { kind: 'deleteOwned', owner, kinds }
+    if (extent.keys) yield* removeKeysSteps(userId)
+  }
+  return {
+    collections: extent.keys ? ['users', 'api_keys'] : ['users'],
+    steps: () => passwordHashSteps(userId, passwordHash, isExpected, revokeSteps),
+    async finish() {
+      // Again: while the new password was being stored, a sign-in with the old one may have begun.
+      await records.put(await accountEndRecord(records, userId, now(), extent.exceptSession))
+      await revokeAll(userId, extent.exceptSession)
+      await records.deleteOwned(owner, kinds)
+      if (extent.keys) await removeKeysAndWebhooks(run, userId)
+      const after = await countHoldings(base, userId)
+      return { ended: difference(before, after), left: after, ownApps: await readOwnApps(run, userId) }
     },
-  })
-  if (!isStored) return undefined
-  // Again: while the new password was being stored, a sign-in with the old one may have begun.
-  await records.put(await accountEndRecord(records, userId, now(), extent.exceptSession))
-  await revokeAll(userId, extent.exceptSession)
-  await records.deleteOwned(owner, kinds)
-  if (extent.keys) await removeKeysAndWebhooks(run, userId)
-  const after = await countHoldings(base, userId)
-  return { ended: difference(before, after), left: after, ownApps: await readOwnApps(run, userId) }
+  }
 }
 
 /** Kinds whose records name the session in which they were created. */

@@ -2,17 +2,14 @@
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
-import { isSame } from '../../server/secret.ts'
-import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
+import { countRecoveryCodes, recoveryKind, replaceRecoveryCodes, useRecoveryCode } from './recovery-codes.ts'
 
 const secretKind = 'Totp'
 const usedKind = 'TotpUsed'
-const recoveryKind = 'RecoveryCode'
 
 const periodSeconds = 30
 /** The number of periods by which the device's clock may be behind or ahead. */
 const clockPeriods = 1
-const recoveryCodeCount = 10
 
 interface StoredSecret {
   /** Base32. */
@@ -103,21 +100,6 @@ async function useCode(
   return records.add({ kind: usedKind, id: `${userId}:${counter}`, payload: '{}', expiresAt, owner })
 }
 
-async function replaceRecoveryCodes(records: Records, userId: number): Promise<readonly string[]> {
-  await records.deleteOwned(String(userId), [recoveryKind])
-  const codes = Array.from({ length: recoveryCodeCount }, newCode)
-  await Promise.all(codes.map(code => records.put(recoveryRecord(userId, recoveryHash(userId, code)))))
-  return codes
-}
-
-async function useRecoveryCode(records: Records, userId: number, code: string): Promise<boolean> {
-  const enteredHash = recoveryHash(userId, code)
-  const codes = await records.byOwner(recoveryKind, String(userId))
-  // Compares all codes, so that timing does not reveal which one matches.
-  const [match] = codes.filter(({ payload }) => isSame(JSON.parse(payload).hash, enteredHash))
-  return match !== undefined && records.consume(recoveryKind, match.id)
-}
-
 /** One-time codes by RFC 6238. `now`: in milliseconds since 1970. */
 export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
   const find = async (userId: number): Promise<StoredSecret | undefined> => {
@@ -158,10 +140,7 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
       if (await useCode(records, userId, stored.secret, code, now())) return true
       return useRecoveryCode(records, userId, code)
     },
-    async recoveryCodesLeft(userId) {
-      const codes = await records.byOwner(recoveryKind, String(userId))
-      return codes.filter(({ consumedAt }) => consumedAt === null).length
-    },
+    recoveryCodesLeft: userId => countRecoveryCodes(records, userId),
     async turnOff(userId) {
       await records.deleteOwned(String(userId), [secretKind, recoveryKind])
     },

@@ -23,6 +23,10 @@ export class ConnectionSet {
     return this.#all.size
   }
 
+  get isAnyIdle(): boolean {
+    return this.#idle.some(connection => !connection.isClosed)
+  }
+
   /** Whether an attempt to connect has just failed. */
   get isPaused(): boolean {
     return performance.now() < this.#pausedUntil

@@ -2,6 +2,7 @@
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
+import { maxReadsPerPipeline, ReadQueue } from '../read/read-queue.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionSet, unreachableMessage } from './connection-set.ts'
 import {
@@ -23,15 +24,22 @@ export interface PoolOptions {
   readonly firstQueries?: () => readonly Query[]
   /** How often a read is sent whose connection breaks, or whose prepared statement is outdated; 3 by default. */
   readonly tries?: number
-  /** How long a read waits for a locked table, in milliseconds; 10,000 by default. */
-  readonly lockWaitMs?: number
+  /** How long a read waits to be sent, e.g. while connections are busy or its table is locked, in milliseconds; 10,000 by default. */
+  readonly waitMs?: number
   /** The database neither answers nor refuses. */
   readonly onSilence?: () => void
 }
 
-/** How many reads share a pipeline: each round trip has its cost, but a slow read delays those sent with it. */
-const maxReadsPerPipeline = 32
+export interface AskOptions {
+  /** Sends the queries now, in a separate pipeline. */
+  readonly isImmediate?: boolean
+  /** See `Principal.budgetKey`; omitted: Portico itself. */
+  readonly caller?: string
+}
+
 const maxTries = 3
+/** How often reads that have waited for too long are refused, in milliseconds. */
+const lateCheckMs = 1000
 
 export class Pool {
   readonly #options: PoolOptions
@@ -42,7 +50,9 @@ export class Pool {
     this.#send()
   }
   readonly #lockedReads: LockedReads
-  #waiting: PendingRead[] = []
+  readonly #queue: ReadQueue
+  readonly #waitMs: number
+  #lateTimer: NodeJS.Timeout | undefined
   #opening = 0
   #isScheduled = false
   #isClosed = false
@@ -51,7 +61,9 @@ export class Pool {
     this.#options = options
     this.#tries = options.tries ?? maxTries
     this.#connections = new ConnectionSet(options.open)
-    this.#lockedReads = new LockedReads(options.size, options.lockWaitMs ?? 10_000)
+    this.#lockedReads = new LockedReads(options.size)
+    this.#queue = new ReadQueue(options)
+    this.#waitMs = options.waitMs ?? 10_000
   }
 
   async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
@@ -59,14 +71,16 @@ export class Pool {
     return rows
   }
 
-  /**
-   * Runs the queries in one snapshot. Rejects with an `ApiError`. `isImmediate`: sends them now, in a separate pipeline.
-   */
-  ask(queries: readonly Query[], isImmediate = false): Promise<readonly Rows[]> {
-    const refusal = this.#refusal()
+  /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
+  ask(
+    queries: readonly Query[],
+    { isImmediate = false, caller = '' }: AskOptions = {},
+  ): Promise<readonly Rows[]> {
+    const refusal = this.#refusalFor(caller)
     if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
-    this.#waiting.push({ queries, resolve, reject, tries: 0, lockDeadline: undefined })
+    const deadline = performance.now() + this.#waitMs
+    this.#queue.add({ queries, resolve, reject, caller, deadline, tries: 0 })
     if (isImmediate) this.#send()
     else this.#schedule()
     return promise
@@ -85,13 +99,19 @@ export class Pool {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#lateTimer)
     this.#rejectAll(stoppingRefusal())
     await this.#connections.close()
   }
 
-  #refusal(): ApiError | undefined {
+  /** How many reads wait. */
+  get #waiting(): number {
+    return this.#queue.length + this.#lockedReads.waiting
+  }
+
+  #refusalFor(caller: string): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#waiting.length + this.#lockedReads.waiting >= this.#options.maxWaiting)
+    if (this.#queue.isFullFor(caller, this.#lockedReads.waiting))
       return temporaryRefusal('Too many requests are waiting for the database.')
     return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }
@@ -103,14 +123,32 @@ export class Pool {
   }
 
   #send(): void {
-    if (this.#lockedReads.isAny) this.#waiting = this.#lockedReads.setAside(this.#waiting)
-    while (this.#waiting.length > 0) {
+    if (this.#lockedReads.isAny) this.#queue.retain(reads => this.#lockedReads.setAside(reads))
+    while (this.#queue.length > 0) {
       const connection = this.#connections.take()
       if (connection === undefined) break
-      void this.#run(connection, this.#waiting.splice(0, maxReadsPerPipeline))
+      const reads = this.#queue.take(this.#isLast())
+      if (reads.length === 0) {
+        this.#connections.release(connection)
+        break
+      }
+      void this.#run(connection, reads)
     }
     if (this.#lockedReads.isAny) this.#sendLocked()
-    if (this.#waiting.length + this.#lockedReads.waiting > 0) this.#openMore()
+    if (this.#waiting === 0) return
+    this.#openMore()
+    this.#lateTimer ??= setTimeout(() => this.#refuseLate(), Math.min(lateCheckMs, this.#waitMs)).unref()
+  }
+
+  /** Whether no further read could be sent while the connection that was just taken is busy. */
+  #isLast(): boolean {
+    return !this.#connections.isAnyIdle && this.#connections.size >= this.#options.size
+  }
+
+  #refuseLate(): void {
+    this.#lateTimer = undefined
+    this.#queue.refuseLate(performance.now())
+    if (this.#waiting > 0) this.#schedule()
   }
 
   #sendLocked(): void {
@@ -127,35 +165,37 @@ export class Pool {
   async #run(connection: Connection, reads: readonly PendingRead[]): Promise<void> {
     const queries = reads.flatMap(read => read.queries)
     const firstQueries = this.#options.firstQueries?.()
+    const end = this.#queue.begin(reads)
     const { results, error } = await connection.run(
       firstQueries === undefined ? queries : [...firstQueries, ...queries],
     )
+    end()
     const sharedResults = firstQueries === undefined ? undefined : results.slice(0, firstQueries.length)
     let start = firstQueries?.length ?? 0
     let hasFailed = false
     for (const read of reads) {
-      const end = start + read.queries.length
-      const rows = results.slice(start, end)
-      if (results.length >= end) {
+      const next = start + read.queries.length
+      const rows = results.slice(start, next)
+      if (results.length >= next) {
         if (this.#lockedReads.isAny) this.#lockedReads.answered(read)
         read.resolve(sharedResults === undefined ? rows : [...sharedResults, ...rows])
       } else if (isLockTimeout(error)) {
         // This read has delayed the reads behind it. It now waits separately, and they are sent again.
-        if (hasFailed) this.#waiting.push(read)
+        if (hasFailed) this.#queue.add(read)
         else this.#lockedReads.add(read, read.queries[results.length - start])
         hasFailed = true
-      } else if (hasFailed && this.#tries > 1) this.#waiting.push(read)
+      } else if (hasFailed && this.#tries > 1) this.#queue.add(read)
       else {
         hasFailed = true
         this.#fail(read, error)
       }
-      start = end
+      start = next
     }
     if (error !== undefined && isOutdated(error)) connection.destroy()
     this.#connections.release(connection)
     // Otherwise the reads would be sent again, on connections that are closed as soon as they open.
     if (this.#isClosed) this.#rejectAll(stoppingRefusal())
-    else if (this.#waiting.length + this.#lockedReads.waiting > 0) this.#send()
+    else if (this.#waiting > 0) this.#send()
   }
 
   /** Reads change nothing, so one whose connection broke is sent again on another connection. */
@@ -163,7 +203,7 @@ export class Pool {
     read.tries++
     const isRepeatable =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isRepeatable && read.tries < this.#tries && !this.#connections.isUnreachable) this.#waiting.push(read)
+    if (isRepeatable && read.tries < this.#tries && !this.#connections.isUnreachable) this.#queue.add(read)
     else read.reject(failureOf(cause))
   }
 
@@ -172,7 +212,7 @@ export class Pool {
     // If the server refuses more connections, wait before the next attempt while an open connection serves the reads.
     if (isPaused && size > 0) return
     if (size + this.#opening >= this.#options.size) return
-    if (this.#opening >= this.#waiting.length + this.#lockedReads.waiting) return
+    if (this.#opening >= this.#waiting) return
     this.#opening++
     this.#connections
       .open()
@@ -182,7 +222,7 @@ export class Pool {
       )
       .finally(() => {
         this.#opening--
-        if (this.#waiting.length + this.#lockedReads.waiting > 0) this.#schedule()
+        if (this.#waiting > 0) this.#schedule()
       })
   }
 
@@ -199,8 +239,7 @@ export class Pool {
   }
 
   #rejectAll(error: ApiError): void {
-    const waiting = [...this.#waiting, ...this.#lockedReads.takeAll()]
-    this.#waiting = []
+    const waiting = [...this.#queue.takeAll(), ...this.#lockedReads.takeAll()]
     for (const { reject } of waiting) reject(error)
   }
 }

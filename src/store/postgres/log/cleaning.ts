@@ -1,4 +1,5 @@
 /** Deletes old events, expired records, records of deleted users, and old rows of `_touched`, a few at a time. */
+import { Pause } from '../../../pause.ts'
 import { lastOwned, Round, removeOrphans } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { slotInputs } from '../../values.ts'
@@ -25,7 +26,7 @@ export class Cleaning {
   readonly #log: LogPruning
   readonly #now: () => number
   readonly #round = new Round(rowsPerStep)
-  #nextClean = 0
+  readonly #pause = new Pause()
 
   constructor({ log, now }: { readonly log: LogPruning; readonly now: () => number }) {
     this.#log = log
@@ -35,8 +36,8 @@ export class Cleaning {
   /** Cleans every few seconds, in separate transactions. */
   async clean(connection: Connection): Promise<void> {
     const now = this.#now()
-    if (now < this.#nextClean) return
-    this.#nextClean = now + cleanIntervalMs
+    if (!this.#pause.isOver(now)) return
+    this.#pause.begin(now, cleanIntervalMs)
     const roundInputs = slotInputs(this.#round.slots)
     const [orphans = [], last = [], records] = await runOn(connection, [
       deleteOrphans.with(roundInputs),
@@ -47,6 +48,6 @@ export class Cleaning {
     this.#round.advance(orphans.length, last[0])
     const prunable = await this.#log.inspect(queries => runOn(connection, queries))
     const pruned = prunable === undefined ? 0 : await this.#log.prune(connection, prunable)
-    if (records?.length === rowsPerStep || pruned > 0) this.#nextClean = now
+    if (records?.length === rowsPerStep || pruned > 0) this.#pause.end()
   }
 }

@@ -11,9 +11,11 @@ export interface PendingRead {
   readonly queries: readonly Query[]
   readonly resolve: (rows: readonly Rows[]) => void
   readonly reject: (error: ApiError) => void
+  /** See `Principal.budgetKey`; '': Portico itself. */
+  readonly caller: string
+  /** Until when it may wait to be sent, by `performance.now()`. */
+  readonly deadline: number
   tries: number
-  /** Until when it may wait for locks, by `performance.now()`; undefined: it has not waited for one yet. */
-  lockDeadline: number | undefined
 }
 
 /** How long a table counts as locked, or as free, after a read has shown that it is, in milliseconds. */
@@ -33,7 +35,6 @@ function tablesOf(statement: Statement): readonly string[] {
 
 export class LockedReads {
   readonly #maxConnections: number
-  readonly #waitMs: number
   /** Until when a table counts as locked. */
   readonly #suspects = new Map<string, number>()
   /** Until when a table counts as free; kept while another one is locked. */
@@ -42,9 +43,8 @@ export class LockedReads {
   #connections = 0
 
   /** `size`: how many connections there are for all reads. */
-  constructor(size: number, waitMs: number) {
+  constructor(size: number) {
     this.#maxConnections = Math.max(1, size >> 2)
-    this.#waitMs = waitMs
   }
 
   /** Whether a read has recently met a lock. */
@@ -77,26 +77,20 @@ export class LockedReads {
     if (!this.isAny) this.#free.clear()
     const isSuspect = ({ queries }: PendingRead) =>
       queries.some(({ statement }) => tablesOf(statement).some(table => this.#suspects.has(table)))
-    for (const read of reads.filter(isSuspect)) this.#wait(read, now)
+    this.#waiting.push(...reads.filter(isSuspect))
     this.#refuseLate(now)
     return reads.filter(read => !isSuspect(read))
   }
 
   /** A read has waited in vain for a lock, at one of its queries. */
   add(read: PendingRead, query: Query | undefined): void {
-    const now = performance.now()
-    if (query !== undefined) this.#suspect(tablesOf(query.statement), now)
-    this.#wait(read, now)
-  }
-
-  #wait(read: PendingRead, now: number): void {
-    read.lockDeadline ??= now + this.#waitMs
+    if (query !== undefined) this.#suspect(tablesOf(query.statement), performance.now())
     this.#waiting.push(read)
   }
 
   /** Few reads of a locked table are sent each second: some are never sent before their time is over. */
   #refuseLate(now: number): void {
-    const isLate = ({ lockDeadline = now }: PendingRead) => lockDeadline <= now
+    const isLate = ({ deadline }: PendingRead) => deadline <= now
     const late = this.#waiting.filter(isLate)
     if (late.length === 0) return
     this.#waiting = this.#waiting.filter(read => !isLate(read))

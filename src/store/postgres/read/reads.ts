@@ -14,9 +14,12 @@ import type { Security } from '../row-security/security.ts'
 import { type Checks, isTouched } from '../versions/checks.ts'
 import { limited } from './limited.ts'
 
-/** Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. */
+/**
+ * Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. `caller`: see
+ * `Principal.budgetKey`; '': Portico itself.
+ */
 export interface ReadSource {
-  ask(queries: readonly Query[], reads: readonly string[]): Promise<readonly Rows[]>
+  ask(queries: readonly Query[], reads: readonly string[], caller: string): Promise<readonly Rows[]>
 }
 
 export interface PostgresReadsParts {
@@ -70,13 +73,16 @@ export class PostgresReads implements ReadDatabase {
       query: () => checks.query,
       isNewer: row => isTouched(row, reads),
     }
-    const snapshotOf = (from: ReadSource) => batched<Query>(queries => from.ask(queries, reads), freshness)
-    const own = snapshotOf(primary)
-    const others = snapshotOf(source)
-    return (inputs, { access }) =>
-      async () =>
+    return (inputs, { access, budgetKey }) =>
+      async () => {
         // Volatile reads depend on the primary's clock, or on whether an address has just been confirmed.
-        run(inputs, access.system || volatile ? own : others)
+        const from = access.system || volatile ? primary : source
+        const caller = access.system ? '' : budgetKey
+        return run(
+          inputs,
+          batched<Query>(queries => from.ask(queries, reads, caller), freshness),
+        )
+      }
   }
 }
 

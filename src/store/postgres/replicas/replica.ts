@@ -21,6 +21,12 @@ export interface ReplicaOptions {
   readonly onChange: (trouble: string | undefined) => void
 }
 
+interface ReplicaRead {
+  readonly reads: readonly string[]
+  readonly requiredPosition: number
+  readonly caller: string
+}
+
 /** How often to poll the position, in milliseconds: normally, and while a read needs a later position. */
 const pollIntervalMs = 500
 const shortPollIntervalMs = 5
@@ -68,10 +74,9 @@ export class Replica {
    */
   async read(
     queries: readonly Query[],
-    reads: readonly string[],
-    requiredPosition: number,
+    { reads, requiredPosition, caller }: ReplicaRead,
   ): Promise<readonly Rows[] | undefined> {
-    const [, replayed, , newCommits, ...rows] = await this.#pool.ask(queries)
+    const [, replayed, , newCommits, ...rows] = await this.#pool.ask(queries, { caller })
     const position = positionIn(replayed?.[0])
     this.#position = this.isUp && position >= 0 ? Math.max(position, this.#position) : -1
     return position >= requiredPosition && !isTouched(newCommits?.[0], reads) ? rows : undefined

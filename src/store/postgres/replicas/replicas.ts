@@ -64,19 +64,21 @@ export class Replicas implements ReadSource, CheckObserver {
   }
 
   /** Rejects with an `ApiError`. */
-  async ask(queries: readonly Query[], reads: readonly string[]): Promise<readonly Rows[]> {
+  async ask(queries: readonly Query[], reads: readonly string[], caller: string): Promise<readonly Rows[]> {
     const { primary } = this.#requireOpen()
     const requiredPosition = this.#positions.required(reads)
     const replica = this.#choose(requiredPosition)
     if (replica !== undefined) {
-      const rows = await replica.read(queries, reads, requiredPosition).catch(undefinedUnlessTimeout)
+      const rows = await replica
+        .read(queries, { reads, requiredPosition, caller })
+        .catch(undefinedUnlessTimeout)
       if (rows !== undefined) {
         this.#answers++
         return rows
       }
       this.#unfit++
     }
-    return primary.ask(queries)
+    return primary.ask(queries, { caller })
   }
 
   onSent(): void {

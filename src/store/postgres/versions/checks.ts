@@ -139,14 +139,14 @@ export class Checks {
     const now = performance.now()
     if (observer !== undefined) {
       observer.onSent()
-      const [rows, observerRows] = await pool.ask([this.query, observer.query], true)
+      const [rows, observerRows] = await pool.ask([this.query, observer.query], { isImmediate: true })
       this.#apply(rows, observerRows)
     } else if (lease.isDue(now)) {
       const { query, onAnswer } = lease.renewal(now)
-      const [writers = [], rows] = await pool.ask([query, this.query], true)
+      const [writers = [], rows] = await pool.ask([query, this.query], { isImmediate: true })
       this.#apply(rows)
       onAnswer(writers)
-    } else this.#apply((await pool.ask([this.query], true))[0])
+    } else this.#apply((await pool.ask([this.query], { isImmediate: true }))[0])
   }
 
   #apply(rows: Rows | undefined, observerRows?: Rows): void {

@@ -43,7 +43,7 @@ export class PostgresFit {
   }
 
   async #fingerprint(): Promise<unknown> {
-    const [rows = []] = await this.#pool.ask([fingerprint.with(noInputs)], true)
+    const [rows = []] = await this.#pool.ask([fingerprint.with(noInputs)], { isImmediate: true })
     return rows[0]?.[0]
   }
 

@@ -1,4 +1,5 @@
 /** Writes the event log in the transaction of each change, and prunes it there. */
+import { Pause } from '../../../pause.ts'
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
@@ -19,7 +20,7 @@ export class EventLog {
   readonly #retention: Retention
   /** The pause after a check that found nothing to prune, in milliseconds. */
   readonly #pauseMs: number
-  #nextPrune = 0
+  readonly #pause = new Pause()
 
   constructor(connection: Connection, retention: Retention) {
     this.#connection = connection
@@ -44,20 +45,20 @@ export class EventLog {
 
   /** Within a transaction: prunes some events if the pause is over. `now`: in milliseconds. */
   prune(now: number): void {
-    if (now < this.#nextPrune) return
+    if (!this.#pause.isOver(now)) return
     const { extent, prunable } = runSteps(inspectLog(this.#statements, this.#retention, now))
     this.metrics.update(extent)
     if (prunable !== undefined) this.metrics.addPruned(runSteps(prune(this.#statements, prunable)))
-    this.#nextPrune = prunable === undefined ? now + this.#pauseMs : now
+    if (prunable === undefined) this.#pause.begin(now, this.#pauseMs)
   }
 
   /** Whether the next write would prune events. */
   isPrunable(now: number): boolean {
-    if (now < this.#nextPrune) return false
+    if (!this.#pause.isOver(now)) return false
     this.#connection.hold()
     const { extent, prunable } = runSteps(inspectLog(this.#statements, this.#retention, now))
     this.metrics.update(extent)
-    if (prunable === undefined) this.#nextPrune = now + this.#pauseMs
+    if (prunable === undefined) this.#pause.begin(now, this.#pauseMs)
     return prunable !== undefined
   }
 }

@@ -16,14 +16,14 @@ import { type Answer, stubConnection } from './stub-connection.ts'
 const ask = statementOf(sql`SELECT 1`)
 
 /** A pool of stub connections; `answer` returns the behaviour of each by its index. */
-function stubPool(answer: (index: number) => Answer, { size = 1, maxWaiting = 10 } = {}) {
+function stubPool(answer: (index: number) => Answer, { size = 1, maxWaiting = 10, waitMs = 10_000 } = {}) {
   const connections: ReturnType<typeof stubConnection>[] = []
   const open = async () => {
     const connection = stubConnection(answer(connections.length))
     connections.push(connection)
     return connection.connection
   }
-  return { pool: new Pool({ open, size, maxWaiting }), connections }
+  return { pool: new Pool({ open, size, maxWaiting, waitMs }), connections }
 }
 
 test('a read is sent up to three times if connections break, and then refused', async () => {
@@ -90,6 +90,76 @@ test('a read beyond maxWaiting is refused', async () => {
   )
 })
 
+test('a read that waits behind a slow one is refused in time, and the slow one is not', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => () => answer.promise, { waitMs: 50 })
+  const slow = pool.rows(ask, noInputs)
+  while (connections[0]?.statements.length !== 1) await turn()
+  const started = performance.now()
+  await assert.rejects(pool.rows(ask, noInputs), { code: 'UNAVAILABLE', isExpected: true })
+  assert.ok(performance.now() - started >= 50)
+  answer.resolve([[7]])
+  assert.deepEqual(await slow, [[7]])
+  assert.deepEqual(await pool.rows(ask, noInputs), [[7]])
+})
+
+/** A statement that each connection answers when the test does. */
+const slowRead = statementOf(sql`SELECT 'slow'`)
+
+test('the slow reads of one caller leave a connection to the others, and delay none of their reads', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
+    size: 3,
+  })
+  const sent = () => connections.flatMap(({ statements }) => statements)
+  const asSlow = () => pool.ask([slowRead.with(noInputs)], { caller: 'slow' })
+  const asOther = () => pool.ask([ask.with(noInputs)], { caller: 'other' })
+  const slow: Promise<unknown>[] = []
+  for (let count = 1; count <= 2; count++) {
+    slow.push(asSlow())
+    while (sent().length < count) await turn()
+  }
+  // So long that their pipelines count as slow.
+  await wait(300)
+  slow.push(asSlow())
+  for (let count = 0; count < 20; count++) {
+    assert.deepEqual(await asOther(), [[[1]]])
+    assert.equal(sent().filter(text => text === slowRead.text).length, 2)
+  }
+  answer.resolve([[7]])
+  assert.deepEqual(await Promise.all(slow), [[[[7]]], [[[7]]], [[[7]]]])
+})
+
+test('one slow read does not delay the other reads of its caller', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
+    size: 2,
+  })
+  const slow = pool.ask([slowRead.with(noInputs)], { caller: 'one' })
+  while (connections[0]?.statements.length !== 1) await turn()
+  await wait(300)
+  assert.deepEqual(await pool.ask([ask.with(noInputs)], { caller: 'one' }), [[[1]]])
+  answer.resolve([[7]])
+  assert.deepEqual(await slow, [[[7]]])
+})
+
+test('the reads of one caller occupy at most a quarter of the queue', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => () => answer.promise, { maxWaiting: 8 })
+  const asCaller = (caller: string) => pool.ask([ask.with(noInputs)], { caller })
+  const reads = [asCaller('one')]
+  while (connections[0]?.statements.length !== 1) await turn()
+  reads.push(asCaller('one'), asCaller('one'))
+  await assert.rejects(asCaller('one'), { code: 'UNAVAILABLE' })
+  reads.push(asCaller('other'), asCaller('other'))
+  await assert.rejects(asCaller('other'), { code: 'UNAVAILABLE' })
+  // Portico itself.
+  for (let count = 0; count < 4; count++) reads.push(asCaller(''))
+  await assert.rejects(asCaller(''), { code: 'UNAVAILABLE' })
+  answer.resolve([[7]])
+  assert.equal((await Promise.all(reads)).length, 9)
+})
+
 test('a read in flight when the pool closes is refused and not sent on another connection', async () => {
   const answer = Promise.withResolvers<ConnectionLost>()
   const { pool, connections } = stubPool(() => () => answer.promise)
@@ -148,7 +218,7 @@ test('no read waits for a locked table longer than its limit, however many wait'
     ...{ code: '55P03', severity: 'ERROR' },
   })
   const open = async () => stubConnection(() => wait(20).then(() => refusal)).connection
-  const pool = new Pool({ open, size: 2, maxWaiting: 200, lockWaitMs: 200 })
+  const pool = new Pool({ open, size: 2, maxWaiting: 200, waitMs: 200 })
   const start = performance.now()
   const reads = Array.from({ length: 100 }, () =>
     assert.rejects(pool.rows(statementOf(sql`SELECT 1 FROM "locks"`), noInputs), { code: 'UNAVAILABLE' }),

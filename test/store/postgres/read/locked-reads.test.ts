@@ -9,10 +9,17 @@ import { noInputs } from '../../../../src/store/values.ts'
 const query = statementOf(sql`SELECT * FROM "locks"`).with(noInputs)
 
 function lockedReads(size: number, count: number): LockedReads {
-  const reads = new LockedReads(size, 60_000)
+  const reads = new LockedReads(size)
   for (let n = 0; n < count; n++) {
     const { resolve, reject } = Promise.withResolvers<readonly Rows[]>()
-    const read = { queries: [query], resolve, reject, tries: 0, lockDeadline: undefined }
+    const read = {
+      queries: [query],
+      resolve,
+      reject,
+      caller: '',
+      deadline: performance.now() + 60_000,
+      tries: 0,
+    }
     reads.add(read, query)
   }
   return reads
