@@ -46,6 +46,10 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
     account.onError?.(error, [])
     if (requestError.status >= 500) parts.onFault(error)
     else parts.metrics.refused++
+    // An event stream reports it too (graphql-sse, distinct connections): its clients take a response in JSON for a broken connection.
+    if (accepted.json === undefined && accepted.stream && requestError.isWellFormed) {
+      return singleEvent(requestError.text)
+    }
     return requestErrorReply(requestError, accepted)
   }
   return (call, account) => {
