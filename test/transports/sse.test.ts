@@ -122,7 +122,11 @@ describe('a stream', () => {
     const client = createClient({ url: service.url, headers: ada, fetchFn: counted })
     const told = await new Promise<unknown[]>((resolve, reject) => {
       const got: unknown[] = []
-      const sink = { next: ({ errors }) => got.push(errors?.[0]?.message), error: reject, complete: () => resolve(got) }
+      const sink = {
+        next: ({ errors }) => got.push(errors?.[0]?.message),
+        error: reject,
+        complete: () => resolve(got),
+      }
       client.subscribe({ query: 'subscription { nothing }' }, sink satisfies Sink<ExecutionResult>)
     })
     assert.deepEqual([told, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])

@@ -62,20 +62,19 @@ export function insertSql(collection: Collection, fields: readonly Field[], outp
 }
 
 /** Outputs over a row as it will be: `row` stands for it. The id of a new one is not known yet: 0, which no row has. */
-export function proposedSql(
-  shape: GuardedCreate | GuardedUpdate,
-  outputs: readonly Sql[],
-  row: Row,
-): Sql {
+export function proposedSql(shape: GuardedCreate | GuardedUpdate, outputs: readonly Sql[], row: Row): Sql {
   const { collection, set } = shape
   const stored = shape.kind === 'update' ? returned(collection, row.dialect) : undefined
   const columns = [...collection.fields.values()].map(field => {
     const index = set.findIndex(assignment => assignment.field === field)
     const assignment = set[index]
-    const value = assignment ? assignedValueSql(assignment, index, stored) : (stored?.column(field.name) ?? sql`0`)
+    const value = assignment
+      ? assignedValueSql(assignment, index, stored)
+      : (stored?.column(field.name) ?? sql`0`)
     return sql`${row.dialect.cast(value, field.type.encoding)} AS ${name(field.name)}`
   })
-  const source = shape.kind === 'update' ? sql` FROM ${name(collection.name)} WHERE "id" = ${arg(shape.id)}` : empty
+  const source =
+    shape.kind === 'update' ? sql` FROM ${name(collection.name)} WHERE "id" = ${arg(shape.id)}` : empty
   return sql`SELECT ${join(outputs, ', ')} FROM ${row.of(sql`SELECT ${join(columns, ', ')}${source}`)}`
 }
 

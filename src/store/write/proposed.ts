@@ -21,9 +21,13 @@ export interface ProposedChecks<S> {
 }
 
 /** Undefined if the checks may wait until the item is stored. */
-export function proposedChecks<S>(shape: CheckedWrite, database: WriteDatabase<S>): ProposedChecks<S> | undefined {
+export function proposedChecks<S>(
+  shape: CheckedWrite,
+  database: WriteDatabase<S>,
+): ProposedChecks<S> | undefined {
   const { after, collection } = shape
-  if (after.length === 0 || !(setsUnique(shape) || after.some(check => readsOwnCollection(check, shape)))) return undefined
+  if (after.length === 0 || !(setsUnique(shape) || after.some(check => readsOwnCollection(check, shape))))
+    return undefined
   const row = new Row(database.dialect, collection.name)
   const statement = database.prepare(proposedSql(shape, checksSql(after, row), row))
   return {

@@ -76,7 +76,8 @@ for (const { name, within } of databases) {
       const store = await place.open(clubs)
       try {
         const service = new Client(store, clubs, system)
-        for (const who of ['ada', 'ben', 'zoe']) await service.create('users', { name: who, email: `${who}@example.com` })
+        for (const who of ['ada', 'ben', 'zoe'])
+          await service.create('users', { name: who, email: `${who}@example.com` })
         for (const club of ['first', 'second']) await service.create('clubs', { name: club })
         await service.create('memberships', { club_id: 1, user_id: ada, role: 'admin', code: 'a' })
         await service.create('memberships', { club_id: 1, user_id: zoe, role: 'member' })
@@ -89,10 +90,18 @@ for (const { name, within } of databases) {
   test(`${name}: nobody joins a club by the membership that they create`, () =>
     withClubs(async as => {
       for (const club_id of [1, 2]) {
-        await assert.rejects(as(ben).create('memberships', { club_id, user_id: ben, role: 'admin' }), forbidden)
+        await assert.rejects(
+          as(ben).create('memberships', { club_id, user_id: ben, role: 'admin' }),
+          forbidden,
+        )
       }
       const extra = { note: 'é', rank: 7, weight: 1.5, since: '2026-01-01T00:00:00.000Z', extra: { a: [1] } }
-      const { id } = await as(ada).create('memberships', { club_id: 1, user_id: ben, role: 'admin', ...extra })
+      const { id } = await as(ada).create('memberships', {
+        club_id: 1,
+        user_id: ben,
+        role: 'admin',
+        ...extra,
+      })
       assert.ok(id > 0)
     }))
 
@@ -107,7 +116,10 @@ for (const { name, within } of databases) {
     withClubs(async (as, service) => {
       await assert.rejects(as(zoe).create('memberships', { club_id: 1, user_id: ada }), forbidden)
       await assert.rejects(as(zoe).create('memberships', { club_id: 1, user_id: ben, code: 'a' }), forbidden)
-      await assert.rejects(as(zoe).update('memberships', 2, { club_id: 2, role: 'admin', code: 'a' }), forbidden)
+      await assert.rejects(
+        as(zoe).update('memberships', 2, { club_id: 2, role: 'admin', code: 'a' }),
+        forbidden,
+      )
       await assert.rejects(as(ada).create('memberships', { club_id: 1, user_id: zoe }), taken)
       await service.create('shifts', { club_id: 1, title: 'early', day: 'Monday' })
       await service.create('shifts', { club_id: 2, title: 'late', day: 'tuesday' })
