@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, it } from 'node:test'
-import { type Client, createClient, type ExecutionResult, type Sink } from 'graphql-sse'
+import { type Client, createClient } from 'graphql-sse'
 import { completeEvent, nextEvent } from '../../src/graphql/transports/sse.ts'
 import { closedAfterEach } from '../closing.ts'
 import { ada, json, openService, post, type Service, type ServiceSettings, sha256, until } from './service.ts'
@@ -122,12 +122,14 @@ describe('a stream', () => {
     const client = createClient({ url: service.url, headers: ada, fetchFn: counted })
     const told = await new Promise<unknown[]>((resolve, reject) => {
       const got: unknown[] = []
-      const sink = {
-        next: ({ errors }) => got.push(errors?.[0]?.message),
-        error: reject,
-        complete: () => resolve(got),
-      }
-      client.subscribe({ query: 'subscription { nothing }' }, sink satisfies Sink<ExecutionResult>)
+      client.subscribe(
+        { query: 'subscription { nothing }' },
+        {
+          next: ({ errors }) => got.push(errors?.[0]?.message),
+          error: reject,
+          complete: () => resolve(got),
+        },
+      )
     })
     assert.deepEqual([told, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])
     client.dispose()
