@@ -65,7 +65,8 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
 
 function answer(parts: HttpParts, call: Call, account: Account, accepted: Accepted): Awaitable<Reply> {
   const { method } = call
-  if (method === 'OPTIONS') return { status: 204, headers: ['Allow', methods], body: null }
+  if (method === 'OPTIONS')
+    return { status: 204, headers: ['Allow', methods, 'Cache-Control', 'no-store'], body: null }
   if (method === 'POST') return answerOperation(parts, call, account, accepted, bodyRequest(call))
   if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(`${path} accepts ${methods}.`, methods)
   if (parts.page && accepted.page) return parts.page(call)
