@@ -59,6 +59,7 @@ const clubs = checkModel(
         title: string({ access: { write: related('club', isAdmin) } }),
         day: string({ unique: true }),
       },
+      indexes: [unique('club_id', 'title')],
       prepare: ({ next }) => ({ day: next.day.toLowerCase() }),
       access: { read: anyone, create: related('club', isAdmin), update: related('club', isAdmin) },
     }),
@@ -124,6 +125,7 @@ for (const { name, within } of databases) {
       await service.create('shifts', { club_id: 1, title: 'early', day: 'Monday' })
       await service.create('shifts', { club_id: 2, title: 'late', day: 'tuesday' })
       await assert.rejects(as(ada).create('shifts', { club_id: 2, title: 'x', day: 'MONDAY' }), forbidden)
+      await assert.rejects(as(ada).create('shifts', { club_id: 2, title: 'late', day: 'friday' }), forbidden)
       await assert.rejects(as(ada).update('shifts', 1, { club_id: 2, day: 'TUESDAY' }), forbidden)
       await assert.rejects(as(ada).update('shifts', 1, { day: 'TUESDAY' }), taken)
     }))
