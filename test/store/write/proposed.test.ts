@@ -10,6 +10,7 @@ import {
   integer,
   json,
   model,
+  nobody,
   number,
   owner,
   related,
@@ -53,13 +54,17 @@ const clubs = checkModel(
         update: ofAdministered.or(owner('user_id').and(field('role').eq('member'))),
       },
     }),
+    duties: collection({
+      fields: { club_id: relation('clubs'), title: string() },
+      indexes: [unique('club_id', 'title')],
+      access: { read: nobody, create: related('club', isAdmin) },
+    }),
     shifts: collection({
       fields: {
         club_id: relation('clubs'),
         title: string({ access: { write: related('club', isAdmin) } }),
         day: string({ unique: true }),
       },
-      indexes: [unique('club_id', 'title')],
       prepare: ({ next }) => ({ day: next.day.toLowerCase() }),
       access: { read: anyone, create: related('club', isAdmin), update: related('club', isAdmin) },
     }),
@@ -125,7 +130,9 @@ for (const { name, within } of databases) {
       await service.create('shifts', { club_id: 1, title: 'early', day: 'Monday' })
       await service.create('shifts', { club_id: 2, title: 'late', day: 'tuesday' })
       await assert.rejects(as(ada).create('shifts', { club_id: 2, title: 'x', day: 'MONDAY' }), forbidden)
-      await assert.rejects(as(ada).create('shifts', { club_id: 2, title: 'late', day: 'friday' }), forbidden)
+      for (const club_id of [1, 2]) await service.create('duties', { club_id, title: 'tea' })
+      await assert.rejects(as(ada).create('duties', { club_id: 1, title: 'tea' }), taken)
+      await assert.rejects(as(ada).create('duties', { club_id: 2, title: 'tea' }), forbidden)
       await assert.rejects(as(ada).update('shifts', 1, { club_id: 2, day: 'TUESDAY' }), forbidden)
       await assert.rejects(as(ada).update('shifts', 1, { day: 'TUESDAY' }), taken)
     }))
