@@ -35,6 +35,7 @@ export {
   min,
   minus,
   plus,
+  round,
   sum,
   times,
   when,

@@ -424,6 +424,19 @@ const writes: readonly Mutant[] = [
       'return changed',
     ],
   ]),
+  ...mutantsOf(
+    'store/write/proposed',
+    ['store/write/proposed#SQLite'],
+    [
+      [
+        'an item vouches for itself',
+        'addCondition(condition, noDependencies()).collections.has(collection.name)',
+        'false',
+      ],
+      ['a unique field that is taken is told to everyone', 'set.some(({ field }) => field.unique) ||', ''],
+      ['a unique index that is violated is told to everyone', 'unique && keys.some(', 'false && keys.some('],
+    ],
+  ),
   ...mutantsOf('store/write/update', updates, [
     ['the changed row is not checked', '    requireChecks(shape.after, result, CHECKS, shape)\n', ''],
     [

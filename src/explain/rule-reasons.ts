@@ -104,7 +104,9 @@ async function evaluateRule(
   const after = isAfter && attempt ? await treeAfter(parts, rule, collection, attempt) : undefined
   if (after === undefined) return { tree, when: '' }
   const when = operation === 'create' ? ' for the new item' : ' for the item after the change'
-  return { tree: after, when }
+  if (!after.holds || isAllowed) return { tree: after, when }
+  // The rule holds because of the written item alone.
+  return { tree: undefined, when: `${when}: an item does not count among the related items of its own rule` }
 }
 
 /** For operations without a collection: the caller alone decides their rule, so any collection will do. */

@@ -46,6 +46,7 @@ export type Expression =
       readonly otherwise: Expression
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Expression }
+  | { readonly kind: 'round'; readonly of: Expression }
 
 /** A checked expression: every part has a type, and each rule is checked against its collection. */
 export type CheckedExpression = CheckedPart & {
@@ -86,6 +87,7 @@ export type CheckedPart =
       readonly otherwise: CheckedExpression
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: CheckedExpression }
+  | { readonly kind: 'round'; readonly of: CheckedExpression }
 
 declare const valueType: unique symbol
 declare const needsType: unique symbol

@@ -248,6 +248,7 @@ function addComputation(computation: Computation, dependencies: Dependencies): v
       addComputation(computation.right, dependencies)
       return
     case 'datePart':
+    case 'round':
       addComputation(computation.of, dependencies)
       return
     default:

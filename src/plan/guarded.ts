@@ -165,6 +165,7 @@ export type ComputationPart =
       readonly otherwise: Computation
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Computation }
+  | { readonly kind: 'round'; readonly of: Computation }
 
 /** From the rows of one collection to those of another. */
 export type Path =

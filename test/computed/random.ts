@@ -163,6 +163,10 @@ function combined(collection: Name, kind: Kind, depth: number): ArbitraryExpress
         fc.tuple(part, dates).map(([name, operand]) => ({ kind: 'datePart', part: name, of: operand })),
         kind,
       ),
+      typed(
+        fc.oneof(inner('real'), inner('whole')).map(of => ({ kind: 'round', of })),
+        kind,
+      ),
     )
   }
   if (kind === 'real') {

@@ -150,6 +150,12 @@ export class ComputedEvaluation extends Evaluation {
             ? null
             : result + 0
       }
+      case 'round': {
+        const value = inner(expression.of)
+        if (value === null) return null
+        const size = Math.abs(Number(value))
+        return safeNumber(Math.sign(Number(value)) * (size % 1 >= 0.5 ? Math.ceil(size) : Math.floor(size)))
+      }
       case 'concat':
         return expression.parts
           .map(inner)

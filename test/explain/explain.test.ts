@@ -5,7 +5,21 @@ import { createBySystem } from '../../src/auth/bootstrap.ts'
 import { generateKey } from '../../src/auth/key.ts'
 import { readSettings } from '../../src/config.ts'
 import { isFromDeveloper } from '../../src/dev/mail/local-request.ts'
-import { action, collection, model, role, scope, signedIn, string, users } from '../../src/index.ts'
+import {
+  action,
+  anyone,
+  collection,
+  field,
+  model,
+  owner,
+  related,
+  relation,
+  role,
+  scope,
+  signedIn,
+  string,
+  users,
+} from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { user } from '../../src/principal.ts'
@@ -432,3 +446,41 @@ for (const [what, headers, peer, isShown] of [
     assert.equal(isFromDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isShown)
   })
 }
+
+test('a write is refused whose rule only the written item itself would fulfil', async () => {
+  const isAdmin = related('memberships', owner('user_id').and(field('role').eq('admin')))
+  const service = await testService(
+    model({
+      clubs: collection({ fields: { name: string() }, access: { read: anyone, create: signedIn } }),
+      memberships: collection({
+        fields: {
+          club_id: relation('clubs', { inverse: 'memberships' }),
+          user_id: relation('users', { inverse: 'memberships' }),
+          role: string({ default: 'member' }),
+        },
+        access: {
+          read: owner('user_id'),
+          create: related('club', isAdmin),
+          update: related('club', isAdmin).or(owner('user_id').and(field('role').eq('member'))),
+        },
+      }),
+    }),
+  )
+  try {
+    const { id: user_id } = await service.users.create({ name: 'Ada' })
+    const { id: club_id } = await service.asSystem.clubs.create({ name: 'Choir' })
+    const ada = service.as(user_id)
+    await assert.rejects(ada.memberships.create({ club_id, user_id, role: 'admin' }), {
+      code: 'FORBIDDEN',
+      explain:
+        /^Creating memberships is refused: .* does not hold for the new item: an item does not count among the related items of its own rule\.$/,
+    })
+    const { id } = await service.asSystem.memberships.create({ club_id, user_id })
+    await assert.rejects(ada.memberships.update(id, { role: 'admin' }), {
+      code: 'FORBIDDEN',
+      explain: /does not hold for the item after the change: an item does not count among/,
+    })
+  } finally {
+    await service.close()
+  }
+})

@@ -23,6 +23,7 @@ import {
   model,
   owner,
   relation,
+  round,
   sum,
   text,
   when,
@@ -69,6 +70,8 @@ test('an expression on fields of its collection is checked against them', () => 
   check(collection({ fields, computed: { a: minus(field('name'), 1) } }))
   // @ts-expect-error A text is not a number.
   check(collection({ fields, computed: { a: dividedBy(field('seats'), 'x') } }))
+  // @ts-expect-error A text is not a number.
+  check(collection({ fields, computed: { a: round(field('name')) } }))
   // @ts-expect-error A number is not a date.
   check(collection({ fields, computed: { a: datePart('month', field('seats')) } }))
   // @ts-expect-error Unknown field.

@@ -73,6 +73,12 @@ const declaration = model(
         update: ownTasks.and(field('created_at').gte(now.minus({ minutes: 15 }))),
       },
     }),
+    reviews: collection({
+      fields: {
+        grade: integer({ access: { read: role('admin') } }),
+        by_id: relation('users', { optional: true }),
+      },
+    }),
   },
   {
     actions: {
@@ -123,12 +129,16 @@ const declaration = model(
         if (event.type === 'task.created') is<null>()(event.changed)
         else is<'open' | 'done'>()(event.previous.status)
       }),
+      graded: on('review.updated', ({ event }) => {
+        is<number>()(event.data.grade)
+        is<number>()(event.previous.grade)
+      }),
       moved: on('task.moved', ({ event }) => is<number>()(event.item_id), {
         description: 'Tells the owner.',
       }),
       assigned: on('task.updated', async ({ event, data, mail, signal }) => {
         const project = await data.projects.get(event.data.project_id, { include: ['owner'] })
-        if (project?.owner?.email && !signal.aborted)
+        if (project !== null && !signal.aborted)
           await mail.send({ to: project.owner.email, subject: event.data.title, text: event.changed.join() })
       }),
     },
@@ -150,7 +160,9 @@ type Project = Item<Model, 'projects'>
 type Task = Item<Model, 'tasks'>
 
 /** The code is only compiled, not run. */
-const compiled = (_work: (parts: { api: Client<Model>; data: Data<Model> }) => unknown) => assert.ok(true)
+const compiled = (
+  _work: (parts: { api: Client<Model>; data: Data<Model>; system: SystemData<Model> }) => unknown,
+) => assert.ok(true)
 
 test('the model is valid', () => {
   const { logic } = checkModel(declaration)
@@ -208,6 +220,30 @@ test('a read returns the fields that it selects', () => {
     const project = await data.projects.get(1, { include: ['tasks'] })
     is<readonly Task[] | undefined>()(project?.tasks)
     for await (const task of data.tasks.all()) is<Task>()(task)
+  })
+})
+
+test('the service reads whole items, and required relations lead to one', () => {
+  assert.ok(
+    same<
+      Equal<
+        Awaited<ReturnType<SystemData<Model>['users']['create']>>,
+        {
+          readonly id: number
+          readonly name: string
+          readonly email: string
+          readonly role: string
+          readonly disabled: boolean
+          readonly created_at: string
+        }
+      >
+    >(true),
+  )
+  compiled(async ({ system }) => {
+    const task = await system.tasks.get(1, { include: ['project.owner'] })
+    if (task !== null) is<string>()(task.project.owner.email)
+    const review = await system.reviews.get(1, { include: ['by'] })
+    is<string | undefined>()(review?.by?.email)
   })
 })
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  anyone,
   atMost,
   caller,
   collection,
@@ -10,6 +11,7 @@ import {
   integer,
   json,
   model,
+  nobody,
   now,
   owner,
   related,
@@ -128,6 +130,19 @@ test('a required field may be read-only if the collection has a `prepare`', () =
   assert.deepEqual(faultsOf({ fields: slug, prepare: () => ({ slug: 'a' }) }), [])
   assert.match(
     faultsOf({ fields: slug }).join(),
-    /^posts\.fields\.slug: It is required but read-only.* or a `prepare`/,
+    /^posts\.fields\.slug: It is required but read-only.* a `prepare` of the collection that sets it, or `create: nobody`/,
+  )
+})
+
+test('a required field may be one that nobody can write if the service alone creates items', () => {
+  const service = { create: nobody, read: anyone }
+  for (const slug of [string({ readOnly: true }), string({ access: { write: nobody } })]) {
+    assert.deepEqual(faultsOf({ fields: { ...fields, slug }, access: service }), [])
+    assert.equal(faultsOf({ fields: { ...fields, slug }, access: { read: anyone } }).length, 1)
+  }
+  const internal = string({ internal: true })
+  assert.match(
+    faultsOf({ fields: { ...fields, internal }, access: service }).join(),
+    /It is required but internal/,
   )
 })

@@ -1,9 +1,9 @@
 /** The packed package, installed into an empty project with a model of its own. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { packBoth } from '../create/registry.ts'
@@ -144,6 +144,25 @@ describe('the package', () => {
   before(packAndInstall)
   after(() => rmSync(project, { recursive: true, force: true }))
 
+  it('has a client whose modules import only each other, so that a page can load it without a bundler', () => {
+    const dist = join(project, 'node_modules', 'portico', 'dist')
+    const files = [join(dist, 'client.js')]
+    // Imported files are appended, and visited in turn.
+    for (const file of files) {
+      const text = readFileSync(file, 'utf8')
+      for (const [, name = ''] of text.matchAll(/^(?:import|export)[^'"\n]*\bfrom ['"]([^'"]+)['"]/gm)) {
+        assert.match(name, /^\.{1,2}\//, file)
+        const imported = join(dirname(file), name)
+        if (!files.includes(imported)) files.push(imported)
+      }
+    }
+    const others = files.slice(1).map(file => relative(dist, file))
+    assert.ok(others.length > 5)
+    assert.deepEqual(
+      others.filter(file => !file.startsWith(join('client', '/'))),
+      [],
+    )
+  })
   it('contains what a user needs and nothing else', () => {
     for (const path of [
       'dist/index.js',

@@ -561,11 +561,13 @@ function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): Wr
   }
   checkReferences(evaluation, shape.set, collection)
   const data = { ...evaluation.data, [collection.name]: [...evaluation.rows(collection.name), row] }
-  const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
-  if (!later.holds(collection.access.create, collection, row)) evaluation.errors.add('FORBIDDEN')
-  for (const assignment of shape.set) {
-    const field = collection.fields.get(assignment.field)
-    if (field && !later.holds(field.access.write, collection, row)) evaluation.errors.add('FORBIDDEN')
+  // The rules hold among the other items alone, and among all items.
+  for (const state of [evaluation, new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)]) {
+    if (!state.holds(collection.access.create, collection, row)) evaluation.errors.add('FORBIDDEN')
+    for (const assignment of shape.set) {
+      const field = collection.fields.get(assignment.field)
+      if (field && !state.holds(field.access.write, collection, row)) evaluation.errors.add('FORBIDDEN')
+    }
   }
   return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
@@ -622,7 +624,10 @@ function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
   const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
   if (!passes(evaluation, shape.ifMatch)) evaluation.errors.add('PRECONDITION_FAILED')
   if (!evaluation.holds(collection.access.update, collection, before)) evaluation.errors.add('FORBIDDEN')
-  if (!later.holds(collection.access.update, collection, row)) evaluation.errors.add('FORBIDDEN')
+  // The item as it will be, among the items as they are and as they will be.
+  for (const state of [evaluation, later]) {
+    if (!state.holds(collection.access.update, collection, row)) evaluation.errors.add('FORBIDDEN')
+  }
   const written = shape.set.filter(assignment => !unchanged.has(assignment.field))
   for (const { field: name } of written) {
     const field = collection.fields.get(name)

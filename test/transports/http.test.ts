@@ -238,6 +238,7 @@ describe('other methods', () => {
     const answered = await fetch(service.url, { method: 'OPTIONS', headers: ada })
     assert.equal(answered.status, 204)
     assert.equal(answered.headers.get('Allow'), 'GET, HEAD, POST, OPTIONS')
+    assert.equal(answered.headers.get('Cache-Control'), 'no-store')
   })
 })
 

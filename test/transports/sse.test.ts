@@ -94,21 +94,59 @@ describe('a stream', () => {
     assert.equal(answered.status, 406)
     assert.equal(subscriptions(service), 0)
   })
-  it('does not begin on a request error, which is an ordinary response, and nothing is executed', async () => {
+  it('tells a request error as its only event, and nothing is executed', async () => {
     const service = await open()
-    for (const [request, status] of [
-      [{ query: 'subscription { nothing }' }, 200],
-      [{ query: newPost, variables: 'x' }, 400],
-      [{ query: `{ ${'hello '.repeat(200)} }` }, 200],
-      [{ extensions: { persistedQuery: { version: 1, sha256Hash: sha256('x') } } }, 200],
-    ] as const) {
-      const answered = await post(service.url, request, { ...json, Accept: 'text/event-stream' })
-      assert.ok(answered.status >= status && answered.status < 500)
-      assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
+    for (const request of [
+      { query: 'subscription { nothing }' },
+      { query: 'subscription {' },
+      { query: `{ ${'hello '.repeat(200)} }` },
+      { extensions: { persistedQuery: { version: 1, sha256Hash: sha256('x') } } },
+    ]) {
+      const answered = await post(service.url, request, stream)
+      assert.equal(answered.status, 200)
+      assert.match(answered.headers.get('Content-Type') ?? '', /^text\/event-stream/)
+      const inJson = await post(service.url, request, { ...json, Accept: 'application/json' })
+      const expected = await inJson.text()
+      assert.match(expected, /^\{"errors":\[/)
+      assert.equal(await answered.text(), nextEvent(expected) + completeEvent)
     }
     assert.equal(service.engine.executed, 0)
+  })
+  it('tells the graphql-sse client why a document is invalid, at the first attempt', async () => {
+    const service = await open()
+    let requests = 0
+    const counted: typeof fetch = (input, init) => {
+      requests++
+      return fetch(input, init)
+    }
+    const client = createClient({ url: service.url, headers: ada, fetchFn: counted })
+    const told = await new Promise<unknown[]>((resolve, reject) => {
+      const got: unknown[] = []
+      client.subscribe(
+        { query: 'subscription { nothing }' },
+        {
+          next: ({ errors }) => got.push(errors?.[0]?.message),
+          error: reject,
+          complete: () => resolve(got),
+        },
+      )
+    })
+    assert.deepEqual([told, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])
+    client.dispose()
+  })
+  it('does not begin on a malformed request, which gets an ordinary response with its status', async () => {
+    const service = await open()
+    const malformed = await post(service.url, { query: newPost, variables: 'x' }, stream)
+    assert.equal(malformed.status, 400)
+    assert.match(malformed.headers.get('Content-Type') ?? '', /^application\/json/)
+    assert.equal(subscriptions(service), 0)
+  })
+  it('tells a caller who may not subscribe so, and begins nothing', async () => {
+    const service = await open()
     const eve = await openStream(service, { Authorization: 'Bearer eve' })
-    assert.match(await eve.text(), /FORBIDDEN/)
+    const text = await eve.text()
+    assert.match(text, /^event: next\ndata: \{"errors":\[\{[^\n]*"code":"FORBIDDEN"/)
+    assert.ok(text.endsWith(completeEvent))
     assert.equal(subscriptions(service), 0)
   })
   it('is refused when the caller has too many', async () => {

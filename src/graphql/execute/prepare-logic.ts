@@ -1,5 +1,5 @@
 /** A root field that is an action or a query of the model → the steps of its transaction, and the field's value. */
-import { actingAs, admitOperation } from '../../logic/operations/access.ts'
+import { admitOperation, readingOutput } from '../../logic/operations/access.ts'
 import { type OperationParts, type OperationResult, placeOf } from '../../logic/operations/call.ts'
 import { checkedInput, inputShape, outputShape } from '../../logic/operations/input.ts'
 import { operationSteps } from '../../logic/operations/operation.ts'
@@ -30,7 +30,7 @@ export function prepareLogic(
   const input = checkedInput(operation, bodyOf(inputShape(operation), step.values, variables))
   const args = getters.map(getter => getter(variables))
   const call = { operation, id: id && Number(id(variables)), input, principal }
-  const reader = actingAs(principal)
+  const reader = readingOutput(parts.model, operation, principal)
   return {
     asyncSteps: { places: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
     *steps() {

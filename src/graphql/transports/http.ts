@@ -46,6 +46,10 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
     account.onError?.(error, [])
     if (requestError.status >= 500) parts.onFault(error)
     else parts.metrics.refused++
+    // An event stream reports it too (graphql-sse, distinct connections): its clients take a response in JSON for a broken connection.
+    if (accepted.json === undefined && accepted.stream && requestError.isWellFormed) {
+      return singleEvent(requestError.text)
+    }
     return requestErrorReply(requestError, accepted)
   }
   return (call, account) => {
@@ -61,7 +65,8 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
 
 function answer(parts: HttpParts, call: Call, account: Account, accepted: Accepted): Awaitable<Reply> {
   const { method } = call
-  if (method === 'OPTIONS') return { status: 204, headers: ['Allow', methods], body: null }
+  if (method === 'OPTIONS')
+    return { status: 204, headers: ['Allow', methods, 'Cache-Control', 'no-store'], body: null }
   if (method === 'POST') return answerOperation(parts, call, account, accepted, bodyRequest(call))
   if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(`${path} accepts ${methods}.`, methods)
   if (parts.page && accepted.page) return parts.page(call)

@@ -126,6 +126,8 @@ class Checker {
         return this.#when(expression, inner)
       case 'datePart':
         return this.#datePart(expression, inner)
+      case 'round':
+        return this.#round(expression, inner)
       default:
         return this.fault(
           "A part of it is not an expression. Write e.g. `count('tasks')` or `field('title')`.",
@@ -224,6 +226,13 @@ class Checker {
     }
     const isWhole = operator !== '/' && [a, b].every(part => part.type.encoding === wholeType.encoding)
     return typed({ kind: 'arithmetic', operator, left: a, right: b }, isWhole ? wholeType : realType, true)
+  }
+
+  #round({ of }: ExpressionOf<'round'>, inner: Inner): CheckedExpression | undefined {
+    const part = inner(of)
+    if (part === undefined) return undefined
+    if (!isNull(part) && isAmount(part.type)) return typed({ kind: 'round', of: part }, wholeType, true)
+    return this.fault(`\`round\` takes a number, not ${isNull(part) ? 'null' : `a ${part.type.name}`}.`)
   }
 
   #concat({ parts }: ExpressionOf<'concat'>, inner: Inner): CheckedExpression | undefined {

@@ -59,21 +59,19 @@ function defaultOf(declared: FieldDeclaration, place: string, faults: Faults): F
 }
 
 /** Reports contradictory options. */
-function checkCombinations(
-  field: Field,
-  builtin: boolean,
-  isPrepared: boolean,
-  place: string,
-  faults: Faults,
-): void {
+function checkCombinations(field: Field, outline: Outline, place: string, faults: Faults): void {
   if (field.readOnly && field.writeOnly) {
     faults.add(place, 'A field cannot be both read-only and write-only. Write `internal: true` instead.')
   }
-  const needsValue = !field.optional && field.default === undefined && !builtin
-  if (needsValue && (field.internal || (field.readOnly && !isPrepared))) {
+  const needsValue = !field.optional && field.default === undefined && !outline.builtin.has(field.name)
+  const isSet = outline.options.prepare !== undefined || isCreatedByService(outline)
+  if (needsValue && (field.internal || (field.readOnly && !isSet))) {
     const [restriction, remedy] = field.internal
       ? ['internal', '`optional: true` or a `default`']
-      : ['read-only', '`optional: true`, a `default`, or a `prepare` of the collection that sets it']
+      : [
+          'read-only',
+          '`optional: true`, a `default`, a `prepare` of the collection that sets it, or `create: nobody` if `data.asSystem` alone creates items',
+        ]
     faults.add(place, `It is required but ${restriction}, so no item could be created. Write ${remedy}.`)
   }
   if (field.unique && !field.type.operators.includes('eq')) {
@@ -87,9 +85,20 @@ function checkCombinations(
   }
 }
 
+/** Whether only the model's own code creates items, which sets read-only fields too. */
+function isCreatedByService({ options }: Outline): boolean {
+  return options.access?.create?.rule?.kind === 'nobody'
+}
+
 /** Uses the declared rule, because `Field` has `nobody` in place of an invalid rule. */
-function checkWritable(field: Field, declared: FieldDeclaration, place: string, faults: Faults): void {
-  if (field.optional || field.default !== undefined) return
+function checkWritable(
+  field: Field,
+  declared: FieldDeclaration,
+  outline: Outline,
+  place: string,
+  faults: Faults,
+): void {
+  if (field.optional || field.default !== undefined || isCreatedByService(outline)) return
   if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
   faults.add(
     place,
@@ -228,8 +237,8 @@ export function fieldOf(
   }
   if (declared.faults.length > 0) return readField(name, withoutOptions(declared), outline, rules, faults)
   const field = readField(name, declared, outline, rules, faults)
-  checkCombinations(field, outline.builtin.has(name), outline.options.prepare !== undefined, place, faults)
-  checkWritable(field, declared, place, faults)
+  checkCombinations(field, outline, place, faults)
+  checkWritable(field, declared, outline, place, faults)
   if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)
   checkSignUp(field, declared, outline, faults)

@@ -161,6 +161,13 @@ export function dividedBy<const L extends ComputedNumber, const R extends Comput
   return arithmetic('/', left, right)
 }
 
+/** The nearest whole number, of two equally near ones that further from zero; null beyond ±(2^53 − 1). */
+export function round<const O extends ComputedNumber>(
+  of: O,
+): ComputedDeclaration<number | null, OperandNeeds<O, NumberUse>> {
+  return declare({ kind: 'round', of: expressionOf(of) })
+}
+
 /** Concatenates texts, whole numbers and dates. Missing values are omitted. */
 export function concat<const Parts extends readonly ComputedOperand[]>(
   ...parts: Parts

@@ -25,6 +25,7 @@ export function countRelatedLists(expression: CheckedExpression): number {
     case 'when':
       return sum([expression.value, expression.otherwise])
     case 'datePart':
+    case 'round':
       return countRelatedLists(expression.of)
     default:
       return sum(expression.parts)
@@ -71,6 +72,7 @@ class CollectionCollector {
         this.add(expression.otherwise, row)
         break
       case 'datePart':
+      case 'round':
         this.add(expression.of, row)
         break
       default:

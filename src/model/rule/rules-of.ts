@@ -55,6 +55,7 @@ function rulesOfExpression(
     case 'coalesce':
       return rulesOfAll(expression.parts)
     case 'datePart':
+    case 'round':
       return rulesOfAll([expression.of])
     default:
       return []

@@ -1,7 +1,11 @@
 /** The types of `data`, which `logic/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
 import type { FieldConditions } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
-import type { FieldsIn, ItemIn, NameIn, RelationsIn, ToOneIn } from './model.ts'
+import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
+
+/** Who reads: a user, from whom rules may hide fields and related items, or the service. */
+type Reader = 'user' | 'service'
+type ItemFor<C, N, By extends Reader> = By extends 'service' ? WholeItemIn<C, N> : ItemIn<C, N>
 
 type RelationConditions<C, Relations> = { readonly [K in keyof Relations]?: WhereIn<C, Relations[K]> }
 
@@ -26,13 +30,22 @@ type IncludePath<C, N> = RelationName<C, N> | `${RelationName<C, N>}.${string}`
 type Head<Path> = Path extends `${infer First}.${string}` ? First : Path
 type Tail<Path, First> = Path extends `${First & string}.${infer Rest}` ? Rest : never
 
-type Related<C, N, Name, Paths> = Name extends keyof ToOneIn<C, N>
-  ? ReadItem<C, ToOneIn<C, N>[Name], never, Tail<Paths, Name>> | null
+/** Null where the relation leads nowhere, or to an item that the reader may not read. */
+type NoRelated<C, N, Name, By extends Reader> = By extends 'service'
+  ? Name extends OptionalToOneIn<C, N>
+    ? null
+    : never
+  : null
+
+type Related<C, N, Name, Paths, By extends Reader> = Name extends keyof ToOneIn<C, N>
+  ? ReadItem<C, ToOneIn<C, N>[Name], never, Tail<Paths, Name>, By> | NoRelated<C, N, Name, By>
   : Name extends keyof RelationsIn<C, N>
-    ? readonly ReadItem<C, RelationsIn<C, N>[Name], never, Tail<Paths, Name>>[]
+    ? readonly ReadItem<C, RelationsIn<C, N>[Name], never, Tail<Paths, Name>, By>[]
     : never
 
-type Included<C, N, Paths> = { readonly [Name in Head<Paths> & string]: Related<C, N, Name, Paths> }
+type Included<C, N, Paths, By extends Reader> = {
+  readonly [Name in Head<Paths> & string]: Related<C, N, Name, Paths, By>
+}
 
 /** The named fields, including computed ones. */
 type Selected<Item, Names> = ('*' extends Names ? Item : unknown) & {
@@ -40,9 +53,12 @@ type Selected<Item, Names> = ('*' extends Names ? Item : unknown) & {
 }
 
 /** An item as a read returns it. `Names`: those in `fields`; `Paths`: those in `include`; `never`: omitted. */
-type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]
-  ? ItemIn<C, N>
-  : Flat<([Names] extends [never] ? ItemIn<C, N> : Selected<ItemIn<C, N>, Names>) & Included<C, N, Paths>>
+type ReadItem<C, N, Names, Paths, By extends Reader> = [Names | Paths] extends [never]
+  ? ItemFor<C, N, By>
+  : Flat<
+      ([Names] extends [never] ? ItemFor<C, N, By> : Selected<ItemFor<C, N, By>, Names>) &
+        Included<C, N, Paths, By>
+    >
 
 interface Reading<Names, Paths> {
   /** Fields, including computed ones; `*` stands for every stored field that the principal may read, which is also the default. */
@@ -64,28 +80,28 @@ interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
 }
 
 /** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
-export interface CollectionDataIn<C, N, Create, Update> {
+export interface CollectionDataIn<C, N, Create, Update, By extends Reader = 'user'> {
   /** Null if the item does not exist, or the principal may not read it. */
   get<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     id: number,
     options?: Reading<F, I>,
-  ): Promise<ReadItem<C, N, F, I> | null>
+  ): Promise<ReadItem<C, N, F, I, By> | null>
   /** The first match; null if there is none. */
   first<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
-  ): Promise<ReadItem<C, N, F, I> | null>
+  ): Promise<ReadItem<C, N, F, I, By> | null>
   /** At most 100. */
   list<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: ListPage<C, N, F, I>,
-  ): Promise<readonly ReadItem<C, N, F, I>[]>
+  ): Promise<readonly ReadItem<C, N, F, I, By>[]>
   /** Iterates over all matches, by default in the order of ids. */
   all<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
-  ): AsyncIterable<ReadItem<C, N, F, I>>
+  ): AsyncIterable<ReadItem<C, N, F, I, By>>
   count(where?: WhereIn<C, N>): Promise<number>
-  create(values: Create): Promise<ItemIn<C, N>>
+  create(values: Create): Promise<ItemFor<C, N, By>>
   /** Changes the fields in `values`. */
-  update(id: number, values: Update): Promise<ItemIn<C, N>>
+  update(id: number, values: Update): Promise<ItemFor<C, N, By>>
   delete(id: number): Promise<void>
 }
 
@@ -101,7 +117,7 @@ export type DataIn<C> = { readonly [N in NameIn<C>]: CollectionDataIn<C, N, Crea
 
 /** The collections by name, as the service itself, to which no rules apply. */
 export type SystemDataIn<C> = {
-  readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>>
+  readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>, 'service'>
 }
 
 /** `data` of actions and queries. */

@@ -40,6 +40,9 @@ export type ItemOf<F> = { readonly [K in OpenNames<F>]: OrNull<F[K]> } & {
   readonly [K in GuardedNames<F>]?: ValueOf<F[K]> | null
 }
 
+/** An item as the service reads it: no rule hides a field. */
+export type WholeItemOf<F> = { readonly [K in OpenNames<F> | GuardedNames<F>]: OrNull<F[K]> }
+
 export type InputOf<F> = { readonly [K in RequiredNames<F>]: OrNull<F[K]> } & {
   readonly [K in OmittableNames<F>]?: OrNull<F[K]>
 }

@@ -5,7 +5,7 @@ import type { JsonValue } from '../fields/type.ts'
 import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic.ts'
 import type { ActionDataIn, RunDataIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
-import type { ItemIn, NameIn, NoRow, RowIn, SingularIn } from './model.ts'
+import type { ItemIn, NameIn, NoRow, RowIn, SingularIn, WholeItemIn } from './model.ts'
 import type { Later, RunTools } from './run.ts'
 import type { NoItem, OmittableNames, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
@@ -113,9 +113,9 @@ interface ChangeEvent<C, N, Kind, Type> extends CommonEvent<Type> {
   /** Of an update: the fields that changed. */
   readonly changed: Kind extends 'updated' ? readonly (keyof ItemIn<C, N> & string)[] : null
   /** The item after the change; for a deletion, the item before it. */
-  readonly data: ItemIn<C, N>
+  readonly data: WholeItemIn<C, N>
   /** Of an update: the item before the change. */
-  readonly previous: Kind extends 'updated' ? ItemIn<C, N> : null
+  readonly previous: Kind extends 'updated' ? WholeItemIn<C, N> : null
   readonly values: null
 }
 
@@ -125,7 +125,7 @@ type JsonObject = Readonly<Record<string, JsonValue>>
 interface EmittedEvent<C, N, Type> extends CommonEvent<Type> {
   readonly collection: N
   readonly changed: null
-  readonly data: ItemIn<C, N>
+  readonly data: WholeItemIn<C, N>
   readonly previous: null
   /** The declared fields of the event. */
   readonly values: JsonObject

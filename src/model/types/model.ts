@@ -6,7 +6,7 @@ import type { CollectionDeclaration, ManyToManyDeclaration } from '../declared-m
 import type { FieldDeclaration, FieldDeclarations, Reference } from '../fields/declared.ts'
 import type { Scalar } from '../rule.ts'
 import type { FieldValue, Filled } from './computed.ts'
-import type { Flat, ItemOf, OrNull, TimesOf } from './item.ts'
+import type { Flat, ItemOf, OrNull, TimesOf, WholeItemOf } from './item.ts'
 import type { RowFields } from './row.ts'
 import type { NeedsOf } from './rule.ts'
 
@@ -86,6 +86,11 @@ export type ComputedIn<C, N> = ComputedOf<C, N, TraitIn<C, N, 'computed'>>
 
 export type ItemIn<C, N> = Flat<PlainItemIn<C, N> & ComputedIn<C, N>>
 
+/** An item as the service reads it. */
+export type WholeItemIn<C, N> = Flat<
+  { readonly id: number } & WholeItemOf<FieldsIn<C, N>> & TimesOf<UpdatedAtIn<C, N>> & ComputedIn<C, N>
+>
+
 type RelationName<Field, Options> = Options extends { readonly as: infer As extends string }
   ? As
   : Field extends `${infer Name}_id`
@@ -98,6 +103,15 @@ type ToOneOf<F> = {
     ? RelationName<K, O>
     : never]: F[K] extends FieldDeclaration<unknown, object, Reference<infer Target>> ? Target : never
 }
+
+/** The to-one relations that may lead nowhere. */
+type OptionalToOneOf<F> = {
+  readonly [K in keyof F]: F[K] extends FieldDeclaration<unknown, infer O, Reference<string>>
+    ? O extends { readonly optional: true }
+      ? RelationName<K, O>
+      : never
+    : never
+}[keyof F]
 
 interface Inverse<Target, Name extends PropertyKey, From> {
   readonly target: Target
@@ -129,6 +143,7 @@ type JoinsOf<Joins> = {
 }
 
 export type ToOneIn<C, N> = ToOneOf<FieldsIn<C, N>>
+export type OptionalToOneIn<C, N> = OptionalToOneOf<FieldsIn<C, N>>
 export type ToManyIn<C, N> = InverseOf<InversesIn<C>, N> & JoinsOf<TraitIn<C, N, 'relations'>>
 export type RelationsIn<C, N> = ToOneIn<C, N> & ToManyIn<C, N>
 

@@ -72,6 +72,8 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
     }
     case 'datePart':
       return { kind: 'datePart', part: expression.part, of: inner(expression.of) }
+    case 'round':
+      return { kind: 'round', of: inner(expression.of) }
     default:
       return { kind: expression.kind, parts: expression.parts.map(inner) }
   }

@@ -95,12 +95,15 @@ class BatchForm {
     const [path, query] = this.#path(sentPath, place) ?? []
     const references = [...referencesIn(body)]
     for (const reference of references) this.#reference(reference, `${place}.body`)
-    if (method !== undefined) this.#body(method, Object.hasOwn(operation, 'body'), place)
+    const hasBody = Object.hasOwn(operation, 'body')
+    const mayOmitBody = method === 'POST' && isBelowCollection(path)
+    if (method !== undefined && (hasBody || !mayOmitBody)) this.#body(method, hasBody, place)
     if (ifMatch !== undefined) this.#ifMatch(ifMatch, method, place)
     if (as !== undefined) this.#name(as, place)
     if (method === undefined || path === undefined || query === undefined) return undefined
     return {
-      ...{ method, path, query, body },
+      ...{ method, path, query },
+      body: hasBody || !mayOmitBody ? body : {},
       as: as === undefined ? undefined : String(as),
       ifMatch: ifMatch === undefined ? undefined : String(ifMatch),
       awaits: references.length > 0,
@@ -165,6 +168,11 @@ class BatchForm {
       this.#fault(field, 'taken', `An earlier operation has the name ${as} too.`)
     else this.#names.add(as)
   }
+}
+
+/** Whether a POST to the path runs an action, which needs no body if its whole input is optional. */
+function isBelowCollection(path: string | undefined): boolean {
+  return path !== undefined && path.lastIndexOf('/') > 0
 }
 
 /** The fault of a path; undefined if there is none. */

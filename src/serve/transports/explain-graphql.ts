@@ -38,7 +38,7 @@ export async function rehearseGraphql(
   principal: Principal,
 ): Promise<GraphqlOutcome> {
   try {
-    const engine = createEngine({ ...engineOptions(parts), logic: parts.logic })
+    const engine = createEngine(engineOptions(parts))
     const bound = bindOperation(engine, parts.settings, call, body)
     const extraRequests = Math.ceil(bound.cost / parts.settings['graphql.costPerRequest']) - 1
     if (extraRequests > 0) await parts.draw(extraRequests)

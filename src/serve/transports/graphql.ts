@@ -134,12 +134,14 @@ export function engineOptions({
   model,
   run,
   hooks,
+  logic,
   settings,
-}: Pick<LazyGraphqlParts, 'model' | 'run' | 'hooks' | 'settings'>): EngineOptions {
+}: Pick<LazyGraphqlParts, 'model' | 'run' | 'hooks' | 'logic' | 'settings'>): EngineOptions {
   return {
     model,
     run,
     hooks,
+    logic,
     introspection: settings['graphql.introspection'],
     limits: {
       depth: settings['graphql.maxDepth'],

@@ -74,6 +74,7 @@ function countsIn(expression: CheckedExpression): readonly Count[] {
     case 'when':
       return [expression.value, expression.otherwise].flatMap(countsIn)
     case 'datePart':
+    case 'round':
       return countsIn(expression.of)
     default:
       return []

@@ -47,6 +47,8 @@ export function computedSql(computation: Computation, row: Row, rowSql: RowSql):
     }
     case 'datePart':
       return datePartSql(computation, row, rowSql)
+    case 'round':
+      return roundSql(computation, row, rowSql)
   }
 }
 
@@ -121,6 +123,16 @@ function arithmeticSql(
   if (!type.encoding.isWhole) return sql`(SELECT ${result} FROM ${operands})`
   const computed = sql`(SELECT ${result} AS r FROM ${operands} LIMIT 1) AS w`
   return sql`(SELECT ${wholeSql(['w.r'], dialect)} FROM ${computed})`
+}
+
+/** Halves away from zero. The databases' own functions differ there. */
+function roundSql({ of }: ComputationOf<'round'>, row: Row, rowSql: RowSql): Sql {
+  const { dialect } = row
+  const value = dialect.cast(computedSql(of, row, rowSql), realEncoding)
+  const size = sql`abs(v.x)`
+  const rounded = sql`floor(${size}) + CASE WHEN ${size} - floor(${size}) >= 0.5 THEN 1 ELSE 0 END`
+  const signed = sql`(SELECT (${rounded}) * CASE WHEN v.x < 0 THEN -1 ELSE 1 END AS r FROM (SELECT ${value} AS x LIMIT 1) AS v LIMIT 1) AS w`
+  return sql`(SELECT ${wholeSql(['w.r'], dialect)} FROM ${signed})`
 }
 
 const largest: Sql = ['1e150']

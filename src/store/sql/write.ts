@@ -5,14 +5,16 @@ import type {
   Check,
   Condition,
   GuardedAssignment,
+  GuardedCreate,
   GuardedSelected,
+  GuardedUpdate,
   ReferenceCheck,
 } from '../../plan/guarded.ts'
 import { bindOf, conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
 import { objectSql } from './select.ts'
-import { type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
+import { arg, type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
 
 /** The row under its table's own name, as RETURNING refers to it. */
 export function returned(collection: Collection, dialect: Dialect): Row {
@@ -57,6 +59,23 @@ export function insertSql(collection: Collection, fields: readonly Field[], outp
     ', ',
   )
   return sql`INSERT INTO ${name(collection.name)} (${columns}) VALUES (${values}) RETURNING ${join(outputs, ', ')}`
+}
+
+/** Outputs over a row as it will be: `row` stands for it. The id of a new one is not known yet: 0, which no row has. */
+export function proposedSql(shape: GuardedCreate | GuardedUpdate, outputs: readonly Sql[], row: Row): Sql {
+  const { collection, set } = shape
+  const stored = shape.kind === 'update' ? returned(collection, row.dialect) : undefined
+  const columns = [...collection.fields.values()].map(field => {
+    const index = set.findIndex(assignment => assignment.field === field)
+    const assignment = set[index]
+    const value = assignment
+      ? assignedValueSql(assignment, index, stored)
+      : (stored?.column(field.name) ?? sql`0`)
+    return sql`${row.dialect.cast(value, field.type.encoding)} AS ${name(field.name)}`
+  })
+  const source =
+    shape.kind === 'update' ? sql` FROM ${name(collection.name)} WHERE "id" = ${arg(shape.id)}` : empty
+  return sql`SELECT ${join(outputs, ', ')} FROM ${row.of(sql`SELECT ${join(columns, ', ')}${source}`)}`
 }
 
 export function updateSql(
@@ -104,7 +123,12 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
 }
 
 /** The new value, a slot; the stored value in rows to which the assignment does not apply. */
-function assignedValueSql({ field, when, withheld }: GuardedAssignment, index: number, stored: Row): Sql {
+function assignedValueSql(
+  { field, when, withheld }: GuardedAssignment,
+  index: number,
+  stored: Row | undefined,
+): Sql {
+  if (stored === undefined) return [slot(index)]
   if (withheld) return stored.column(field.name)
   if (when === undefined) return [slot(index)]
   return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`

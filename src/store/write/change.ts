@@ -6,6 +6,7 @@ import { answerSql, checksSql, eventSql, updateSql } from '../sql/write.ts'
 import { arg, name, type Sql, sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
+import { proposedChecks } from './proposed.ts'
 import type { Rows, StepQuery, Steps, WriteScope } from './steps.ts'
 
 export type Change<S> = (
@@ -27,8 +28,13 @@ export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Ch
     set.length === 0
       ? undefined
       : database.prepare(updateSql(collection, set, id, returned, database.dialect))
+  const proposed = proposedChecks(shape, database)
   return function* change(itemId, changed, inputs, scope) {
     if (statement === undefined || changed.length === 0) return readBack.row(yield readBack.queries(inputs))
+    if (proposed !== undefined) {
+      const [rows] = yield [proposed.query(inputs)]
+      proposed.require(rows)
+    }
     const update: StepQuery<S> = { statement, inputs, purpose: 'change' }
     const isIndexed = index !== undefined && changed.some(({ field }) => field.searchable)
     let answers: readonly Rows[]

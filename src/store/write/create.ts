@@ -17,6 +17,7 @@ import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
+import { proposedChecks } from './proposed.ts'
 import { References } from './references.ts'
 import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
@@ -107,11 +108,13 @@ function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S
   const outputs = isReturnable(shape) ? createdOutputs(shape, insertedRow) : [insertedRow.column('id')]
   const references = new References(shape.references, database)
   const { statement, checksReferences } = database.insertion(shape, references, outputs)
-  const checksFirst = !checksReferences && references.checks.length > 0
+  const proposed = proposedChecks(shape, database)
+  const checksFirst = proposed !== undefined || (!checksReferences && references.checks.length > 0)
   return function* insert(inputs, scope) {
     if (checksFirst) {
-      const [referenced] = yield [references.query(inputs)]
+      const [referenced, proposedRows] = yield [references.query(inputs), proposed?.query(inputs)]
       references.require(referenced)
+      proposed?.require(proposedRows)
     }
     let rows: readonly ResultRow[] | undefined
     try {

@@ -280,6 +280,26 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual(await names(), before)
     })
 
+    test('the body of an action may be left out in a batch where it may be left out alone', async () => {
+      const id = await project()
+      const run = (path: string, more = {}) =>
+        post('/batch', { operations: [{ method: 'POST', path, ...more }] }, ann)
+      for (const path of ['/actions/ping', `/projects/${id}/seal`, '/tasks/next_task']) {
+        const { status, body } = await run(path)
+        assert.equal(status, 200, JSON.stringify(body))
+      }
+      const missing = await run(`/projects/${id}/archive`)
+      assert.deepEqual(
+        [missing.status, missing.body.error.details],
+        [400, [{ field: 'operations[0].body.why', code: 'required', message: 'why is required.' }]],
+      )
+      const create = await run('/projects')
+      assert.deepEqual(
+        [create.status, create.body.error.details],
+        [400, [{ field: 'operations[0].body', code: 'required', message: 'A POST needs a body.' }]],
+      )
+    })
+
     test('an action with an Idempotency-Key runs once', async () => {
       const [from, to] = [await project(), await project()]
       const send = () =>

@@ -1,0 +1,49 @@
+/**
+ * The checks of a write on the item as it will be, before it is stored. Afterwards a rule about related items would find the
+ * item among them, which would then vouch for itself, and the database would report a unique value that is taken to callers
+ * who may not write the item.
+ */
+import { addCondition, noDependencies } from '../../plan/condition.ts'
+import type { Check, GuardedAssignment, GuardedCreate, GuardedUpdate } from '../../plan/guarded.ts'
+import { Row } from '../sql/row.ts'
+import { checksSql, proposedSql } from '../sql/write.ts'
+import type { Inputs } from '../values.ts'
+import { requireChecks } from './checks.ts'
+import type { WriteDatabase } from './database.ts'
+import type { Rows, StepQuery } from './steps.ts'
+
+type CheckedWrite = GuardedCreate | GuardedUpdate
+
+export interface ProposedChecks<S> {
+  query(inputs: Inputs): StepQuery<S>
+  /** Throws FORBIDDEN if a check fails. `rows`: the answer to the query. */
+  require(rows: Rows | undefined): void
+}
+
+/** Undefined if the checks may wait until the item is stored. */
+export function proposedChecks<S>(
+  shape: CheckedWrite,
+  database: WriteDatabase<S>,
+): ProposedChecks<S> | undefined {
+  const { after, collection } = shape
+  if (after.length === 0 || !(setsUnique(shape) || after.some(check => readsOwnCollection(check, shape))))
+    return undefined
+  const row = new Row(database.dialect, collection.name)
+  const statement = database.prepare(proposedSql(shape, checksSql(after, row), row))
+  return {
+    query: inputs => ({ statement, inputs }),
+    require: rows => requireChecks(after, rows?.[0] ?? [], 0, shape),
+  }
+}
+
+function setsUnique({ collection: { indexes }, set }: CheckedWrite): boolean {
+  const isSet = (name: string) => set.some(({ field }: GuardedAssignment) => field.name === name)
+  return (
+    set.some(({ field }) => field.unique) ||
+    indexes.some(({ unique, keys }) => unique && keys.some(({ field }) => isSet(field)))
+  )
+}
+
+function readsOwnCollection({ condition }: Check, { collection }: CheckedWrite): boolean {
+  return addCondition(condition, noDependencies()).collections.has(collection.name)
+}
