@@ -103,7 +103,7 @@ export interface Dialect {
 export interface SearchQuery {
   /** Every word occurs in at least one of these fields. */
   readonly fields: readonly Field[]
-  readonly words: Bind
+  readonly words: Sql
   /** Whether these are all fields of the search index. */
   readonly isWhole: boolean
 }

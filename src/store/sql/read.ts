@@ -121,7 +121,14 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
   return sort.map(({ field }) => visible(field, row.sorted()))
 }
 
-function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
+/** The slice's rows of `row`. `names`: the names of the columns, in order. */
+export function slicedSql(
+  list: GuardedList,
+  slice: Slice,
+  row: Row,
+  columns: Sql,
+  names: readonly string[],
+): Sql {
   const { collection, sort } = list
   const { after, limit, offset, related } = slice
   row.excludedFromIndexes = excludedFromIndexes(list.rows, collection, sort)
