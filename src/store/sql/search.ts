@@ -7,7 +7,7 @@ import { isTrue, where } from './condition.ts'
 import { searchTable } from './dialect.ts'
 import { afterPosition } from './keyset.ts'
 import { Row, type RowSource } from './row.ts'
-import { arg, type Bind, join, name, type Sql, sql } from './writer.ts'
+import { arg, join, name, type Operand, type Sql, sql } from './writer.ts'
 
 type Search = Extract<Condition, { kind: 'search' }>
 
@@ -24,7 +24,7 @@ export interface RankedPart {
   readonly sort: readonly GuardedSort[]
   /** All conditions of the list over a row. */
   readonly matching: (row: Row) => readonly Sql[]
-  readonly after: readonly Bind[] | undefined
+  readonly after: readonly Operand[] | undefined
   /** The number of rows, including skipped ones. */
   readonly limit: Sql
 }
@@ -143,7 +143,7 @@ function rankedSql(
         ? []
         : [
             sql`(${asBigint([String(unranked)])}, ${id}) < (${join(
-              position.map(bind => [bind]),
+              position.map(value => sql`${value}`),
               ', ',
             )})`,
           ]),

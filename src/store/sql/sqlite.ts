@@ -105,7 +105,7 @@ export const sqlite: Dialect = {
   stored: collection => collection,
   search,
   fieldMatches: searchedIn,
-  leadingJoin: [' CROSS JOIN '],
+  secondTable: (table, _alias, condition) => sql` CROSS JOIN ${table} ON ${condition}`,
   searchIndex: { id: 'rowid', matches },
 }
 

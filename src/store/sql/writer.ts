@@ -28,8 +28,11 @@ export type Bind =
 
 export type Sql = readonly (string | Bind)[]
 
+/** A value as part of an expression. */
+export type Operand = Bind | Sql
+
 /** Joins texts, fragments and binds. Strings cannot be interpolated: see `name` and `quoted`. */
-export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)[]): Sql {
+export function sql(texts: TemplateStringsArray, ...parts: readonly Operand[]): Sql {
   const fragment: (string | Bind)[] = [texts[0] ?? '']
   parts.forEach((part, index) => {
     if (isSql(part)) fragment.push(...part)
@@ -39,7 +42,7 @@ export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)
   return fragment
 }
 
-function isSql(part: Sql | Bind): part is Sql {
+function isSql(part: Operand): part is Sql {
   return Array.isArray(part)
 }
 

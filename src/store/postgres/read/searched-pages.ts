@@ -3,7 +3,7 @@
  * all matches, and a sort the first of them: fast if there are few. A walk along the ids finds the first matches: fast if
  * there are many. The statement takes the total, or counts it where it is unknown, and walks past at most as many rows as
  * there are matches before it uses the index. So it reads at most twice as many rows as the faster way, without an estimate.
- * It hides its search terms from the planner, which therefore plans it once, and not for each execution. See
+ * Its values are hidden from the planner, which therefore plans it once, and not for each execution. See
  * decisions/search-on-postgresql.md.
  */
 import { isIndexed } from '../../../model/indexes.ts'
@@ -18,7 +18,7 @@ import { Row } from '../../sql/row.ts'
 import { partsOf, searchOf, searchSource } from '../../sql/search.ts'
 import { isById, objectSql } from '../../sql/select.ts'
 import { sortedSql } from '../../sql/sorted.ts'
-import { arg, type Bind, type Conversion, type Sql, sql } from '../../sql/writer.ts'
+import { arg, type Conversion, type Operand, type Sql, sql } from '../../sql/writer.ts'
 
 /**
  * The maximum number of rows to walk past. The planner assumes a tenth of the table for a limit that it does not know. With
@@ -28,7 +28,6 @@ const maxWalkedRows = 10_000
 
 /** Like `searchTerms`, for an operand that the planner does not know: see `statementOf`. */
 const hiddenTerms: Conversion = { ...postgres.searchTerms, name: 'hidden words' }
-const total: Bind = { from: 'total' }
 
 /** Whether `searchedPageSql` reads the list's pages: no other index could lead to them. */
 export function isSearchedPage(list: GuardedList, { searchIndex }: Dialect): boolean {
@@ -59,15 +58,28 @@ function mayUseIndex(condition: Condition, collection: Collection): boolean {
 }
 
 /** The rows of `listSql`, each followed by the list's total. For an empty page one row, whose text is null. */
-export function searchedPageSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const totalSql = sql`SELECT coalesce(${total}::bigint, (${countSql(list, dialect)})) AS "n"`
-  const walk = walkSql(list, slice, dialect)
-  const page = pageSql(list, slice, dialect)
-  const rows = sql`WITH _total AS MATERIALIZED (${totalSql}), _walk AS MATERIALIZED (${walk}) SELECT _page.*, _total."n" FROM _total LEFT JOIN (${page}) AS _page ON TRUE`
-  const keys: Sql = slice.keys ? ['_rows."id", '] : []
+export function searchedPageSql(list: GuardedList, slice: Slice, limiting: Dialect): Sql {
+  const dialect = { ...limiting, secondTable: lookUp }
+  const { after, offset, limit, keys } = slice
+  const hiddenSlice = { after: after?.map(hidden), offset: offset && hidden(offset), limit, keys }
+  const total = sql`SELECT coalesce(${hidden({ from: 'total' })}, (${countSql(list, dialect)})) AS "n"`
+  const walk = walkSql(list, hiddenSlice, dialect)
+  const page = pageSql(list, hiddenSlice, dialect)
+  const rows = sql`WITH _total AS MATERIALIZED (${total}), _walk AS MATERIALIZED (${walk}) SELECT _page.*, _total."n" FROM _total LEFT JOIN (${page}) AS _page ON TRUE`
+  const id: Sql = keys ? ['_rows."id", '] : []
   const order = orderBy(list.sort, new Row(dialect, ''), () => ['_rows."id"'])
   // It begins with SELECT, not WITH: see `Statement.changes`.
-  return sql`SELECT _rows."text", ${keys}_rows."n" FROM (${rows}) AS _rows${order}`
+  return sql`SELECT _rows."text", ${id}_rows."n" FROM (${rows}) AS _rows${order}`
+}
+
+/** A whole number that the planner does not know. */
+function hidden(value: Operand): Sql {
+  return sql`(SELECT ${value}::bigint)`
+}
+
+/** Joins by looking up each row. The planner would read the whole table, since it does not know how few rows match. */
+function lookUp(table: Sql, alias: Sql, condition: Sql): Sql {
+  return sql` CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE ${condition} OFFSET 0) AS ${alias}`
 }
 
 function countSql(list: GuardedList, dialect: Dialect): Sql {
@@ -76,7 +88,7 @@ function countSql(list: GuardedList, dialect: Dialect): Sql {
   return sql`SELECT count(*) FROM ${row.from()}${conditions}`
 }
 
-/** The ids of the page's rows that are among the next rows of the search index, as many as there are matches. */
+/** The ids of the page's rows, if there are enough of them among the next rows of the search index. */
 function walkSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   const next = nextSql(list, searchedRow(list, dialect), slice.after, [String(maxWalkedRows)])
   const bounded = nextSql(list, searchedRow(list, dialect, next), undefined, ['(SELECT "n" FROM _total)'])
