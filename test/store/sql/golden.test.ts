@@ -165,6 +165,9 @@ test('a page of a search on PostgreSQL walks past as many rows as match, then us
     `SELECT _rows."text", _rows."id", _rows."n" FROM (WITH _total AS MATERIALIZED (SELECT coalesce((SELECT $1::bigint), (${count})) AS "n"), _walk AS MATERIALIZED (${walk}) SELECT _page.*, _total."n" FROM _total LEFT JOIN (${page}) AS _page ON TRUE) AS _rows ORDER BY _rows."id"`,
   )
   expected.set(text, blog)
+  // For many different limits, the limit is a parameter.
+  for (const limit of [sql`${arg(1)}`, sql`${arg(1)} + 1`])
+    expected.set(compile(searchedPageSql(list, { ...slice, limit }, postgres), '$').text, blog)
 })
 
 test('related rows are subqueries of one statement, each with its own order and limit', () => {
