@@ -152,7 +152,11 @@ const shared: readonly Mutant[] = [
     'store/postgres/read/searched-pages',
     ['store/postgres/read/searched-pages'],
     [
-      ['a page of a search walks past more rows than match', `['(SELECT "n" FROM _total)']`, `['9999']`],
+      [
+        'a page of a search walks past more rows than match',
+        'const matchesPerWalkedRow = 8',
+        'const matchesPerWalkedRow = 0.1',
+      ],
       [
         'a page of a search is planned for each total',
         "${hidden({ from: 'total' })}",

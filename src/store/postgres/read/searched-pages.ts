@@ -1,10 +1,9 @@
 /**
  * Pages of search results in the order of their ids, with an exact total. Two ways lead to a page. The search index finds
  * all matches, and a sort the first of them: fast if there are few. A walk along the ids finds the first matches: fast if
- * there are many. The statement takes the total, or counts it where it is unknown, and walks past at most as many rows as
- * there are matches before it uses the index. So it reads at most twice as many rows as the faster way, without an estimate.
- * Its values are hidden from the planner, which therefore plans it once, and not for each execution. See
- * decisions/search-on-postgresql.md.
+ * there are many. The statement takes the total, or counts it where it is unknown. It walks past few rows in comparison with
+ * the matches, and then uses the index if the page is not full: so it needs no estimate. Its values are hidden from the
+ * planner, which therefore plans it once, and not for each execution. See decisions/search-on-postgresql.md.
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
@@ -25,6 +24,9 @@ import { arg, type Conversion, type Operand, type Sql, sql } from '../../sql/wri
  * this bound it walks along the index, however large the table is.
  */
 const maxWalkedRows = 10_000
+
+/** How many matches the index must find to allow for one row of the walk, which reads its words: long texts take long. */
+const matchesPerWalkedRow = 8
 
 /** Like `searchTerms`, for an operand that the planner does not know: see `statementOf`. */
 const hiddenTerms: Conversion = { ...postgres.searchTerms, name: 'hidden words' }
@@ -90,8 +92,9 @@ function countSql(list: GuardedList, dialect: Dialect): Sql {
 
 /** The ids of the page's rows, if there are enough of them among the next rows of the search index. */
 function walkSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
+  const limit = sql`(SELECT "n" / ${[String(matchesPerWalkedRow)]} FROM _total)`
   const next = nextSql(list, searchedRow(list, dialect), slice.after, [String(maxWalkedRows)])
-  const bounded = nextSql(list, searchedRow(list, dialect, next), undefined, ['(SELECT "n" FROM _total)'])
+  const bounded = nextSql(list, searchedRow(list, dialect, next), undefined, limit)
   return idsSql(list, { ...slice, after: undefined }, searchedRow(list, dialect, bounded))
 }
 
